@@ -1,0 +1,31 @@
+"""Cleaning: bytes of a page in, a decision on every block out. Pure: no network, database or clock."""
+
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Oddity, Page, Reason
+from cleaning.clean import clean
+from cleaning.errors import CleaningError, OptionError, PageError, PageFault
+from cleaning.fingerprint import digest, distance, fingerprint
+from cleaning.methods import METHODS
+from cleaning.options import Options
+from cleaning.parse import parse
+
+__all__ = [
+    "METHODS",
+    "Block",
+    "CleanPage",
+    "CleaningError",
+    "Decision",
+    "Kind",
+    "Metadata",
+    "Oddity",
+    "OptionError",
+    "Options",
+    "Page",
+    "PageError",
+    "PageFault",
+    "Reason",
+    "clean",
+    "digest",
+    "distance",
+    "fingerprint",
+    "parse",
+]

@@ -1,0 +1,158 @@
+"""The vocabulary: page, block, reason, decision, clean page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+
+class Oddity(StrEnum):
+    """What was met, and survived, while reading a page; each is counted under its word."""
+
+    EMPTY = "empty_page"
+    CHARSET_CONTRADICTED = "charset_contradicted"
+    UNDECODABLE_BYTES = "undecodable_bytes"
+    DEEP_NESTING = "deep_nesting"
+    REPARSED = "reparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page read into a tree, which nobody edits.
+
+    `encoding` is the one its bytes were read in, None for text and ready-made trees.
+    """
+
+    root: HtmlElement
+    url: str | None = None
+    encoding: str | None = None
+    oddities: tuple[Oddity, ...] = ()
+
+
+class Kind(StrEnum):
+    """What a block is on its page."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list_item"
+    TABLE_CELL = "table_cell"
+    CODE = "code"
+    QUOTE = "quote"
+
+
+class Reason(StrEnum):
+    """Why a block was kept or dropped; a closed set, counted under these words."""
+
+    KEPT = "kept"
+    SHORT = "short"
+    """Too few words to say anything where it stands."""
+    LINKS = "links"
+    """Most of its words are links: navigation."""
+    TEMPLATE_HINT = "template_hint"
+    """Its tag, class, id or role says menu, footer, advertisement and the like."""
+    OUTSIDE = "outside"
+    """Prose, but outside the part of the page that holds the main text."""
+    FORM = "form"
+    """A label, button or option of a form."""
+    TRUNCATED = "truncated"
+    """Beyond the bound on blocks of one page (option `max_blocks`)."""
+    PAGE_DUPLICATE = "page_duplicate"
+    """Repeats an earlier block of the same page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of text in reading order.
+
+    `path` leads to its element (`/html/body/div[2]/p[1]`), `words` and `link_words` count its words and
+    those of them inside links, `priority` is the tag-priority sum of PAB (pab.txt, table 3.1): the block's
+    element and the tags of its own.
+    """
+
+    position: int
+    path: str
+    kind: Kind
+    text: str
+    words: int
+    link_words: int
+    priority: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A block with its score (the method's own scale) and the reason it was kept or dropped."""
+
+    block: Block
+    score: float
+    reason: Reason
+
+    @property
+    def kept(self) -> bool:
+        return self.reason is Reason.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a page says of itself; every field is None where the page is silent.
+
+    `published` is an ISO date (`2024-05-03`), `language` a two-letter code, `canonical` an absolute URL.
+    """
+
+    title: str | None = None
+    author: str | None = None
+    published: str | None = None
+    language: str | None = None
+    section: str | None = None
+    canonical: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CleanPage:
+    """Every block of a page with its decision, in reading order, and the page's metadata.
+
+    `encoding` is the one its bytes were read in, None for text and ready-made trees.
+    """
+
+    url: str | None
+    method: str
+    encoding: str | None
+    metadata: Metadata
+    decisions: tuple[Decision, ...]
+    oddities: tuple[Oddity, ...] = ()
+
+    @property
+    def title(self) -> str | None:
+        return self.metadata.title
+
+    @property
+    def author(self) -> str | None:
+        return self.metadata.author
+
+    @property
+    def published(self) -> str | None:
+        return self.metadata.published
+
+    @property
+    def language(self) -> str | None:
+        return self.metadata.language
+
+    @property
+    def kept(self) -> tuple[Block, ...]:
+        """The kept blocks in reading order; empty where nothing was kept."""
+        return tuple(decision.block for decision in self.decisions if decision.kept)
+
+    @property
+    def text(self) -> str:
+        """The texts of the kept blocks in reading order, one a line; "" where nothing was kept."""
+        return "\n".join(block.text for block in self.kept)
+
+    def counts(self) -> dict[str, int]:
+        """Blocks by reason, `kept` among them; the figures add up to the number of decisions."""
+        counts: dict[str, int] = {}
+        for decision in self.decisions:
+            counts[decision.reason] = counts.get(decision.reason, 0) + 1
+        return counts

@@ -1,0 +1,57 @@
+"""`clean`: the main flow, from the bytes of a page to a decision on each of its blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cleaning.blocks import CleanPage, Decision, Page, Reason
+from cleaning.errors import OptionError
+from cleaning.metadata import read_metadata
+from cleaning.methods import METHODS
+from cleaning.options import Options, nearest
+from cleaning.parse import parse
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+    from cleaning.features import Leaf
+    from cleaning.methods import Method
+
+
+def clean(
+    html: bytes | str | HtmlElement | Page,
+    url: str | None = None,
+    *,
+    method: str = "default",
+    encoding: str | None = None,
+    **options: Any,
+) -> CleanPage:
+    """Return every block of a page with its score and decision, and the page's metadata.
+
+    `html` is the page as bytes (`encoding`: what the HTTP header declares), as text, or as a tree that was parsed
+    before; a tree is never edited. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
+
+    Raises OptionError for an unknown method or option, PageError for a page that cannot be read (too large, binary).
+    """
+    chosen = _method(method)
+    settled = Options.read(options)
+    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
+    leaves = chosen.segment(page)
+    decisions = _decide(chosen, page, leaves, settled)
+    kept = " ".join(decision.block.text for decision in decisions if decision.kept)
+    metadata = read_metadata(page, kept)
+    return CleanPage(page.url, method, page.encoding, metadata, tuple(decisions), page.oddities)
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        raise OptionError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+    return METHODS[name]
+
+
+def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) -> list[Decision]:
+    """Score and decide within the bound on blocks; what lies beyond it is dropped with its own reason."""
+    within, beyond = leaves[: options.max_blocks], leaves[options.max_blocks :]
+    scores = method.score(page, within, options)
+    decisions = method.decide(within, scores, options)
+    return decisions + [Decision(leaf.block, 0.0, Reason.TRUNCATED) for leaf in beyond]

@@ -1,0 +1,33 @@
+"""What cleaning raises.
+
+CleaningError
+├── OptionError   the caller asked for a method or option that does not exist or is out of bounds
+└── PageError     this one page cannot be cleaned; `cause` is the word under which it is counted
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class PageFault(StrEnum):
+    """Why a page cannot be cleaned at all."""
+
+    BINARY = "binary_page"
+    TOO_LARGE = "too_large"
+
+
+class CleaningError(Exception):
+    """Base of everything that `cleaning` raises on purpose."""
+
+
+class OptionError(CleaningError, ValueError):
+    """An unknown method or option, or a value outside its bounds."""
+
+
+class PageError(CleaningError):
+    """A page that holds nothing that could be cleaned."""
+
+    def __init__(self, cause: PageFault, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause

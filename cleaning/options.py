@@ -1,0 +1,61 @@
+"""Every cleaning option, once: type, default, bounds and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cleaning.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Number = TypeVar("Number", int, float)
+
+
+def option(default: Number, low: Number, high: Number, help_text: str) -> Number:
+    """Declare a number between `low` and `high`, both allowed."""
+    bounds = {"low": low, "high": high, "help": help_text}
+    declared: Number = field(default=default, metadata=bounds)
+    return declared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of `cleaning.clean`; each method reads those it knows."""
+
+    max_bytes: int = option(10_000_000, 1_000, 1_000_000_000, "largest page that is read, in bytes")
+    max_blocks: int = option(
+        20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped"
+    )
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Options:
+        """Return the options with the given values.
+
+        Raises OptionError for an unknown name (and says which known one is nearest), a value of another type
+        or one out of bounds.
+        """
+        known = {declared.name: declared for declared in fields(cls)}
+        for name, value in given.items():
+            if name not in known:
+                raise OptionError(f"unknown option {name!r}; {nearest(name, known)}")
+            _check(name, value, known[name].default, known[name].metadata)
+        return cls(**given)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a phrase that names what an unknown name may have meant."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+
+
+def _check(name: str, value: object, default: object, bounds: Mapping[str, Any]) -> None:
+    right = isinstance(value, int | float) if isinstance(default, float) else isinstance(value, int)
+    if not right or isinstance(value, bool):
+        raise OptionError(f"option {name!r} takes a number like {default!r}, not {value!r}")
+    low, high = bounds["low"], bounds["high"]
+    if not low <= value <= high:
+        raise OptionError(f"option {name!r} is {value!r}; it must lie between {low} and {high}")

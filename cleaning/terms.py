@@ -1,0 +1,92 @@
+"""Text to terms: normalise, tokenise, drop stop words, stem."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Scripts written without spaces: Thai to Myanmar, Khmer, kana, Han with its extensions.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)?")
+_ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
+_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+# NUL and the other controls, and lone surrogates: no database and no terminal wants them.
+_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def normalise(text: str) -> str:
+    """Return the text on one line: white space runs as one space; no control characters or lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    return " ".join(_UNWANTED.sub("", text).split())
+
+
+def tidy_code(text: str) -> str:
+    """Return a code text with its lines and indentation, without blank lines at its ends or control characters."""
+    lines = _UNWANTED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def tokenise(text: str) -> list[str]:
+    """Return the words, case-folded; a run of a script without spaces gives its character bigrams.
+
+    Bigrams survive an edit better than the output of word segmenters, and need no dictionary.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    tokens: list[str] = []
+    for word in _WORD.findall(folded):
+        if _UNSPACED_START.match(word):
+            tokens.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        else:
+            tokens.append(word)
+    return tokens
+
+
+def count_words(text: str) -> int:
+    """Return how many words a reader would count; two characters of a script without spaces make a word."""
+    if text.isascii():
+        return len(_ASCII_WORD.findall(text))
+    count = 0
+    for word in _WORD.findall(text):
+        count += (len(word) + 1) // 2 if _UNSPACED_START.match(word) else 1
+    return count
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms in order: tokens that are no English stop word, as Porter stems.
+
+    The same stop list and stemmer serve every language: a fingerprint must not depend on a guessed one, and
+    neither changes words of other scripts. Empty for a text without words.
+    """
+    stop = stop_words()
+    return [_stem(token) for token in tokenise(text) if token not in stop]
+
+
+@cache
+def stop_words(language: str = "english") -> frozenset[str]:
+    """Return the stop words of a language, by its English name."""
+    name = f"stopwords-{language}.txt"
+    return frozenset(resources.files("cleaning").joinpath("data", name).read_text("utf-8").split())
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(token: str) -> str:
+    return _stemmer()(token) if token.isascii() else token
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    # nltk takes a second to import. The mode is pinned: NLTK's own default departs from Porter (1980).
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415 — lazily, see above
+
+    stem: Callable[[str], str] = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM).stem
+    return stem

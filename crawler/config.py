@@ -1,0 +1,156 @@
+"""Blocksieve's own settings, each declared once: type, default, bounds and help.
+
+`crawler/settings.py` holds Scrapy's side. docs/settings.md is made from this table, and a test compares them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from cleaning import METHODS, Options
+from cleaning.errors import OptionError
+from cleaning.options import nearest
+from crawler.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from dataclasses import Field
+
+    from scrapy.settings import BaseSettings
+
+DEDUP_SCOPES = ("all", "site", "page", "off")
+_FALSE = frozenset({"0", "false", "no", "off", ""})
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+def setting(default: Any, help_text: str, **limits: Any) -> Any:
+    """Declare a setting; `low` and `high` bound a number, `choices` lists the words allowed."""
+    return field(default=default, metadata={"help": help_text, **limits})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All of Blocksieve's settings; a field's name in capitals is the setting's name."""
+
+    database_url: str = setting(
+        "sqlite:///blocks.db",
+        "SQLAlchemy URL of the database; the environment variable of this name is its default",
+    )
+    cleaning_method: str = setting(
+        "default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS)
+    )
+    cleaning_options: Mapping[str, Any] = setting(None, "options of the method, as JSON or a mapping")
+    dedup_scope: str = setting(
+        "all",
+        "what a block may be a duplicate of: all stored blocks, its site's, its page's, none",
+        choices=DEDUP_SCOPES,
+    )
+    dedup_distance: int = setting(3, "most bits between the fingerprints of near-duplicates", low=0, high=3)
+    fingerprint_min_terms: int = setting(
+        20, "unique terms below which a block matches only word for word, within its site", low=1, high=1000
+    )
+    keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
+    store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
+    store_batch_seconds: float = setting(
+        2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0
+    )
+    page_max_bytes: int = setting(
+        10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000
+    )
+    replay: str = setting(
+        "", "folder with index.tsv, or WARC file, that answers all requests instead of the network"
+    )
+    contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
+    max_refused_share: float = setting(
+        0.5, "share of visits refused by sites above which a crawl's exit code is not 0", low=0.0, high=1.0
+    )
+    max_refusals_in_a_row: int = setting(
+        10, "refusals without a page in between after which the crawl stops", low=1, high=10_000
+    )
+    progress: str = setting(
+        "auto", "progress line on stderr: auto shows it on a terminal", choices=("auto", "on", "off")
+    )
+
+    @classmethod
+    def read(cls, settings: BaseSettings) -> Config:
+        """Return the configuration that Scrapy's settings hold.
+
+        Raises ConfigError for a value of the wrong type, out of bounds or not among the choices, and for a setting
+        given on the command line whose name is nearly one of ours.
+        """
+        _check_names(settings, {declared.name.upper() for declared in fields(cls)})
+        values = {declared.name: _value(declared, settings) for declared in fields(cls)}
+        config = cls(**values)
+        try:
+            Options.read(config.cleaning_options)
+        except OptionError as error:
+            raise ConfigError(f"CLEANING_OPTIONS: {error}") from error
+        return config
+
+
+def _check_names(settings: BaseSettings, ours: set[str]) -> None:
+    known = ours | set(_scrapy_names())
+    for name in settings:
+        if isinstance(name, str) and settings.getpriority(name) == _COMMAND_LINE and name not in known:
+            hint = nearest(name, known)
+            if hint.startswith("did you mean"):
+                raise ConfigError(f"unknown setting {name}; {hint}")
+
+
+_COMMAND_LINE = 40  # scrapy.settings.SETTINGS_PRIORITIES["cmdline"]
+
+
+def _scrapy_names() -> list[str]:
+    from scrapy.settings import default_settings  # noqa: PLC0415 — only checked once a start
+
+    return [name for name in dir(default_settings) if name.isupper()]
+
+
+def _value(declared: Field[Any], settings: BaseSettings) -> Any:
+    name = declared.name.upper()
+    given = settings.get(name)
+    if given is None:
+        given = os.environ.get(name) if declared.name == "database_url" else None
+    if declared.name == "cleaning_options":
+        return _mapping(name, given)
+    if given is None:
+        return declared.default
+    value = _convert(name, given, type(declared.default))
+    _check_limits(name, value, declared.metadata)
+    return value
+
+
+def _mapping(name: str, given: Any) -> dict[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given or "{}")
+        except json.JSONDecodeError as error:
+            raise ConfigError(f"{name} is {given!r}: not JSON ({error})") from error
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ConfigError(f"{name} is {given!r}; it takes a mapping of option names to values")
+    return cast("dict[str, Any]", given)
+
+
+def _convert(name: str, given: Any, kind: type) -> Any:
+    if kind is bool:
+        word = str(given).strip().lower()
+        if word not in _TRUE | _FALSE:
+            raise ConfigError(f"{name} is {given!r}; it takes true or false")
+        return word in _TRUE
+    try:
+        return kind(given)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name} is {given!r}; it takes a value of type {kind.__name__}") from error
+
+
+def _check_limits(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    choices = limits.get("choices")
+    if choices is not None and value not in choices:
+        raise ConfigError(f"{name} is {value!r}; {nearest(str(value), choices)}")
+    if "low" in limits and not limits["low"] <= value <= limits["high"]:
+        raise ConfigError(f"{name} is {value!r}; it must lie between {limits['low']} and {limits['high']}")

@@ -1,0 +1,11 @@
+"""A site to crawl: ezinearticles' grammar and markup, generated from a seed, with the truth about its content.
+
+python -m crawler.demo            # serve it on a free loopback port, whose URL is printed
+python -m crawler.demo --truth truth.json
+"""
+
+from crawler.demo.build import build
+from crawler.demo.model import Site
+from crawler.demo.truth import truth
+
+__all__ = ["Site", "build", "truth"]

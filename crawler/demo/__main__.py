@@ -1,0 +1,76 @@
+"""Serve the demo site, or write down the truth about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawler.demo.build import SEED, build
+from crawler.demo.replies import replies
+from crawler.demo.server import REQUESTS_PATH, DemoServer
+from crawler.demo.truth import truth
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from crawler.demo.model import Site
+
+_DESCRIPTION = """\
+Serve a small article site on 127.0.0.1 until interrupted. The one line printed is its URL.
+
+It has ezinearticles' addresses and markup: 3 categories with subcategories, some 170 articles of
+generated prose, 20 links a listing page. Around the articles stands the noise of a real site; among
+them, exact and near-duplicate paragraphs, mirrored articles, redirects, and links that end at a 403,
+a CAPTCHA, a quota page, a removed article, a PDF, an image, or a path that robots.txt forbids.
+The same seed gives the same bytes, whatever the port."""
+_EPILOG = f"""\
+examples:
+  python -m crawler.demo
+  python -m crawler.demo --port 8000
+  python -m crawler.demo --truth truth.json
+
+{REQUESTS_PATH} on the running site tells as JSON how often each page was asked for."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    # Before the slow part, so that a signal during start-up ends the program quietly too.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _exit)
+    options = _parser().parse_args(arguments)
+    site = build(options.seed)
+    if options.truth:
+        options.truth.write_text(json.dumps(truth(site), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    else:
+        _serve(site, options.port)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m crawler.demo",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"what the site grows from (default: {SEED})")
+    parser.add_argument("--truth", type=Path, metavar="FILE", help="write the truth as JSON to FILE; serve nothing")
+    return parser
+
+
+def _serve(site: Site, port: int) -> None:
+    with DemoServer(port, replies(site)) as server:
+        print(server.url, flush=True)  # noqa: T201 — the line that callers wait for
+        server.serve_forever()
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

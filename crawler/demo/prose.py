@@ -1,0 +1,107 @@
+"""Varied English prose about a topic, filled from sentence frames and the topic's phrases."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crawler.demo.bundled import load_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_SMALL_WORDS = frozenset(
+    "a an and are as at before between by for from if in is it of off on or that the to when with".split()
+)
+_LONGEST_PARAGRAPH_WORDS = 120
+
+Phrases = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A subcategory, named as its URL spells it, with the phrases for each slot of a frame."""
+
+    category: str
+    name: str
+    slots: Mapping[str, Phrases]
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Writes texts; each method takes the source of chance, so that the same one gives the same text."""
+
+    topics: tuple[Topic, ...]
+    frames: Mapping[str, Phrases]
+
+    def paragraph(self, topic: Topic, rng: Random, words: int, *, closing: bool = False) -> str:
+        """Return an opening and as many sentences as it takes to reach that many words (at most 120)."""
+        used: set[str] = set()
+        sentences = [self._sentence("opening", topic, rng, used)]
+        while _words(sentences) < words:
+            sentences.append(self._sentence("middle", topic, rng, used))
+        if closing:
+            sentences.append(self._sentence("closing", topic, rng, used))
+        if _words(sentences) > _LONGEST_PARAGRAPH_WORDS:
+            sentences.pop()
+        return " ".join(sentences)
+
+    def line(self, kind: str, topic: Topic, rng: Random) -> str:
+        """Return one text of that kind of frame: "item", "cell", "quote" or "code"."""
+        text = self._fill(kind, topic, rng, set())
+        return text if kind == "code" else _capitalise(text)
+
+    def title(self, kind: str, topic: Topic, rng: Random) -> str:
+        """Return a "title" or "heading", its words capitalised as titles are."""
+        words = self._fill(kind, topic, rng, set()).split()
+        before = ["-", *words]
+        return " ".join(
+            word if word.strip("(") in _SMALL_WORDS and earlier != "-" else _capitalise(word)
+            for earlier, word in zip(before, words, strict=False)
+        )
+
+    def _sentence(self, kind: str, topic: Topic, rng: Random, used: set[str]) -> str:
+        return re.sub(r"(^|[.?!] )(\w)", lambda m: m[1] + m[2].upper(), self._fill(kind, topic, rng, used))
+
+    def _fill(self, kind: str, topic: Topic, rng: Random, used: set[str]) -> str:
+        """Fill one frame of that kind; neither it nor its phrases are among the `used`, which they join."""
+        frame = _pick(self.frames[kind], rng, used)
+        return _SLOT.sub(lambda slot: _pick(topic.slots[slot[1]], rng, used), frame)
+
+
+def load_prose() -> Prose:
+    frames = load_texts("frames")
+    shared = {slot: _phrases(text) for slot, text in frames["shared"].items()}
+    topics = tuple(
+        Topic(slots.pop("category"), name, {slot: _phrases(text) for slot, text in slots.items()} | shared)
+        for name, slots in load_texts("topics").items()
+    )
+    return Prose(topics, {kind: tuple(lines) for kind, lines in frames["frames"].items()})
+
+
+def slug(title: str) -> str:
+    """Return the title as article URLs spell it: `-` for each space; `?` and parentheses stay, other marks go."""
+    ascii_only = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^\w ?()-]", "", ascii_only).replace(" ", "-")
+
+
+def _phrases(text: str) -> Phrases:
+    return tuple(phrase.strip() for phrase in text.split(";"))
+
+
+def _pick(choices: Phrases, rng: Random, used: set[str]) -> str:
+    choice = rng.choice([choice for choice in choices if choice not in used] or choices)
+    used.add(choice)
+    return choice
+
+
+def _capitalise(text: str) -> str:
+    return re.sub(r"[^\W\d_]", lambda letter: letter[0].upper(), text, count=1)
+
+
+def _words(sentences: list[str]) -> int:
+    return sum(len(sentence.split()) for sentence in sentences)

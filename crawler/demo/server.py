@@ -1,0 +1,111 @@
+"""The demo site over HTTP/1.1 on the loopback address."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from crawler.demo.replies import Reply, unknown_page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOST = "127.0.0.1"
+# What the site was asked for so far: a test can tell what a crawler fetched, how often, and what it left alone.
+REQUESTS_PATH = "/demo/requests"
+
+
+class DemoServer(ThreadingHTTPServer):
+    """Answers from memory, each connection in a thread; port 0 takes a free one."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, replies: Mapping[str, Reply]) -> None:
+        super().__init__((HOST, port), _Handler)
+        self._replies = replies
+        self._unknown = unknown_page()
+        self._requests: Counter[str] = Counter()
+        self._lock = Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_port}/"
+
+    def reply(self, target: str) -> Reply:
+        """Return the answer to a request target; a 404 page where the site has none."""
+        if target == REQUESTS_PATH:
+            with self._lock:
+                return Reply(200, "application/json", json.dumps(self._requests).encode())
+        return self._replies.get(target) or self._replies.get(unquote(target)) or self._unknown
+
+    def count(self, status: int, target: str) -> None:
+        with self._lock:
+            self._requests[f"{int(status)} {target}"] += 1
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Keep quiet about clients that go away: a killed crawler is part of the demo."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: DemoServer
+    protocol_version = "HTTP/1.1"
+    # Head and body leave in one segment: with Nagle's algorithm or two sends, keep-alive clients
+    # wait 40 ms for the delayed acknowledgement.
+    disable_nagle_algorithm = True
+    wbufsize = 1 << 18
+    # A client that keeps its connection open for longer is gone.
+    timeout = 300
+
+    def do_GET(self) -> None:
+        reply = self.server.reply(self.path)
+        status = HTTPStatus.NOT_MODIFIED if self._is_fresh(reply) else reply.status
+        self.server.count(status, self.path)
+        body = b"" if status == HTTPStatus.NOT_MODIFIED else reply.body
+        self.send_response(status)
+        for name, value in _headers(reply, status):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _is_fresh(self, reply: Reply) -> bool:
+        """Tell whether the client's copy is the current one; the tag outranks the date (RFC 9110, 13.2.2)."""
+        if not reply.etag:
+            return False
+        tags = self.headers.get("If-None-Match")
+        if tags is not None:
+            return tags.strip() == "*" or reply.etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+        since = self.headers.get("If-Modified-Since")
+        return since is not None and _is_not_older(since, reply.last_modified)
+
+    def log_message(self, *_args: object) -> None:
+        """Say nothing: the one line on standard output is the address."""
+
+
+def _headers(reply: Reply, status: int) -> list[tuple[str, str]]:
+    optional = [("ETag", reply.etag), ("Last-Modified", reply.last_modified), ("Location", reply.location)]
+    headers = [(name, value) for name, value in optional if value]
+    if status != HTTPStatus.NOT_MODIFIED:
+        headers += [("Content-Type", reply.content_type), ("Content-Length", str(len(reply.body)))]
+    return headers
+
+
+def _is_not_older(since: str, last_modified: str) -> bool:
+    try:
+        return parsedate_to_datetime(since) >= parsedate_to_datetime(last_modified)
+    except (TypeError, ValueError):
+        # An unreadable date, or one without a zone: as if none had been sent.
+        return False

@@ -1,0 +1,30 @@
+"""What the crawler raises when its setup, not a page, is broken.
+
+CrawlerError
+├── ConfigError   a setting is unknown or has a value it cannot have
+├── SetupError    the installation is broken: a foreign package stands where ours should
+├── ReplayError   a replay source is missing, damaged or points outside its folder
+└── StoreError    the database cannot be opened, is of another schema, or refuses to store
+"""
+
+from __future__ import annotations
+
+
+class CrawlerError(Exception):
+    """Base of everything that the crawler raises on purpose."""
+
+
+class ConfigError(CrawlerError, ValueError):
+    """A setting that is unknown or has a value it cannot have."""
+
+
+class SetupError(CrawlerError):
+    """A broken installation."""
+
+
+class ReplayError(CrawlerError):
+    """A replay source that cannot be read."""
+
+
+class StoreError(CrawlerError):
+    """A database that cannot be used."""

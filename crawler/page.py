@@ -1,0 +1,53 @@
+"""What a spider's callback yields for a content page."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from cleaning.blocks import Metadata
+from cleaning.parse import parse
+from crawler.response import PageResponse, content_type
+from crawler.visit import Fetched
+
+if TYPE_CHECKING:
+    from scrapy.http import TextResponse
+
+    from cleaning.blocks import Page
+
+
+def page(
+    response: TextResponse,
+    *,
+    title: str | None = None,
+    author: str | None = None,
+    published: date | str | None = None,
+    section: str | None = None,
+) -> Fetched:
+    """Return the response as a content page, to be yielded by a callback; it is then cleaned and stored.
+
+    What the spider states wins over what the page says of itself; `published` is a date or its ISO text.
+    Raises PageError for a body that is no text.
+    """
+    day = published.isoformat()[:10] if isinstance(published, date) else published
+    return Fetched(
+        url=response.url,
+        body=response.body,
+        tree=_tree(response),
+        stated=Metadata(title=title, author=author, published=day, section=section),
+        etag=_header(response, "ETag"),
+        last_modified=_header(response, "Last-Modified"),
+    )
+
+
+def _tree(response: TextResponse) -> Page:
+    if isinstance(response, PageResponse):
+        return response.tree
+    header = content_type(response)
+    declared = header if header and "charset" in header.lower() else response.encoding
+    return parse(response.body, response.url, declared)
+
+
+def _header(response: TextResponse, name: str) -> str | None:
+    value = response.headers.get(name)
+    return value.decode("latin-1") if value else None

@@ -1,0 +1,97 @@
+"""The progress line of a crawl: pages, blocks kept and dropped, pages a second, queue."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+from scrapy import signals
+from scrapy.utils.asyncio import AsyncioLoopingCall
+
+from crawler.config import Config
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+_TERMINAL_SECONDS = 0.25
+_PLAIN_SECONDS = 5.0
+
+
+class Progress:
+    """Shows one line on stderr: rewritten in place on a terminal, printed anew every few seconds elsewhere."""
+
+    def __init__(self, stats: StatsCollector, mode: str) -> None:
+        self._stats = stats
+        self._console = Console(stderr=True)
+        self._shown = mode == "on" or (mode == "auto" and self._console.is_terminal)
+        self._started = time.monotonic()
+        self._live: Live | None = None
+        self._task: AsyncioLoopingCall | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        assert crawler.stats
+        extension = cls(crawler.stats, Config.read(crawler.settings).progress)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        if not self._shown:
+            return
+        self._started = time.monotonic()
+        if self._console.is_terminal:
+            self._live = Live(self.line(), console=self._console, auto_refresh=False, redirect_stdout=False)
+            self._live.start()
+            _move_log_stream(sys.__stderr__, sys.stderr)
+        self._task = AsyncioLoopingCall(self._tick)
+        self._task.start(_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS, now=False)
+
+    def spider_closed(self) -> None:
+        if self._task is not None and self._task.running:
+            self._task.stop()
+            self._tick()
+        if self._live is not None:
+            _move_log_stream(sys.stderr, sys.__stderr__)
+            self._live.stop()
+
+    def line(self) -> Text:
+        """Return the line as it stands now."""
+        count = self._count
+        seconds = max(time.monotonic() - self._started, 0.001)
+        pages, kept = count("visit/page"), count("blocks/kept")
+        refused = sum(count(f"visit/{outcome}") for outcome in ("forbidden", "captcha", "quota"))
+        parts = [
+            f"{pages} pages",
+            f"{kept} blocks kept",
+            f"{count('blocks/seen') - kept} dropped",
+            f"{pages / seconds:.1f} pages/s",
+            f"queue {count('scheduler/enqueued') - count('scheduler/dequeued')}",
+        ]
+        if refused:
+            parts.append(f"{refused} refused")
+        return Text(" · ".join(parts))
+
+    def _count(self, name: str) -> int:
+        return int(self._stats.get_value(name, 0))
+
+    def _tick(self) -> None:
+        if self._live is not None:
+            self._live.update(self.line(), refresh=True)
+        else:
+            self._console.print(self.line(), soft_wrap=True)
+
+
+def _move_log_stream(old: object, new: object) -> None:
+    """Let log lines appear above the live line: handlers hold the stream that rich has replaced."""
+    for handler in logging.root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is old:
+            handler.setStream(new)

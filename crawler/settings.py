@@ -1,0 +1,49 @@
+"""Scrapy's side of the settings; Blocksieve's own are declared in `crawler/config.py`.
+
+`scrapy` finds this module through scrapy.cfg in the checkout, and elsewhere through the environment variable
+SCRAPY_SETTINGS_MODULE=crawler.settings.
+"""
+
+BOT_NAME = "blocksieve"
+SPIDER_MODULES = ["spiders"]
+NEWSPIDER_MODULE = "spiders"
+SPIDER_LOADER_CLASS = "crawler.loader.SpiderLoader"
+COMMANDS_MODULE = "crawler.commands"
+
+# The add-on checks Blocksieve's settings, adds CONTACT to the User-Agent and switches to REPLAY.
+ADDONS = {"crawler.addon.Blocksieve": 100}
+
+# What happens to a response, in order: judged and parsed, drained into one visit, cleaned, compared, stored.
+DOWNLOADER = "crawler.downloader.Downloader"
+DOWNLOADER_MIDDLEWARES = {"crawler.middlewares.JudgeMiddleware": 10}
+SPIDER_MIDDLEWARES = {"crawler.middlewares.VisitMiddleware": 10}
+ITEM_PIPELINES = {
+    "pipelines.clean.CleanPipeline": 300,
+    "pipelines.dedup.DedupPipeline": 400,
+    "pipelines.store.StorePipeline": 500,
+}
+EXTENSIONS = {"crawler.progress.Progress": 500}
+
+# A guest on other people's sites: who we are, what we leave alone, how fast we come.
+USER_AGENT = "blocksieve/0.1.0"
+ROBOTSTXT_OBEY = True
+ROBOTSTXT_USER_AGENT = "blocksieve"
+COOKIES_ENABLED = False
+CONCURRENT_REQUESTS_PER_DOMAIN = 2
+AUTOTHROTTLE_ENABLED = True
+AUTOTHROTTLE_START_DELAY = 2.0
+AUTOTHROTTLE_MAX_DELAY = 60.0
+
+# 429 is left out: asking again at once is not what "too many requests" calls for.
+RETRY_HTTP_CODES = [500, 502, 503, 504, 522, 524, 408]
+RETRY_TIMES = 2
+DOWNLOAD_TIMEOUT = 60
+# Raised by the add-on where PAGE_MAX_BYTES is higher.
+DOWNLOAD_MAXSIZE = 20_000_000
+DOWNLOAD_WARNSIZE = 0
+# News pages reload themselves every minute or more; following that would lose them to the duplicate filter.
+METAREFRESH_MAXDELAY = 5
+
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False
+LOG_LEVEL = "INFO"

@@ -1,0 +1,44 @@
+"""A crawl's counts: which are stored with it, and whether in equals out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cleaning.blocks import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_STORED_PREFIXES = ("visit/", "blocks/", "page/", "dedup/", "store/", "replay/", "ezine/", "section/", "clean/")
+
+
+def totals(stats: Mapping[str, Any]) -> dict[str, int | float | str]:
+    """Return the counters that are kept with the crawl's row."""
+    return {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in sorted(stats.items())
+        if name.startswith(_STORED_PREFIXES) and isinstance(value, int | float | str)
+    }
+
+
+def imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each pair of counts that should be equal and is not; nothing where all is well."""
+    seen = _count(stats, "blocks/seen")
+    decided = sum(_count(stats, f"blocks/{reason}") for reason in Reason)
+    if seen != decided:
+        yield f"{seen} blocks were seen, but {decided} kept or dropped for a reason"
+    pages = _count(stats, "visit/page")
+    written = sum(_count(stats, f"store/pages_{event}") for event in ("new", "changed", "unchanged", "failed"))
+    if pages != written:
+        yield f"{pages} pages were fetched, but {written} stored or failed"
+    kept = _count(stats, "blocks/kept")
+    placed = sum(_count(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATES))
+    if kept != placed and not _count(stats, "store/pages_failed"):
+        yield f"{kept} blocks were kept, but {placed} stored, refreshed or recorded as duplicates"
+
+
+_DUPLICATES = ("dedup/exact", "dedup/near")
+
+
+def _count(stats: Mapping[str, Any], name: str) -> int:
+    return int(stats.get(name, 0))

@@ -1,0 +1,90 @@
+"""What one response turned into: a visit, with a page or with the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from cleaning.blocks import CleanPage, Decision, Metadata, Page
+
+
+class Outcome(StrEnum):
+    """How a visit ended; a closed set, counted under these words."""
+
+    PAGE = "page"
+    SECTION = "section"
+    """The callback gave no page: a listing, a sitemap."""
+    NOT_HTML = "not_html"
+    TOO_LARGE = "too_large"
+    EMPTY = "empty"
+    BINARY = "binary"
+    NOT_MODIFIED = "not_modified"
+    NOT_FOUND = "not_found"
+    REMOVED = "removed"
+    FORBIDDEN = "forbidden"
+    CAPTCHA = "captcha"
+    QUOTA = "quota"
+    HTTP_ERROR = "http_error"
+    ROBOTS = "robots"
+    DOWNLOAD_FAILED = "download_failed"
+    CALLBACK_FAILED = "callback_failed"
+    CLEANING_FAILED = "cleaning_failed"
+
+
+REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
+"""The site does not want us now: slow down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A content page as fetched: what a spider's callback yields (see `crawler.visit.page`).
+
+    `tree` is the parsed page, shared with the spider's selectors and never edited. `stated` is what the spider
+    read itself; its fields win over the page's own metadata.
+    """
+
+    url: str
+    body: bytes
+    tree: Page
+    stated: Metadata
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A kept block on its way to the store.
+
+    `terms` counts its unique terms; `fingerprint` is None where the block has too few of them to be compared by
+    it (`FINGERPRINT_MIN_TERMS`) or is a heading. `repeats` is the position of the earlier block of the same page
+    that this one repeats, with `distance` bits between them.
+    """
+
+    decision: Decision
+    digest: int
+    terms: int
+    fingerprint: int | None
+    repeats: int | None = None
+    distance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One response, drained: identity, outcome and, for a page, what came of it on its way down the pipelines.
+
+    `fetched` is set by the spider's callback, `cleaned` by the clean pipeline, `candidates` by the dedup pipeline.
+    """
+
+    url: str
+    at: datetime
+    outcome: Outcome
+    status: int | None = None
+    children: int = 0
+    error: str | None = None
+    fetched: Fetched | None = None
+    cleaned: CleanPage | None = None
+    candidates: tuple[Candidate, ...] = ()

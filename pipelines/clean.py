@@ -1,0 +1,75 @@
+"""First pipeline: a fetched page becomes blocks with decisions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cleaning import PageError, PageFault, clean
+from cleaning.blocks import Metadata
+from crawler.config import Config
+from crawler.visit import Outcome, Visit
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from cleaning import CleanPage
+
+logger = logging.getLogger(__name__)
+
+_OUTCOMES = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+
+
+class CleanPipeline:
+    """Cleans each visit that has a page; what is no visit passes untouched."""
+
+    def __init__(self, method: str, options: dict[str, Any], stats: StatsCollector) -> None:
+        self._method = method
+        self._options = options
+        self._stats = stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        config = Config.read(crawler.settings)
+        assert crawler.stats
+        return cls(config.cleaning_method, dict(config.cleaning_options), crawler.stats)
+
+    def process_item(self, item: Any) -> Any:
+        if not isinstance(item, Visit) or item.fetched is None:
+            return item
+        started = time.perf_counter()
+        try:
+            cleaned = clean(item.fetched.tree, method=self._method, **self._options)
+        except PageError as error:
+            return self._failed(item, _OUTCOMES[error.cause], str(error))
+        except Exception as error:
+            # The one broad except of the project: a page that breaks cleaning must not end the crawl.
+            logger.exception("Cleaning failed on %s", item.url)
+            return self._failed(item, Outcome.CLEANING_FAILED, repr(error))
+        self._stats.inc_value("clean/seconds", time.perf_counter() - started)
+        self._count(cleaned)
+        return replace(item, cleaned=replace(cleaned, metadata=_merged(item.fetched.stated, cleaned.metadata)))
+
+    def _failed(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
+        """The visit was counted as a page; it is none."""
+        self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
+        self._stats.inc_value(f"visit/{outcome}")
+        return replace(visit, outcome=outcome, error=error, fetched=None)
+
+    def _count(self, cleaned: CleanPage) -> None:
+        self._stats.inc_value("blocks/seen", len(cleaned.decisions))
+        for reason, count in cleaned.counts().items():
+            self._stats.inc_value(f"blocks/{reason}", count)
+        for oddity in cleaned.oddities:
+            self._stats.inc_value(f"page/{oddity}")
+
+
+def _merged(stated: Metadata, found: Metadata) -> Metadata:
+    """What the spider stated wins, field by field."""
+    fields = Metadata.__dataclass_fields__
+    return Metadata(**{name: getattr(stated, name) or getattr(found, name) for name in fields})

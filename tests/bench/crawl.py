@@ -1,0 +1,145 @@
+"""Pages a second and CPU a page of a crawl, stage by stage, on the demo site.
+
+Each stage adds one pipeline to the one before: fetch, clean, dedup, store. The stages run in turn, several rounds,
+each in a process of its own with a fresh database; the ratios of one run are what counts, not the absolute figures.
+
+    python tests/bench/crawl.py [--rounds 5] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+STAGES = {
+    "fetch": [],
+    "+ clean": ["pipelines.clean.CleanPipeline"],
+    "+ dedup": ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline"],
+    "+ store": ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline", "pipelines.store.StorePipeline"],
+}
+
+
+class Stopwatch:
+    """Prints the crawl's own time: from the opened to the closed spider, without the start of Python."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        from scrapy import signals
+
+        watch = cls(crawler)
+        crawler.signals.connect(watch.start, signal=signals.spider_opened)
+        crawler.signals.connect(watch.stop, signal=signals.spider_closed)
+        return watch
+
+    def start(self):
+        self.began = time.perf_counter(), time.process_time()
+
+    def stop(self):
+        stats = self.crawler.stats.get_stats()
+        figures = {
+            "pages": stats.get("visit/page", 0),
+            "responses": stats.get("response_received_count", 0),
+            "seconds": time.perf_counter() - self.began[0],
+            "cpu_seconds": time.process_time() - self.began[1],
+        }
+        print(json.dumps(figures), flush=True)
+
+
+def worker(stage, database):
+    """Run one crawl in this process."""
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.utils.project import get_project_settings
+
+    from crawler.demo.run import BASE_URL, FAST_SETTINGS
+
+    settings = get_project_settings()
+    settings.setdict(FAST_SETTINGS, priority="cmdline")
+    settings.setdict(
+        {
+            "DATABASE_URL": f"sqlite:///{database}",
+            "EXTENSIONS": {Stopwatch: 1},
+            "ITEM_PIPELINES": {path: order for order, path in enumerate(STAGES[stage])},
+            "LOG_FILE": os.devnull,
+            "PROGRESS": "off",
+        },
+        priority="cmdline",
+    )
+    process = AsyncCrawlerProcess(settings)
+    process.crawl("ezine", base_url=BASE_URL, categories="all")
+    process.start()
+
+
+def run_stage(stage, address):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--worker", stage, "--database", str(Path(folder, "blocks.db"))]
+        environment = os.environ | {
+            "SCRAPY_SETTINGS_MODULE": "crawler.settings",
+            "http_proxy": address,
+            "no_proxy": "",
+            "NO_PROXY": "",
+        }
+        finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+def measure(rounds):
+    from crawler.demo.run import site
+
+    runs = {stage: [] for stage in STAGES}
+    with site() as address:
+        for turn in range(rounds + 1):
+            for stage in STAGES:
+                figures = run_stage(stage, address)
+                if turn:  # the first round warms the caches of the disk and the site
+                    runs[stage].append(figures)
+                print(f"round {turn}/{rounds} {stage:8} {figures['seconds']:.2f} s", file=sys.stderr)
+    return runs
+
+
+def summary(runs):
+    """Return for each stage pages, medians of pages/s and CPU ms a page, and pages/s as a share of fetch-only's."""
+    rows = {}
+    for stage, figures in runs.items():
+        rate = statistics.median(run["pages"] / run["seconds"] for run in figures)
+        cpu = statistics.median(1000 * run["cpu_seconds"] / run["pages"] for run in figures)
+        rows[stage] = {"pages": figures[0]["pages"], "pages_per_second": round(rate, 1), "cpu_ms": round(cpu, 2)}
+    for row in rows.values():
+        row["share_of_fetch"] = round(row["pages_per_second"] / rows["fetch"]["pages_per_second"], 3)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print figures for programs")
+    parser.add_argument("--worker", choices=STAGES, help=argparse.SUPPRESS)
+    parser.add_argument("--database", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        worker(options.worker, options.database)
+        return
+    rows = summary(measure(options.rounds))
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table("stage", "pages", "pages/s", "CPU ms a page", "share of fetch-only")
+    for stage, row in rows.items():
+        table.add_row(stage, *(str(row[name]) for name in ("pages", "pages_per_second", "cpu_ms", "share_of_fetch")))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

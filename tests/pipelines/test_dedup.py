@@ -1,0 +1,53 @@
+"""Candidates within one page."""
+
+from cleaning.blocks import Block, Decision, Kind, Reason
+from cleaning.fingerprint import distance, fingerprint
+from crawler.config import Config
+from pipelines.dedup import DedupPipeline
+
+LONG = (
+    "The old ferry left the harbour before sunrise with forty passengers, nine bicycles and a crate of oranges, while "
+    "fishermen mended their nets along the quiet pier and gulls argued about breakfast above the customs house roof."
+)
+
+
+def decision(position, text, kind=Kind.PARAGRAPH):
+    return Decision(Block(position, "/html/body/p[1]", kind, text, len(text.split()), 0, 0.1), 1.0, Reason.KEPT)
+
+
+def candidates(*texts, kind=Kind.PARAGRAPH, **settings):
+    pipeline = DedupPipeline(Config(cleaning_options={}, **settings), stats=None)
+    return pipeline.candidates([decision(position, text, kind) for position, text in enumerate(texts)])
+
+
+def test_a_repeated_paragraph_repeats_the_first_one():
+    found = candidates(LONG, "Something else entirely.", LONG.upper())
+    assert [candidate.repeats for candidate in found] == [None, None, 0]
+
+
+def test_a_near_duplicate_within_the_page_carries_its_distance():
+    edited = LONG.replace("house roof", "house gate")
+    bits = distance(fingerprint(LONG), fingerprint(edited))
+    found = candidates(LONG, edited)
+    assert 0 < bits <= 3
+    assert (found[1].repeats, found[1].distance) == (0, bits)
+
+
+def test_short_texts_that_differ_in_a_number_are_no_duplicates():
+    found = candidates("The ticket costs 10 dollars today.", "The ticket costs 20 dollars today.")
+    assert [candidate.fingerprint for candidate in found] == [None, None]
+    assert found[1].repeats is None
+
+
+def test_headings_are_compared_word_for_word_only():
+    assert candidates(LONG, kind=Kind.HEADING)[0].fingerprint is None
+
+
+def test_texts_without_terms_are_never_duplicates():
+    found = candidates("!!!", "!!!")
+    assert [candidate.terms for candidate in found] == [0, 0]
+    assert found[1].repeats is None
+
+
+def test_scope_off_compares_nothing():
+    assert candidates(LONG, LONG, dedup_scope="off")[1].repeats is None
