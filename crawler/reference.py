@@ -1,6 +1,6 @@
 """The reference page of Blocksieve's settings and cleaning options, made from their declarations.
 
-    python -m crawler.reference > docs/settings.md
+python -m crawler.reference > docs/settings.md
 """
 
 from __future__ import annotations

@@ -52,16 +52,19 @@ class PageResponse(HtmlResponse):
 
     def _base_url(self) -> str:
         base = self.tree.root.find(".//base[@href]")
-        href = base.get("href", "") if base is not None else ""
-        return urljoin(self.url, href.strip())
+        if base is None:
+            return self.url
+        try:
+            return urljoin(self.url, str(base.get("href")).strip())
+        except ValueError:  # a base that is no URL
+            return self.url
 
     def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
         """Return a copy with these changes; it keeps the tree unless body or encoding are new."""
-        replaced = super().replace(*args, cls=cls, **kwargs)
-        same = replaced.body is self.body and getattr(replaced, "_encoding", None) == self._encoding
-        if isinstance(replaced, PageResponse) and replaced._tree is None and self._tree is not None and same:
-            replaced._tree = dataclasses.replace(self._tree, url=replaced.url)
-        return replaced
+        keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
+        if keeps_tree and issubclass(cls or type(self), PageResponse):
+            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=kwargs.get("url", self.url)))
+        return super().replace(*args, cls=cls, **kwargs)
 
 
 def content_type(response: Response) -> str | None:

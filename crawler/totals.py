@@ -9,15 +9,26 @@ from cleaning.blocks import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_STORED_PREFIXES = ("visit/", "blocks/", "page/", "dedup/", "store/", "replay/", "ezine/", "section/", "clean/")
+_STORED_PREFIXES = (
+    "visit/",
+    "blocks/",
+    "page/",
+    "dedup/",
+    "store/",
+    "replay/",
+    "ezine/",
+    "section/",
+    "clean/",
+    "brake/",
+)
 
 
-def totals(stats: Mapping[str, Any]) -> dict[str, int | float | str]:
+def totals(stats: Mapping[str, Any]) -> dict[str, int | str]:
     """Return the counters that are kept with the crawl's row."""
     return {
-        name: round(value, 3) if isinstance(value, float) else value
+        name: value
         for name, value in sorted(stats.items())
-        if name.startswith(_STORED_PREFIXES) and isinstance(value, int | float | str)
+        if name.startswith(_STORED_PREFIXES) and isinstance(value, int | str)
     }
 
 
@@ -27,10 +38,10 @@ def imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
     decided = sum(_count(stats, f"blocks/{reason}") for reason in Reason)
     if seen != decided:
         yield f"{seen} blocks were seen, but {decided} kept or dropped for a reason"
-    pages = _count(stats, "visit/page")
+    pages = _count(stats, "clean/pages")
     written = sum(_count(stats, f"store/pages_{event}") for event in ("new", "changed", "unchanged", "failed"))
     if pages != written:
-        yield f"{pages} pages were fetched, but {written} stored or failed"
+        yield f"{pages} pages were cleaned, but {written} stored or failed"
     kept = _count(stats, "blocks/kept")
     placed = sum(_count(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATES))
     if kept != placed and not _count(stats, "store/pages_failed"):

@@ -28,7 +28,7 @@ def url_key(url: str, canonical: str | None = None) -> str:
     """
     believed = canonical is not None and _is_believed(canonical, url)
     key = _canonicalised(canonical if believed and canonical is not None else url)
-    return key if len(key) <= MAX_KEY else f"{key[: MAX_KEY - 17]}#{xxh64_hexdigest(key)}"
+    return key if len(key) <= MAX_KEY else f"{key[: MAX_KEY - 17]}#{xxh64_hexdigest(key.encode())}"
 
 
 def site(url: str) -> str:

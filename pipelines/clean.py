@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,6 @@ class CleanPipeline:
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.fetched is None:
             return item
-        started = time.perf_counter()
         try:
             cleaned = clean(item.fetched.tree, method=self._method, **self._options)
         except PageError as error:
@@ -51,17 +49,19 @@ class CleanPipeline:
             # The one broad except of the project: a page that breaks cleaning must not end the crawl.
             logger.exception("Cleaning failed on %s", item.url)
             return self._failed(item, Outcome.CLEANING_FAILED, repr(error))
-        self._stats.inc_value("clean/seconds", time.perf_counter() - started)
         self._count(cleaned)
         return replace(item, cleaned=replace(cleaned, metadata=_merged(item.fetched.stated, cleaned.metadata)))
 
     def _failed(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
-        """The visit was counted as a page; it is none."""
+        """The visit was counted as a page; it is none. A callback that failed stays counted as that."""
+        if visit.outcome is not Outcome.PAGE:
+            return replace(visit, fetched=None)
         self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
         self._stats.inc_value(f"visit/{outcome}")
         return replace(visit, outcome=outcome, error=error, fetched=None)
 
     def _count(self, cleaned: CleanPage) -> None:
+        self._stats.inc_value("clean/pages")
         self._stats.inc_value("blocks/seen", len(cleaned.decisions))
         for reason, count in cleaned.counts().items():
             self._stats.inc_value(f"blocks/{reason}", count)

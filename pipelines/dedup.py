@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
 
     from cleaning.blocks import Decision
 
@@ -28,23 +27,20 @@ if TYPE_CHECKING:
 class DedupPipeline:
     """Turns a visit's kept blocks into candidates for the store; what is no visit passes untouched."""
 
-    def __init__(self, config: Config, stats: StatsCollector) -> None:
+    def __init__(self, config: Config) -> None:
         self._most_bits = config.dedup_distance
         self._fewest_terms = config.fingerprint_min_terms
         self._within_page = config.dedup_scope != "off"
-        self._stats = stats
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        assert crawler.stats
-        return cls(Config.read(crawler.settings), crawler.stats)
+        return cls(Config.read(crawler.settings))
 
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.cleaned is None:
             return item
-        candidates = self.candidates(decision for decision in item.cleaned.decisions if decision.kept)
-        self._stats.inc_value("dedup/within_page", sum(found.repeats is not None for found in candidates))
-        return replace(item, candidates=tuple(candidates))
+        kept = (decision for decision in item.cleaned.decisions if decision.kept)
+        return replace(item, candidates=tuple(self.candidates(kept)))
 
     def candidates(self, kept: Iterable[Decision]) -> list[Candidate]:
         """Return the kept decisions as candidates, each with the earlier one of the same page that it repeats."""

@@ -12,7 +12,9 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config
 from crawler.errors import StoreError
-from crawler.storage.store import Store
+from crawler.finish import Finish
+from crawler.storage.engine import location
+from crawler.storage.store import PageState, Store
 from crawler.totals import imbalances, totals
 from crawler.visit import Visit
 
@@ -26,6 +28,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# What is counted of each saved visit, by stat name.
+_COUNTED = {
+    "store/blocks_new": "stored",
+    "store/blocks_refreshed": "refreshed",
+    "store/blocks_revived": "revived",
+    "store/blocks_gone": "gone",
+    "dedup/exact": "exact",
+    "dedup/near": "near",
+}
 # Batches that may wait for the writer; a crawl faster than its database waits here, in bounded memory.
 _MOST_WAITING = 3
 
@@ -39,11 +50,12 @@ class StorePipeline:
         self._stats = crawler.stats
         self._batch_pages = config.store_batch_pages
         self._batch_seconds = config.store_batch_seconds
+        self._place = location(config.database_url)
         self._store = Store.open(config)
         self._crawl_id = 0
         self._pending: list[Visit] = []
         self._waiting: set[asyncio.Future[None]] = set()
-        self._failed = False
+        self._closing: asyncio.Future[None] | None = None
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._timer = AsyncioLoopingCall(self._flush)
 
@@ -56,7 +68,7 @@ class StorePipeline:
     def open_spider(self) -> None:
         spider = self._crawler.spider
         assert spider is not None
-        logger.info("Storing blocks in %s", self._store.place)
+        logger.info("Storing blocks in %s", self._place)
         self._crawl_id = self._store.begin_crawl(spider.name, _arguments(spider))
         self._timer.start(self._batch_seconds, now=False)
 
@@ -85,7 +97,7 @@ class StorePipeline:
         try:
             self._store.end_crawl(self._crawl_id, reason, totals(self._stats.get_stats()))
         except StoreError as error:
-            self._give_up(error, visits=0)
+            self._report(error)
         self._writer.shutdown()
         self._store.close()
 
@@ -99,32 +111,37 @@ class StorePipeline:
 
     async def _write(self, batch: list[Visit]) -> None:
         pages = sum(visit.cleaned is not None for visit in batch)
-        if self._failed:
+        if self._closing is not None:
             self._stats.inc_value("store/pages_failed", pages)
             return
         loop = asyncio.get_running_loop()
         try:
             saved = await loop.run_in_executor(self._writer, self._store.save, self._crawl_id, batch)
         except StoreError as error:
-            self._give_up(error, pages)
+            self._stats.inc_value("store/pages_failed", pages)
+            self._report(error)
+            self._close_spider()
             return
         for result in saved:
             self._count(result)
 
-    def _give_up(self, error: StoreError, visits: int) -> None:
-        self._stats.inc_value("store/pages_failed", visits)
-        if self._failed:
-            return
-        self._failed = True
+    def _report(self, error: StoreError) -> None:
         self._stats.set_value("store/error", str(error))
         logger.error("%s", error)
-        assert self._crawler.engine is not None
-        if self._crawler.engine.spider is not None:
-            self._closing = asyncio.ensure_future(self._crawler.engine.close_spider_async(reason="store_failed"))
+
+    def _close_spider(self) -> None:
+        """Close once; closing waits for the visits under way, so it must not be waited for here."""
+        if self._closing is None:
+            assert self._crawler.engine is not None
+            closing = self._crawler.engine.close_spider_async(reason=Finish.STORE_FAILED)
+            self._closing = asyncio.ensure_future(closing)
 
     def _count(self, saved: Saved) -> None:
-        for name, count in saved.counts().items():
-            self._stats.inc_value(name, count)
+        if saved.state is not PageState.NONE:
+            self._stats.inc_value(f"store/pages_{saved.state}")
+        for name, attribute in _COUNTED.items():
+            if count := getattr(saved, attribute):
+                self._stats.inc_value(name, count)
 
 
 def _arguments(spider: Spider) -> dict[str, str]:

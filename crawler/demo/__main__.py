@@ -26,7 +26,8 @@ It has ezinearticles' addresses and markup: 3 categories with subcategories, som
 generated prose, 20 links a listing page. Around the articles stands the noise of a real site; among
 them, exact and near-duplicate paragraphs, mirrored articles, redirects, and links that end at a 403,
 a CAPTCHA, a quota page, a removed article, a PDF, an image, or a path that robots.txt forbids.
-The same seed gives the same bytes, whatever the port."""
+The same seed gives the same bytes, whatever the port. It answers as an HTTP proxy too, for any host
+name, so that its pages can keep their URLs while the port changes."""
 _EPILOG = f"""\
 examples:
   python -m crawler.demo

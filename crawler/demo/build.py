@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from random import Random
 from typing import TYPE_CHECKING
@@ -104,7 +105,7 @@ def _redirect(entry: Entry, status: int, articles: Sequence[Article], rng: Rando
 def _strays(prose: Prose, originals: Originals, rng: Random) -> Iterator[Draft]:
     """Yield bodiless drafts for links that lead to no article, a topic after the other."""
     for topic in cycle(prose.topics):
-        title = originals.fresh(lambda topic=topic: prose.title("title", topic, rng))  # type: ignore[misc]
+        title = originals.fresh(partial(prose.title, "title", topic, rng))
         yield Draft(title, slug(title), topic.category, topic.name, ())
 
 

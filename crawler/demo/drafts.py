@@ -138,4 +138,4 @@ def _chinese(fixed: Mapping[str, Any]) -> Draft:
     body = tuple(Passage(Kind.PARAGRAPH, text) for text in fixed["paragraphs"])
     names = (fixed["title"], fixed["slug"], fixed["category"], fixed["topic"])
     author = Author(fixed["author"], 1_000, fixed["workshop"])
-    return Draft(*names, body, author, charset=Charset("gb18030", None, "gb2312"))
+    return Draft(*names, body, author, charset=Charset("gb18030", None, "gb2312"), language="zh")

@@ -102,6 +102,7 @@ class Draft:
     bare: bool = False
     mirrored: bool = False
     charset: Charset = Charset()
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class Pages:
     def _list_page(self, heading: str, entries: Sequence[Entry], fields: dict[str, str], trail: str = "") -> str:
         fields |= {"heading": escape(heading), "entries": "\n".join(map(self._list_entry, entries))}
         main = self.templates["listing"].substitute(fields)
-        page = {"title": escape(heading), "head": "", "charset": "utf-8", "main": main, "trail": trail}
-        return self._page("new", page | {"related_links": ""})
+        page = {"title": escape(heading), "head": "", "charset": "utf-8", "language": "en"}
+        return self._page("new", page | {"main": main, "trail": trail, "related_links": ""})
 
     def _list_entry(self, entry: Entry) -> str:
         link = f'<a class="article-title-link" href="{escape(entry.path)}">{escape(entry.title)}</a>'
@@ -115,6 +115,7 @@ class Pages:
             "workshop_host": author.workshop.lower(),
             "subject": _readable(entry.subcategory).lower(),
             "charset": article.draft.charset.meta,
+            "language": article.draft.language,
         }
         html = {
             "heading": _heading(article),

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from crawler.demo.replies import Reply, unknown_page
@@ -50,10 +50,10 @@ class DemoServer(ThreadingHTTPServer):
         with self._lock:
             self._requests[f"{int(status)} {target}"] += 1
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Keep quiet about clients that go away: a killed crawler is part of the demo."""
         if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -67,9 +67,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 300
 
     def do_GET(self) -> None:
-        reply = self.server.reply(self.path)
+        target = _path_and_query(self.path)
+        reply = self.server.reply(target)
         status = HTTPStatus.NOT_MODIFIED if self._is_fresh(reply) else reply.status
-        self.server.count(status, self.path)
+        self.server.count(status, target)
         body = b"" if status == HTTPStatus.NOT_MODIFIED else reply.body
         self.send_response(status)
         for name, value in _headers(reply, status):
@@ -93,6 +94,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: object) -> None:
         """Say nothing: the one line on standard output is the address."""
+
+
+def _path_and_query(target: str) -> str:
+    """Drop scheme and host: a client that takes the site for its proxy sends the whole URL (RFC 9112, 3.2.2)."""
+    if target.startswith("/"):
+        return target
+    return "/" + target.partition("://")[2].partition("/")[2]
 
 
 def _headers(reply: Reply, status: int) -> list[tuple[str, str]]:

@@ -46,6 +46,7 @@ def _article(article: Article) -> dict[str, Any]:
         "subcategory": entry.subcategory,
         "section": entry.section,
         "bare": article.draft.bare,
+        "language": article.draft.language,
         "encoding": article.draft.charset.codec,
         "blocks": [{"kind": p.kind.value, "text": normalise(p.text)} for p in article.passages],
     }

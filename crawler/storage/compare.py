@@ -24,6 +24,7 @@ class Original:
 
     block_id: int
     text: str
+    digest: int
     fingerprint: int | None
 
 
@@ -66,7 +67,8 @@ def compare(candidates: Sequence[Candidate], earlier: Sequence[Earlier]) -> Comp
     """
     pools = _Pools(earlier)
     matches = [(candidate, pools.take(candidate)) for candidate in candidates]
-    matched = _without_lost_originals([Kept(candidate, row) for candidate, row in matches if row is not None])
+    found = [Kept(candidate, row) for candidate, row in matches if row is not None]
+    matched = _without_lost_originals(found, earlier)
     served = {kept.candidate.decision.block.position for kept in matched}
     used = {_identity(kept.earlier) for kept in matched}
     live = [row for row in earlier if not row.gone]
@@ -102,10 +104,11 @@ class _Pools:
         return None
 
 
-def _without_lost_originals(kept: list[Kept]) -> list[Kept]:
-    """Leave out sightings of a block of this very page that is on it no more: their text is a block now."""
-    own = {each.earlier.row_id for each in kept if not each.earlier.is_sighting}
-    return [each for each in kept if not _is_own_sighting(each.earlier) or each.earlier.original.block_id in own]
+def _without_lost_originals(kept: list[Kept], earlier: Sequence[Earlier]) -> list[Kept]:
+    """Leave out sightings of a block of this very page that is on it no more: what they say becomes a block."""
+    own = {row.row_id for row in earlier if not row.is_sighting}
+    lost = own - {each.earlier.row_id for each in kept if not each.earlier.is_sighting}
+    return [each for each in kept if not (each.earlier.is_sighting and each.earlier.original.block_id in lost)]
 
 
 def _key(digest: int, text: str, *, is_sighting: bool) -> tuple[int, str, bool]:

@@ -57,6 +57,16 @@ def open_engine(url: str, *, must_exist: bool = False, busy_seconds: float = BUS
     return opener(parsed, busy_seconds)
 
 
+@contextmanager
+def opened(url: str, *, must_exist: bool = False) -> Iterator[Engine]:
+    """Give an engine as `open_engine` does, and close its connections at the end."""
+    engine = open_engine(url, must_exist=must_exist)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def masked(url: str) -> str:
     """Return a database URL fit for a log: without its password, also where it is malformed."""
     try:
@@ -69,6 +79,13 @@ def location(url: str) -> str:
     """Return where a database is, fit for a log: a file's absolute path, otherwise the URL without password."""
     parsed = _parse(url)
     return str(_path(parsed)) if parsed.get_backend_name() == "sqlite" else masked(url)
+
+
+def size_bytes(url: str) -> int:
+    """Return how large a database is on disk, its log included."""
+    path = _path(_parse(url))
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
 
 
 @contextmanager
@@ -88,6 +105,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
         with connection.begin():
             yield connection
+
+
+@contextmanager
+def erasing(engine: Engine) -> Iterator[Connection]:
+    """Give a connection as `writing` does, and clear SQLite's log at the end: it holds what was deleted."""
+    with writing(engine) as connection:
+        yield connection
+    with _explained(engine), engine.connect() as connection:
+        # On the driver's own connection: a checkpoint cannot run in a transaction.
+        connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 @contextmanager
@@ -117,7 +144,9 @@ def _path(url: URL) -> Path:
 
 def _open_sqlite(url: URL, busy_seconds: float) -> Engine:
     _check_sqlite(url)
-    engine = create_engine(URL.create("sqlite", database=str(_path(url))), connect_args={"timeout": busy_seconds})
+    engine = create_engine(
+        URL.create("sqlite", database=str(_path(url))), connect_args={"timeout": busy_seconds}, hide_parameters=True
+    )
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine
@@ -143,6 +172,7 @@ def _set_up(connection: Any, _record: object) -> None:
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
+        "secure_delete=ON",  # what is removed on legal grounds must not be left in free space of the file
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()

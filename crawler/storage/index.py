@@ -6,10 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy import and_, bindparam, delete, insert
-
 from cleaning.fingerprint import distance
-from crawler.storage.models import fingerprint as table
+from crawler.storage.batches import batched
 from crawler.storage.models import signed, unsigned
 
 if TYPE_CHECKING:
@@ -53,17 +51,37 @@ class FingerprintIndex(Protocol):
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1
-_FLIPS = (0, *(1 << bit for bit in range(_HALF)))
-_MOST_QUERIES = 1_000  # in one statement; bounds the memory a page of many thousand blocks takes
-# CROSS JOIN is an order to SQLite: walk the probes, seek the index. Values are signed, as stored: an unsigned
-# one above 2**63 would reach it as a floating-point number.
-_LOOKUP = f"""
-SELECT probe.key, f.fingerprint, f.block_id FROM json_each(?) AS probe
-CROSS JOIN fingerprint AS f ON f.fingerprint BETWEEN probe.value AND probe.value + {_LOW}
-UNION ALL
-SELECT probe.key, f.fingerprint, f.block_id FROM json_each(?) AS probe
-CROSS JOIN fingerprint AS f ON f.low = probe.value
-"""  # noqa: S608 — of constants
+_MOST_QUERIES = 1_000  # in one statement; bounds what a page of many thousand blocks takes
+
+
+def _lookup_statement(*, neighbours: bool) -> str:
+    """Return the statement that finds, for each query, the fingerprints that share a half, up to 1 bit.
+
+    Its parameter is a JSON array of signed queries: an unsigned one above 2**63 would reach SQLite as a
+    floating-point number. SQLite has no XOR: a ^ b is (a | b) - (a & b). CROSS JOIN is an order to it: walk
+    queries and flips, seek the index.
+    """
+    flips = [0, *(1 << bit for bit in range(_HALF))] if neighbours else [0]
+    high_flips = ", ".join(f"({signed(flip << _HALF)})" for flip in flips)
+    low_flips = ", ".join(f"({flip})" for flip in flips)
+    return f"""
+    WITH query AS MATERIALIZED (
+        SELECT key, value & {~_LOW} AS high, value & {_LOW} AS low FROM json_each(?)
+    ), high_flip(bits) AS MATERIALIZED (VALUES {high_flips}), low_flip(bits) AS MATERIALIZED (VALUES {low_flips})
+    SELECT query.key, f.fingerprint, f.block_id
+    FROM query CROSS JOIN high_flip CROSS JOIN fingerprint AS f
+    ON f.fingerprint BETWEEN (high | bits) - (high & bits) AND (high | bits) - (high & bits) + {_LOW}
+    UNION ALL
+    SELECT query.key, f.fingerprint, f.block_id
+    FROM query CROSS JOIN low_flip CROSS JOIN fingerprint AS f
+    ON f.low = (query.low | bits) - (query.low & bits)
+    """  # noqa: S608 — of constants
+
+
+_LOOKUP_NEIGHBOURS = _lookup_statement(neighbours=True)
+_LOOKUP_SAME = _lookup_statement(neighbours=False)
+_ADD = "INSERT INTO fingerprint (fingerprint, block_id, low) VALUES (?, ?, ?)"
+_REMOVE = "DELETE FROM fingerprint WHERE fingerprint = ? AND block_id = ?"
 
 
 class HalvesIndex:
@@ -78,42 +96,29 @@ class HalvesIndex:
             raise ValueError(f"max_distance is {max_distance}; it must lie between 0 and {MAX_DISTANCE}")
         self._max_distance = max_distance
         # Up to 1 bit apart, one half is the same: no neighbours to probe.
-        self._flips = _FLIPS if max_distance > 1 else _FLIPS[:1]
+        self._statement = _LOOKUP_NEIGHBOURS if max_distance > 1 else _LOOKUP_SAME
 
     def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> list[Match]:
         queries = list(dict.fromkeys(fingerprints))
-        slices = (queries[start : start + _MOST_QUERIES] for start in range(0, len(queries), _MOST_QUERIES))
-        return [match for some in slices for match in self._lookup(connection, some)]
-
-    def _lookup(self, connection: Connection, queries: list[int]) -> set[Match]:
-        highs = [signed(((query >> _HALF) ^ flip) << _HALF) for query in queries for flip in self._flips]
-        lows = [(query & _LOW) ^ flip for query in queries for flip in self._flips]
-        rows = connection.exec_driver_sql(_LOOKUP, (json.dumps(highs), json.dumps(lows)))
-        candidates = (
-            _match(queries[probe // len(self._flips)], unsigned(stored), block_id) for probe, stored, block_id in rows
-        )
-        return {match for match in candidates if match.distance <= self._max_distance}
+        return [match for some in batched(queries, _MOST_QUERIES) for match in self._lookup(connection, some)]
 
     def add(self, connection: Connection, entries: Sequence[Entry]) -> None:
         if entries:
-            rows = [
-                {"fingerprint": entry.fingerprint, "block_id": entry.block_id, "low": entry.fingerprint & _LOW}
-                for entry in entries
-            ]
-            connection.execute(_ADD, rows)
+            rows = [(signed(one.fingerprint), one.block_id, one.fingerprint & _LOW) for one in entries]
+            connection.exec_driver_sql(_ADD, rows)
 
     def remove(self, connection: Connection, entries: Sequence[Entry]) -> None:
         if entries:
-            rows = [{"removed": entry.fingerprint, "of_block": entry.block_id} for entry in entries]
-            connection.execute(_REMOVE, rows)
+            connection.exec_driver_sql(_REMOVE, [(signed(one.fingerprint), one.block_id) for one in entries])
+
+    def _lookup(self, connection: Connection, queries: Sequence[int]) -> set[Match]:
+        rows = connection.exec_driver_sql(self._statement, (json.dumps([signed(query) for query in queries]),))
+        candidates = (_match(queries[number], unsigned(stored), block_id) for number, stored, block_id in rows)
+        return {match for match in candidates if match.distance <= self._max_distance}
 
 
 def _match(query: int, stored: int, block_id: int) -> Match:
     return Match(query, stored, block_id, distance(query, stored))
 
 
-_ADD = insert(table)
-_REMOVE = delete(table).where(
-    and_(table.c.fingerprint == bindparam("removed"), table.c.block_id == bindparam("of_block"))
-)
 INDEXES: dict[str, type[HalvesIndex]] = {"sqlite": HalvesIndex}

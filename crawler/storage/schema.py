@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 
-def prepare(engine: Engine) -> None:
-    """Create the tables if the database is empty; raise StoreError if it is of another schema than ours."""
+def prepare(engine: Engine) -> bool:
+    """Create the tables if the database is empty, and tell whether it was.
+
+    Raises StoreError if it is of another schema than ours.
+    """
     with reading(engine) as connection:
         empty = not inspect(connection).get_table_names()
     if empty:
         upgrade(engine)
     check(engine)
+    return empty
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:

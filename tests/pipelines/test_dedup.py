@@ -16,7 +16,7 @@ def decision(position, text, kind=Kind.PARAGRAPH):
 
 
 def candidates(*texts, kind=Kind.PARAGRAPH, **settings):
-    pipeline = DedupPipeline(Config(cleaning_options={}, **settings), stats=None)
+    pipeline = DedupPipeline(Config(cleaning_options={}, **settings))
     return pipeline.candidates([decision(position, text, kind) for position, text in enumerate(texts)])
 
 

@@ -1,11 +1,11 @@
 """Run the migrations on the connection that `crawler.storage.schema` hands over, in its transaction."""
 
+# ruff: noqa: INP001 — Alembic loads it by path
+
 from alembic import context
 
 from crawler.storage.models import metadata
 
-context.configure(
-    connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True
-)
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
 with context.begin_transaction():
     context.run_migrations()

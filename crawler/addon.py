@@ -1,0 +1,86 @@
+"""The add-on: one line in any Scrapy project's settings, and its pages are judged, cleaned and stored."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
+
+import crawler.settings as ours
+from crawler.config import Config
+from crawler.errors import ConfigError
+from crawler.replay import open_source
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from crawler.replay import ReplaySource
+
+logger = logging.getLogger(__name__)
+
+_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
+# A replay contacts no site: nobody is to be spared, and what was saved is as it was saved.
+_REPLAY_SETTINGS: dict[str, Any] = {
+    "AUTOTHROTTLE_ENABLED": False,
+    "DOWNLOAD_DELAY": 0,
+    "DOWNLOAD_SLOTS": {},
+    "METAREFRESH_ENABLED": False,
+    "RETRY_ENABLED": False,
+}
+
+
+class Blocksieve:
+    """Checks the settings and completes Scrapy's with them. `replay` is the opened source, None on the network."""
+
+    def __init__(self) -> None:
+        self.replay: ReplaySource | None = None
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Raises ConfigError or ReplayError, which stop the crawl; NotConfigured would only leave us out."""
+        config = Config.read(settings)
+        _add_components(settings)
+        _name_contact(settings, config.contact)
+        if config.page_max_bytes > settings.getint("DOWNLOAD_MAXSIZE"):
+            _force(settings, "DOWNLOAD_MAXSIZE", config.page_max_bytes)
+        if config.replay:
+            self.replay = open_source(Path(config.replay).expanduser(), config.page_max_bytes)
+            _switch_to_replay(settings)
+
+
+def _add_components(settings: BaseSettings) -> None:
+    """Add what `crawler/settings.py` lists to a project that has its own settings; a project's own choice wins."""
+    settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
+    for table in _TABLES:
+        # A table given on the command line is meant as it stands.
+        if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:
+            continue
+        for path, order in getattr(ours, table).items():
+            settings.setdefault_in_component_priority_dict(table, load_object(path), order)
+
+
+def _name_contact(settings: BaseSettings, contact: str) -> None:
+    if not contact:
+        logger.info("CONTACT is not set: webmasters who wonder about this crawl cannot reach you")
+        return
+    if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
+        raise ConfigError(f"CONTACT is {contact!r}; it takes a mail address or URL, in ASCII and without brackets")
+    agent = settings["USER_AGENT"]
+    if contact not in agent:
+        priority = settings.getpriority("USER_AGENT") or 0
+        settings.set("USER_AGENT", f"{agent} (+{contact})", priority=priority)
+
+
+def _switch_to_replay(settings: BaseSettings) -> None:
+    handler = "crawler.replay.handler.ReplayHandler"
+    handlers = settings.getdict("DOWNLOAD_HANDLERS") | {"http": handler, "https": handler}
+    _force(settings, "DOWNLOAD_HANDLERS", handlers)
+    for name, value in _REPLAY_SETTINGS.items():
+        _force(settings, name, value)
+
+
+def _force(settings: BaseSettings, name: str, value: Any) -> None:
+    """Set what follows from one of our settings, over whatever was set before."""
+    settings.set(name, value, priority=SETTINGS_PRIORITIES["cmdline"])

@@ -1,0 +1,123 @@
+"""`scrapy status`: what the database holds and what the last crawls did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from scrapy.commands import ScrapyCommand
+
+from crawler.config import Config
+from crawler.storage import report, schema
+from crawler.storage.engine import location, opened, reading, size_bytes
+from crawler.terminal import attempt, console, counters, no_arguments, print_json, printable, table
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sqlalchemy.engine import Connection
+
+_SITES_SHOWN = 20
+_SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
+_CRAWL_COLUMNS = ("crawl", "spider", "state", "started", "duration", "pages", "kept", "dropped", "refused", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """All that the command shows."""
+
+    database: str
+    schema: str
+    bytes: int
+    totals: report.Totals
+    sites: list[report.SiteTotals]
+    crawls: list[report.CrawlReport]
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[--crawls N] [--json] [-s DATABASE_URL=sqlite:///FILE]"
+
+    def short_desc(self) -> str:
+        return "Show what the database of blocks holds and what the last crawls did"
+
+    def long_desc(self) -> str:
+        return (
+            "Show pages, blocks and sightings, in all and by site, the database's size and place, and the last "
+            "crawls: state, duration, pages, blocks kept and dropped by reason, visits refused and failed by reason."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--crawls", type=int, default=5, metavar="N", help="show the last N crawls (default: 5)")
+        parser.add_argument("--json", action="store_true", help="print JSON, with every counter and site")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        no_arguments(args)
+        self.exitcode = attempt(lambda: self._show(opts.crawls, as_json=opts.json))
+
+    def _show(self, crawls: int, *, as_json: bool) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        url = Config.read(self.settings).database_url
+        with opened(url, must_exist=True) as engine:
+            schema.check(engine)
+            with reading(engine) as connection:
+                status = _status(connection, url, crawls)
+        if as_json:
+            print_json(_as_json(status))
+        else:
+            _print(status)
+
+
+def _status(connection: Connection, url: str, crawls: int) -> _Status:
+    return _Status(
+        database=location(url),
+        schema=schema.head(),
+        bytes=size_bytes(url),
+        totals=report.totals(connection),
+        sites=report.sites(connection),
+        crawls=report.last_crawls(connection, max(0, crawls)),
+    )
+
+
+def _as_json(status: _Status) -> dict[str, Any]:
+    crawls = [
+        asdict(one)
+        | {"seconds": one.seconds, "pages": one.pages, "kept": one.kept, "dropped": one.dropped}
+        | {"duplicates": one.duplicates, "refused": one.refused, "failed": one.failed}
+        for one in status.crawls
+    ]
+    return asdict(status) | {"crawls": crawls}
+
+
+def _print(status: _Status) -> None:
+    out, totals = console(), status.totals
+    out.print(Text(f"{printable(status.database)}  {status.bytes / 1e6:,.1f} MB  schema {status.schema}"))
+    out.print(
+        Text(
+            f"{totals.pages:,} pages of {totals.sites:,} sites, {totals.blocks:,} blocks ({totals.gone_blocks:,} gone "
+            f"from their page), {totals.sightings:,} sightings, {totals.crawls:,} crawls"
+        )
+    )
+    if status.sites:
+        out.print(table("Sites", _SITE_COLUMNS, [_site_row(one) for one in status.sites[:_SITES_SHOWN]]))
+    if len(status.sites) > _SITES_SHOWN:
+        out.print(Text(f"and {len(status.sites) - _SITES_SHOWN:,} more sites: --json lists them"))
+    if status.crawls:
+        out.print(table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
+
+
+def _site_row(one: report.SiteTotals) -> list[object]:
+    return [one.site, one.pages, one.blocks, one.sightings, f"{one.last_seen:%Y-%m-%d %H:%M}"]
+
+
+def _crawl_row(one: report.CrawlReport) -> list[object]:
+    state = one.state if one.reason is None else f"{one.state}: {one.reason}"
+    duration = None if one.seconds is None else f"{one.seconds:,.0f} s"
+    started = f"{one.started:%Y-%m-%d %H:%M}"
+    reasons = [counters(counts) for counts in (one.dropped, one.refused, one.failed)]
+    return [one.id, one.spider, state, started, duration, one.pages, one.kept, *reasons]

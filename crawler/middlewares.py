@@ -1,0 +1,216 @@
+"""Between Scrapy and the pipelines: what is no page is refused, and each response becomes one visit.
+
+JudgeMiddleware (downloader side, outermost) judges a response, parses it once and marks what is no page.
+VisitMiddleware (spider side, outermost) drains a callback's output into one Visit, refusals included.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from scrapy import Request
+from scrapy.exceptions import CloseSpider, IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from twisted.python.failure import Failure
+
+from cleaning.blocks import Oddity
+from cleaning.errors import PageError, PageFault
+from cleaning.parse import parse
+from crawler.brake import Brake
+from crawler.config import Config
+from crawler.recognition import judge_body, judge_page, judge_status
+from crawler.response import PageResponse, content_type
+from crawler.verdict import Verdict
+from crawler.visit import REFUSALS, Fetched, Outcome, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from cleaning.blocks import Page
+
+logger = logging.getLogger(__name__)
+
+_OUTCOMES = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+_LONGEST_ERROR = 500
+
+
+class Refused(IgnoreRequest):
+    """A response that is no page; an errback that wants it is given this, with the response."""
+
+    def __init__(self, verdict: Verdict, response: Response) -> None:
+        super().__init__(f"{verdict.outcome}: {verdict.detail}")
+        self.response = response
+
+
+class JudgeMiddleware:
+    """Turns responses into PageResponses and marks those that are no page.
+
+    A request with `meta={"judge": False}` gets its response as it came (feeds, sitemaps), whatever its type; a
+    status that the spider handles (`handle_httpstatus_list`, `handle_httpstatus_all`) is no reason to refuse.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._max_bytes = Config.read(crawler.settings).page_max_bytes
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        # robots.txt and the like are fetched for Scrapy itself.
+        if request.callback is NO_CALLBACK or isinstance(response, PageResponse):
+            return response
+        judged = self._judge(request, response)
+        if isinstance(judged, Verdict):
+            judged.mark(response)
+            return response
+        return PageResponse.of(response, judged) if judged is not None else response
+
+    def _judge(self, request: Request, response: Response) -> Verdict | Page | None:
+        """Return the page, or why it is none; nothing for a response that is not to be judged."""
+        if not self._handles(request, response.status) and (verdict := judge_status(response.status, response.body)):
+            return verdict
+        if request.meta.get("judge", True) is False:
+            return None
+        declared = content_type(response)
+        return judge_body(response.body, declared, self._max_bytes) or self._read(response, declared)
+
+    def _read(self, response: Response, declared: str | None) -> Verdict | Page:
+        try:
+            page = parse(response.body, response.url, declared, max_bytes=self._max_bytes)
+        except PageError as error:
+            return Verdict(_OUTCOMES[error.cause], str(error))
+        if Oddity.EMPTY in page.oddities:
+            return Verdict(Outcome.EMPTY, "no element and no text")
+        return judge_page(page, response.body) or page
+
+    def _handles(self, request: Request, status: int) -> bool:
+        own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
+        statuses = request.meta.get("handle_httpstatus_list", own)
+        return bool(request.meta.get("handle_httpstatus_all")) or status in statuses
+
+
+@dataclass(slots=True)
+class _Drained:
+    """What a callback has given so far, beside the requests and items that went on at once."""
+
+    pages: list[Fetched] = field(default_factory=list)
+    children: int = 0
+    items: int = 0
+    error: str | None = None
+
+
+class VisitMiddleware:
+    """Drains what a callback yields into one Visit a response, and counts it as `visit/<outcome>`.
+
+    Child requests and ordinary items pass untouched and in order; the visit comes last. A callback that fails has
+    one visit too, with the error and the last page it gave before.
+    """
+
+    def __init__(self, crawler: Crawler, brake: Brake | None) -> None:
+        self._crawler = crawler
+        self._brake = brake
+        self._begun: WeakSet[Response] = WeakSet()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        config = Config.read(crawler.settings)
+        max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
+        # A replayed site is not contacted: there is nobody to spare.
+        brake = None if config.replay else Brake(crawler, max_delay, config.max_refusals_in_a_row)
+        return cls(crawler, brake)
+
+    def process_spider_input(self, response: Response) -> None:
+        if verdict := Verdict.read(response):
+            raise Refused(verdict, response)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        drained = _Drained()
+        # Output that another middleware gives in place of an exception comes as a second stream.
+        again = response in self._begun
+        self._begun.add(response)
+        try:
+            async for thing in result:
+                if isinstance(thing, Fetched):
+                    drained.pages.append(thing)
+                    continue
+                drained.children += isinstance(thing, Request)
+                drained.items += not isinstance(thing, Request)
+                yield thing
+        except Exception as error:  # noqa: BLE001 — the per-page boundary: one page must not end the crawl
+            drained.error = self._report(error, response)
+        if drained.pages or drained.error or not again:
+            for visit in self._conclude(response, drained):
+                yield visit
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> list[Visit] | None:
+        """Return the visit of a response whose callback was not called, or failed before it gave an iterator."""
+        if response in self._begun:
+            return None  # raised while draining: it arrives there
+        drained = _Drained()
+        if not isinstance(exception, Refused):
+            drained.error = self._report(exception, response)
+        return self._conclude(response, drained)
+
+    def _conclude(self, response: Response, drained: _Drained) -> list[Visit]:
+        verdict = Verdict.read(response)
+        visits = _visits(response, drained, verdict)
+        for visit in visits:
+            self._count(visit)
+        if self._brake is not None:
+            _apply(self._brake, response, verdict, served=bool(drained.pages or drained.items))
+        return visits
+
+    def _count(self, visit: Visit) -> None:
+        assert self._crawler.stats
+        self._crawler.stats.inc_value(f"visit/{visit.outcome}")
+        if visit.outcome is Outcome.CALLBACK_FAILED and visit.fetched:
+            self._crawler.stats.inc_value("page/callback_failed")
+        if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
+            logger.debug("No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
+
+    def _report(self, error: Exception, response: Response) -> str | None:
+        """Log and count a callback's exception as Scrapy does; return it in words, None where it ends the crawl."""
+        request = response.request
+        assert request is not None
+        assert self._crawler.engine is not None
+        failure = Failure(error)  # type: ignore[no-untyped-call] # twisted is untyped
+        self._crawler.engine.scraper.handle_spider_error(failure, request, response)
+        if isinstance(error, CloseSpider):
+            return None
+        return f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+
+
+def _visits(response: Response, drained: _Drained, verdict: Verdict | None) -> list[Visit]:
+    """Return a visit for each page, or one without; the error stands on the last of them, the children on the first."""
+    without_page = verdict.outcome if verdict else Outcome.SECTION
+    whole = Visit(
+        url=response.url,
+        at=datetime.now(UTC),
+        outcome=Outcome.PAGE if drained.pages else without_page,
+        status=response.status,
+        error=verdict.detail if verdict else None,
+    )
+    visits = [replace(whole, url=page.url, fetched=page) for page in drained.pages] or [whole]
+    visits[0] = replace(visits[0], children=drained.children)
+    if drained.error is not None:
+        visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=drained.error)
+    return visits
+
+
+def _apply(brake: Brake, response: Response, verdict: Verdict | None, *, served: bool) -> None:
+    if verdict and verdict.outcome in REFUSALS:
+        brake.refused(response)
+    elif served:
+        brake.served(response)
+    if verdict and "Retry-After" in response.headers:
+        brake.wait(response)

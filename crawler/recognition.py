@@ -1,0 +1,193 @@
+"""Which responses are no page: the rules, as tables, and the order in which they are asked.
+
+    status → size → emptiness → type of content → can it be parsed → what the page says
+
+A page says that it is none only where it holds no content of its own: an article about CAPTCHAs, or one with a
+CAPTCHA in its comment form, is an article.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from crawler.verdict import Verdict
+from crawler.visit import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+    from cleaning.blocks import Page
+
+STATUS = {
+    304: Outcome.NOT_MODIFIED,
+    401: Outcome.FORBIDDEN,
+    403: Outcome.FORBIDDEN,
+    404: Outcome.NOT_FOUND,
+    410: Outcome.NOT_FOUND,
+    429: Outcome.FORBIDDEN,
+    451: Outcome.FORBIDDEN,
+}
+"""Outcomes by HTTP status; every other one outside 200 to 299 is HTTP_ERROR."""
+
+# Statuses under which a challenge is sent.
+CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A page without content is refused where it has one of these elements, a phrase in its text, or such a title.
+
+    `hints` are looked for in the raw bytes first, in lower case: most pages have none, and cost no more than that.
+    """
+
+    outcome: Outcome
+    hints: tuple[bytes, ...]
+    elements: str | None = None
+    phrases: tuple[str, ...] = ()
+    title: re.Pattern[str] | None = None
+
+
+RULES = (
+    Rule(
+        Outcome.CAPTCHA,
+        hints=(b"captcha", b"turnstile", b"cf-chl", b"cf_chl", b"challenge-form"),
+        elements=(
+            "//iframe[contains(@src, 'captcha') or contains(@src, 'challenges.cloudflare.com')]"
+            "|//*[contains(@class, 'g-recaptcha') or contains(@class, 'h-captcha') or contains(@class, 'cf-turnstile')]"
+            "|//*[@id='px-captcha' or @id='challenge-form' or @id='challenge-running' or @id='challenge-error-title']"
+            "|//script[contains(., '_cf_chl_opt')]"
+        ),
+    ),
+    Rule(
+        Outcome.QUOTA,
+        hints=(b"excessive", b"daily connections"),
+        phrases=("excessive amount", "maximum allowed daily connections"),
+    ),
+    Rule(
+        Outcome.REMOVED,
+        hints=(b"not found", b"not&nbsp;found"),
+        title=re.compile(r"(?:error\W*)?(?:404\W*)?(?:page |article |file )?not found(?:$|\s*[^\w\s])"),
+    ),
+)
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
+_START = rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,500}?-->\s*){0,5}"
+_HTML_START = re.compile(
+    _START + rb"<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|table|p|h1)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_START = re.compile(
+    _START + rb"(?:<(?:rss|feed|urlset|sitemapindex|svg)[\s>]|[\[{]\s*[\"\[{])", re.IGNORECASE | re.DOTALL
+)
+_SNIFFED_BYTES = 1024
+
+# How much of a page is searched for hints and phrases; challenge and quota pages are small.
+_SEARCHED_BYTES = 200_000
+_SEARCHED_CHARS = 20_000
+# A page with this many words in runs of prose has content. The refusal pages seen have 10 to 60 of them.
+_CONTENT_WORDS = 120
+_RUN_WORDS = 8
+_MOST_WIDGETS = 10
+_SHOWN_CHARS = 60
+# Fields that ask the visitor for something; hidden ones and buttons stand in challenges too.
+_ASKING_TYPES = frozenset({"text", "email", "password", "search", "url", "tel"})
+_NO_PROSE = frozenset(
+    {"script", "style", "noscript", "template", "head", "a", "form", "nav", "footer", "header", "aside", "button"}
+)
+# Scripts without spaces: each character counts, as a word of them has about two.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+
+
+def judge_status(status: int, body: bytes) -> Verdict | None:
+    """Return the verdict that the status alone gives, None for 200 to 299."""
+    if 200 <= status < 300:  # noqa: PLR2004 — the range of success
+        return None
+    if status in CHALLENGE_STATUSES and _has_challenge(body):
+        return Verdict(Outcome.CAPTCHA, f"HTTP status {status} with a challenge")
+    return Verdict(STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
+
+
+def judge_body(body: bytes, content_type: str | None, max_bytes: int) -> Verdict | None:
+    """Return the verdict on a body before it is parsed, None for one that may be HTML."""
+    if len(body) > max_bytes:
+        return Verdict(Outcome.TOO_LARGE, f"{len(body)} bytes, more than PAGE_MAX_BYTES={max_bytes}")
+    if not body.strip():
+        return Verdict(Outcome.EMPTY, "no body")
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    start = body[:_SNIFFED_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    if declared in HTML_TYPES:
+        return Verdict(Outcome.NOT_HTML, "neither HTML nor XHTML") if _OTHER_START.match(start) else None
+    if declared in VAGUE_TYPES and _HTML_START.match(start):
+        return None
+    return Verdict(Outcome.NOT_HTML, f"Content-Type {declared or 'missing'}")
+
+
+def judge_page(page: Page, body: bytes) -> Verdict | None:
+    """Return the verdict that the page's own words give, None for a page with content."""
+    prefix = body[:_SEARCHED_BYTES].lower()
+    suspected = [rule for rule in RULES if any(hint in prefix for hint in rule.hints)]
+    if not suspected or has_content(page.root):
+        return None
+    return next((Verdict(rule.outcome, found) for rule in suspected if (found := _proof(rule, page.root))), None)
+
+
+def has_content(root: HtmlElement) -> bool:
+    """Tell whether the page holds an article: the site's own container of one, or enough words in runs of prose."""
+    needed = _RUN_WORDS if root.find(".//*[@id='article-content']") is not None else _CONTENT_WORDS
+    words = 0
+    for text in _prose(root):
+        count = len(_WORD.findall(text))
+        words += count if count >= _RUN_WORDS else 0
+        if words >= needed:
+            return True
+    return False
+
+
+def _proof(rule: Rule, root: HtmlElement) -> str | None:
+    """Return what on the page proves the rule, in words for the log."""
+    if rule.elements and any(not _belongs_to_form(found) for found in root.xpath(rule.elements)[:_MOST_WIDGETS]):
+        return "a challenge and no content"
+    title = " ".join((root.findtext(".//title") or "").lower().split())
+    if rule.title and rule.title.match(title):
+        return f"the title is {title[:_SHOWN_CHARS]!r}"
+    if not rule.phrases:
+        return None
+    text = " ".join(" ".join(_prose(root))[:_SEARCHED_CHARS].lower().split())
+    return next((f"the page says {phrase!r}" for phrase in rule.phrases if phrase in text), None)
+
+
+def _belongs_to_form(widget: HtmlElement) -> bool:
+    """Tell whether a CAPTCHA guards a form of the page (comments, log-in) rather than the page."""
+    form = next(widget.iterancestors("form"), None)
+    if form is None:
+        return False
+    for field in form.iter("input", "textarea", "select"):
+        of_captcha = "captcha" in (field.get("name") or "") + (field.get("class") or "")
+        if not of_captcha and (field.tag != "input" or field.get("type", "text").lower() in _ASKING_TYPES):
+            return True
+    return False
+
+
+def _has_challenge(body: bytes) -> bool:
+    prefix = body[:_SEARCHED_BYTES].lower()
+    return any(hint in prefix for rule in RULES if rule.outcome is Outcome.CAPTCHA for hint in rule.hints)
+
+
+def _prose(root: HtmlElement) -> Iterator[str]:
+    """Yield the runs of visible text outside links, forms and the page's frame, in reading order."""
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        if event == "end":
+            if element.tail and element is not root:
+                yield element.tail
+        elif element.tag in _NO_PROSE:
+            walk.skip_subtree()
+        elif element.text:
+            yield element.text

@@ -1,0 +1,164 @@
+"""Remove pages for good: by site, by URL, by age. What other pages share lives on there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, bindparam, delete, func, insert, not_, or_, select, update
+
+from cleaning.fingerprint import distance
+from crawler import urls
+from crawler.errors import StoreError
+from crawler.storage.engine import erasing, reading
+from crawler.storage.index import INDEXES, Entry
+from crawler.storage.models import block, page, sighting
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, ScalarSelect, Select
+    from sqlalchemy.engine import Connection, Engine, RowMapping
+
+    from crawler.storage.index import FingerprintIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which pages: all that match each of the criteria given; at least one must be."""
+
+    site: str | None = None
+    url: str | None = None
+    last_seen_before: datetime | None = None
+
+    @classmethod
+    def of(cls, site: str | None = None, url: str | None = None, older_than_days: int | None = None) -> Selection:
+        """Return a selection from what a user types: a domain or a URL of a site, a page's URL, an age in days."""
+        domain = None if site is None else urls.site(site if "://" in site else f"http://{site}")
+        before = None if older_than_days is None else datetime.now(UTC) - timedelta(days=older_than_days)
+        return cls(domain, url, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a selection removes; `promoted` counts removed blocks whose text lives on as another page's block."""
+
+    pages: int
+    blocks: int
+    sightings: int
+    promoted: int
+
+
+_SHARED = [column.name for column in sighting.c if column.name in block.c and column.name not in {"id", "text"}]
+_REPOINT = (
+    update(sighting)
+    .where(sighting.c.id == bindparam("row"))
+    .values(block_id=bindparam("heir"), distance=bindparam("bits"), text=bindparam("own_text"))
+)
+
+
+def count(engine: Engine, selection: Selection) -> Pruned:
+    """Return what `prune` would remove now."""
+    with reading(engine) as connection:
+        return _count(connection, selection)
+
+
+def prune(engine: Engine, selection: Selection) -> Pruned:
+    """Delete the selected pages with their blocks, sightings and HTML, in one transaction; return what went.
+
+    A block with sightings on other pages hands its text on: the oldest live sighting becomes a block of its own
+    page, with the text as that page has it, and the others become sightings of that.
+    """
+    index = INDEXES[engine.dialect.name]()
+    with erasing(engine) as connection:
+        pruned = _count(connection, selection)
+        for block_id in connection.scalars(_bequeathing(selection)).all():
+            _promote(connection, index, block_id, selection)
+        _delete(connection, index, selection)
+    return pruned
+
+
+def _condition(selection: Selection) -> ColumnElement[bool]:
+    criteria = []
+    if selection.site is not None:
+        criteria.append(page.c.site == selection.site)
+    if selection.url is not None:
+        plain = urls.without_credentials(selection.url)
+        criteria.append(or_(page.c.url == plain, page.c.url_key == urls.url_key(selection.url)))
+    if selection.last_seen_before is not None:
+        criteria.append(page.c.last_seen < selection.last_seen_before)
+    if not criteria:
+        raise StoreError("prune needs a site, a URL or an age; it never removes everything")
+    return and_(*criteria)
+
+
+def _doomed(selection: Selection) -> Select[int]:
+    return select(page.c.id).where(_condition(selection))
+
+
+def _bequeathing(selection: Selection) -> Select[int]:
+    """Select the doomed blocks that have sightings on pages that stay."""
+    return (
+        select(block.c.id)
+        .distinct()
+        .join(sighting, sighting.c.block_id == block.c.id)
+        .where(block.c.page_id.in_(_doomed(selection)), not_(sighting.c.page_id.in_(_doomed(selection))))
+        .order_by(block.c.id)
+    )
+
+
+def _count(connection: Connection, selection: Selection) -> Pruned:
+    def number(column: Any) -> ScalarSelect[int]:
+        of_doomed = column.in_(_doomed(selection))
+        return select(func.count()).select_from(column.table).where(of_doomed).scalar_subquery()
+
+    promoted = select(func.count()).select_from(_bequeathing(selection).subquery()).scalar_subquery()
+    counts = select(number(page.c.id), number(block.c.page_id), number(sighting.c.page_id), promoted)
+    return Pruned(*connection.execute(counts).one())
+
+
+def _promote(connection: Connection, index: FingerprintIndex, block_id: int, selection: Selection) -> None:
+    heir, *others = _surviving(connection, block_id, selection)
+    values = {name: heir[name] for name in _SHARED}
+    key = connection.execute(
+        insert(block), values | {"site": heir["site"], "text": heir["full_text"]}
+    ).inserted_primary_key
+    assert key is not None  # one row, always
+    connection.execute(delete(sighting).where(sighting.c.id == heir["id"]))
+    if heir["fingerprint"] is not None:
+        index.add(connection, [Entry(heir["fingerprint"], key[0])])
+    if others:
+        connection.execute(_REPOINT, [_repointed(other, heir, key[0]) for other in others])
+
+
+def _surviving(connection: Connection, block_id: int, selection: Selection) -> list[RowMapping]:
+    """Return the sightings that stay, live ones first, then the oldest, each with its page's site and its text."""
+    full_text = func.coalesce(sighting.c.text, block.c.text).label("full_text")
+    statement = (
+        select(sighting, page.c.site, full_text)
+        .join(page, page.c.id == sighting.c.page_id)
+        .join(block, block.c.id == sighting.c.block_id)
+        .where(sighting.c.block_id == block_id, not_(sighting.c.page_id.in_(_doomed(selection))))
+        .order_by(sighting.c.gone_at.is_not(None), sighting.c.first_seen, sighting.c.id)
+    )
+    return list(connection.execute(statement).mappings())
+
+
+def _repointed(other: RowMapping, heir: RowMapping, heir_id: int) -> dict[str, Any]:
+    comparable = other["fingerprint"] is not None and heir["fingerprint"] is not None
+    return {
+        "row": other["id"],
+        "heir": heir_id,
+        "bits": distance(other["fingerprint"], heir["fingerprint"]) if comparable else other["distance"],
+        "own_text": None if other["full_text"] == heir["full_text"] else other["full_text"],
+    }
+
+
+def _delete(connection: Connection, index: FingerprintIndex, selection: Selection) -> None:
+    doomed = _doomed(selection)
+    fingerprints = select(block.c.fingerprint, block.c.id).where(
+        block.c.page_id.in_(doomed), block.c.fingerprint.is_not(None)
+    )
+    index.remove(connection, [Entry(row.fingerprint, row.id) for row in connection.execute(fingerprints).all()])
+    connection.execute(delete(sighting).where(sighting.c.page_id.in_(doomed)))
+    connection.execute(delete(block).where(block.c.page_id.in_(doomed)))
+    connection.execute(delete(page).where(_condition(selection)))

@@ -1,0 +1,207 @@
+"""The rows of tables `block` and `sighting`: read, inserted, refreshed, marked gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, insert, select, update
+
+from crawler.storage.compare import Earlier, Original
+from crawler.storage.models import block, sighting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy.engine import Connection
+
+    from crawler.storage.compare import Kept
+    from crawler.visit import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The page that blocks are stored for, and when it was visited."""
+
+    page_id: int
+    site: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """A candidate that is a duplicate of a stored block, word for word (`exact`) or nearly."""
+
+    candidate: Candidate
+    original: Original
+    distance: int
+    exact: bool
+
+
+_BLOCKS = select(
+    block.c.id, block.c.position, block.c.digest, block.c.fingerprint, block.c.text, block.c.gone_at
+).where(block.c.page_id == bindparam("page"))
+_SIGHTINGS = (
+    select(
+        sighting.c.id,
+        sighting.c.position,
+        sighting.c.digest,
+        sighting.c.text,
+        sighting.c.gone_at,
+        sighting.c.block_id,
+        block.c.text.label("original_text"),
+        block.c.digest.label("original_digest"),
+        block.c.fingerprint.label("original_fingerprint"),
+    )
+    .join(block, block.c.id == sighting.c.block_id)
+    .where(sighting.c.page_id == bindparam("page"))
+)
+_INSERT_BLOCK = insert(block).returning(block.c.id, block.c.position)
+_INSERT_SIGHTING = insert(sighting)
+_REFRESHED: dict[str, Any] = {
+    name: bindparam(f"new_{name}")
+    for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
+}
+_REFRESH_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
+_REFRESH_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
+_KEEP_OLD_TEXT = (
+    update(sighting)
+    .where(sighting.c.block_id == bindparam("of_block"), sighting.c.text.is_(None))
+    .values(text=bindparam("old_text"))
+)
+_MARK_BLOCK = update(block).where(block.c.id == bindparam("row")).values(gone_at=bindparam("at"))
+_MARK_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(gone_at=bindparam("at"))
+
+
+def earlier(connection: Connection, page_id: int) -> list[Earlier]:
+    """Return all that a page ever held, as blocks and as sightings, those gone included."""
+    page = {"page": page_id}
+    blocks = [
+        Earlier(
+            row_id=row.id,
+            is_sighting=False,
+            original=Original(row.id, row.text, row.digest, row.fingerprint),
+            position=row.position,
+            digest=row.digest,
+            text=row.text,
+            gone=row.gone_at is not None,
+        )
+        for row in connection.execute(_BLOCKS, page)
+    ]
+    sightings = [
+        Earlier(
+            row_id=row.id,
+            is_sighting=True,
+            original=Original(row.block_id, row.original_text, row.original_digest, row.original_fingerprint),
+            position=row.position,
+            digest=row.digest,
+            text=row.original_text if row.text is None else row.text,
+            gone=row.gone_at is not None,
+        )
+        for row in connection.execute(_SIGHTINGS, page)
+    ]
+    return blocks + sightings
+
+
+def add_blocks(connection: Connection, home: Home, candidates: Sequence[Candidate]) -> dict[int, Original]:
+    """Insert blocks and return them, with their ids, by position."""
+    if not candidates:
+        return {}
+    rows = [_content(one, home) | {"site": home.site, "text": one.decision.block.text} for one in candidates]
+    ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
+    return {one.decision.block.position: _original(one, ids[one.decision.block.position]) for one in candidates}
+
+
+def add_sightings(connection: Connection, home: Home, sightings: Sequence[Sighted]) -> None:
+    """Insert sightings, each with its own text where it differs at all from the block's."""
+    if not sightings:
+        return
+    rows = [
+        _content(one.candidate, home)
+        | {
+            "block_id": one.original.block_id,
+            "distance": one.distance,
+            "text": _own_text(one.candidate, one.original),
+        }
+        for one in sightings
+    ]
+    connection.execute(_INSERT_SIGHTING, rows)
+
+
+def refresh(connection: Connection, home: Home, kept: Iterable[Kept], originals: Mapping[int, Original]) -> None:
+    """Bring kept rows up to date, and those gone back; `originals` are the kept blocks as they read now, by id.
+
+    Where a block's wording changed without changing its terms, sightings that shared it get the old wording.
+    """
+    blocks = [each for each in kept if not each.earlier.is_sighting]
+    sightings = [each for each in kept if each.earlier.is_sighting]
+    reworded = [
+        {"of_block": each.earlier.row_id, "old_text": each.earlier.text}
+        for each in blocks
+        if each.earlier.text != each.candidate.decision.block.text
+    ]
+    if reworded:
+        connection.execute(_KEEP_OLD_TEXT, reworded)
+    if blocks:
+        connection.execute(
+            _REFRESH_BLOCK, [_renewed(each, home, each.candidate.decision.block.text) for each in blocks]
+        )
+    if sightings:
+        originals_now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
+        rows = [
+            _renewed(each, home, _own_text(each.candidate, original))
+            for each, original in zip(sightings, originals_now, strict=True)
+        ]
+        connection.execute(_REFRESH_SIGHTING, rows)
+
+
+def mark_gone(connection: Connection, rows: Iterable[Earlier], at: datetime) -> None:
+    """Note that blocks and sightings are on their page no more; nothing is deleted."""
+    blocks = [{"row": row.row_id, "at": at} for row in rows if not row.is_sighting]
+    sightings = [{"row": row.row_id, "at": at} for row in rows if row.is_sighting]
+    if blocks:
+        connection.execute(_MARK_BLOCK, blocks)
+    if sightings:
+        connection.execute(_MARK_SIGHTING, sightings)
+
+
+def _original(candidate: Candidate, block_id: int) -> Original:
+    return Original(block_id, candidate.decision.block.text, candidate.digest, candidate.fingerprint)
+
+
+def _content(candidate: Candidate, home: Home) -> dict[str, Any]:
+    found = candidate.decision.block
+    return {
+        "page_id": home.page_id,
+        "position": found.position,
+        "kind": found.kind.value,
+        "path": found.path,
+        "words": found.words,
+        "score": candidate.decision.score,
+        "priority": found.priority,
+        "digest": candidate.digest,
+        "fingerprint": candidate.fingerprint,
+        "first_seen": home.at,
+        "last_seen": home.at,
+    }
+
+
+def _renewed(kept: Kept, home: Home, text: str | None) -> dict[str, Any]:
+    found = kept.candidate.decision.block
+    return {
+        "row": kept.earlier.row_id,
+        "new_position": found.position,
+        "new_kind": found.kind.value,
+        "new_path": found.path,
+        "new_words": found.words,
+        "new_score": kept.candidate.decision.score,
+        "new_priority": found.priority,
+        "new_text": text,
+        "new_last_seen": home.at,
+    }
+
+
+def _own_text(candidate: Candidate, original: Original) -> str | None:
+    text = candidate.decision.block.text
+    return None if text == original.text else text

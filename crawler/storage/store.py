@@ -1,0 +1,240 @@
+"""Store what crawls bring home: one transaction looks up the duplicates and writes what is new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, select, update
+
+from cleaning.fingerprint import SCHEME, distance
+from crawler.errors import StoreError
+from crawler.mask import mask_arguments
+from crawler.storage import pages, rows, schema
+from crawler.storage.compare import Original, compare
+from crawler.storage.engine import open_engine, reading, writing
+from crawler.storage.index import INDEXES, Entry
+from crawler.storage.models import CrawlState, crawl, page
+from crawler.storage.originals import find_originals
+from crawler.storage.rows import Home, Sighted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy.engine import Connection, Engine
+
+    from crawler.config import Config
+    from crawler.storage.compare import Comparison
+    from crawler.visit import Candidate, Visit
+
+
+class PageState(StrEnum):
+    """What a visit meant for its page; a closed set, counted under these words."""
+
+    NONE = "none"
+    """The visit had no page."""
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What became of a visit: its candidates are stored + refreshed + exact + near.
+
+    `refreshed` counts blocks and sightings that the page held before, `revived` those of them that had been gone,
+    `exact` and `near` new sightings, `gone` rows that the page held at its last visit and does not any more.
+    """
+
+    url: str
+    state: PageState
+    page_id: int | None = None
+    stored: int = 0
+    refreshed: int = 0
+    revived: int = 0
+    exact: int = 0
+    near: int = 0
+    gone: int = 0
+
+
+class Store:
+    """A database of blocks, open for one writer.
+
+    `dedup_scope` says what a block may be a duplicate of: "all" stored blocks, its "site"'s, its "page"'s, or
+    none ("off"); `dedup_distance` how many bits near-duplicates differ by at most.
+    """
+
+    def __init__(
+        self, engine: Engine, *, dedup_scope: str = "all", dedup_distance: int = 3, keep_html: bool = True
+    ) -> None:
+        self.engine = engine
+        self._scope = dedup_scope
+        self._keep_html = keep_html
+        self._index = INDEXES[engine.dialect.name](dedup_distance)
+
+    @classmethod
+    def open(cls, config: Config) -> Store:
+        """Return the store at DATABASE_URL, its tables created if it is empty.
+
+        Raises StoreError where it cannot be opened, is of another schema, or holds fingerprints of another scheme.
+        """
+        engine = open_engine(config.database_url)
+        try:
+            schema.prepare(engine)
+            _check_scheme(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(
+            engine,
+            dedup_scope=config.dedup_scope,
+            dedup_distance=config.dedup_distance,
+            keep_html=config.keep_html,
+        )
+
+    def close(self) -> None:
+        """Close the connections; the store is not used after."""
+        self.engine.dispose()
+
+    def begin_crawl(self, spider: str, arguments: Mapping[str, Any]) -> int:
+        """Note that a crawl starts and return its id; secrets among its arguments are masked."""
+        values = {
+            "spider": spider,
+            "arguments": mask_arguments(arguments),
+            "state": CrawlState.OPEN.value,
+            "started": datetime.now(UTC),
+            "totals": {},
+        }
+        with writing(self.engine) as connection:
+            key = connection.execute(insert(crawl), values).inserted_primary_key
+        assert key is not None  # one row, always
+        return int(key[0])
+
+    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any]) -> None:
+        """Note that a crawl has ended, why, and what it counted."""
+        values = {
+            "state": CrawlState.FINISHED.value,
+            "finished": datetime.now(UTC),
+            "reason": reason,
+            "totals": dict(totals),
+        }
+        with writing(self.engine) as connection:
+            connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
+
+    def save(self, crawl_id: int, visits: Iterable[Visit]) -> list[Saved]:
+        """Store the visits' pages, all of them or none, and return what became of each visit, in order.
+
+        Raises StoreError where the database is full, read-only, damaged or locked for too long.
+        """
+        with writing(self.engine) as connection:
+            return [self._save(connection, crawl_id, visit) for visit in visits]
+
+    def _save(self, connection: Connection, crawl_id: int, visit: Visit) -> Saved:
+        if visit.fetched is None or visit.cleaned is None:
+            return Saved(visit.url, PageState.NONE)
+        page_read = pages.read(visit.fetched, visit.cleaned, visit.at, crawl_id)
+        known = pages.find(connection, page_read.key)
+        earlier = rows.earlier(connection, known.page_id) if known else []
+        comparison = compare(self._candidates(visit), earlier)
+        if known is None:
+            state, page_id = PageState.NEW, pages.add(connection, page_read, keep_html=self._keep_html)
+        else:
+            state, page_id = _state(comparison), known.page_id
+            pages.refresh(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
+        sighted = self._write_blocks(connection, Home(page_id, page_read.site, visit.at), comparison)
+        return _saved(Saved(visit.url, state, page_id), comparison, sighted)
+
+    def _candidates(self, visit: Visit) -> Sequence[Candidate]:
+        if self._scope != "off":
+            return visit.candidates
+        return [replace(one, repeats=None, distance=0) for one in visit.candidates]
+
+    def _write_blocks(self, connection: Connection, home: Home, comparison: Comparison) -> list[Sighted]:
+        """Store what is new as blocks or sightings, refresh what is kept; return the new sightings."""
+        found = self._find(connection, home, [one for one in comparison.new if one.repeats is None])
+        known = {one.candidate.decision.block.position for one in found}
+        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
+        blocks = rows.add_blocks(connection, home, fresh)
+        self._index.add(
+            connection,
+            [Entry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
+        )
+        kept = _kept_blocks(comparison)
+        targets = blocks | _kept_targets(comparison, kept)
+        targets |= {one.candidate.decision.block.position: one.original for one in found}
+        sighted = found + _repeated(comparison.new, targets)
+        rows.refresh(connection, home, comparison.kept, kept)
+        rows.add_sightings(connection, home, sighted)
+        rows.mark_gone(connection, comparison.missing, home.at)
+        return sighted
+
+    def _find(self, connection: Connection, home: Home, new: list[Candidate]) -> list[Sighted]:
+        if self._scope in {"page", "off"}:
+            return []
+        return find_originals(connection, self._index, home, new, within_site=self._scope == "site")
+
+
+def _kept_blocks(comparison: Comparison) -> dict[int, Original]:
+    """Return the page's own kept blocks, as they read now, by id."""
+    return {
+        each.earlier.row_id: replace(each.earlier.original, text=each.candidate.decision.block.text)
+        for each in comparison.kept
+        if not each.earlier.is_sighting
+    }
+
+
+def _kept_targets(comparison: Comparison, kept: Mapping[int, Original]) -> dict[int, Original]:
+    """Return, by position, the block that each kept row is or is a sighting of."""
+    return {
+        each.candidate.decision.block.position: kept.get(each.earlier.original.block_id, each.earlier.original)
+        for each in comparison.kept
+    }
+
+
+def _repeated(new: Iterable[Candidate], targets: dict[int, Original]) -> list[Sighted]:
+    """Return the blocks that repeat one of their own page as sightings of that, or of what that is a sighting of."""
+    sighted = []
+    for one in new:
+        if one.repeats is not None:
+            original = targets[one.repeats]
+            targets[one.decision.block.position] = original
+            sighted.append(_repeat(one, original))
+    return sighted
+
+
+def _repeat(one: Candidate, original: Original) -> Sighted:
+    bits = one.distance
+    if one.fingerprint is not None and original.fingerprint is not None:
+        bits = distance(one.fingerprint, original.fingerprint)
+    return Sighted(one, original, bits, exact=one.digest == original.digest)
+
+
+def _state(comparison: Comparison) -> PageState:
+    return PageState.CHANGED if comparison.changed else PageState.UNCHANGED
+
+
+def _saved(base: Saved, comparison: Comparison, sighted: Sequence[Sighted]) -> Saved:
+    exact = sum(one.exact for one in sighted)
+    return replace(
+        base,
+        stored=len(comparison.new) - len(sighted),
+        refreshed=len(comparison.kept),
+        revived=sum(each.earlier.gone for each in comparison.kept),
+        exact=exact,
+        near=len(sighted) - exact,
+        gone=len(comparison.missing),
+    )
+
+
+def _check_scheme(engine: Engine) -> None:
+    with reading(engine) as connection:
+        # Two look-ups at the ends of an index, whatever the number of pages.
+        schemes = {connection.scalar(select(end(page.c.scheme))) for end in (func.min, func.max)} - {None, SCHEME}
+    if schemes:
+        raise StoreError(
+            f"the database {engine.url.database} holds fingerprints of scheme {schemes.pop()!r}, this version of "
+            f"Blocksieve makes {SCHEME!r}, and the two cannot be compared; use the version that wrote it, or "
+            "another DATABASE_URL"
+        )

@@ -1,0 +1,93 @@
+"""What commands print: results on stdout, one sentence for an error on stderr, nothing hostile on either."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from scrapy.exceptions import UsageError
+
+from crawler.errors import CrawlerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+# Controls, which could move the cursor or restyle the terminal, and marks that reverse the reading direction.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_PIPED_WIDTH = 160
+
+
+def printable(text: object) -> str:
+    """Return the text without what a terminal would obey instead of show."""
+    return _UNPRINTABLE.sub("\ufffd", str(text))
+
+
+def console() -> Console:
+    """Return a console on stdout; wide where that is no terminal, so that lines stay whole."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Return a table of plain text; numbers stand to the right."""
+    made = Table(title=Text(title), title_justify="left", title_style="bold")
+    for column in columns:
+        made.add_column(Text(column))
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row))
+    return made
+
+
+def counters(counts: dict[str, int]) -> str:
+    """Return counters on one line, "-" for none."""
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items()) or "-"
+
+
+def say(sentence: str) -> None:
+    """Print a line on stdout."""
+    sys.stdout.write(f"{printable(sentence)}\n")
+
+
+def print_json(value: Any) -> None:
+    """Print a value, dataclasses in it as objects and times in ISO form, as JSON that any terminal can show."""
+    sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")
+
+
+def attempt(action: Callable[[], None]) -> int:
+    """Run a command's work and return its exit code; an expected error becomes one sentence on stderr and 1."""
+    try:
+        action()
+    except CrawlerError as error:
+        sys.stderr.write(f"{printable(error)}\n")
+        return 1
+    return 0
+
+
+def no_arguments(arguments: Sequence[str]) -> None:
+    """Refuse arguments of a command that takes options only; raises UsageError."""
+    if arguments:
+        raise UsageError(f"unexpected argument: {' '.join(arguments)}", print_help=False)
+
+
+def confirmed(question: str) -> bool:
+    """Ask on the terminal and tell whether the answer was yes; without a terminal it is no."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"{printable(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, int):
+        return Text(f"{value:,}", justify="right")
+    return Text("-" if value is None else printable(value))
+
+
+def _plain(value: object) -> object:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

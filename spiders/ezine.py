@@ -1,0 +1,172 @@
+"""ezinearticles.com: `scrapy crawl ezine -a category=Computers-and-Technology[:Software] [-a pages=3]`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import date
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from scrapy.http import TextResponse
+
+from cleaning.options import nearest
+from crawler.arguments import argument, read_url
+from crawler.errors import ConfigError
+from crawler.page import page
+from spiders.links import Link, links_within
+from spiders.listing import ListingArguments, ListingSpider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawler.visit import Fetched
+
+# /?Title-Words&id=4073117, where the slug may hold anything, `?` and brackets among it; and the short /10553192.
+_ARTICLE = re.compile(r"/\?(?!(?:cat|expert)=)[^#]{1,1000}&id=\d{6,8}|/\d{6,8}")
+_CATEGORY = re.compile(r"/\?cat=([^&:#]+)(?::([^&#]+))?")
+_SUBMITTED = re.compile(r"Submitted On\s+([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2}),\s+(\d{4})")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def read_section(text: str) -> str:
+    """Return a category or `Category:Subcategory` as the site's URLs write it."""
+    known = known_categories()
+    sections = {*known, *(f"{category}:{name}" for category, names in known.items() for name in names)}
+    wanted = re.sub(r"\s+", "-", text.strip())
+    written = {section.lower(): section for section in sections}.get(wanted.lower())
+    if written is None:
+        category = wanted.partition(":")[0]
+        names = [f"{category}:{name}" for name in known.get(category, ())] if ":" in wanted else known
+        raise ValueError(f"no category of the site; {nearest(wanted, names or known)}")
+    return written
+
+
+def read_sections(text: str) -> tuple[str, ...]:
+    """Return several sections, () for `all` of them."""
+    return () if text.strip().lower() == "all" else tuple(read_section(part) for part in text.split(","))
+
+
+def known_categories() -> dict[str, list[str]]:
+    """Return the site's categories with their subcategories, as its URLs write them."""
+    text = files("spiders").joinpath("data/ezine-categories.json").read_text("utf-8")
+    categories: dict[str, list[str]] = json.loads(text)
+    return categories
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EzineArguments(ListingArguments):
+    category: str = argument(read_section, "a category, or Category:Subcategory", "")
+    categories: tuple[str, ...] | None = argument(read_sections, "several of them with commas between, or all", None)
+    base_url: str = argument(read_url, "where the site is, for a copy of it", "https://ezinearticles.com/")
+
+
+class EzineSpider(ListingSpider):
+    """Reads categories with their subcategories, page by page, and every article that they list.
+
+    The author of recent pages, and whatever else a page says in JSON-LD and meta tags, is left to cleaning.
+    """
+
+    name = "ezine"
+    Arguments = EzineArguments
+    asked: EzineArguments
+
+    def __init__(self, name: str | None = None, **given: Any) -> None:
+        super().__init__(name, **given)
+        if bool(self.asked.category) == (self.asked.categories is not None):
+            raise ConfigError(
+                "the spider 'ezine' needs the argument 'category' (Computers-and-Technology) or 'categories' (all)"
+            )
+
+    async def start(self) -> AsyncIterator[Request]:
+        if self.asked.categories == ():
+            url = urljoin(self.asked.base_url, "/sitemap.html")
+            yield self.listing(url).replace(callback=self.parse_sitemap, errback=self.use_known, cb_kwargs={})
+        for section in self.asked.categories or filter(None, [self.asked.category]):
+            yield self._section(section)
+
+    def parse_sitemap(self, response: Response) -> Iterator[Request]:
+        """Yield each category on the site's own map; those known by heart where it has none."""
+        found = {category: self._section(category) for category, _ in _categories(response)}
+        yield from found.values() or self.use_known()
+
+    def use_known(self, _failure: Failure | None = None) -> Iterator[Request]:
+        for category in known_categories():
+            yield self._section(category)
+
+    def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
+        """Yield the subcategories, too, of a category's first page."""
+        here = _CATEGORY.match(_target(response.url))
+        if number == 1 and here and not here[2]:
+            for category, subcategory in _categories(response):
+                if subcategory and category == here[1]:
+                    yield self._section(f"{category}:{subcategory}")
+        yield from super().parse_listing(response, number)
+
+    def article_links(self, response: TextResponse) -> list[Link]:
+        listed = [(element, url) for element, url in links_within(response, "a") if is_article(url)]
+        titled = [(element, url) for element, url in listed if "article-title-link" in (element.get("class") or "")]
+        return list({url: Link(url, element.text_content()) for element, url in titled or listed}.values())
+
+    def parse_article(self, response: Response) -> Iterator[Fetched]:
+        """Yield the article; what an article's URL led to is none without the site's container of articles."""
+        assert isinstance(response, TextResponse)
+        if not is_article(response.url) or not response.css("#article-content"):
+            self.count("no_article")
+            return
+        published = submitted_on(response)
+        if self._is_old(published):
+            self.count("older")
+            return
+        yield page(
+            response,
+            title=_text(response, "#article-title") or _text(response, "h1"),
+            author=_text(response, "a[rel=author].author-name"),
+            published=published,
+            section=response.css('meta[property="og:article:section"]::attr(content)').get(),
+        )
+
+    def _section(self, section: str) -> Request:
+        return self.listing(urljoin(self.asked.base_url, f"/?cat={section}"))
+
+
+def is_article(url: str) -> bool:
+    """Tell whether a URL is an article's by the site's grammar."""
+    return _ARTICLE.fullmatch(_target(url)) is not None
+
+
+def submitted_on(response: TextResponse) -> date | None:
+    """Return the date of "Submitted On June 12, 2008.", None where the page has no such line."""
+    for line in response.xpath("//*[text()[contains(., 'Submitted On')]]")[:3]:
+        if match := _SUBMITTED.search(" ".join(line.xpath("string()").get("")[:1_000].split())):
+            month, day, year = match.groups()
+            try:
+                return date(int(year), _MONTHS.index(month) + 1, int(day))
+            except ValueError:
+                return None
+    return None
+
+
+def _categories(response: Response) -> Iterator[tuple[str, str | None]]:
+    """Yield the category and maybe the subcategory that each link of the page leads to."""
+    assert isinstance(response, TextResponse)
+    for _, url in links_within(response, "a"):
+        if match := _CATEGORY.fullmatch(_target(url)):
+            yield match[1], match[2]
+
+
+def _target(url: str) -> str:
+    """Return path and query of a URL, the colons of categories unquoted."""
+    parts = urlsplit(url)
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return unquote(target) if target.startswith("/?cat=") else target
+
+
+def _text(response: TextResponse, selector: str) -> str | None:
+    return " ".join(" ".join(response.css(selector)[:1].css("*::text").getall()).split()) or None

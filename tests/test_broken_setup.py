@@ -1,0 +1,111 @@
+"""A broken setup stops a crawl with one clear sentence and an exit code; what was stored before stays sound."""
+
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+SENTENCE = "The ferryman of the northern lake told visitor number {} how many storms he had crossed since his youth. "
+KIBIBYTE = 1024
+
+
+@pytest.fixture(scope="module")
+def saved_pages(tmp_path_factory):
+    """A replay folder with sixty pages of about 40 kB of text each."""
+    folder = tmp_path_factory.mktemp("pages")
+    rows = ["file\turl"]
+    for page in range(60):
+        paragraphs = "".join(
+            f"<p>{''.join(SENTENCE.format(f'{page}-{place}-{line}') for line in range(4))}</p>" for place in range(100)
+        )
+        (folder / f"{page}.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>", "utf-8")
+        rows.append(f"{page}.html\thttps://lake.example.org/{page}")
+    (folder / "index.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    return folder
+
+
+def crawl(folder, saved_pages, *settings, limit_bytes=None):
+    command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={saved_pages}"]
+    for setting in settings:
+        command += ["-s", setting]
+    limit = limit_bytes and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)))
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("CLEANING_METHOD=defualt", "did you mean 'default'"),
+        ('CLEANING_OPTIONS={"max_block": 500}', "did you mean 'max_blocks'"),
+        ("DEDUP_DISTANCE=9", "between 0 and 3"),
+        ("DEDUP_SCOP=site", "did you mean 'DEDUP_SCOPE'"),
+        ("DATABASE_URL=sqlite:///missing/folder/blocks.db", "missing/folder"),
+        ("DATABASE_URL=mysql://user:secret@localhost/blocks", "sqlite"),
+        ("REPLAY=/nowhere/at/all", "/nowhere/at/all"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path, saved_pages, setting, says):
+    finished = crawl(tmp_path, saved_pages, setting)
+    assert finished.returncode == 2, finished.stderr
+    assert says in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert "secret" not in finished.stderr
+
+
+def test_a_database_of_a_newer_schema_is_refused(tmp_path, saved_pages):
+    with sqlite3.connect(tmp_path / "blocks.db") as database:
+        database.execute("create table alembic_version (version_num varchar(32) not null)")
+        database.execute("insert into alembic_version values ('9999_from_the_future')")
+    database.close()
+    finished = crawl(tmp_path, saved_pages)
+    assert finished.returncode == 2, finished.stderr
+    assert "9999_from_the_future" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, saved_pages):
+    (tmp_path / "blocks.db").write_bytes(b"a diary, not a database\n" * 100)
+    finished = crawl(tmp_path, saved_pages)
+    assert finished.returncode == 2, finished.stderr
+    assert "not a database" in finished.stderr
+    assert (tmp_path / "blocks.db").read_bytes().startswith(b"a diary")
+
+
+def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pages):
+    whole = crawl(tmp_path, saved_pages, "STORE_BATCH_PAGES=2", "KEEP_HTML=false")
+    assert whole.returncode == 0, whole.stderr
+    (tmp_path / "blocks.db").rename(tmp_path / "whole.db")
+
+    full = crawl(tmp_path, saved_pages, "STORE_BATCH_PAGES=2", "KEEP_HTML=false", limit_bytes=800 * KIBIBYTE)
+    assert full.returncode == 1, full.stderr
+    assert "blocks.db" in full.stderr
+    with sqlite3.connect(tmp_path / "blocks.db") as database:
+        assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+        counts = dict(database.execute("select page_id, count(*) from page_text group by page_id"))
+    database.close()
+    assert 0 < len(counts) < 60
+    assert set(counts.values()) == {100}
+
+    again = crawl(tmp_path, saved_pages, "KEEP_HTML=false")
+    assert again.returncode == 0, again.stderr
+    assert texts(tmp_path / "blocks.db") == texts(tmp_path / "whole.db")
+
+
+def texts(path):
+    with sqlite3.connect(path) as database:
+        rows = database.execute(
+            "select p.url, t.position, t.text from page_text t join page p on p.id = t.page_id order by 1, 2"
+        ).fetchall()
+    database.close()
+    return rows
