@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 from htmldate import find_date
 
 from cleaning.blocks import Metadata
+from cleaning.language import identify
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?=$|[-_])")
 _LONGEST = 1_000  # characters of a field; a page's title may be its whole text
 _MOST_JSON_CHARS = 500_000
 _MOST_JSON_NODES = 2_000
-_CLASSIFIED_CHARS = 2_000
-_FEWEST_CLASSIFIED_CHARS = 60
 # htmldate copies and serialises the whole tree; beyond this many elements it costs more than all of cleaning.
 _MOST_DATED_ELEMENTS = 3_000
 
@@ -202,12 +201,7 @@ def _language(root: HtmlElement, stated: _Statements, text: str) -> str | None:
     match = _LANGUAGE.match(declared.strip().lower())
     if match:
         return match[0]
-    if len(text) < _FEWEST_CLASSIFIED_CHARS:
-        return None
-    from py3langid import classify  # noqa: PLC0415 — its model takes half a second to load
-
-    language: str = classify(text[:_CLASSIFIED_CHARS])[0]
-    return language
+    return identify(text)
 
 
 def _canonical(page: Page, stated: _Statements) -> str | None:

@@ -19,6 +19,9 @@ _MOST_NUL_SHARE = 0.1
 # A declared encoding is contradicted when more of the bytes above 127 than this share do not decode in it.
 _MOST_BAD_SHARE = 0.05
 _DETECTED_BYTES = 16_384
+# A handful of accented letters fits any code page; browsers take windows-1252 then.
+_FEWEST_DETECTED_BYTES = 16
+_BROWSERS_DEFAULT = "cp1252"
 # libxml2 loses the body of some real pages (3 of 1,800 in the development data), always large ones of which
 # it leaves hardly any text; only then is the cost of a second parser paid.
 _REPARSE_FROM_CHARS = 50_000
@@ -120,9 +123,11 @@ def _count_high_bytes(body: bytes) -> int:
 def _detect(body: bytes) -> str:
     if _is_utf8(body) or not _contradicted(body, "utf-8"):
         return "utf-8"
+    if _count_high_bytes(body) < _FEWEST_DETECTED_BYTES:
+        return _BROWSERS_DEFAULT
     first = next(i for i, byte in enumerate(body) if byte >= 0x80)  # noqa: PLR2004 — the end of ASCII
     best = from_bytes(body[max(0, first - 512) : first + _DETECTED_BYTES]).best()
-    return (best and w3lib.encoding.resolve_encoding(best.encoding)) or "cp1252"
+    return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _BROWSERS_DEFAULT
 
 
 def _finish(body: bytes, encoding: str, oddities: tuple[Oddity, ...]) -> _Decoded:

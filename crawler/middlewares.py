@@ -173,8 +173,6 @@ class VisitMiddleware:
     def _count(self, visit: Visit) -> None:
         assert self._crawler.stats
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
-        if visit.outcome is Outcome.CALLBACK_FAILED and visit.fetched:
-            self._crawler.stats.inc_value("page/callback_failed")
         if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
             logger.debug("No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning import PageError, PageFault, clean
 from cleaning.blocks import Metadata
+from cleaning.language import load_model
 from crawler.config import Config
+from crawler.errors import SetupError
 from crawler.visit import Outcome, Visit
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ class CleanPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
+        _load_language_model()
         assert crawler.stats
         return cls(config.cleaning_method, dict(config.cleaning_options), crawler.stats)
 
@@ -67,6 +71,17 @@ class CleanPipeline:
             self._stats.inc_value(f"blocks/{reason}", count)
         for oddity in cleaned.oddities:
             self._stats.inc_value(f"page/{oddity}")
+
+
+def _load_language_model() -> None:
+    """Load it now: a full disk is found before the crawl, and the first page does not wait."""
+    try:
+        load_model()
+    except OSError as error:
+        raise SetupError(
+            f"the language model cannot be unpacked in {tempfile.gettempdir()}: {error.strerror}; "
+            "free some 30 MB there, or name another folder in the environment variable TMPDIR"
+        ) from error
 
 
 def _merged(stated: Metadata, found: Metadata) -> Metadata:

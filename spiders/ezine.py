@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from scrapy.http import TextResponse
 
 from cleaning.options import nearest
-from crawler.arguments import argument, read_url
+from crawler.arguments import argument, read_count, read_url
 from crawler.errors import ConfigError
 from crawler.page import page
 from spiders.links import Link, links_within
@@ -62,6 +62,9 @@ def known_categories() -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EzineArguments(ListingArguments):
+    pages: int | None = argument(
+        read_count, "listing pages of each section that are read; all of them by default", None
+    )
     category: str = argument(read_section, "a category, or Category:Subcategory", "")
     categories: tuple[str, ...] | None = argument(read_sections, "several of them with commas between, or all", None)
     base_url: str = argument(read_url, "where the site is, for a copy of it", "https://ezinearticles.com/")
@@ -110,9 +113,10 @@ class EzineSpider(ListingSpider):
         yield from super().parse_listing(response, number)
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        listed = [(element, url) for element, url in links_within(response, "a") if is_article(url)]
-        titled = [(element, url) for element, url in listed if "article-title-link" in (element.get("class") or "")]
-        return list({url: Link(url, element.text_content()) for element, url in titled or listed}.values())
+        links = list(links_within(response, "a"))
+        listed = [(element, url) for element, url in links if "article-title-link" in (element.get("class") or "")]
+        listed = listed or [(element, url) for element, url in links if is_article(url)]
+        return list({url: Link(url, element.text_content()) for element, url in listed}.values())
 
     def parse_article(self, response: Response) -> Iterator[Fetched]:
         """Yield the article; what an article's URL led to is none without the site's container of articles."""

@@ -33,7 +33,7 @@ _DATES = "meta[property='article:published_time']::attr(content), time[datetime]
 class ListingArguments:
     """What every spider of listings can be asked for."""
 
-    pages: int = argument(read_count, "listing pages of each section that are read", 1)
+    pages: int | None = argument(read_count, "listing pages of each section that are read", 1)
     since: date | None = argument(  # noqa: RUF009 — declares a field
         read_day, "articles older than this day are left out, where their date is known", None
     )
@@ -55,7 +55,8 @@ class ListingSpider(ArgumentSpider):
             yield Request(link.url, callback=self.parse_article)
         if links and not wanted:
             return  # listings begin with the newest: what follows is older still
-        if number < self.asked.pages and (following := next_page(response)):
+        more = self.asked.pages is None or number < self.asked.pages
+        if more and (following := next_page(response)):
             yield self.listing(following, number + 1)
 
     def parse_article(self, response: Response) -> Iterator[Fetched]:

@@ -13,7 +13,10 @@ PROSE = (
     "The town library opens again on Monday after two years of repairs, and the reading room under the roof has kept "
     "its oak tables, its green lamps and the tall windows that look over the river towards the old mill. "
 )
-ARTICLE = f"<html><head><title>Library</title></head><body><article><h1>Library</h1><p>{PROSE * 2}</p></article></body></html>"
+ARTICLE = (
+    "<html><head><title>Library</title></head>"
+    f"<body><article><h1>Library</h1><p>{PROSE * 2}</p></article></body></html>"
+)
 DEPTH = 100_000
 
 PAGES = {

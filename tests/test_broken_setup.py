@@ -1,7 +1,6 @@
 """A broken setup stops a crawl with one clear sentence and an exit code; what was stored before stays sound."""
 
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import pytest
 
 SENTENCE = "The ferryman of the northern lake told visitor number {} how many storms he had crossed since his youth. "
 KIBIBYTE = 1024
+SMALL_BATCHES = ("STORE_BATCH_PAGES=2", "KEEP_HTML=false")
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +27,29 @@ def saved_pages(tmp_path_factory):
     return folder
 
 
-def crawl(folder, saved_pages, *settings, limit_bytes=None):
+# An extension that fills the disk once the crawl has begun: no file can grow beyond the limit.
+FULL_DISK = f"""
+import resource
+from scrapy import signals
+
+class FullDisk:
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls()
+        crawler.signals.connect(extension.fill, signal=signals.spider_opened)
+        return extension
+
+    def fill(self):
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({800 * KIBIBYTE}, {800 * KIBIBYTE}))
+"""
+
+
+def crawl(folder, saved_pages, *settings):
     command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={saved_pages}"]
     for setting in settings:
         command += ["-s", setting]
-    limit = limit_bytes and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)))
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limit,
-    )
+    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "PYTHONPATH": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +92,12 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, saved_pa
 
 
 def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pages):
-    whole = crawl(tmp_path, saved_pages, "STORE_BATCH_PAGES=2", "KEEP_HTML=false")
+    whole = crawl(tmp_path, saved_pages, *SMALL_BATCHES)
     assert whole.returncode == 0, whole.stderr
     (tmp_path / "blocks.db").rename(tmp_path / "whole.db")
 
-    full = crawl(tmp_path, saved_pages, "STORE_BATCH_PAGES=2", "KEEP_HTML=false", limit_bytes=800 * KIBIBYTE)
+    (tmp_path / "full_disk.py").write_text(FULL_DISK, "utf-8")
+    full = crawl(tmp_path, saved_pages, *SMALL_BATCHES, 'EXTENSIONS={"full_disk.FullDisk": 1}')
     assert full.returncode == 1, full.stderr
     assert "blocks.db" in full.stderr
     with sqlite3.connect(tmp_path / "blocks.db") as database:
@@ -97,9 +107,20 @@ def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pa
     assert 0 < len(counts) < 60
     assert set(counts.values()) == {100}
 
-    again = crawl(tmp_path, saved_pages, "KEEP_HTML=false")
+    again = crawl(tmp_path, saved_pages, *SMALL_BATCHES)
     assert again.returncode == 0, again.stderr
     assert texts(tmp_path / "blocks.db") == texts(tmp_path / "whole.db")
+
+
+def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages):
+    settings = 'EXTENSIONS={"full_disk.FullDisk": 1}'
+    (tmp_path / "full_disk.py").write_text(
+        FULL_DISK.replace("        crawler.signals", "        extension.fill()\n        crawler.signals"), "utf-8"
+    )
+    finished = crawl(tmp_path, saved_pages, settings)
+    assert finished.returncode == 2, finished.stderr
+    assert "TMPDIR" in finished.stderr
+    assert "Traceback" not in finished.stderr
 
 
 def texts(path):

@@ -23,7 +23,7 @@ def prepare(engine: Engine) -> bool:
     Raises StoreError if it is of another schema than ours.
     """
     with reading(engine) as connection:
-        empty = not inspect(connection).get_table_names()
+        empty = not _tables(connection) and current(connection) is None
     if empty:
         upgrade(engine)
     check(engine)
@@ -71,7 +71,7 @@ def head() -> str:
 def _refuse_unknown(connection: Connection) -> None:
     revision = current(connection)
     place = connection.engine.url.database
-    if revision is None and inspect(connection).get_table_names():
+    if revision is None and _tables(connection):
         raise StoreError(
             f"the database {place} holds tables but no schema revision, so it is not Blocksieve's; "
             "point DATABASE_URL at another file"
@@ -82,6 +82,11 @@ def _refuse_unknown(connection: Connection) -> None:
             f"the database {place} has schema {revision}, which this version of Blocksieve (schema {head()}) does "
             "not know; install the newer version that wrote it, or point DATABASE_URL at another file"
         )
+
+
+def _tables(connection: Connection) -> list[str]:
+    # Alembic's own stays, without a row, when a database is downgraded to the very base.
+    return [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
 
 
 def _scripts() -> ScriptDirectory:

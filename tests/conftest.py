@@ -1,0 +1,124 @@
+"""Real crawls for tests: `scrapy` in a process of its own, against a loopback server made for the test."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SUPPORT = Path(__file__).parent / "support"
+# Nobody is to be spared on the loopback address.
+HURRY = {
+    "AUTOTHROTTLE_ENABLED": "0",
+    "ITEM_PIPELINES": '{"collect.Collect": 1}',
+    "PROGRESS": "off",
+    "RETRY_TIMES": "0",
+}
+
+
+@dataclass
+class Crawled:
+    """What came of a crawl: exit code, log, the visits and items in order, and the stats."""
+
+    code: int
+    log: str
+    visits: list = field(default_factory=list)
+    items: list = field(default_factory=list)
+    stats: dict = field(default_factory=dict)
+
+    def outcomes(self):
+        """Return outcome by path and query."""
+        return {"/" + visit["url"].split("/", 3)[3]: visit["outcome"] for visit in self.visits}
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """Run `scrapy crawl NAME`, or `scrapy runspider FILE` for a path."""
+
+    def run(spider, arguments=None, settings=None, *, folder=ROOT, environment=None):
+        verb = "runspider" if str(spider).endswith(".py") else "crawl"
+        command = [sys.executable, "-m", "scrapy", verb, str(spider)]
+        for name, value in (arguments or {}).items():
+            command += ["-a", f"{name}={value}"]
+        for name, value in (HURRY | (settings or {})).items():
+            command += ["-s", f"{name}={value}"]
+        collected = tmp_path / "collected.jsonl"
+        paths = os.pathsep.join([str(ROOT), str(SUPPORT)])
+        environ = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        environ |= {"COLLECT_TO": str(collected), "PYTHONPATH": paths, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+        finished = subprocess.run(
+            command, cwd=folder, env=environ | (environment or {}), capture_output=True, text=True, check=False
+        )
+        return read(Crawled(finished.returncode, finished.stderr), collected)
+
+    return run
+
+
+def read(crawled, collected):
+    for line in collected.read_text("utf-8").splitlines() if collected.exists() else ():
+        for kind, value in json.loads(line).items():
+            if kind == "stats":
+                crawled.stats = value
+            else:
+                getattr(crawled, f"{kind}s").append(value)
+    return crawled
+
+
+@dataclass
+class Answer:
+    """What the server sends."""
+
+    body: bytes | str = b""
+    status: int = 200
+    headers: dict = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
+
+
+@pytest.fixture
+def answer():
+    return Answer
+
+
+@pytest.fixture
+def serve():
+    """Start a server that answers each path and query with its Answer, or 404; the address, and what was asked for."""
+    servers = []
+
+    def start(answers):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.answers, server.requests = answers, []
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}", server.requests
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 1 << 16
+
+    def do_GET(self):
+        self.server.requests.append((self.path, dict(self.headers)))
+        found = self.server.answers.get(self.path, Answer("not here", 404))
+        body = found.body.encode() if isinstance(found.body, str) else found.body
+        self.send_response(found.status)
+        for name, value in found.headers.items():
+            self.send_header(name, value)
+        if found.status not in {204, 304}:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if found.status not in {204, 304}:
+            self.wfile.write(body)
+
+    def log_message(self, *_arguments):
+        pass

@@ -1,0 +1,123 @@
+"""Visits made from plain texts, with the digests and fingerprints that the pipelines would give them."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import text as sql
+
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.terms import terms
+from crawler.storage import schema
+from crawler.storage.engine import open_engine
+from crawler.storage.store import Store
+from crawler.visit import Candidate, Fetched, Outcome, Visit
+
+START = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, repeats=None, distance=0, digest=None):
+    """A kept block; `fingerprint` replaces the real one, which blocks of 20 unique terms and more have."""
+    sequence = terms(text)
+    unique = len(set(sequence))
+    if fingerprint is None and unique >= 20 and kind is not Kind.HEADING:
+        fingerprint = fingerprint_terms(sequence)
+    block = Block(position, f"/html/body/p[{position + 1}]", kind, text, len(text.split()), 0, 1.0)
+    return Candidate(
+        Decision(block, 0.5, Reason.KEPT),
+        digest_terms(sequence) if digest is None else digest,
+        unique,
+        fingerprint,
+        repeats,
+        distance,
+    )
+
+
+def make_visit(url, *blocks, day=0, body=None, title=None, canonical=None, stated=None):
+    """A visit whose page has these blocks: texts, or candidates already made."""
+    candidates = tuple(
+        make_candidate(position, block) if isinstance(block, str) else block for position, block in enumerate(blocks)
+    )
+    body = repr(blocks).encode() if body is None else body
+    metadata = Metadata(title=title, canonical=canonical)
+    return Visit(
+        url,
+        START + timedelta(days=day),
+        Outcome.PAGE,
+        200,
+        fetched=Fetched(url, body, None, stated or Metadata()),
+        cleaned=CleanPage(url, "default", "utf-8", metadata, ()),
+        candidates=candidates,
+    )
+
+
+@pytest.fixture(scope="session")
+def candidate():
+    return make_candidate
+
+
+@pytest.fixture(scope="session")
+def visit():
+    return make_visit
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'blocks.db'}"
+
+
+@pytest.fixture
+def engine(url):
+    engine = open_engine(url, busy_seconds=0.05)
+    schema.prepare(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def store(engine):
+    return Store(engine)
+
+
+@pytest.fixture
+def save(store):
+    """Save visits in one batch of one crawl."""
+    crawl_id = store.begin_crawl("test", {})
+    return lambda *visits: store.save(crawl_id, visits)
+
+
+@pytest.fixture
+def rows(engine):
+    """Rows of a query as dictionaries, values as the database holds them."""
+
+    def read(query, **parameters):
+        with engine.connect() as connection:
+            return [dict(row) for row in connection.execute(sql(query), parameters).mappings()]
+
+    return read
+
+
+@pytest.fixture
+def page_texts(rows):
+    """The live texts of a page in reading order."""
+
+    def read(url):
+        found = rows(
+            "SELECT text FROM page_text WHERE page_id = (SELECT id FROM page WHERE url = :url) ORDER BY position",
+            url=url,
+        )
+        return [row["text"] for row in found]
+
+    return read
+
+
+@pytest.fixture
+def closing_store(url):
+    """Open a further store on the same database."""
+
+    def open_store(**options):
+        engine = open_engine(url, busy_seconds=30)
+        return closing(Store(engine, **options))
+
+    return open_store

@@ -1,0 +1,47 @@
+"""Crawls from begin to end, and databases that a store refuses."""
+
+import json
+
+import pytest
+
+from crawler.config import Config
+from crawler.errors import StoreError
+from crawler.storage.store import Store
+
+
+def test_a_crawl_is_open_until_it_ends(store, rows):
+    crawl = store.begin_crawl("ezine", {"pages": "3"})
+    assert rows("SELECT id, spider, state, finished, reason FROM crawl") == [
+        {"id": crawl, "spider": "ezine", "state": "open", "finished": None, "reason": None}
+    ]
+    store.end_crawl(crawl, "finished", {"visit/page": 5, "seconds": 1.5})
+    (row,) = rows("SELECT state, reason, totals, started <= finished AS in_order FROM crawl")
+    assert (row["state"], row["reason"], row["in_order"]) == ("finished", "finished", 1)
+    assert json.loads(row["totals"]) == {"visit/page": 5, "seconds": 1.5}
+
+
+def test_secrets_among_the_arguments_are_masked(store, rows):
+    store.begin_crawl("ezine", {"api_key": "1234", "url": "https://me:pw@a.example/?token=5678&page=2", "author": "x"})
+    arguments = rows("SELECT arguments FROM crawl")[0]["arguments"]
+    assert json.loads(arguments) == {
+        "api_key": "***",
+        "url": "https://***@a.example/?token=***&page=2",
+        "author": "x",
+    }
+
+
+def test_opening_creates_the_database_and_opens_it_again(url, visit, tmp_path):
+    config = Config(database_url=url)
+    for _ in range(2):
+        store = Store.open(config)
+        store.save(store.begin_crawl("test", {}), [visit("https://a.example/")])
+        store.close()
+    assert (tmp_path / "blocks.db").exists()
+
+
+def test_fingerprints_of_another_scheme_are_refused(url, engine, save, visit):
+    save(visit("https://a.example/1"), visit("https://a.example/2"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE page SET scheme = 'other;1' WHERE id = 2")
+    with pytest.raises(StoreError, match=r"holds fingerprints of scheme 'other;1', this version.*modified-simhash"):
+        Store.open(Config(database_url=url))

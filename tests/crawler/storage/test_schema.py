@@ -1,0 +1,96 @@
+"""Migrations: the tables they make, the way back, databases that are not ours."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect
+
+from crawler.errors import StoreError
+from crawler.storage import schema
+from crawler.storage.engine import open_engine, reading
+from crawler.storage.models import metadata
+
+VIEWS = {"informative_block", "page_text"}
+
+
+@pytest.fixture
+def empty(url):
+    engine = open_engine(url)
+    yield engine
+    engine.dispose()
+
+
+def contents(engine):
+    with engine.connect() as connection:
+        found = inspect(connection)
+        return set(found.get_table_names()) - {"alembic_version"}, set(found.get_view_names())
+
+
+def test_migrations_make_the_tables_of_the_models(engine):
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_upgrade_downgrade_upgrade(empty):
+    schema.upgrade(empty)
+    schema.downgrade(empty, "base")
+    assert contents(empty) == (set(), set())
+    schema.upgrade(empty)
+    assert contents(empty) == (set(metadata.tables), VIEWS)
+    schema.check(empty)
+
+
+def test_preparing_creates_once(empty):
+    assert schema.prepare(empty) is True
+    assert schema.prepare(empty) is False
+
+
+def test_fingerprints_take_no_row_id(engine):
+    with engine.connect() as connection:
+        made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'fingerprint'").scalar()
+    assert "WITHOUT ROWID" in made
+
+
+def test_an_empty_database_is_no_match(empty):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0001; `scrapy upgrade`"):
+        schema.check(empty)
+
+
+def test_a_newer_schema_is_refused_with_both_revisions(engine):
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    for action in (schema.check, schema.prepare, schema.upgrade):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0001.*install the newer version"):
+            action(engine)
+
+
+def test_a_database_of_something_else_is_left_alone(empty, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+    for action in (schema.prepare, schema.upgrade):
+        with pytest.raises(StoreError, match="not Blocksieve's"):
+            action(empty)
+    assert contents(empty) == ({"recipes"}, set())
+
+
+def test_a_failed_upgrade_leaves_nothing(empty, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+    with empty.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 5")
+    with pytest.raises(StoreError, match="is full"):
+        schema.upgrade(empty)
+    assert contents(empty) == (set(), set())
+
+
+def test_a_page_s_text_is_read_through_indexes(engine):
+    with reading(engine) as connection:
+        query = "EXPLAIN QUERY PLAN SELECT text FROM page_text WHERE page_id = 1 ORDER BY position"
+        steps = [row[3] for row in connection.exec_driver_sql(query)]
+    assert any("ix_block_page_id" in step for step in steps)
+    assert any("ix_sighting_page_id" in step for step in steps)
+    assert not any(step.startswith("SCAN block") or step.startswith("SCAN sighting") for step in steps)

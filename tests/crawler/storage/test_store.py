@@ -1,0 +1,296 @@
+"""What one visit after another leaves in the database."""
+
+import random
+
+import pytest
+from sqlalchemy import event
+
+from cleaning.blocks import Kind, Metadata
+from crawler.storage.pages import html
+from crawler.storage.store import PageState, Saved, Store
+from crawler.visit import Outcome, Visit
+
+A, B, C = "https://a.example/1", "https://b.example/2", "https://c.example/3"
+WORDS = [f"{first}{last}" for first in ("ba", "de", "fi", "go", "ku", "li", "mo") for last in ("lt", "rn", "sk", "tz")]
+
+
+def prose(seed, words=60):
+    """A text long enough to have a fingerprint, another for each seed."""
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def test_a_new_page_is_stored_with_its_blocks(save, visit, rows):
+    saved = save(visit(A, prose(1), "short one"))
+    assert saved == [Saved(A, PageState.NEW, 1, stored=2)]
+    blocks = rows("SELECT position, text, site, gone_at FROM block ORDER BY position")
+    assert [(row["position"], row["text"]) for row in blocks] == [(0, prose(1)), (1, "short one")]
+    assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 1}]
+
+
+def test_an_unchanged_page_stores_nothing_again(save, visit, rows):
+    save(visit(A, prose(1), prose(2)))
+    before = rows("SELECT id, text, first_seen FROM block")
+    assert save(visit(A, prose(1), prose(2), day=3)) == [Saved(A, PageState.UNCHANGED, 1, refreshed=2)]
+    assert rows("SELECT id, text, first_seen FROM block") == before
+    (page,) = rows("SELECT visits, changes, first_seen, last_seen, last_changed FROM page")
+    assert (page["visits"], page["changes"]) == (2, 0)
+    assert page["last_changed"] == page["first_seen"] < page["last_seen"]
+
+
+def test_a_changed_paragraph_is_new_and_the_old_one_gone(save, visit, rows, page_texts):
+    save(visit(A, prose(1), prose(2)))
+    saved = save(visit(A, prose(1), prose(3), day=1))
+    assert saved == [Saved(A, PageState.CHANGED, 1, stored=1, refreshed=1, gone=1)]
+    assert page_texts(A) == [prose(1), prose(3)]
+    assert rows("SELECT text FROM block WHERE gone_at IS NOT NULL") == [{"text": prose(2)}]
+    assert rows("SELECT changes, last_changed = last_seen AS now FROM page") == [{"changes": 1, "now": 1}]
+
+
+def test_an_edit_within_three_bits_is_no_sighting_of_the_page_s_own_past(save, visit, candidate, rows):
+    save(visit(A, candidate(0, prose(1), fingerprint=0b000)))
+    saved = save(visit(A, candidate(0, prose(2), fingerprint=0b001), day=1))
+    assert saved == [Saved(A, PageState.CHANGED, 1, stored=1, gone=1)]
+    assert rows("SELECT count(*) AS n FROM sighting") == [{"n": 0}]
+    assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 2}]
+
+
+def test_a_text_that_returns_is_revived(save, visit, rows):
+    save(visit(A, prose(1)))
+    save(visit(A, prose(2), day=1))
+    assert save(visit(A, prose(1), day=2)) == [Saved(A, PageState.CHANGED, 1, refreshed=1, revived=1, gone=1)]
+    assert rows("SELECT text FROM block WHERE gone_at IS NULL") == [{"text": prose(1)}]
+
+
+def test_moved_blocks_keep_their_ids(save, visit, rows, page_texts):
+    save(visit(A, prose(1), prose(2)))
+    assert save(visit(A, prose(2), prose(1), day=1))[0].refreshed == 2
+    assert page_texts(A) == [prose(2), prose(1)]
+    assert rows("SELECT id, position FROM block ORDER BY id") == [{"id": 1, "position": 1}, {"id": 2, "position": 0}]
+
+
+def test_a_page_of_which_nothing_is_kept_is_a_page(save, visit, rows):
+    assert save(visit(A)) == [Saved(A, PageState.NEW, 1)]
+    assert rows("SELECT url FROM page") == [{"url": A}]
+
+
+def test_the_same_text_on_another_site_is_a_sighting_without_own_text(save, visit, rows, page_texts):
+    save(visit(A, prose(1)))
+    assert save(visit(B, prose(1))) == [Saved(B, PageState.NEW, 2, exact=1)]
+    assert rows("SELECT block_id, distance, text FROM sighting") == [{"block_id": 1, "distance": 0, "text": None}]
+    assert page_texts(B) == [prose(1)]
+
+
+def test_another_case_is_an_exact_duplicate_with_own_text(save, visit, page_texts):
+    save(visit(A, prose(1)))
+    assert save(visit(B, prose(1).upper()))[0].exact == 1
+    assert page_texts(B) == [prose(1).upper()]
+
+
+def test_a_near_duplicate_is_a_sighting_with_own_text(save, visit, candidate, rows, page_texts):
+    save(visit(A, candidate(0, prose(1), fingerprint=2**63)))
+    assert save(visit(B, candidate(0, prose(2), fingerprint=2**63 + 7))) == [Saved(B, PageState.NEW, 2, near=1)]
+    assert rows("SELECT distance, text FROM sighting") == [{"distance": 3, "text": prose(2)}]
+    assert page_texts(B) == [prose(2)]
+
+
+def test_four_bits_apart_is_another_block(save, visit, candidate):
+    save(visit(A, candidate(0, prose(1), fingerprint=0)))
+    assert save(visit(B, candidate(0, prose(2), fingerprint=15)))[0].stored == 1
+
+
+def test_the_nearest_block_is_seen_and_among_equals_the_first(save, visit, candidate, rows):
+    save(
+        visit(A, candidate(0, prose(1), fingerprint=0b111)),
+        visit(B, candidate(0, prose(2), fingerprint=0b111000)),
+        visit(C, candidate(0, prose(3), fingerprint=0b1111000000)),
+    )
+    save(visit("https://d.example/", candidate(0, prose(4), fingerprint=0b101)))
+    save(visit("https://e.example/", candidate(0, prose(5), fingerprint=0)))
+    assert [row["block_id"] for row in rows("SELECT block_id FROM sighting ORDER BY id")] == [1, 1]
+    save(visit("https://f.example/", candidate(0, prose(6), fingerprint=0b101000)))
+    assert [row["block_id"] for row in rows("SELECT block_id FROM sighting ORDER BY id")] == [1, 1, 2]
+
+
+def test_duplicates_within_one_batch_are_found(save, visit):
+    assert [(saved.stored, saved.exact) for saved in save(visit(A, prose(1)), visit(B, prose(1)))] == [(1, 0), (0, 1)]
+
+
+def test_the_same_page_twice_in_a_batch_is_one_page(save, visit, rows):
+    states = [saved.state for saved in save(visit(A, prose(1)), visit(A, prose(1), day=1))]
+    assert states == [PageState.NEW, PageState.UNCHANGED]
+    assert rows("SELECT visits FROM page") == [{"visits": 2}]
+
+
+@pytest.mark.parametrize("kind", [Kind.HEADING, Kind.PARAGRAPH])
+def test_blocks_without_fingerprint_are_duplicates_within_their_site_only(save, visit, candidate, kind):
+    text = "Frequently asked questions"
+    save(visit("https://www.a.example/1", candidate(0, text, kind=kind)))
+    assert save(visit("https://b.example/", candidate(0, text, kind=kind)))[0].stored == 1
+    assert save(visit("https://blog.a.example/2", candidate(0, text, kind=kind)))[0].exact == 1
+
+
+def test_blocks_without_terms_are_never_duplicates(save, visit):
+    save(visit("https://a.example/1", "* * *"))
+    assert save(visit("https://a.example/2", "* * *"))[0].stored == 1
+    assert save(visit("https://a.example/2", "* * *", day=1))[0].refreshed == 1
+
+
+def test_the_same_digest_with_other_terms_is_no_duplicate(save, visit, candidate):
+    first = candidate(0, "red fox")
+    save(visit("https://a.example/1", first))
+    collision = candidate(0, "grey wolf", digest=first.digest)
+    assert save(visit("https://a.example/2", collision))[0].stored == 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "same_site", "other_site", "same_page"),
+    [("all", 1, 1, 1), ("site", 1, 0, 1), ("page", 0, 0, 1), ("off", 0, 0, 0)],
+)
+def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, same_site, other_site, same_page):
+    store = Store(engine, dedup_scope=scope)
+    crawl = store.begin_crawl("test", {})
+    repeated = visit("https://a.example/1", prose(1), candidate(1, prose(1), repeats=0))
+    saved = store.save(
+        crawl, [repeated, visit("https://a.example/2", prose(1)), visit("https://b.example/1", prose(1))]
+    )
+    assert [one.exact for one in saved] == [same_page, same_site, other_site]
+
+
+def test_a_smaller_distance_finds_less(engine, visit, candidate):
+    store = Store(engine, dedup_distance=1)
+    crawl = store.begin_crawl("test", {})
+    store.save(crawl, [visit(A, candidate(0, prose(1), fingerprint=0))])
+    saved = store.save(
+        crawl,
+        [visit(B, candidate(0, prose(2), fingerprint=1)), visit(C, candidate(0, prose(3), fingerprint=6))],
+    )
+    assert [one.near for one in saved] == [1, 0]
+
+
+def test_a_repeat_is_a_sighting_of_the_page_s_own_block(save, visit, candidate, rows, page_texts):
+    repeated = visit(A, prose(1), candidate(1, prose(1), repeats=0))
+    assert save(repeated) == [Saved(A, PageState.NEW, 1, stored=1, exact=1)]
+    assert rows("SELECT block_id, position FROM sighting") == [{"block_id": 1, "position": 1}]
+    assert page_texts(A) == [prose(1), prose(1)]
+    assert save(repeated) == [Saved(A, PageState.UNCHANGED, 1, refreshed=2)]
+
+
+def test_a_repeat_of_a_sighting_is_a_sighting_of_its_original(save, visit, candidate, rows):
+    save(visit(A, candidate(0, prose(1), fingerprint=0)))
+    blocks = [
+        candidate(0, prose(2), fingerprint=0b11),
+        candidate(1, prose(3), fingerprint=0b110, repeats=0, distance=2),
+        candidate(2, prose(2), fingerprint=0b11, repeats=1, distance=2),
+    ]
+    assert save(visit(B, *blocks))[0].near == 3
+    found = rows("SELECT block_id, distance, text FROM sighting ORDER BY position")
+    assert [(row["block_id"], row["distance"]) for row in found] == [(1, 2), (1, 2), (1, 2)]
+
+
+def test_a_repeat_of_a_block_kept_from_before_is_a_sighting_of_it(save, visit, candidate, rows):
+    save(visit(A, prose(1)))
+    assert save(visit(A, prose(1), candidate(1, prose(1), repeats=0), day=1))[0].exact == 1
+    assert rows("SELECT block_id, text FROM sighting") == [{"block_id": 1, "text": None}]
+
+
+def test_a_reworded_block_changes_for_its_own_page_only(save, visit, rows, page_texts):
+    save(visit(A, prose(1)), visit(B, prose(1)))
+    assert save(visit(A, prose(1).upper(), day=1)) == [Saved(A, PageState.UNCHANGED, 1, refreshed=1)]
+    assert page_texts(A) == [prose(1).upper()]
+    assert page_texts(B) == [prose(1)]
+    assert rows("SELECT count(*) AS n FROM block") == [{"n": 1}]
+
+
+def test_a_block_gone_from_its_page_informs_as_long_as_another_page_shows_it(save, visit, rows):
+    save(visit(A, prose(1)), visit(B, prose(1)))
+    save(visit(A, day=1))
+    assert rows("SELECT url, text FROM informative_block") == [{"url": A, "text": prose(1)}]
+    save(visit(B, day=1))
+    assert rows("SELECT url FROM informative_block") == []
+
+
+def test_a_failing_visit_undoes_its_whole_batch(save, visit, candidate, rows):
+    broken = visit(B, candidate(0, prose(2), repeats=5))
+    with pytest.raises(KeyError):
+        save(visit(A, prose(1)), broken)
+    for table in ("page", "block", "sighting", "fingerprint"):
+        assert rows(f"SELECT count(*) AS n FROM {table}") == [{"n": 0}]
+
+
+def test_visits_without_a_page_are_returned_in_their_place(save, visit, rows):
+    refused = Visit(B, visit(B).at, Outcome.CAPTCHA, 403)
+    uncleaned = Visit(C, visit(C).at, Outcome.CLEANING_FAILED, 200, fetched=visit(C).fetched)
+    saved = save(refused, visit(A, prose(1)), uncleaned)
+    assert [(one.url, one.state) for one in saved] == [(B, PageState.NONE), (A, PageState.NEW), (C, PageState.NONE)]
+    assert rows("SELECT url FROM page") == [{"url": A}]
+
+
+def test_no_visits_are_saved_as_nothing(save):
+    assert save() == []
+
+
+def test_nul_and_lone_surrogates_are_no_obstacle(save, visit, rows):
+    stated = Metadata(author="a\x00b\udc80c", section="\ud800", language="e\x00n")
+    save(visit(f"{A}?q=\x00\ud800", prose(1), title="t\x00\udfffi\x1btle", stated=stated))
+    (page,) = rows("SELECT url, title, author, section, language FROM page")
+    assert page == {"url": f"{A}?q=\ufffd\ufffd", "title": "title", "author": "abc", "section": "", "language": "en"}
+
+
+def test_what_the_spider_states_wins(save, visit, rows):
+    save(visit(A, title="of the page", stated=Metadata(author="stated")))
+    save(visit(B, title="of the page", stated=Metadata(title="stated")))
+    assert rows("SELECT title, author FROM page ORDER BY id") == [
+        {"title": "of the page", "author": "stated"},
+        {"title": "stated", "author": None},
+    ]
+
+
+def test_a_canonical_url_makes_one_page_of_two_addresses(save, visit, rows):
+    save(visit(f"{A}?from=mail", prose(1), canonical=A))
+    assert save(visit(f"{A}?from=feed", prose(1), canonical=A))[0].state is PageState.UNCHANGED
+    assert rows("SELECT url, url_key FROM page") == [{"url": f"{A}?from=feed", "url_key": A}]
+
+
+def test_pages_that_all_call_the_home_page_canonical_stay_apart(save, visit, rows):
+    root = "https://a.example/"
+    save(visit(f"{root}?One&id=1", prose(1), canonical=root), visit(f"{root}?Two&id=2", prose(2), canonical=root))
+    assert rows("SELECT count(*) AS n FROM page") == [{"n": 2}]
+
+
+def test_credentials_in_a_url_are_not_stored(save, visit, rows):
+    save(visit("https://me:secret@a.example/x"))
+    assert rows("SELECT url, url_key FROM page") == [{"url": "https://a.example/x", "url_key": "https://a.example/x"}]
+
+
+def test_html_is_kept_compressed_and_replaced_when_it_changes(save, visit, rows):
+    for day, body in enumerate([b"<p>one" * 100, b"<p>one" * 100, b"<p>two" * 100]):
+        save(visit(A, prose(1), day=day, body=body))
+        stored = rows("SELECT html FROM page")[0]["html"]
+        assert len(stored) < len(body)
+        assert html(stored) == body
+
+
+def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
+    for keep, expected in ((False, None), (True, b"<p>"), (False, None)):
+        store = Store(engine, keep_html=keep)
+        store.save(store.begin_crawl("test", {}), [visit(A, body=b"<p>")])
+        stored = rows("SELECT html FROM page")[0]["html"]
+        assert (stored if stored is None else html(stored)) == expected
+
+
+def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
+    save(visit(A, *(prose(seed) for seed in range(15))))
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    save(visit(B, *(prose(seed) for seed in range(100, 115))))
+    assert len(statements) <= 8  # BEGIN among them
+    statements.clear()
+    save(visit(B, *(prose(seed) for seed in range(100, 115))))
+    assert len(statements) <= 8
+
+
+def test_a_page_of_ten_thousand_blocks_is_stored_and_stored_again(save, visit):
+    blocks = [f"number {n} of many short blocks" for n in range(10_500)]
+    assert save(visit(A, *blocks))[0].stored == len(blocks)
+    assert save(visit(A, *blocks))[0].refreshed == len(blocks)
+    assert save(visit("https://www.a.example/2", *blocks))[0].exact == len(blocks)

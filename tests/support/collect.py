@@ -1,0 +1,42 @@
+"""A pipeline that writes what arrives to the file that COLLECT_TO names, one JSON object a line, the stats last."""
+
+import json
+import os
+from dataclasses import asdict, is_dataclass
+
+from crawler.visit import Visit
+
+
+class Collect:
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open_spider(self):
+        self.file = open(os.environ["COLLECT_TO"], "w", encoding="utf-8")  # noqa: PTH123, SIM115 — closed below
+
+    def process_item(self, item):
+        self.write({"visit": described(item)} if isinstance(item, Visit) else {"item": item})
+        return item
+
+    def close_spider(self):
+        self.write({"stats": self.crawler.stats.get_stats()})
+        self.file.close()
+
+    def write(self, entry):
+        self.file.write(json.dumps(entry, default=str) + "\n")
+
+
+def described(visit):
+    found = {"url": visit.url, "outcome": visit.outcome, "status": visit.status, "children": visit.children}
+    found |= {"error": visit.error, "at": visit.at, "page": None}
+    if visit.fetched:
+        page = visit.fetched
+        assert is_dataclass(page)
+        found["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
+        found["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
+        found["page"] |= {"last_modified": page.last_modified} | asdict(page.stated)
+    return found
