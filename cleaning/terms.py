@@ -41,6 +41,8 @@ def tokenise(text: str) -> list[str]:
 
     Bigrams survive an edit better than the output of word segmenters, and need no dictionary.
     """
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     tokens: list[str] = []
     for word in _WORD.findall(folded):

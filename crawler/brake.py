@@ -105,7 +105,6 @@ class Brake:
         self._closing = asyncio.ensure_future(self._engine.close_spider_async(reason=Finish.REFUSED))
 
     def _count(self, event: str) -> None:
-        assert self._crawler.stats
         self._crawler.stats.inc_value(f"brake/{event}")
 
     @property

@@ -33,7 +33,6 @@ class Downloader(ScrapyDownloader):
 
     def _failed(self, failure: Failure, request: Request) -> Failure:
         outcome = _outcome(failure.value)
-        assert self.crawler.stats
         self.crawler.stats.inc_value(f"visit/{outcome}")
         logger.info("No response from %s: %s: %s", request.url, outcome, failure.getErrorMessage())
         return failure

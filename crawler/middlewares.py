@@ -171,7 +171,6 @@ class VisitMiddleware:
         return visits
 
     def _count(self, visit: Visit) -> None:
-        assert self._crawler.stats
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
         if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
             logger.debug("No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
@@ -180,7 +179,6 @@ class VisitMiddleware:
         """Log and count a callback's exception as Scrapy does; return it in words, None where it ends the crawl."""
         request = response.request
         assert request is not None
-        assert self._crawler.engine is not None
         failure = Failure(error)  # type: ignore[no-untyped-call] # twisted is untyped
         self._crawler.engine.scraper.handle_spider_error(failure, request, response)
         if isinstance(error, CloseSpider):

@@ -34,6 +34,7 @@ class DedupPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        terms("stemmer")  # imports it, which takes a second, before the first page and not at it
         return cls(Config.read(crawler.settings))
 
     def process_item(self, item: Any) -> Any:

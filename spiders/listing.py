@@ -78,7 +78,6 @@ class ListingSpider(ArgumentSpider):
 
     def count(self, event: str, by: int = 1) -> None:
         """Count an event as `<spider>/<event>`."""
-        assert self.crawler.stats
         self.crawler.stats.inc_value(f"{self.name}/{event}", by)
 
     def _is_old(self, published: date | None) -> bool:

@@ -68,7 +68,6 @@ class Command(ScrapyCrawl):
 
 
 def _exit_code(crawler: Crawler) -> int:
-    assert crawler.stats
     share = Config.read(crawler.settings).max_refused_share
     problem = failure(crawler.stats.get_stats(), share)
     if problem is None:

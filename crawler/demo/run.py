@@ -24,6 +24,7 @@ _LOG = "demo.log"
 # The demo is in a hurry where a crawl of somebody's site is polite.
 FAST_SETTINGS = {
     "AUTOTHROTTLE_ENABLED": "False",
+    "AUTOTHROTTLE_MAX_DELAY": "0",
     "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
     "DOWNLOAD_DELAY": "0",
     "LOG_FILE": _LOG,

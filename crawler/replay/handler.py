@@ -32,7 +32,6 @@ class ReplayHandler:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        assert crawler.stats
         source = replay_source(crawler)
         # Set, not added: http and https have a handler each.
         crawler.stats.set_value("replay/records", len(source.urls()))

@@ -70,10 +70,10 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def _skip(record: Any) -> bool:
-    """Read over a record; tell whether it was as long as it says."""
+    """Read over a record; tell whether it says how long it is, and was."""
     while record.raw_stream.read(_CHUNK_BYTES):
         pass
-    return not getattr(record.raw_stream, "limit", 0)
+    return record.rec_headers.get_header("Content-Length") is not None and not record.raw_stream.limit
 
 
 def _damaged(path: Path, end: int) -> ReplayError:

@@ -20,6 +20,11 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.utils.project import get_project_settings
+
+from crawler.demo.run import BASE_URL, FAST_SETTINGS, site
 
 STAGES = {
     "fetch": [],
@@ -37,8 +42,6 @@ class Stopwatch:
 
     @classmethod
     def from_crawler(cls, crawler):
-        from scrapy import signals
-
         watch = cls(crawler)
         crawler.signals.connect(watch.start, signal=signals.spider_opened)
         crawler.signals.connect(watch.stop, signal=signals.spider_closed)
@@ -60,11 +63,6 @@ class Stopwatch:
 
 def worker(stage, database):
     """Run one crawl in this process."""
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.utils.project import get_project_settings
-
-    from crawler.demo.run import BASE_URL, FAST_SETTINGS
-
     settings = get_project_settings()
     settings.setdict(FAST_SETTINGS, priority="cmdline")
     settings.setdict(
@@ -96,8 +94,6 @@ def run_stage(stage, address):
 
 
 def measure(rounds):
-    from crawler.demo.run import site
-
     runs = {stage: [] for stage in STAGES}
     with site() as address:
         for turn in range(rounds + 1):

@@ -55,7 +55,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(name, value, says):
 
 
 def test_a_misspelt_setting_on_the_command_line_names_the_known_one():
-    with pytest.raises(ConfigError, match="DEDUP_SCOP.*did you mean 'DEDUP_SCOPE'"):
+    with pytest.raises(ConfigError, match=r"DEDUP_SCOP.*did you mean 'DEDUP_SCOPE'"):
         read("cmdline", DEDUP_SCOP="site")
 
 

@@ -4,6 +4,8 @@ import json
 import os
 from dataclasses import asdict, is_dataclass
 
+from scrapy import signals
+
 from crawler.visit import Visit
 
 
@@ -13,7 +15,9 @@ class Collect:
 
     @classmethod
     def from_crawler(cls, crawler):
-        return cls(crawler)
+        pipeline = cls(crawler)
+        crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)
+        return pipeline
 
     def open_spider(self):
         self.file = open(os.environ["COLLECT_TO"], "w", encoding="utf-8")  # noqa: PTH123, SIM115 — closed below
@@ -22,7 +26,7 @@ class Collect:
         self.write({"visit": described(item)} if isinstance(item, Visit) else {"item": item})
         return item
 
-    def close_spider(self):
+    def spider_closed(self):
         self.write({"stats": self.crawler.stats.get_stats()})
         self.file.close()
 

@@ -17,7 +17,7 @@ from crawler.visit import Candidate, Fetched, Outcome, Visit
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
-def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, repeats=None, distance=0, digest=None):
+def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, repeats=None, digest=None):
     """A kept block; `fingerprint` replaces the real one, which blocks of 20 unique terms and more have."""
     sequence = terms(text)
     unique = len(set(sequence))
@@ -30,7 +30,6 @@ def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, rep
         unique,
         fingerprint,
         repeats,
-        distance,
     )
 
 

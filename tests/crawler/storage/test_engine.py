@@ -69,7 +69,7 @@ def test_opening_creates_nothing(url, tmp_path):
 
 
 def test_a_database_that_must_exist_is_missed(url):
-    with pytest.raises(StoreError, match="there is no database at /.*`scrapy initdb` creates it"):
+    with pytest.raises(StoreError, match=r"there is no database at /.*`scrapy initdb` creates it"):
         open_engine(url, must_exist=True)
 
 
@@ -132,16 +132,20 @@ def test_a_writer_that_reads_first_still_gets_its_turn(engine, tmp_path):
     """With a plain BEGIN the insert would fail at once: somebody wrote since the read."""
     with writing(engine) as connection:
         connection.exec_driver_sql("SELECT count(*) FROM page").scalar()
-        with closing(sqlite3.connect(tmp_path / "blocks.db", isolation_level=None, timeout=0)) as other:
-            with pytest.raises(sqlite3.OperationalError, match="locked"):
-                other.execute("CREATE TABLE other (text)")
+        other = sqlite3.connect(tmp_path / "blocks.db", isolation_level=None, timeout=0)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("CREATE TABLE other (text)")
         connection.exec_driver_sql("CREATE TABLE mine (text)")
 
 
 def test_an_exception_rolls_everything_back(engine):
-    with pytest.raises(KeyError), writing(engine) as connection:
-        connection.exec_driver_sql("CREATE TABLE half (text)")
-        raise KeyError
+    def fail():
+        with writing(engine) as connection:
+            connection.exec_driver_sql("CREATE TABLE half (text)")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     with reading(engine) as connection:
         assert connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name = 'half'").all() == []
 

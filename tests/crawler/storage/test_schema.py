@@ -93,4 +93,4 @@ def test_a_page_s_text_is_read_through_indexes(engine):
         steps = [row[3] for row in connection.exec_driver_sql(query)]
     assert any("ix_block_page_id" in step for step in steps)
     assert any("ix_sighting_page_id" in step for step in steps)
-    assert not any(step.startswith("SCAN block") or step.startswith("SCAN sighting") for step in steps)
+    assert not any(step.startswith(("SCAN block", "SCAN sighting")) for step in steps)

@@ -143,17 +143,17 @@ def test_the_same_digest_with_other_terms_is_no_duplicate(save, visit, candidate
 
 
 @pytest.mark.parametrize(
-    ("scope", "same_site", "other_site", "same_page"),
-    [("all", 1, 1, 1), ("site", 1, 0, 1), ("page", 0, 0, 1), ("off", 0, 0, 0)],
+    ("scope", "exact"),
+    [("all", [1, 1, 1]), ("site", [1, 1, 0]), ("page", [1, 0, 0]), ("off", [0, 0, 0])],
 )
-def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, same_site, other_site, same_page):
+def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, exact):
     store = Store(engine, dedup_scope=scope)
     crawl = store.begin_crawl("test", {})
     repeated = visit("https://a.example/1", prose(1), candidate(1, prose(1), repeats=0))
     saved = store.save(
         crawl, [repeated, visit("https://a.example/2", prose(1)), visit("https://b.example/1", prose(1))]
     )
-    assert [one.exact for one in saved] == [same_page, same_site, other_site]
+    assert [one.exact for one in saved] == exact
 
 
 def test_a_smaller_distance_finds_less(engine, visit, candidate):
@@ -179,8 +179,8 @@ def test_a_repeat_of_a_sighting_is_a_sighting_of_its_original(save, visit, candi
     save(visit(A, candidate(0, prose(1), fingerprint=0)))
     blocks = [
         candidate(0, prose(2), fingerprint=0b11),
-        candidate(1, prose(3), fingerprint=0b110, repeats=0, distance=2),
-        candidate(2, prose(2), fingerprint=0b11, repeats=1, distance=2),
+        candidate(1, prose(3), fingerprint=0b110, repeats=0),
+        candidate(2, prose(2), fingerprint=0b11, repeats=1),
     ]
     assert save(visit(B, *blocks))[0].near == 3
     found = rows("SELECT block_id, distance, text FROM sighting ORDER BY position")

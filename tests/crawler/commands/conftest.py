@@ -1,0 +1,84 @@
+"""The commands as users run them: `scrapy NAME` in a process of its own, in an empty folder."""
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from crawler.storage import schema
+from crawler.storage.engine import opened
+from crawler.storage.models import block, fingerprint, page
+from crawler.storage.store import Store
+
+ROOT = Path(__file__).parents[3]
+TOTALS = {"visit/page": 2, "visit/captcha": 1, "blocks/kept": 3, "blocks/short": 4}
+
+
+@pytest.fixture
+def environment():
+    kept = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    return kept | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+
+
+@pytest.fixture
+def scrapy(tmp_path, environment):
+    """Run a command and return the finished process."""
+
+    def run(*arguments, **more):
+        return subprocess.run(
+            [sys.executable, "-m", "scrapy", *arguments],
+            cwd=tmp_path,
+            env=environment | more,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A database with one crawl of two pages on two sites, a block each."""
+    path = tmp_path / "blocks.db"
+    with opened(f"sqlite:///{path}") as engine:
+        schema.prepare(engine)
+        store = Store(engine)
+        crawl = store.begin_crawl("[/b]\x1b[2Jezine", {"token": "1234"})
+        store.end_crawl(crawl, "finished", TOTALS)
+        with engine.begin() as connection:
+            for number, site in enumerate(("a.example", "b.example"), start=1):
+                connection.execute(insert(page), a_page(number, site, crawl))
+                connection.execute(insert(block), a_block(number, site))
+                connection.execute(insert(fingerprint), {"fingerprint": number, "block_id": number, "low": number})
+    return path
+
+
+def a_page(number, site, crawl):
+    texts = {
+        "url": f"https://{site}/1",
+        "url_key": f"https://{site}/1",
+        "site": site,
+        "method": "default",
+        "scheme": "x",
+    }
+    return (
+        texts
+        | moments("first_seen", "last_seen", "last_changed")
+        | {"id": number, "visits": 1, "changes": 0, "crawl_id": crawl, "body_hash": 1}
+    )
+
+
+def a_block(number, site):
+    texts = {"site": site, "text": f"a text of {site}", "kind": "paragraph", "path": "/p"}
+    numbers = {"position": 0, "words": 4, "score": 1.0, "priority": 1.0, "digest": number, "fingerprint": number}
+    return texts | numbers | moments("first_seen", "last_seen") | {"id": number, "page_id": number}
+
+
+def moments(*names):
+    return dict.fromkeys(names, datetime(2024, 5, 1, 12, tzinfo=UTC))

@@ -1,0 +1,42 @@
+"""`scrapy initdb`."""
+
+import json
+
+
+def test_a_database_is_made_in_an_empty_folder_and_named(scrapy, tmp_path):
+    made = scrapy("initdb")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout == f"created: {tmp_path / 'blocks.db'} (schema 0001)\n"
+    assert scrapy("initdb").stdout.startswith("ready: ")
+
+
+def test_the_setting_and_the_environment_say_where(scrapy, tmp_path):
+    made = scrapy("initdb", "--json", "-s", f"DATABASE_URL=sqlite:///{tmp_path}/set.db")
+    assert json.loads(made.stdout) == {"database": f"{tmp_path}/set.db", "schema": "0001", "created": True}
+    assert scrapy("initdb", DATABASE_URL="sqlite:///environment.db").returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"set.db", "environment.db"}
+
+
+def test_a_failure_is_one_sentence_and_an_exit_code(scrapy):
+    failed = scrapy("initdb", "-s", "DATABASE_URL=postgresql://me:secret@host/db")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.count("\n") == 1
+    assert "supported is sqlite:///FILE" in failed.stderr
+    assert "secret" not in failed.stderr
+
+
+def test_a_misspelt_setting_is_named(scrapy):
+    failed = scrapy("initdb", "-s", "DATABASE_URI=sqlite:///x.db")
+    assert failed.returncode == 1
+    assert "did you mean 'DATABASE_URL'?" in failed.stderr
+
+
+def test_an_argument_is_refused(scrapy, tmp_path):
+    assert scrapy("initdb", "other.db").returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_our_commands_are_listed_with_what_they_do(scrapy):
+    listed = scrapy().stdout
+    for line in ("initdb        Create", "prune         Remove", "status        Show", "upgrade       Bring"):
+        assert line in listed

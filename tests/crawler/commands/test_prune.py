@@ -1,0 +1,63 @@
+"""`scrapy prune`."""
+
+import json
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+
+def pages(database):
+    with closing(sqlite3.connect(database)) as connection:
+        return [row[0] for row in connection.execute("SELECT site FROM page ORDER BY id")]
+
+
+def test_a_site_is_removed_once_agreed_to(scrapy, database):
+    pruned = scrapy("prune", "--site", "a.example", "--yes")
+    assert (pruned.returncode, pruned.stderr) == (0, "")
+    assert pruned.stdout.startswith("removed 1 pages, 1 blocks (0 live on")
+    assert pages(database) == ["b.example"]
+
+
+def test_without_a_terminal_nothing_is_removed_unasked(scrapy, database):
+    refused = scrapy("prune", "--older-than", "30")
+    assert refused.returncode == 1
+    assert "nothing was removed; --yes removes without asking" in refused.stderr
+    assert len(pages(database)) == 2
+
+
+def test_a_dry_run_only_counts(scrapy, database):
+    counted = scrapy("prune", "--url", "https://a.example/1", "--dry-run", "--json")
+    assert json.loads(counted.stdout) == {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0}
+    assert len(pages(database)) == 2
+
+
+def test_nothing_to_remove_is_no_failure(scrapy, database):
+    pruned = scrapy("prune", "--site", "absent.example")
+    assert (pruned.returncode, pruned.stdout.split(",")[0]) == (0, "removed 0 pages")
+
+
+@pytest.mark.parametrize("options", [[], ["--older-than", "0"], ["--older-than", "soon"], ["a.example", "--yes"]])
+def test_unclear_wishes_are_refused(scrapy, database, options):
+    assert scrapy("prune", *options).returncode == 2
+    assert len(pages(database)) == 2
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [(b"y\n", 0, 1), (b"\n", 1, 2)])
+def test_on_a_terminal_it_asks(environment, database, answer, code, left):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "scrapy", "prune", "--site", "a.example"]
+    with subprocess.Popen(
+        command, cwd=database.parent, env=environment, stdin=theirs, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        os.write(ours, answer)
+        _, asked = process.communicate()
+    os.close(ours)
+    os.close(theirs)
+    assert b"This removes 1 pages, 1 blocks" in asked
+    assert process.returncode == code
+    assert len(pages(database)) == left

@@ -1,0 +1,50 @@
+"""`scrapy status`."""
+
+import json
+
+
+def test_everything_is_shown_and_nothing_obeyed(scrapy, database):
+    shown = scrapy("status")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "\x1b" not in shown.stdout
+    for part in (
+        str(database),
+        "2 pages of 2 sites, 2 blocks",
+        "a.example",
+        "[/b]",
+        "finished",
+        "short 4",
+        "captcha 1",
+    ):
+        assert part in shown.stdout
+
+
+def test_json_holds_every_figure(scrapy, database):
+    status = json.loads(scrapy("status", "--json").stdout)
+    assert status["database"] == str(database)
+    assert status["bytes"] >= database.stat().st_size
+    assert status["totals"] == {"pages": 2, "blocks": 2, "gone_blocks": 0, "sightings": 0, "sites": 2, "crawls": 1}
+    (crawl,) = status["crawls"]
+    assert (crawl["pages"], crawl["kept"], crawl["dropped"], crawl["refused"]) == (2, 3, {"short": 4}, {"captcha": 1})
+    assert crawl["arguments"] == {"token": "***"}
+    assert {site["site"] for site in status["sites"]} == {"a.example", "b.example"}
+
+
+def test_an_empty_database_has_a_status(scrapy):
+    scrapy("initdb")
+    assert "0 pages of 0 sites" in scrapy("status").stdout
+
+
+def test_a_missing_database_is_named_and_not_made(scrapy, tmp_path):
+    failed = scrapy("status")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert f"there is no database at {tmp_path / 'blocks.db'}" in failed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database_is_named(scrapy, tmp_path):
+    (tmp_path / "blocks.db").write_text("dear diary " * 100)
+    failed = scrapy("status")
+    assert failed.returncode == 1
+    assert "is not an SQLite database" in failed.stderr
+    assert "Traceback" not in failed.stderr

@@ -1,0 +1,33 @@
+"""`scrapy upgrade`."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+
+def test_an_up_to_date_database_stays_as_it_is(scrapy, database):
+    assert scrapy("upgrade").stdout == f"{database}: schema 0001 to 0001\n"
+    assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": "0001", "to": "0001"}
+
+
+def test_an_empty_database_gets_its_tables(scrapy, tmp_path):
+    (tmp_path / "blocks.db").touch()
+    assert scrapy("upgrade").stdout.endswith("schema none to 0001\n")
+    assert scrapy("status").returncode == 0
+
+
+def test_a_missing_database_is_not_made(scrapy, tmp_path):
+    failed = scrapy("upgrade")
+    assert failed.returncode == 1
+    assert "`scrapy initdb` creates it" in failed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_database_is_refused_by_every_command(scrapy, database):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    for command in (["upgrade"], ["status"], ["initdb"], ["prune", "--site", "a.example"]):
+        failed = scrapy(*command)
+        assert failed.returncode == 1
+        assert "schema 9999" in failed.stderr
+        assert "schema 0001" in failed.stderr

@@ -1,0 +1,134 @@
+"""Removal for good, and what lives on elsewhere."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from crawler.errors import StoreError
+from crawler.storage.prune import Pruned, Selection, count, prune
+from crawler.visit import Visit
+
+A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
+TEXT = "The quick brown fox jumps over the lazy dog"
+
+
+@pytest.fixture
+def families(save, visit, candidate):
+    """A's block, its repeat on A, two near sightings and an equal one on other sites; blocks of A's and B's own."""
+    save(
+        visit(A, candidate(0, TEXT, fingerprint=0b000), candidate(1, TEXT, fingerprint=0b000, repeats=0), "only on A"),
+        visit(B, candidate(0, f"{TEXT} twice", fingerprint=0b011), "only on B"),
+        visit(C, candidate(0, TEXT, fingerprint=0b000)),
+        visit(D, candidate(0, f"{TEXT} twice", fingerprint=0b011)),
+    )
+
+
+def test_a_page_goes_with_all_that_is_its_own(save, visit, engine, rows):
+    save(visit(A, TEXT, "short"), visit(B, "other"))
+    assert prune(engine, Selection.of(url=A)) == Pruned(1, 2, 0, 0)
+    assert rows("SELECT url FROM page") == [{"url": B}]
+    assert rows("SELECT text FROM block") == [{"text": "other"}]
+    assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 0}]
+
+
+def test_texts_that_other_pages_hold_live_on_there(families, engine, rows, page_texts):
+    assert prune(engine, Selection.of(site="a.example")) == Pruned(1, 2, 1, 1)
+    assert page_texts(B) == [f"{TEXT} twice", "only on B"]
+    assert page_texts(C) == [TEXT]
+    assert page_texts(D) == [f"{TEXT} twice"]
+    assert rows("PRAGMA foreign_key_check") == []
+
+
+def test_the_oldest_sighting_becomes_the_block_and_the_others_point_to_it(families, engine, rows):
+    prune(engine, Selection.of(url=A))
+    (heir,) = rows("SELECT id, page_id, site, position, fingerprint FROM block WHERE text LIKE :t", t=f"{TEXT}%")
+    assert (heir["page_id"], heir["site"], heir["position"], heir["fingerprint"]) == (2, "b.example", 0, 0b011)
+    assert rows("SELECT fingerprint, block_id FROM fingerprint") == [{"fingerprint": 3, "block_id": heir["id"]}]
+    assert rows("SELECT page_id, block_id, distance, text FROM sighting ORDER BY page_id") == [
+        {"page_id": 3, "block_id": heir["id"], "distance": 2, "text": TEXT},
+        {"page_id": 4, "block_id": heir["id"], "distance": 0, "text": None},
+    ]
+
+
+def test_a_promoted_block_is_found_by_later_pages(families, engine, save, visit, candidate):
+    prune(engine, Selection.of(url=A))
+    saved = save(visit("https://e.example/", candidate(0, f"{TEXT} again", fingerprint=0b111)))
+    assert saved[0].near == 1
+
+
+def test_a_visit_after_promotion_finds_the_page_unchanged(families, engine, save, visit, candidate):
+    prune(engine, Selection.of(url=A))
+    again = visit(B, candidate(0, f"{TEXT} twice", fingerprint=0b011), "only on B", day=1)
+    assert (save(again)[0].state, save(again)[0].refreshed) == ("unchanged", 2)
+
+
+def test_a_live_sighting_inherits_before_a_gone_one(families, engine, save, visit, rows):
+    save(visit(B, "only on B", day=1))
+    prune(engine, Selection.of(url=A))
+    assert rows("SELECT page_id FROM block WHERE text = :t", t=TEXT) == [{"page_id": 3}]
+
+
+def test_no_text_survives_where_all_its_pages_go(families, engine, rows):
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE page SET last_seen = '2000-01-01 00:00:00.000000' WHERE id < 5")
+    assert prune(engine, Selection.of(older_than_days=30)).promoted == 0
+    for table in ("page", "block", "sighting", "fingerprint"):
+        assert rows(f"SELECT count(*) AS n FROM {table}") == [{"n": 0}]
+
+
+def test_age_counts_from_the_last_visit(save, visit, engine, rows):
+    now = datetime.now(UTC)
+    old, new = visit(A), visit(B)
+    save(
+        *(
+            Visit(v.url, now - timedelta(days=d), v.outcome, fetched=v.fetched, cleaned=v.cleaned)
+            for v, d in ((old, 31), (new, 29))
+        )
+    )
+    assert prune(engine, Selection.of(older_than_days=30)).pages == 1
+    assert rows("SELECT url FROM page") == [{"url": B}]
+
+
+@pytest.mark.parametrize("site", ["a.example", "www.a.example", "https://blog.a.example/x"])
+def test_a_site_may_be_given_by_any_of_its_addresses(save, visit, engine, site):
+    save(visit("https://www.a.example/1"), visit(B))
+    assert count(engine, Selection.of(site=site)).pages == 1
+
+
+def test_a_page_is_found_by_its_canonical_address_too(save, visit, engine):
+    save(visit(f"{A}?from=mail", canonical=A))
+    assert count(engine, Selection.of(url=A)).pages == 1
+    assert count(engine, Selection.of(url=f"{A}?from=mail")).pages == 1
+
+
+def test_all_criteria_must_hold(save, visit, engine):
+    save(visit(A), visit(B))
+    assert count(engine, Selection.of(site="a.example", url=B)).pages == 0
+
+
+def test_without_criteria_nothing_is_removed(engine):
+    with pytest.raises(StoreError, match="needs a site, a URL or an age"):
+        prune(engine, Selection())
+
+
+def test_counting_removes_nothing_and_tells_what_pruning_does(families, engine, rows):
+    before = rows("SELECT * FROM block")
+    counted = count(engine, Selection.of(url=A))
+    assert rows("SELECT * FROM block") == before
+    assert prune(engine, Selection.of(url=A)) == counted
+
+
+def test_nothing_of_a_removed_text_is_left_in_the_files(save, visit, engine, tmp_path):
+    save(visit(A, "a most secret sentence"), visit(B, "other"))
+    prune(engine, Selection.of(url=A))
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"most secret" not in left
+    assert b"other" in left
+
+
+def test_ids_of_removed_rows_are_not_given_out_again(save, visit, engine, rows):
+    save(visit(A, "one"), visit(B, "two"))
+    prune(engine, Selection.of(url=B))
+    save(visit(C, "three"))
+    assert rows("SELECT id FROM page ORDER BY id") == [{"id": 1}, {"id": 3}]
+    assert rows("SELECT id FROM block ORDER BY id") == [{"id": 1}, {"id": 3}]

@@ -1,0 +1,51 @@
+"""Figures for `scrapy status`."""
+
+from crawler.storage import report
+from crawler.storage.engine import reading
+
+TOTALS = {
+    "visit/page": 7,
+    "visit/section": 2,
+    "visit/not_modified": 1,
+    "visit/captcha": 3,
+    "visit/quota": 0,
+    "visit/http_error": 1,
+    "blocks/seen": 90,
+    "blocks/kept": 50,
+    "blocks/short": 10,
+    "blocks/links": 30,
+    "dedup/exact": 4,
+    "seconds": 1.5,
+}
+
+
+def test_rows_are_counted(engine, save, visit):
+    save(visit("https://a.example/1", "one"), visit("https://a.example/2", "one"), visit("https://b.example/", "two"))
+    save(visit("https://b.example/", day=1))
+    with reading(engine) as connection:
+        assert report.totals(connection) == report.Totals(
+            pages=3, blocks=2, gone_blocks=1, sightings=1, sites=2, crawls=1
+        )
+        found = [(one.site, one.pages, one.blocks, one.sightings) for one in report.sites(connection)]
+    assert found == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]
+
+
+def test_a_crawl_s_counters_are_told_apart(store, engine):
+    crawl = store.begin_crawl("ezine", {})
+    store.end_crawl(crawl, "finished", TOTALS)
+    with reading(engine) as connection:
+        (found,) = report.last_crawls(connection)
+    assert (found.pages, found.kept) == (7, 50)
+    assert list(found.dropped.items()) == [("links", 30), ("short", 10)]
+    assert found.refused == {"captcha": 3}
+    assert found.failed == {"http_error": 1}
+    assert found.duplicates == {"exact": 4}
+    assert found.seconds >= 0
+
+
+def test_the_last_crawls_come_first_and_an_open_one_has_no_duration(store, engine):
+    crawls = [store.begin_crawl("ezine", {}) for _ in range(3)]
+    with reading(engine) as connection:
+        found = report.last_crawls(connection, limit=2)
+    assert [one.id for one in found] == [crawls[2], crawls[1]]
+    assert found[0].seconds is None

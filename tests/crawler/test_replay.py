@@ -1,0 +1,253 @@
+"""Saved pages in place of the network."""
+
+import gzip
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from crawler.errors import ReplayError
+from crawler.replay import Absence, open_source
+
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "sites"
+LIMIT = 100_000
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs the saved pages of BLOCKSIEVE_DATA")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a replay folder from rows and files."""
+
+    def make(header, *rows, **files):
+        (tmp_path / "index.tsv").write_text("\n".join(["\t".join(header), *map("\t".join, rows)]) + "\n", "utf-8")
+        for name, body in files.items():
+            path = tmp_path / name.replace("__", "/").replace("_", ".")
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(gzip.compress(body) if path.suffix == ".gz" else body)
+        return tmp_path
+
+    return make
+
+
+@pytest.fixture
+def warc(tmp_path):
+    """Write a WARC file with these responses (URL, status, headers, body), each followed by a record that is none."""
+
+    def make(*responses, name="a.warc.gz"):
+        packed = gzip.compress if name.endswith(".gz") else bytes
+        path = tmp_path / name
+        records = [record for sent in responses for record in (response_record(*sent), record_of("metadata", sent[0]))]
+        path.write_bytes(b"".join(map(packed, records)))
+        return path
+
+    return make
+
+
+def response_record(url, status, headers, body):
+    lines = [f"HTTP/1.1 {status} OK", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return record_of("response", url, "\r\n".join(lines).encode() + body)
+
+
+def record_of(kind, url, block=b"via: x"):
+    lines = ["WARC/1.0", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", f"WARC-Record-ID: <urn:uuid:{uuid4()}>"]
+    lines += ["WARC-Date: 2025-01-01T00:00:00Z", "Content-Type: application/http", f"Content-Length: {len(block)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + block + b"\r\n\r\n"
+
+
+HTML = {"Content-Type": "text/html"}
+
+
+def test_a_folder_serves_files_under_the_urls_of_its_index(folder):
+    path = folder(
+        ["site", "file", "url", "title"],
+        ["one", "a.html.gz", "https://one.example/a", 'a "quoted title'],
+        ["one", "b.html", "", ""],
+        one__a_html_gz=b"<p>a",
+        one__b_html=b"<p>b",
+    )
+    source = open_source(path, LIMIT)
+    assert source.urls() == ["https://one.example/a", "https://one.invalid/b.html"]
+    assert source.find("https://one.example/a").body == b"<p>a"
+    saved = source.find("https://one.invalid/b.html")
+    assert (saved.status, saved.body, saved.headers) == (200, b"<p>b", (("Content-Type", "text/html"),))
+
+
+def test_without_a_site_column_files_lie_in_the_folder_itself(folder):
+    source = open_source(folder(["file"], ["a b.html"]), LIMIT)
+    assert source.urls() == ["https://replay.invalid/a%20b.html"]
+
+
+def test_the_last_of_a_repeated_url_wins_and_is_counted(folder):
+    rows = [["a.html", "https://x.example/"], ["b.html", "https://x.example/"]]
+    source = open_source(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
+    assert (source.urls(), source.repeated) == (["https://x.example/"], 1)
+    assert source.find("https://x.example/").body == b"b"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://x.example/a?b=1&c=2", "https://x.example/a?b=1&c=2#top", "https://x.example/a?c=2&b=1"]
+)
+def test_a_url_is_found_without_its_fragment_and_in_canonical_form(folder, url):
+    path = folder(["file", "url"], ["a.html", "https://x.example/a?b=1&c=2"], a_html=b"a")
+    assert open_source(path, LIMIT).find(url).body == b"a"
+
+
+def test_the_exact_url_comes_before_its_canonical_twin(folder):
+    rows = [["a.html", "https://x.example/?b&a"], ["b.html", "https://x.example/?a&b"]]
+    source = open_source(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
+    assert source.find("https://x.example/?b&a").body == b"a"
+
+
+def test_what_is_not_there_is_told_apart(folder):
+    rows = [["lost.html", "https://x.example/lost"], ["bad.html.gz", "https://x.example/bad"]]
+    path = folder(["file", "url"], *rows)
+    (path / "bad.html.gz").write_bytes(b"not gzip")
+    source = open_source(path, LIMIT)
+    found = [source.find(f"https://x.example/{name}") for name in ("lost", "bad", "never")]
+    assert found == [Absence.MISSING_FILE, Absence.DAMAGED_FILE, Absence.ABSENT]
+
+
+def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
+    source = open_source(folder(["file"], ["bomb.html.gz"], bomb_html_gz=b"x" * 30_000_000), LIMIT)
+    assert len(source.find(source.urls()[0]).body) == LIMIT + 1
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (["../outside.html", ""], "line 2.*leads out"),
+        (["/etc/passwd", ""], "line 2.*leads out"),
+        (["a/../../b.html", ""], "line 2.*leads out"),
+        (["", ""], "line 2.*no file name"),
+        (["a.html", "file:///etc/passwd"], "line 2.*no http or https URL"),
+        (["a.html", "https://[broken/"], "line 2.*no.* URL"),
+    ],
+)
+def test_a_row_that_leads_astray_is_named(folder, row, says):
+    with pytest.raises(ReplayError, match=says):
+        open_source(folder(["file", "url"], row), LIMIT)
+
+
+@pytest.mark.parametrize("site", ["..", "/etc", "a/../.."])
+def test_a_site_that_leads_out_is_named(folder, site):
+    with pytest.raises(ReplayError, match="line 2.*leads out"):
+        open_source(folder(["site", "file"], [site, "a.html"]), LIMIT)
+
+
+def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "secret.html"
+    outside.write_text("secret")
+    path = folder(["file"], ["link.html"])
+    (path / "link.html").symlink_to(outside)
+    with pytest.raises(ReplayError, match="line 2.*link that leads out"):
+        open_source(path, LIMIT)
+
+
+def test_what_cannot_be_a_replay_source_is_named(tmp_path, folder):
+    with pytest.raises(ReplayError, match="does not exist"):
+        open_source(tmp_path / "nowhere", LIMIT)
+    (tmp_path / "pages.zip").write_bytes(b"PK")
+    with pytest.raises(ReplayError, match="neither a folder"):
+        open_source(tmp_path / "pages.zip", LIMIT)
+    with pytest.raises(ReplayError, match=r"without index\.tsv"):
+        open_source(tmp_path, LIMIT)
+    with pytest.raises(ReplayError, match="no column 'file'.*url, title"):
+        open_source(folder(["url", "title"]), LIMIT)
+    (tmp_path / "index.tsv").write_bytes(b"file\n\xff\xfe\xff")
+    with pytest.raises(ReplayError, match="cannot be read"):
+        open_source(tmp_path, LIMIT)
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
+def test_a_warc_serves_its_responses_as_recorded(warc, name):
+    path = warc(
+        ("https://x.example/a", 200, HTML | {"ETag": '"1"'}, b"<p>a"),
+        ("https://x.example/b", 301, {"Location": "/a"}, b""),
+        ("dns:x.example", 200, HTML, b"127.0.0.1"),
+        ("https://x.example/c", 404, HTML, b"<p>gone"),
+        name=name,
+    )
+    source = open_source(path, LIMIT)
+    assert source.urls() == [f"https://x.example/{letter}" for letter in "abc"]
+    first, second, third = map(source.find, source.urls())
+    assert (first.status, first.body, dict(first.headers)["ETag"]) == (200, b"<p>a", '"1"')
+    assert (second.status, dict(second.headers)["Location"]) == (301, "/a")
+    assert (third.status, third.body) == (404, b"<p>gone")
+
+
+def test_a_warc_body_comes_without_compression_and_chunks(warc):
+    zipped, chunked = gzip.compress(b"<p>zipped"), b"5\r\n<p>ch\r\n5\r\nunked\r\n0\r\n\r\n"
+    path = warc(
+        ("https://x.example/zipped", 200, HTML | {"Content-Encoding": "gzip"}, zipped),
+        ("https://x.example/chunked", 200, HTML | {"Transfer-Encoding": "chunked"}, chunked),
+        ("https://x.example/bomb", 200, HTML | {"Content-Encoding": "gzip"}, gzip.compress(b"x" * 30_000_000)),
+    )
+    source = open_source(path, LIMIT)
+    found = {url.rsplit("/", 1)[1]: source.find(url) for url in source.urls()}
+    assert found["zipped"].body == b"<p>zipped"
+    assert "Content-Encoding" not in dict(found["zipped"].headers)
+    assert found["chunked"].body == b"<p>chunked"
+    assert len(found["bomb"].body) <= LIMIT + 1
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
+@pytest.mark.parametrize("cut", [20, 150, 400])
+def test_a_cut_off_warc_is_named(warc, name, cut):
+    path = warc(*[(f"https://x.example/{n}", 200, HTML, b"<p>page" * 50) for n in range(3)], name=name)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(ReplayError, match=f"{name} is damaged"):
+        open_source(path, LIMIT)
+
+
+@pytest.mark.parametrize("body", [b"garbage" * 100, gzip.compress(b"garbage" * 100), b"", b"WARC/1.0\r\n\r\n"])
+def test_what_is_no_warc_is_named(tmp_path, body):
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(body)
+    with pytest.raises(ReplayError, match=r"a\.warc\.gz (is damaged|holds no HTTP response)"):
+        open_source(path, LIMIT)
+
+
+def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
+    path = warc(("https://x.example/a", 200, HTML, b"a"), ("https://x.example/b", 200, HTML, b"b"), name="a.warc")
+    whole = path.with_name("whole.warc.gz")
+    whole.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(ReplayError, match="warcio recompress"):
+        open_source(whole, LIMIT)
+
+
+def test_a_crawl_is_answered_from_the_folder_and_what_is_absent_is_404(crawl, folder):
+    links = '<a href="/1">one</a> <a href="/2">two</a>'
+    rows = [
+        ["list.html", "https://x.example/"],
+        ["list.html", "https://x.example/"],
+        ["one.html", "https://x.example/1"],
+    ]
+    path = folder(["file", "url"], *rows, list_html=links.encode(), one_html=b"<p>one")
+    crawled = crawl("section", {"url": "https://x.example/", "allow": r"/\d$"}, {"REPLAY": path})
+    assert crawled.outcomes() == {"/": "section", "/1": "page", "/2": "not_found"}
+    counts = {name: crawled.stats.get(f"replay/{name}") for name in ("records", "repeated", "absent")}
+    assert counts == {"records": 2, "repeated": 1, "absent": 1}
+    assert crawled.code == 0
+
+
+def test_a_replay_waits_for_nobody_and_stops_for_no_refusal(crawl, warc):
+    records = [(f"https://x.example/{n}", 403, HTML | {"Retry-After": "600"}, b"no") for n in range(15)]
+    crawled = crawl("archive", {}, {"REPLAY": warc(*records), "AUTOTHROTTLE_ENABLED": 1, "DOWNLOAD_DELAY": 60})
+    assert crawled.stats["visit/forbidden"] == 15
+    assert crawled.stats["finish_reason"] == "finished"
+    assert crawled.code == 1
+    assert "more than MAX_REFUSED_SHARE=0.5" in crawled.log
+
+
+@needs_data
+def test_every_saved_page_of_the_portals_is_visited_and_readable(crawl):
+    crawled = crawl("archive", {}, {"REPLAY": DATA})
+    records = len((DATA / "index.tsv").read_text("utf-8").splitlines()) - 1
+    visits = {name: count for name, count in crawled.stats.items() if name.startswith("visit/")}
+    assert sum(visits.values()) == records - crawled.stats["replay/repeated"]
+    assert "visit/captcha" not in visits
+    assert crawled.code == 0
+    assert "Traceback" not in crawled.log
+    chinese = [visit["page"]["text"] for visit in crawled.visits if "163.invalid/00." in visit["url"]]
+    assert "梁彼得" in chinese[0]

@@ -1,0 +1,143 @@
+"""Keys and sites of URLs, kind and hostile."""
+
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler import urls
+from crawler.urls import MAX_KEY, site, url_key, without_credentials
+
+EZINE = "https://ezinearticles.com"
+PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://www.bbc.co.uk/news", "bbc.co.uk"),
+        ("HTTP://WWW.Example.COM:8080/", "example.com"),
+        ("https://bücher.example.de/", "example.de"),
+        ("https://www.bücher.de/", "xn--bcher-kva.de"),
+        ("https://www.xn--bcher-kva.de/", "xn--bcher-kva.de"),
+        ("https://www.example.com./", "example.com"),
+        ("https://me.github.io/", "me.github.io"),
+        ("https://co.uk/", "co.uk"),
+        ("https://163.invalid/a.html", "163.invalid"),
+        ("https://a.b.intranet.invalid/", "intranet.invalid"),
+        ("http://127.0.0.1:8000/x", "127.0.0.1:8000"),
+        ("http://127.0.0.1/x", "127.0.0.1:80"),
+        ("http://[::1]:8000/", "[::1]:8000"),
+        ("https://localhost/", "localhost:443"),
+        ("mailto:a@example.com", ""),
+        ("/relative", ""),
+        ("", ""),
+        ("http://[broken", ""),
+        ("http://example.com:port/", ""),
+    ],
+)
+def test_site(url, expected):
+    assert site(url) == expected
+
+
+def test_sites_are_known_without_the_network(monkeypatch):
+    def refuse(*_arguments, **_options):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    urls._suffixes.cache_clear()
+    urls._registered.cache_clear()
+    assert site("https://www.example.com.au/") == "example.com.au"
+
+
+def test_fragments_and_the_order_of_parameters_make_no_other_key():
+    assert url_key(PAGE) == url_key("https://www.example.co.uk/news/1?a=1&b=2") == url_key(f"  {PAGE}")
+
+
+def test_articles_with_odd_slugs_have_keys_of_their_own():
+    articles = [
+        f"{EZINE}/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073117",
+        f"{EZINE}/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073118",
+        f"{EZINE}/?Remote-Desktop-Protocol-(RDP)-Port-Forwarding&id=115181",
+        f"{EZINE}/?Spider-Solitaire---History-and-Rules&id=6806794",
+        f"{EZINE}/10553192",
+    ]
+    assert len({url_key(article) for article in articles}) == len(articles)
+    assert url_key(f"{articles[0]}#comments") == url_key(articles[0]) == url_key(url_key(articles[0]))
+
+
+def test_a_canonical_url_of_the_same_site_is_believed():
+    assert url_key("https://m.example.com/1?from=mail", "https://www.example.com/1") == "https://www.example.com/1"
+
+
+@pytest.mark.parametrize(
+    "canonical",
+    [
+        "https://evil.example.org/1",
+        "https://www.example.co.uk.evil.com/1",
+        "https://www.example.co.uk@evil.com/1",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "ftp://www.example.co.uk/1",
+        "file:///etc/passwd",
+        "/news/1",
+        "//www.example.co.uk/1",
+        "",
+        " ",
+        "http://",
+        "http://[",
+        "https://www.example.co.uk:bad/",
+        f"https://www.example.co.uk/{'x' * 3000}",
+        "\x00",
+        "\ud800",
+    ],
+)
+def test_a_hostile_canonical_url_is_ignored(canonical):
+    assert url_key(PAGE, canonical) == url_key(PAGE)
+
+
+def test_a_neighbour_below_a_public_suffix_cannot_claim_a_page():
+    assert url_key("https://me.github.io/1", "https://you.github.io/1") == "https://me.github.io/1"
+
+
+@pytest.mark.parametrize("root", [EZINE, f"{EZINE}/", f"{EZINE}/#main", "http://www.ezinearticles.com"])
+def test_the_home_page_is_no_article_s_canonical_url(root):
+    assert url_key(f"{EZINE}/?Title&id=1", root) == url_key(f"{EZINE}/?Title&id=1")
+
+
+def test_the_home_page_may_call_itself_canonical():
+    assert url_key("http://www.example.com/", "https://example.com/") == "https://example.com/"
+
+
+def test_a_very_long_url_has_a_short_key_of_its_own():
+    one, other = (url_key(f"https://example.com/{'x' * 5000}{end}") for end in "ab")
+    assert len(one) == len(other) == MAX_KEY
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("https://me:pw@example.com/x", "https://example.com/x"),
+        ("https://me:p@w@example.com/x", "https://example.com/x"),
+        ("https://example.com/@me", "https://example.com/@me"),
+        ("https://example.com/?mail=a@b.c", "https://example.com/?mail=a@b.c"),
+        (" https://example.com/\x00\ud800 ", "https://example.com/\ufffd\ufffd"),
+    ],
+)
+def test_credentials_are_taken_out(url, plain):
+    assert without_credentials(url) == plain
+
+
+@given(url=st.text(max_size=60), canonical=st.none() | st.text(max_size=60))
+def test_any_text_has_a_key_that_can_be_stored(url, canonical):
+    url_key(url, canonical).encode()
+    site(url)
+
+
+@given(st.text(alphabet="http:/@.[]?#%&=ax0", max_size=40))
+def test_any_url_like_text_has_a_key_that_stays(tail):
+    key = url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
+    assert key == url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
+    key.encode()
