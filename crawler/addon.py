@@ -42,7 +42,10 @@ class Blocksieve:
         """Raises ConfigError or ReplayError, which stop the crawl; NotConfigured would only leave us out."""
         config = Config.read(settings)
         _add_components(settings)
-        _name_contact(settings, config.contact)
+        if config.contact:
+            _name_contact(settings, config.contact)
+        elif not config.replay:
+            logger.info("CONTACT is not set: webmasters who wonder about this crawl cannot reach you")
         if config.page_max_bytes > settings.getint("DOWNLOAD_MAXSIZE"):
             _force(settings, "DOWNLOAD_MAXSIZE", config.page_max_bytes)
         if config.replay:
@@ -62,9 +65,6 @@ def _add_components(settings: BaseSettings) -> None:
 
 
 def _name_contact(settings: BaseSettings, contact: str) -> None:
-    if not contact:
-        logger.info("CONTACT is not set: webmasters who wonder about this crawl cannot reach you")
-        return
     if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
         raise ConfigError(f"CONTACT is {contact!r}; it takes a mail address or URL, in ASCII and without brackets")
     agent = settings["USER_AGENT"]

@@ -89,7 +89,7 @@ _OTHER_START = re.compile(
 _SNIFFED_BYTES = 1024
 
 # How much of a page is searched for hints and phrases; challenge and quota pages are small.
-_SEARCHED_BYTES = 200_000
+_SEARCHED_BYTES = 50_000
 _SEARCHED_CHARS = 20_000
 # A page with this many words in runs of prose has content. The refusal pages seen have 10 to 60 of them.
 _CONTENT_WORDS = 120
@@ -118,7 +118,7 @@ def judge_body(body: bytes, content_type: str | None, max_bytes: int) -> Verdict
     """Return the verdict on a body before it is parsed, None for one that may be HTML."""
     if len(body) > max_bytes:
         return Verdict(Outcome.TOO_LARGE, f"{len(body)} bytes, more than PAGE_MAX_BYTES={max_bytes}")
-    if not body.strip():
+    if not body[:_SNIFFED_BYTES].strip() and not body.strip():
         return Verdict(Outcome.EMPTY, "no body")
     declared = (content_type or "").partition(";")[0].strip().lower()
     start = body[:_SNIFFED_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")

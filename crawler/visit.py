@@ -41,7 +41,7 @@ REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A content page as fetched: what a spider's callback yields (see `crawler.visit.page`).
+    """A content page as fetched: what a spider's callback yields (see `crawler.page.page`).
 
     `tree` is the parsed page, shared with the spider's selectors and never edited. `stated` is what the spider
     read itself; its fields win over the page's own metadata.

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import TextResponse
 
 from crawler.arguments import ArgumentSpider
+from crawler.errors import ConfigError
 from crawler.page import page
 from crawler.replay.handler import replay_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from typing import Self
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawler.visit import Fetched
@@ -32,6 +35,13 @@ class ArchiveSpider(ArgumentSpider):
     Arguments = ArchiveArguments
     # What robots.txt says today is no matter for what was saved then.
     custom_settings = {"ROBOTSTXT_OBEY": False}  # noqa: RUF012 — as Scrapy declares it
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        if not crawler.settings.get("REPLAY"):
+            raise ConfigError("REPLAY is not set: add -s REPLAY=PATH, a folder with index.tsv or a WARC file")
+        return spider
 
     async def start(self) -> AsyncIterator[Request]:
         for url in replay_source(self.crawler).urls():

@@ -16,7 +16,7 @@ from cleaning.options import nearest
 from crawler.arguments import argument, read_count, read_url
 from crawler.errors import ConfigError
 from crawler.page import page
-from spiders.links import Link, links_within
+from spiders.links import Link, links_within, text_of
 from spiders.listing import ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class EzineSpider(ListingSpider):
         links = list(links_within(response, "a"))
         listed = [(element, url) for element, url in links if "article-title-link" in (element.get("class") or "")]
         listed = listed or [(element, url) for element, url in links if is_article(url)]
-        return list({url: Link(url, element.text_content()) for element, url in listed}.values())
+        return list({url: Link(url, text_of(element)) for element, url in listed}.values())
 
     def parse_article(self, response: Response) -> Iterator[Fetched]:
         """Yield the article; what an article's URL led to is none without the site's container of articles."""
@@ -147,7 +147,7 @@ def is_article(url: str) -> bool:
 
 def submitted_on(response: TextResponse) -> date | None:
     """Return the date of "Submitted On June 12, 2008.", None where the page has no such line."""
-    for line in response.xpath("//*[text()[contains(., 'Submitted On')]]")[:3]:
+    for line in response.xpath("//*[text()[contains(normalize-space(.), 'Submitted On')]]")[:3]:
         if match := _SUBMITTED.search(" ".join(line.xpath("string()").get("")[:1_000].split())):
             month, day, year = match.groups()
             try:

@@ -135,7 +135,7 @@ def links_within(response: TextResponse, *tags: str) -> Iterator[tuple[HtmlEleme
 def _anchors(response: TextResponse) -> Iterator[_Anchor]:
     for element, url in links_within(response, "a"):
         ancestors = list(islice(element.iterancestors(), _MOST_ANCESTORS))
-        yield _Anchor(element, url, _text(element), _place([element, *ancestors[:3]]), _is_framed(ancestors))
+        yield _Anchor(element, url, text_of(element), _place([element, *ancestors[:3]]), _is_framed(ancestors))
 
 
 def _target(response: TextResponse, element: HtmlElement) -> str | None:
@@ -149,8 +149,16 @@ def _target(response: TextResponse, element: HtmlElement) -> str | None:
     return url if url.startswith(("http://", "https://")) else None
 
 
-def _text(element: HtmlElement) -> str:
-    text = " ".join(element.text_content()[: 4 * _LONGEST_TEXT].split())
+def text_of(element: HtmlElement) -> str:
+    """Return the text of a link, at most 300 characters, or that of its title or picture; "" where it has none."""
+    # Cut while reading: links that hold each other would each hold the text of all.
+    parts, chars = [], 0
+    for part in element.itertext():
+        parts.append(part[:_LONGEST_TEXT])
+        chars += len(part.strip())
+        if chars > _LONGEST_TEXT:
+            break
+    text = " ".join("".join(parts).split())
     if not text:
         image = element.find(".//img")
         text = element.get("title") or (image.get("alt") or "" if image is not None else "")

@@ -6,13 +6,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from spiders.links import links_within
+from spiders.links import links_within, text_of
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy.http import TextResponse
 
-_LONGEST_TEXT = 40
 # The whole text of a link to the next page, in lower case and without arrows around it.
 _NEXT_TEXTS = frozenset(
     {"next", "next page", "next articles", "next posts", "older", "older posts", "older articles", "older entries"}
@@ -24,7 +23,7 @@ _NEXT_TEXTS = frozenset(
 )
 # An arrow alone means "next" only among page numbers: breadcrumbs and menus have arrows too.
 _ARROWS = frozenset("» \u203a > >> → ▶".split())
-_EDGES = " \xa0»\u203a>→▶…"
+_EDGES = " \xa0«\u2039←»\u203a>→▶…"
 _PAGER = re.compile(r"(?:^|[\s_-])(?:pag\w*|nav-links|page-?numbers|wp-pagenavi)(?:$|[\s_-])", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(
     r"[?&](?:page|p|pg|paged|pageno|page_no|pagenum|pn)=(\d{1,5})(?!\d)|/(?:page|p|seite)[/-]?(\d{1,5})(?=/|$)"
@@ -43,8 +42,8 @@ def next_page(response: TextResponse) -> str | None:
     anchors = [(element, url) for element, url in links if element.tag == "a"]
     for chosen in (
         (url for element, url in links if "next" in (element.get("rel") or "").lower().split()),
-        (url for element, url in anchors if _text(element).strip(_EDGES).lower() in _NEXT_TEXTS),
-        (url for element, url in anchors if _text(element).strip() in _ARROWS and _is_pager(element)),
+        (url for element, url in anchors if text_of(element).strip(_EDGES).lower() in _NEXT_TEXTS),
+        (url for element, url in anchors if text_of(element).strip() in _ARROWS and _is_pager(element)),
         _numbered(response.url, anchors),
     ):
         if url := next(iter(chosen), None):
@@ -64,13 +63,8 @@ def _numbered(here: str, anchors: list[tuple[HtmlElement, str]]) -> list[str]:
     return [
         url
         for element, url in anchors
-        if _text(element).strip() == str(following) and (page_number(url) is not None or _is_pager(element))
+        if text_of(element).strip() == str(following) and (page_number(url) is not None or _is_pager(element))
     ]
-
-
-def _text(element: HtmlElement) -> str:
-    text = element.text_content() or element.get("aria-label") or element.get("title") or ""
-    return " ".join(text[:_LONGEST_TEXT].split())
 
 
 def _is_pager(element: HtmlElement) -> bool:

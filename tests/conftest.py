@@ -90,7 +90,7 @@ def serve():
     servers = []
 
     def start(answers):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = Server(("127.0.0.1", 0), Handler)
         server.answers, server.requests = answers, []
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         servers.append(server)
@@ -102,7 +102,15 @@ def serve():
         server.server_close()
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = False  # closing the server waits for its connections, so that none is left open
+
+    def handle_error(self, _request, _client_address):
+        """Keep quiet about clients that go away."""
+
+
 class Handler(BaseHTTPRequestHandler):
+    timeout = 10
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 1 << 16

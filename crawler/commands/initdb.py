@@ -46,6 +46,6 @@ class Command(ScrapyCommand):
         with opened(url) as engine:
             created = schema.prepare(engine)
         if as_json:
-            print_json({"database": location(url), "schema": schema.head(), "created": created})
+            print_json({"database": location(url), "schema": schema.HEAD, "created": created})
         else:
-            say(f"{'created' if created else 'ready'}: {location(url)} (schema {schema.head()})")
+            say(f"{'created' if created else 'ready'}: {location(url)} (schema {schema.HEAD})")

@@ -76,7 +76,7 @@ class Command(ScrapyCommand):
 def _status(connection: Connection, url: str, crawls: int) -> _Status:
     return _Status(
         database=location(url),
-        schema=schema.head(),
+        schema=schema.HEAD,
         bytes=size_bytes(url),
         totals=report.totals(connection),
         sites=report.sites(connection),

@@ -48,6 +48,6 @@ class Command(ScrapyCommand):
                 before = schema.current(connection)
             schema.upgrade(engine)
         if as_json:
-            print_json({"database": location(url), "from": before, "to": schema.head()})
+            print_json({"database": location(url), "from": before, "to": schema.HEAD})
         else:
-            say(f"{location(url)}: schema {before or 'none'} to {schema.head()}")
+            say(f"{location(url)}: schema {before or 'none'} to {schema.HEAD}")

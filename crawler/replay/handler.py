@@ -52,8 +52,8 @@ class ReplayHandler:
 
 
 def replay_source(crawler: Crawler) -> ReplaySource:
-    """Return the source that the crawl's REPLAY names. Raises ReplayError where REPLAY is not set."""
+    """Return the source that the crawl's REPLAY names. Raises ReplayError where it names none."""
     addon = crawler.get_addon(Blocksieve)
     if addon is None or addon.replay is None:
-        raise ReplayError("REPLAY is not set: add -s REPLAY=PATH, a folder with index.tsv or a WARC file")
+        raise ReplayError("REPLAY is not set, or the add-on crawler.addon.Blocksieve is missing from ADDONS")
     return addon.replay

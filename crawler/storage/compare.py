@@ -48,6 +48,11 @@ class Kept:
     candidate: Candidate
     earlier: Earlier
 
+    @property
+    def text(self) -> str:
+        """How the block reads now."""
+        return self.candidate.decision.block.text
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

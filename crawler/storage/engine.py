@@ -102,7 +102,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Raises StoreError where the database is full, read-only, damaged or locked for too long.
     """
     with _explained(engine), engine.connect() as connection:
-        connection.execution_options(**{_BEGIN: "BEGIN"})
+        connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
         with connection.begin():
             yield connection
 

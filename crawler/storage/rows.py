@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from crawler.storage.compare import Earlier, Original
 from crawler.storage.models import block, sighting
@@ -65,10 +65,10 @@ _REFRESHED: dict[str, Any] = {
 }
 _REFRESH_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
 _REFRESH_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
-_KEEP_OLD_TEXT = (
+_REWORD = (
     update(sighting)
-    .where(sighting.c.block_id == bindparam("of_block"), sighting.c.text.is_(None))
-    .values(text=bindparam("old_text"))
+    .where(sighting.c.block_id == bindparam("of_block"))
+    .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
 )
 _MARK_BLOCK = update(block).where(block.c.id == bindparam("row")).values(gone_at=bindparam("at"))
 _MARK_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(gone_at=bindparam("at"))
@@ -132,26 +132,19 @@ def add_sightings(connection: Connection, home: Home, sightings: Sequence[Sighte
 def refresh(connection: Connection, home: Home, kept: Iterable[Kept], originals: Mapping[int, Original]) -> None:
     """Bring kept rows up to date, and those gone back; `originals` are the kept blocks as they read now, by id.
 
-    Where a block's wording changed without changing its terms, sightings that shared it get the old wording.
+    Where a block's wording changed without changing its terms, its sightings keep theirs.
     """
     blocks = [each for each in kept if not each.earlier.is_sighting]
     sightings = [each for each in kept if each.earlier.is_sighting]
-    reworded = [
-        {"of_block": each.earlier.row_id, "old_text": each.earlier.text}
-        for each in blocks
-        if each.earlier.text != each.candidate.decision.block.text
-    ]
-    if reworded:
-        connection.execute(_KEEP_OLD_TEXT, reworded)
+    if reworded := [_reworded(each) for each in blocks if each.earlier.text != each.text]:
+        connection.execute(_REWORD, reworded)
     if blocks:
-        connection.execute(
-            _REFRESH_BLOCK, [_renewed(each, home, each.candidate.decision.block.text) for each in blocks]
-        )
+        connection.execute(_REFRESH_BLOCK, [_renewed(each, home, each.text) for each in blocks])
     if sightings:
-        originals_now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
+        now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
         rows = [
             _renewed(each, home, _own_text(each.candidate, original))
-            for each, original in zip(sightings, originals_now, strict=True)
+            for each, original in zip(sightings, now, strict=True)
         ]
         connection.execute(_REFRESH_SIGHTING, rows)
 
@@ -200,6 +193,10 @@ def _renewed(kept: Kept, home: Home, text: str | None) -> dict[str, Any]:
         "new_text": text,
         "new_last_seen": home.at,
     }
+
+
+def _reworded(kept: Kept) -> dict[str, Any]:
+    return {"of_block": kept.earlier.row_id, "old_text": kept.earlier.text, "new_text": kept.text}
 
 
 def _own_text(candidate: Candidate, original: Original) -> str | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config as AlembicConfig
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from crawler.errors import StoreError
 from crawler.storage.engine import reading, writing
 
 if TYPE_CHECKING:
+    from alembic.config import Config as AlembicConfig
     from sqlalchemy.engine import Connection, Engine
+
+# The migrations, oldest first; a test compares them with the folder.
+REVISIONS = ("0001",)
+HEAD = REVISIONS[-1]
+_VERSION_TABLE = "alembic_version"
 
 
 def prepare(engine: Engine) -> bool:
@@ -35,6 +37,8 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 
     Raises StoreError where its revision is unknown to this version, or it holds tables of something else.
     """
+    from alembic import command  # noqa: PLC0415 — takes 0.4 s, and most commands need no more than `check`
+
     with writing(engine) as connection:
         _refuse_unknown(connection)
         command.upgrade(_alembic(connection), revision)
@@ -42,6 +46,8 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 
 def downgrade(engine: Engine, revision: str) -> None:
     """Take the database back to an earlier revision (`base`: without tables), losing what that cannot hold."""
+    from alembic import command  # noqa: PLC0415 — as above
+
     with writing(engine) as connection:
         command.downgrade(_alembic(connection), revision)
 
@@ -51,21 +57,19 @@ def check(engine: Engine) -> None:
     with reading(engine) as connection:
         _refuse_unknown(connection)
         revision = current(connection)
-    if revision != head():
+    if revision != HEAD:
         raise StoreError(
             f"the database {engine.url.database} has schema {revision or 'none'}, this version of Blocksieve "
-            f"needs {head()}; `scrapy upgrade` brings it there (copy the file first)"
+            f"needs {HEAD}; `scrapy upgrade` brings it there (copy the file first)"
         )
 
 
 def current(connection: Connection) -> str | None:
     """Return the revision of a database; None for one without tables of ours."""
-    return MigrationContext.configure(connection).get_current_revision()
-
-
-def head() -> str:
-    """Return the revision that this version of Blocksieve needs."""
-    return str(_scripts().get_current_head())
+    if not inspect(connection).has_table(_VERSION_TABLE):
+        return None
+    revision = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()  # noqa: S608 — ours
+    return None if revision is None else str(revision)
 
 
 def _refuse_unknown(connection: Connection) -> None:
@@ -76,24 +80,21 @@ def _refuse_unknown(connection: Connection) -> None:
             f"the database {place} holds tables but no schema revision, so it is not Blocksieve's; "
             "point DATABASE_URL at another file"
         )
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision is not None and revision not in REVISIONS:
         raise StoreError(
-            f"the database {place} has schema {revision}, which this version of Blocksieve (schema {head()}) does "
+            f"the database {place} has schema {revision}, which this version of Blocksieve (schema {HEAD}) does "
             "not know; install the newer version that wrote it, or point DATABASE_URL at another file"
         )
 
 
 def _tables(connection: Connection) -> list[str]:
     # Alembic's own stays, without a row, when a database is downgraded to the very base.
-    return [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
+    return [name for name in inspect(connection).get_table_names() if name != _VERSION_TABLE]
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_alembic(None))
+def _alembic(connection: Connection) -> AlembicConfig:
+    from alembic.config import Config as AlembicConfig  # noqa: PLC0415 — as above
 
-
-def _alembic(connection: Connection | None) -> AlembicConfig:
     config = AlembicConfig()
     config.set_main_option("script_location", "crawler:storage/migrations")
     config.set_main_option("path_separator", "os")

@@ -179,7 +179,7 @@ class Store:
 def _kept_blocks(comparison: Comparison) -> dict[int, Original]:
     """Return the page's own kept blocks, as they read now, by id."""
     return {
-        each.earlier.row_id: replace(each.earlier.original, text=each.candidate.decision.block.text)
+        each.earlier.row_id: replace(each.earlier.original, text=each.text)
         for each in comparison.kept
         if not each.earlier.is_sighting
     }

@@ -25,7 +25,11 @@ def slot():
 @pytest.fixture
 def brake(slot):
     engine = SimpleNamespace(downloader=SimpleNamespace(slots={SITE: slot}))
-    return Brake(SimpleNamespace(engine=engine, stats=StatsCollector(SimpleNamespace(settings=Settings()))), max_delay=10.0, most_in_a_row=1_000)
+    return Brake(
+        SimpleNamespace(engine=engine, stats=StatsCollector(SimpleNamespace(settings=Settings()))),
+        max_delay=10.0,
+        most_in_a_row=1_000,
+    )
 
 
 def response(**headers):
@@ -64,11 +68,10 @@ def test_a_crawl_without_delay_gets_one(brake, slot):
     assert slot.delay == 1.0
 
 
-@pytest.mark.parametrize(
-    "after", ["120", format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)], ids=["seconds", "date"]
-)
-def test_retry_after_is_waited_for(brake, slot, after):
-    brake.wait(response(Retry_After=after))
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_waited_for(brake, slot, form):
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)
+    brake.wait(response(Retry_After="120" if form == "seconds" else then))
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(120, abs=5)
 
 
@@ -96,12 +99,33 @@ def test_refusals_without_a_page_in_between_end_the_crawl(crawl, serve, answer):
     assert crawled.stats["brake/slower"] == crawled.stats["visit/forbidden"]
 
 
-def test_pages_in_between_keep_the_crawl_going(crawl, serve, answer):
-    listing = "".join(f'<a href="/{n}">article number {n}</a> ' for n in range(20))
-    odd = answer("<p>a page</p>")
-    answers = {f"/{n}": odd if n % 2 else answer("no", 403) for n in range(20)}
-    site, _ = serve(answers | {"/": answer(f"<p>{listing}</p>")})
-    limits = {"MAX_REFUSALS_IN_A_ROW": 5, "AUTOTHROTTLE_MAX_DELAY": 0.001, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
-    crawled = crawl("section", {"url": f"{site}/", "allow": r"/\d+$"}, limits)
-    assert (crawled.stats["visit/forbidden"], crawled.stats["visit/page"]) == (10, 10)
-    assert crawled.code == 0
+ONE_BY_ONE = """
+import scrapy
+from crawler.page import page
+
+class OneByOne(scrapy.Spider):
+    name = "one_by_one"
+
+    async def start(self):
+        yield self.step(0)
+
+    def step(self, number):
+        return scrapy.Request(f"{self.site}/{number}", errback=self.refused, cb_kwargs={"number": number})
+
+    def parse(self, response, number):
+        yield page(response)
+        yield self.step(number + 1)
+
+    def refused(self, failure):
+        yield self.step(failure.request.cb_kwargs["number"] + 1)
+"""
+
+
+def test_pages_in_between_keep_the_crawl_going(crawl, serve, answer, tmp_path):
+    (tmp_path / "one_by_one.py").write_text(ONE_BY_ONE, "utf-8")
+    pages = {f"/{n}": answer("no", 403) if n % 4 else answer("<p>a page</p>") for n in range(40)}
+    site, _ = serve(pages | {f"/{n}": answer("gone", 403) for n in range(40, 60)})
+    limits = {"MAX_REFUSALS_IN_A_ROW": 5, "AUTOTHROTTLE_MAX_DELAY": 0.001}
+    crawled = crawl(tmp_path / "one_by_one.py", {"site": site}, limits)
+    assert (crawled.stats["visit/page"], crawled.stats["visit/forbidden"]) == (10, 30 + 2)
+    assert crawled.stats["finish_reason"] == "refused"

@@ -7,6 +7,7 @@ import pytest
 PROSE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 ARTICLE = f"<html><head><title>The bridge</title></head><body><h1>The bridge</h1><p>{PROSE * 8}</p></body></html>"
 WIDGET = '<div class="g-recaptcha" data-sitekey="k"></div>'
+ANSWER = "<textarea name=g-recaptcha-response></textarea>"
 FRAME = '<iframe src="https://www.google.com/recaptcha/api2/anchor?k=1"></iframe>'
 SHORT = "<p>Please confirm that you are human.</p>"
 
@@ -30,7 +31,7 @@ PAGES = {
     "/challenge": ({"body": f"<title>One more step</title>{SHORT}<form>{FRAME}<input type=submit></form>"}, "captcha"),
     "/hcaptcha": ({"body": f'{SHORT}<div class="h-captcha"></div>'}, "captcha"),
     "/turnstile": ({"body": f'{SHORT}<div class="cf-turnstile"></div>'}, "captcha"),
-    "/challenge-answer": ({"body": f"{SHORT}<form>{WIDGET}<textarea name=g-recaptcha-response></textarea></form>"}, "captcha"),
+    "/challenge-answer": ({"body": f"{SHORT}<form>{WIDGET}{ANSWER}</form>"}, "captcha"),
     "/excessive": ({"body": "<p>We see an excessive\n<b>amount</b> of traffic from your address.</p>"}, "quota"),
     "/quota": ({"body": "<p>The Maximum Allowed Daily Connections were reached.</p>"}, "quota"),
     "/removed": ({"body": "<title>Page not found</title><p>It was removed.</p>"}, "removed"),
@@ -46,12 +47,12 @@ PAGES = {
     "/large": ({"body": "<p>" + PROSE * 300}, "too_large"),
     # What looks like a refusal and is none.
     "/about-captchas": (
-        {"body": f"<title>How a CAPTCHA works</title><p>A reCAPTCHA frame, an excessive amount of clicks. {PROSE * 8}</p>"},
+        {"body": f"<title>How a CAPTCHA works</title><p>A reCAPTCHA, an excessive amount of clicks. {PROSE * 8}</p>"},
         "page",
     ),
     "/comment-form": ({"body": f"{ARTICLE}<form><textarea name=comment></textarea>{WIDGET}{FRAME}</form>"}, "page"),
     "/short-with-form": ({"body": f"<p>{PROSE}</p><form><textarea name=comment></textarea>{WIDGET}</form>"}, "page"),
-    "/short-with-script": ({"body": f"<p>{PROSE}</p><script src='https://www.google.com/recaptcha/api.js'></script>"}, "page"),
+    "/short-with-script": ({"body": f"<p>{PROSE}</p><script src=//google.com/recaptcha/api.js></script>"}, "page"),
     "/about-quotas": ({"body": f'<div id="article-content">{PROSE} An excessive amount of traffic.</div>'}, "page"),
     "/about-404": ({"body": f"<title>Page not found: how to mend it</title><p>{PROSE * 8}</p>"}, "page"),
 }  # fmt: skip

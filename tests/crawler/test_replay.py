@@ -131,7 +131,7 @@ def test_a_row_that_leads_astray_is_named(folder, row, says):
 
 @pytest.mark.parametrize("site", ["..", "/etc", "a/../.."])
 def test_a_site_that_leads_out_is_named(folder, site):
-    with pytest.raises(ReplayError, match="line 2.*leads out"):
+    with pytest.raises(ReplayError, match=r"line 2.*leads out"):
         open_source(folder(["site", "file"], [site, "a.html"]), LIMIT)
 
 
@@ -140,7 +140,7 @@ def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
     outside.write_text("secret")
     path = folder(["file"], ["link.html"])
     (path / "link.html").symlink_to(outside)
-    with pytest.raises(ReplayError, match="line 2.*link that leads out"):
+    with pytest.raises(ReplayError, match=r"line 2.*link that leads out"):
         open_source(path, LIMIT)
 
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_a_replay_source_is_named(tmp_path, folder):
         open_source(tmp_path / "pages.zip", LIMIT)
     with pytest.raises(ReplayError, match=r"without index\.tsv"):
         open_source(tmp_path, LIMIT)
-    with pytest.raises(ReplayError, match="no column 'file'.*url, title"):
+    with pytest.raises(ReplayError, match=r"no column 'file'.*url, title"):
         open_source(folder(["url", "title"]), LIMIT)
     (tmp_path / "index.tsv").write_bytes(b"file\n\xff\xfe\xff")
     with pytest.raises(ReplayError, match="cannot be read"):

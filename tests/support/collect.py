@@ -43,4 +43,6 @@ def described(visit):
         found["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
         found["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
         found["page"] |= {"last_modified": page.last_modified} | asdict(page.stated)
+    if visit.cleaned:
+        found["cleaned"] = asdict(visit.cleaned.metadata)
     return found

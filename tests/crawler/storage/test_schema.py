@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 from crawler.errors import StoreError
@@ -33,6 +34,12 @@ def test_migrations_make_the_tables_of_the_models(engine):
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
+
+
+def test_the_revisions_are_those_of_the_folder(engine):
+    with engine.connect() as connection:
+        scripts = ScriptDirectory.from_config(schema._alembic(connection)).walk_revisions()
+    assert tuple(script.revision for script in scripts) == schema.REVISIONS[::-1]
 
 
 def test_upgrade_downgrade_upgrade(empty):

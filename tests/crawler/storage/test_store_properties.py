@@ -1,12 +1,19 @@
 """Whatever the order of visits: no text lost, none stored twice, counts that add up."""
 
+import shutil
+from itertools import combinations
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 from sqlalchemy import text as sql
 
-from cleaning.blocks import Kind
+from cleaning.fingerprint import distance
 from crawler.storage import schema
-from crawler.storage.engine import open_engine
+from crawler.storage.engine import opened
+from crawler.storage.models import block
+from crawler.storage.prune import Selection, prune
 from crawler.storage.store import PageState, Store
 
 PAGES = ("https://a.example/1", "https://a.example/2", "https://b.example/1", "https://b.example/2")
@@ -29,14 +36,18 @@ SCOPES = st.sampled_from(["all", "site", "page", "off"])
 
 
 def with_repeats(make, texts):
-    """What the dedup pipeline makes of a page: later blocks of the same terms repeat the first."""
-    made, first = [], {}
+    """What the dedup pipeline makes of a page: later blocks repeat the first of the same terms or nearly the same."""
+    made = []
     for position, text in enumerate(texts):
-        one = make(position, text, kind=Kind.PARAGRAPH, fingerprint=TEXTS[text])
-        repeats = first.get(one.digest) if one.terms else None
-        first.setdefault(one.digest, position)
+        one = make(position, text, fingerprint=TEXTS[text])
+        repeats = next((other.decision.block.position for other in made if repeat(one, other)), None)
         made.append(make(position, text, fingerprint=TEXTS[text], repeats=repeats))
     return made
+
+
+def repeat(one, other):
+    near = None not in {one.fingerprint, other.fingerprint} and distance(one.fingerprint, other.fingerprint) <= 3
+    return bool(one.terms) and other.repeats is None and (one.digest == other.digest or near)
 
 
 def query(connection, statement):
@@ -46,8 +57,8 @@ def query(connection, statement):
 def check_database(engine, current):
     with engine.connect() as connection:
         texts = query(connection, "SELECT url, text FROM page_text JOIN page ON page.id = page_id ORDER BY position")
-        for url, expected in current.items():
-            assert [text for page, text in texts if page == url] == expected
+        found = {url: [text for page, text in texts if page == url] for url in {*current, *(page for page, _ in texts)}}
+        assert found == current
         assert (
             query(connection, "SELECT * FROM sighting JOIN block ON block.id = block_id AND block.text = sighting.text")
             == []
@@ -60,26 +71,60 @@ def check_database(engine, current):
         assert query(connection, "PRAGMA foreign_key_check") == []
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A database with its tables and nothing in them, to be copied: making it takes longer than an example."""
+    path = tmp_path_factory.mktemp("properties") / "prepared.db"
+    with opened(f"sqlite:///{path}") as engine:
+        schema.prepare(engine)
+    return path
+
+
+@settings(max_examples=100, deadline=None)
 @given(history=HISTORIES, scope=SCOPES, batched=st.booleans())
-def test_every_page_reads_as_last_visited_and_nothing_is_deleted(
-    tmp_path_factory, candidate, visit, history, scope, batched
-):
-    engine = open_engine(f"sqlite:///{tmp_path_factory.mktemp('property') / 'blocks.db'}")
-    schema.prepare(engine)
-    store = Store(engine, dedup_scope=scope)
-    crawl = store.begin_crawl("test", {})
+def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidate, visit, history, scope, batched):
     visits = [visit(url, *with_repeats(candidate, texts), day=day) for day, (url, texts) in enumerate(history)]
-    saved = store.save(crawl, visits) if batched else [store.save(crawl, [one])[0] for one in visits]
+    current = dict(history)
+    again = [visit(url, *with_repeats(candidate, texts), day=99) for url, texts in current.items()]
+    with opened(copied(prepared)) as engine:
+        store = Store(engine, dedup_scope=scope)
+        crawl = store.begin_crawl("test", {})
+        saved = store.save(crawl, visits) if batched else [store.save(crawl, [one])[0] for one in visits]
+        check_results(visits, saved)
+        check_database(engine, current)
+        check_nothing_is_new(store.save(crawl, again), current)
+        check_database(engine, current)
+        with engine.connect() as connection:
+            ((number, last),) = query(connection, "SELECT count(*), coalesce(max(id), 0) FROM block")
+        assert number == last == sum(one.stored for one in saved)
+        prune(engine, Selection.of(url=history[0][0]))
+        check_database(engine, {url: texts for url, texts in current.items() if url != history[0][0]})
+
+
+@settings(max_examples=50, deadline=None)
+@given(history=st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), unique_by=lambda one: one[0]))
+def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate, visit, history):
+    with opened(copied(prepared)) as engine:
+        store = Store(engine)
+        visits = [visit(url, *with_repeats(candidate, texts)) for url, texts in history]
+        store.save(store.begin_crawl("test", {}), visits)
+        with engine.connect() as connection:
+            stored = connection.scalars(select(block.c.fingerprint).where(block.c.fingerprint.is_not(None))).all()
+    assert all(distance(one, other) > 3 for one, other in combinations(stored, 2))
+
+
+def copied(prepared):
+    for stale in prepared.parent.glob("blocks.db*"):
+        stale.unlink()
+    return f"sqlite:///{shutil.copy(prepared, prepared.with_name('blocks.db'))}"
+
+
+def check_results(visits, saved):
     for one, result in zip(visits, saved, strict=True):
         assert result.stored + result.refreshed + result.exact + result.near == len(one.candidates)
-    current = dict(history)
-    check_database(engine, current)
-    again = store.save(crawl, [visit(url, *with_repeats(candidate, texts), day=99) for url, texts in current.items()])
-    assert {one.state for one in again} == {PageState.UNCHANGED}
-    assert all(one.refreshed == len(current[one.url]) and not one.gone for one in again)
-    check_database(engine, current)
-    with engine.connect() as connection:
-        blocks = query(connection, "SELECT count(*), max(id) FROM block")[0]
-        assert blocks[0] == (blocks[1] or 0) == sum(one.stored for one in saved)
-    store.close()
+
+
+def check_nothing_is_new(saved, current):
+    for one in saved:
+        assert one.state is PageState.UNCHANGED
+        assert (one.refreshed, one.gone) == (len(current[one.url]), 0)

@@ -1,0 +1,219 @@
+"""`python -m cleaning FILE`: clean one page in the shell."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import zlib
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+import w3lib.encoding
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cleaning.clean import clean
+from cleaning.errors import OptionError, PageError, PageFault
+from cleaning.methods import METHODS
+from cleaning.options import Options, nearest
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Sequence
+
+    from cleaning.blocks import CleanPage, Decision
+
+_FAILED, _MISUSED = 1, 2
+_GZIP_START = b"\x1f\x8b"
+_SHOWN_CHARS = 200
+_EXAMPLES = """\
+examples:
+  python -m cleaning page.html
+  curl -s URL | python -m cleaning - --url URL --format json
+  python -m cleaning page.html.gz --format blocks --option max_blocks=500
+
+exit code: 0 cleaned, 1 the file or the page cannot be read, 2 wrong usage
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Clean the page named by the arguments (default: those of the process), print it, return the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        options = Options.read(dict(given.option))
+        body = _read(given.file, options.max_bytes)
+        page = clean(body, given.url, method=given.method, encoding=given.encoding, **dict(given.option))
+    except OptionError as error:
+        parser.error(str(error))
+    except PageError as error:
+        return _fail(f"{given.file}: {error}")
+    except (OSError, EOFError, zlib.error) as error:
+        return _fail(f"cannot read {given.file}: {getattr(error, 'strerror', None) or error}")
+    _write(_FORMATS[given.format](page))
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one sentence, without the usage."""
+        self.exit(_MISUSED, f"{self.prog}: {_printable(message)} (--help says more)\n")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="python -m cleaning",
+        description="Cut a saved HTML page into blocks, decide which are its text, and print them.",
+        epilog=f"options of cleaning:\n{_option_lines()}\n\n{_EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE|-", help="the page, packed by gzip or not; - reads standard input")
+    parser.add_argument("--url", metavar="U", help="where the page came from; resolves its relative links")
+    parser.add_argument(
+        "--method", metavar="M", default="default", type=_method, help=f"{', '.join(METHODS)} (default: default)"
+    )
+    parser.add_argument(
+        "--encoding", metavar="E", type=_encoding, help="what the HTTP header declared; otherwise the page tells"
+    )
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        default="text",
+        help="text: the kept blocks, one a line (default); json: the metadata and every block with its decision; "
+        "blocks: a table of every block, kept or why not",
+    )
+    parser.add_argument(
+        "--option", metavar="NAME=VALUE", action="append", default=[], type=_option, help="see below; repeatable"
+    )
+    return parser
+
+
+def _option_lines() -> str:
+    return "\n".join(
+        f"  {each.name}={each.default}\n      {each.metadata['help']} "
+        f"({each.metadata['low']} to {each.metadata['high']})"
+        for each in fields(Options)
+    )
+
+
+def _method(name: str) -> str:
+    if name not in METHODS:
+        raise argparse.ArgumentTypeError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+    return name
+
+
+def _encoding(label: str) -> str:
+    if w3lib.encoding.resolve_encoding(label) is None:
+        raise argparse.ArgumentTypeError(f"unknown encoding {label!r}; known are the labels of the Encoding Standard")
+    return label
+
+
+def _option(text: str) -> tuple[str, int | float | str]:
+    """Return the name and the value, a number where it reads as one; `Options` judges both."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    for number in (int, float):
+        try:
+            return name, number(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def _read(name: str, max_bytes: int) -> bytes:
+    """Return the bytes of a file or of standard input (`-`), unpacked; never holds more than one above the limit."""
+    if name == "-":
+        body = _unpack(sys.stdin.buffer, max_bytes + 1)
+    else:
+        with Path(name).open("rb") as file:
+            body = _unpack(file, max_bytes + 1)
+    if len(body) > max_bytes:
+        message = f"the page has more than max_bytes={max_bytes} bytes; --option max_bytes=N allows more"
+        raise PageError(PageFault.TOO_LARGE, message)
+    return body
+
+
+def _unpack(stream: BinaryIO | io.BufferedReader, most: int) -> bytes:
+    packed = getattr(stream, "peek", bytes)(2).startswith(_GZIP_START)
+    return gzip.GzipFile(fileobj=stream).read(most) if packed else stream.read(most)
+
+
+def _as_text(page: CleanPage) -> str:
+    return page.text + "\n" if page.kept else ""
+
+
+def _as_json(page: CleanPage) -> str:
+    shown = {
+        "url": page.url,
+        "method": page.method,
+        "encoding": page.encoding,
+        "oddities": page.oddities,
+        "metadata": asdict(page.metadata),
+        "counts": page.counts(),
+        "decisions": [_decision(decision) for decision in page.decisions],
+    }
+    return json.dumps(shown, ensure_ascii=not _prints_unicode(), indent=2) + "\n"
+
+
+def _decision(decision: Decision) -> dict[str, object]:
+    verdict = {"kept": decision.kept, "reason": decision.reason, "score": decision.score}
+    return verdict | asdict(decision.block)
+
+
+def _as_table(page: CleanPage) -> str:
+    table = Table(expand=True)
+    for name in ("position", "decision", "score", "words"):
+        table.add_column(name, justify="left" if name == "decision" else "right", no_wrap=True)
+    table.add_column("text", ratio=1, no_wrap=True)
+    for decision in page.decisions:
+        table.add_row(*_row(decision), style="bold" if decision.kept else "dim")
+    console = Console(file=sys.stdout)
+    with console.capture() as captured:
+        console.print(table)
+        console.print(Text(", ".join(f"{count} {reason}" for reason, count in page.counts().items()) or "no blocks"))
+    return captured.get()
+
+
+def _row(decision: Decision) -> list[Text]:
+    block = decision.block
+    start = " ".join(block.text[:_SHOWN_CHARS].split())
+    # Text, not str: what a page says is never read as markup.
+    return [Text(str(cell)) for cell in (block.position, decision.reason, f"{decision.score:.2f}", block.words, start)]
+
+
+_FORMATS = {"text": _as_text, "json": _as_json, "blocks": _as_table}
+
+
+def _prints_unicode() -> bool:
+    return sys.stdout.encoding.lower().startswith("utf")
+
+
+def _write(text: str) -> None:
+    """Print; characters that the terminal's encoding lacks are escaped, and a reader may leave early (`| head`)."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper in a process
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes again at its end; what is left goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str) -> int:
+    sys.stderr.write(f"python -m cleaning: {_printable(message)}\n")
+    return _FAILED
+
+
+def _printable(message: str) -> str:
+    return message.encode("utf-8", "backslashreplace").decode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

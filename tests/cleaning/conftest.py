@@ -1,0 +1,16 @@
+"""The shared pages, where they are at hand."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Return the folder of the shared data; the test is skipped where there is none."""
+    if not DATA.is_dir():
+        pytest.skip(f"BLOCKSIEVE_DATA: there is no data at {DATA}")
+    return DATA

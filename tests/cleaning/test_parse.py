@@ -1,0 +1,215 @@
+"""Bytes to tree: encodings, size, nesting, hostile input."""
+
+import csv
+import gzip
+
+import pytest
+
+from cleaning import Oddity, PageError, PageFault, parse
+from cleaning.parse import decode
+
+CHINESE = "<html><head><title>中文网页的标题</title></head><body><p>这是一个测试，内容应当可以正确读出。</p></body></html>"
+FRENCH = "<p>Les élèves étudient à l’école près de la forêt où naît la rivière, très tôt, même l’été.</p>"
+
+
+def text_of(page):
+    return page.root.text_content()
+
+
+def with_meta(page, charset):
+    return page.replace("<head>", f'<head><meta charset="{charset}">')
+
+
+def test_byte_order_mark_wins_over_header_and_meta():
+    body = with_meta(CHINESE, "iso-8859-1").encode("utf-8-sig")
+    page = parse(body, encoding="text/html; charset=gb2312")
+    assert page.encoding == "utf-8"
+    assert "正确读出" in text_of(page)
+    assert "\ufeff" not in text_of(page)
+
+
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_by_its_mark(mark):
+    page = parse("\ufeff".encode(mark) + CHINESE.encode(mark))
+    assert page.encoding == mark
+    assert "正确读出" in text_of(page)
+
+
+def test_utf_16_without_mark_is_read_by_its_header():
+    assert "正确读出" in text_of(parse(CHINESE.encode("utf-16-le"), encoding="utf-16-le"))
+
+
+def test_header_wins_over_meta():
+    body = with_meta("<html><head></head><body>" + FRENCH, "koi8-r").encode("cp1252")
+    page = parse(body, encoding="text/html; charset=ISO-8859-1")
+    assert page.encoding == "cp1252"
+    assert "élèves" in text_of(page)
+
+
+@pytest.mark.parametrize("header", ["big5", "text/html; charset=big5", 'text/html; charset="BIG5"'])
+def test_header_may_be_a_label_or_the_whole_content_type(header):
+    assert "測試" in text_of(parse("<p>這是測試</p>".encode("big5"), encoding=header))
+
+
+def test_meta_is_read_where_the_header_is_silent():
+    page = parse(with_meta(CHINESE, "big5").replace("这", "").encode("big5", "ignore"), encoding="text/html")
+    assert page.encoding == "big5hkscs"
+
+
+def test_meta_http_equiv_is_read():
+    meta = '<meta http-equiv="Content-Type" content="text/html; charset=gb2312">'
+    page = parse(CHINESE.replace("<head>", "<head>" + meta).encode("gb18030"))
+    assert page.encoding == "gb18030"
+    assert "正确读出" in text_of(page)
+
+
+@pytest.mark.parametrize("label", ["gb2312", "GB2312", "gbk", "x-gbk", "gb_2312-80"])
+def test_gb2312_means_gb18030(label):
+    # 镕 is in GBK but not in GB2312, 㐀 in GB18030 only.
+    page = parse(f"<p>朱镕基 㐀</p><meta charset={label}>".encode("gb18030"), encoding=label)
+    assert page.encoding == "gb18030"
+    assert "朱镕基 㐀" in text_of(page)
+
+
+def test_meta_that_says_utf_16_means_utf_8():
+    page = parse(with_meta(CHINESE, "utf-16").encode())
+    assert page.encoding == "utf-8"
+    assert "正确读出" in text_of(page)
+
+
+def test_undeclared_utf_8_is_found():
+    assert parse(CHINESE.encode()).encoding == "utf-8"
+
+
+def test_undeclared_chinese_is_detected():
+    page = parse((CHINESE * 5).encode("gb18030"))
+    assert page.encoding == "gb18030"
+    assert "正确读出" in text_of(page)
+
+
+def test_few_accented_letters_are_read_as_browsers_do():
+    page = parse("<p>Café</p>".encode("cp1252"))
+    assert page.encoding == "cp1252"
+    assert text_of(page) == "Café"
+
+
+def test_utf_8_declared_as_gb2312_is_read_as_utf_8_and_counted():
+    page = parse(with_meta(CHINESE, "gb2312").encode())
+    assert page.encoding == "utf-8"
+    assert page.oddities == (Oddity.CHARSET_CONTRADICTED,)
+
+
+def test_contradictory_header_gives_way_to_the_meta():
+    page = parse(with_meta(CHINESE, "gb2312").encode("gb18030"), encoding="utf-8")
+    assert page.encoding == "gb18030"
+    assert Oddity.CHARSET_CONTRADICTED in page.oddities
+
+
+def test_a_stray_byte_does_not_contradict_the_declaration():
+    page = parse((CHINESE * 20).encode() + b"<p>\xff</p>", encoding="utf-8")
+    assert page.encoding == "utf-8"
+    assert page.oddities == (Oddity.UNDECODABLE_BYTES,)
+    assert "\ufffd" in text_of(page)
+
+
+@pytest.mark.parametrize("label", ["klingon", "", "text/html; charset=", "hex", "rot13", "zlib", "base64", "idna"])
+def test_unknown_charset_is_passed_over(label):
+    assert "正确读出" in text_of(parse(with_meta(CHINESE, label).encode(), encoding=label))
+
+
+@pytest.mark.parametrize("label", ["undefined", "unicode_escape", "raw_unicode_escape", "punycode", "utf-7", "mbcs"])
+def test_codecs_that_no_browser_knows_are_passed_over(label):
+    assert decode(b"<p>a\\x41 +ADw- \\d</p>", label).text == "<p>a\\x41 +ADw- \\d</p>"
+
+
+@pytest.mark.parametrize("site", ["sina", "qq", "sohu", "163"])
+def test_real_chinese_pages_are_read_in_their_encoding(data, site):
+    expected = {"gb18030-ok": "gb18030", "utf8-ok": "utf-8"}
+    with (data / "sites" / "index.tsv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["site"] == site]
+    assert rows
+    for row in rows:
+        page = parse(gzip.decompress((data / "sites" / site / row["file"]).read_bytes()))
+        title = " ".join((page.root.findtext(".//title") or "").split())
+        assert (row["file"], page.encoding, title) == (row["file"], expected[row["decodes_as"]], row["title"])
+
+
+@pytest.mark.parametrize("source", [b"", "", b" \n\t ", b"\xef\xbb\xbf", "\x00"])
+def test_empty_page_is_an_empty_tree(source):
+    page = parse(source)
+    assert page.oddities == (Oddity.EMPTY,)
+    assert page.root.tag == "html"
+    assert text_of(page) == ""
+
+
+def test_comment_alone_is_an_empty_page():
+    assert parse(b"<!-- nothing -->").oddities == (Oddity.EMPTY,)
+
+
+def test_nul_bytes_are_dropped():
+    assert text_of(parse(b"<p>lib\x00rary</p>" + b" " * 100)) == "library"
+
+
+@pytest.mark.parametrize("source", ["<p>a\ud800b</p>", "<p>a\ud800b</p>".encode("utf-8", "surrogatepass")])
+def test_lone_surrogates_do_not_reach_the_tree(source):
+    text_of(parse(source)).encode("utf-8")
+
+
+@pytest.mark.parametrize("start", [b"%PDF-1.7", b"\x89PNG\r\n", b"PK\x03\x04", b"\x1f\x8b\x08", b"\x7fELF" + bytes(500)])
+def test_binary_page_is_refused(start):
+    with pytest.raises(PageError, match="not a text format") as caught:
+        parse(start + bytes(range(256)))
+    assert caught.value.cause is PageFault.BINARY
+
+
+def test_truncated_page_keeps_what_came():
+    page = parse(b"<html><body><div><p>first</p><p>second and <b>bo")
+    assert text_of(page) == "firstsecond and bo"
+
+
+def test_truncated_character_is_one_undecodable_byte():
+    page = parse(CHINESE.encode()[: CHINESE.encode().index("读出".encode()) + 2])
+    assert page.encoding == "utf-8"
+    assert page.oddities == (Oddity.UNDECODABLE_BYTES,)
+
+
+@pytest.mark.parametrize("source", [b"<p>x" * 12_500_000, "<p>x" * 12_500_000])
+def test_page_of_50_megabytes_is_refused(source):
+    with pytest.raises(PageError, match="max_bytes=10000000") as caught:
+        parse(source)
+    assert caught.value.cause is PageFault.TOO_LARGE
+
+
+def test_limit_itself_is_allowed():
+    assert text_of(parse(b"<p>12345", max_bytes=8)) == "12345"
+
+
+def test_nesting_of_100_000_levels_survives():
+    page = parse(b"<p>top</p>" + b"<div>" * 100_000 + b"bottom" + b"</div>" * 100_000)
+    assert page.oddities == (Oddity.DEEP_NESTING,)
+    assert text_of(page).startswith("top")
+
+
+def test_entities_are_not_expanded_without_end():
+    bomb = "<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]><p>text</p>" + "&b;" * 1_000
+    assert len(text_of(parse(bomb))) < 10_000
+
+
+def test_ready_made_tree_is_wrapped_as_it_is():
+    root = parse(b"<p>x</p>").root
+    page = parse(root, "https://example.org/")
+    assert page.root is root
+    assert page.url == "https://example.org/"
+    assert page.encoding is None
+
+
+def test_text_has_no_encoding():
+    assert parse("<meta charset=gb2312><p>é").encoding is None
+
+
+@pytest.mark.parametrize("number", ["0041", "0310", "2838"])
+def test_page_that_libxml2_empties_is_read_again(data, number):
+    body = gzip.decompress((data / "extraction" / "wcxb-dev" / "html" / f"{number}.html.gz").read_bytes())
+    page = parse(body)
+    assert Oddity.REPARSED in page.oddities
+    assert len(text_of(page)) > 1_000

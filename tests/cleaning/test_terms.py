@@ -1,0 +1,105 @@
+"""Text to terms: white space, words, stop words, stems."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cleaning.terms import count_words, normalise, stop_words, terms, tidy_code, tokenise
+
+any_text = st.text(st.characters())  # lone surrogates among them
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  a \t b\r\n c ", "a b c"),
+        ("a\u00a0b\u3000c", "a b c"),
+        ("a\x00b\x1bc\x7f\x9b", "abc"),
+        ("a\ud800b", "ab"),
+        ("", ""),
+        (" \n ", ""),
+    ],
+)
+def test_normalised_text_is_one_clean_line(text, expected):
+    assert normalise(text) == expected
+
+
+@given(any_text)
+def test_normalising_twice_changes_nothing(text):
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(any_text)
+def test_normalised_text_can_be_stored(text):
+    found = normalise(text)
+    assert "\n" not in found
+    assert "\x00" not in found
+    assert found.encode("utf-8").decode("utf-8") == found
+
+
+@given(any_text)
+def test_tidied_code_can_be_stored(text):
+    found = tidy_code(text)
+    assert tidy_code(found) == found
+    assert found.encode("utf-8").decode("utf-8") == found
+
+
+def test_code_keeps_lines_and_indentation():
+    assert tidy_code("\n\n  if x:\r\n\tgo()   \n\n") == "  if x:\n\tgo()"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Cat's 2 hats.", ["the", "cat's", "2", "hats"]),
+        ("Don’t STRASSE Straße", ["don't", "strasse", "strasse"]),
+        ("ﬁne Ｆｕｌｌ", ["fine", "full"]),
+        ("中文网页", ["中文", "文网", "网页"]),
+        ("中", ["中"]),
+        ("用Python写", ["用", "python", "写"]),
+        ("... — !", []),
+        ("", []),
+    ],
+)
+def test_words_are_folded_and_unspaced_scripts_give_bigrams(text, expected):
+    assert tokenise(text) == expected
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_the_short_way_for_ascii_gives_the_same_words(text):
+    assert tokenise(text) == tokenise(text + " é")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("one two, three", 3), ("中文网页", 2), ("中文网", 2), ("用Python", 2), ("— !", 0), ("", 0)]
+)
+def test_two_unspaced_characters_make_a_word(text, expected):
+    assert count_words(text) == expected
+
+
+def test_terms_are_stems_without_stop_words_in_order():
+    assert terms("The runners were running and the relational caresses") == ["runner", "run", "relat", "caress"]
+
+
+def test_stemmer_is_the_one_of_1980():
+    # NLTK's own extensions give "die" and "sky".
+    assert terms("dying skies") == ["dy", "ski"]
+
+
+def test_words_of_other_scripts_are_no_stems():
+    assert terms("Привет мира") == ["привет", "мира"]
+
+
+@pytest.mark.parametrize("text", ["", "the of and", "!?"])
+def test_text_without_terms_has_none(text):
+    assert terms(text) == []
+
+
+@given(any_text)
+def test_any_text_has_terms(text):
+    assert all(term and isinstance(term, str) for term in terms(text))
+
+
+def test_stop_words_are_lower_case():
+    assert {"the", "of", "and"} <= stop_words()
+    assert all(word == word.lower() for word in stop_words())

@@ -1,0 +1,86 @@
+"""`scrapy crawl`: one sentence for a mistake, and an exit code that tells what became of the crawl."""
+
+import pytest
+
+LISTING = "".join(
+    f'<a href="/news/{n}-a-story-about-the-river">A story about the river {n}</a>' for n in range(10_000, 10_004)
+)
+
+
+def sentences(crawled):
+    return [line for line in crawled.log.splitlines() if line.startswith("scrapy crawl: ")]
+
+
+@pytest.fixture
+def section(crawl, serve, answer):
+    """Crawl a section whose four articles are answered like this."""
+
+    def run(settings=None, **answered):
+        paths = [f"/news/{n}-a-story-about-the-river" for n in range(10_000, 10_004)]
+        site, _ = serve({"/": answer(LISTING)} | {path: answer(**answered) for path in paths})
+        return crawl("section", {"url": f"{site}/"}, {"AUTOTHROTTLE_MAX_DELAY": 0.001} | (settings or {}))
+
+    return run
+
+
+def test_a_crawl_that_stored_pages_is_0(section):
+    crawled = section(body="<p>The river rose in the night.</p>")
+    assert (crawled.code, sentences(crawled)) == (0, [])
+    assert crawled.stats["visit/page"] == 4
+
+
+def test_a_crawl_without_a_page_is_1_and_says_what_came_instead(section):
+    crawled = section(status=404)
+    assert crawled.code == 1
+    assert sentences(crawled) == ["scrapy crawl: no page was stored (section 1, not_found 4)"]
+
+
+def test_a_crawl_in_which_nothing_changed_is_0(section):
+    assert section(status=304).code == 0
+
+
+def test_too_many_refusals_are_1(section):
+    crawled = section(status=403)
+    assert crawled.code == 1
+    assert sentences(crawled) == ["scrapy crawl: 4 of 5 visits were refused, more than MAX_REFUSED_SHARE=0.5"]
+
+
+def test_the_share_of_refusals_is_a_setting(section):
+    crawled = section({"MAX_REFUSED_SHARE": "1"}, status=403)
+    assert sentences(crawled) == ["scrapy crawl: no page was stored (section 1, forbidden 4)"]
+
+
+@pytest.mark.parametrize(
+    ("spider", "arguments", "settings", "says"),
+    [
+        ("sektion", {}, {}, "there is no spider 'sektion'; did you mean 'section'?"),
+        ("section", {}, {}, "the spider 'section' needs the argument 'url': the section's address"),
+        ("section", {"ulr": "https://x.example/"}, {}, "has no argument 'ulr'; did you mean 'url'?"),
+        ("section", {"url": "x.example"}, {}, "it takes an http or https URL"),
+        ("section", {"url": "https://x.example/", "allow": "("}, {}, "not a regular expression"),
+        ("section", {"url": "https://x.example/", "allow": "a" * 501}, {}, "at most 500 characters"),
+        ("section", {"url": "https://x.example/", "pages": "0"}, {}, "a whole number from 1 to 100000"),
+        ("section", {"url": "https://x.example/", "since": "31.5.2024"}, {}, "a date like 2024-05-31"),
+        ("ezine", {}, {}, "needs the argument 'category'"),
+        ("ezine", {"category": "Computer-and-Tecnology"}, {}, "did you mean 'Computers-and-Technology'?"),
+        ("ezine", {"category": "Health-and-Fitness:Hair-Los"}, {}, "did you mean 'Health-and-Fitness:Hair-Loss'?"),
+        ("archive", {}, {}, "REPLAY is not set"),
+        ("archive", {"path": "x"}, {}, "has no argument 'path'"),
+        ("archive", {}, {"REPLAY": "/nowhere"}, "'/nowhere', which does not exist"),
+        ("section", {"url": "https://x.example/"}, {"DEDUP_SCOP": "site"}, "did you mean 'DEDUP_SCOPE'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_2(crawl, spider, arguments, settings, says):
+    crawled = crawl(spider, arguments, settings)
+    assert crawled.code == 2, crawled.log
+    [sentence] = sentences(crawled)
+    assert says in sentence
+    assert "Traceback" not in crawled.log
+    assert crawled.visits == []
+
+
+def test_an_error_that_is_not_ours_is_1_with_its_traceback(crawl):
+    crawled = crawl("section", {"url": "https://x.example/"}, {"STATS_CLASS": "no.such.Class"})
+    assert crawled.code == 1
+    assert crawled.log.count("Traceback") == 1
+    assert "ModuleNotFoundError" in crawled.log

@@ -1,0 +1,90 @@
+"""The add-on: settings checked, User-Agent composed, replay switched on, foreign projects served."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+
+import crawler.settings
+from crawler.addon import Blocksieve
+from crawler.errors import ConfigError, ReplayError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def settings():
+    found = Settings()
+    found.setmodule(crawler.settings)
+    return found
+
+
+def updated(settings, **values):
+    for name, value in values.items():
+        settings.set(name, value, priority="cmdline")
+    addon = Blocksieve()
+    addon.update_settings(settings)
+    return addon
+
+
+def test_the_user_agent_names_the_project_its_version_and_the_contact(settings):
+    updated(settings, CONTACT="mailto:crawler@example.org")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert settings["USER_AGENT"] == f"blocksieve/{version} (+mailto:crawler@example.org)"
+
+
+def test_without_contact_the_user_agent_is_the_project_alone(settings):
+    updated(settings)
+    assert re.fullmatch(r"blocksieve/[\d.]+", settings["USER_AGENT"])
+
+
+def test_the_contact_joins_a_user_agent_of_ones_own(settings):
+    updated(settings, USER_AGENT="digger/2", CONTACT="https://example.org/bot")
+    assert settings["USER_AGENT"] == "digger/2 (+https://example.org/bot)"
+
+
+@pytest.mark.parametrize("contact", ["a@b.example\r\nX-Evil: 1", "a (b)", "straße@example.org"])
+def test_a_contact_that_would_break_the_header_is_refused(settings, contact):
+    with pytest.raises(ConfigError, match="CONTACT"):
+        updated(settings, CONTACT=contact)
+
+
+def test_a_bad_setting_is_raised_and_not_swallowed(settings):
+    with pytest.raises(ConfigError, match="DEDUP_SCOPE"):
+        updated(settings, DEDUP_SCOPE="sites")
+
+
+def test_replay_takes_both_schemes_and_waits_for_nobody(settings, tmp_path):
+    (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
+    addon = updated(settings, REPLAY=str(tmp_path), DOWNLOAD_DELAY="3", AUTOTHROTTLE_ENABLED="1")
+    handlers = settings.getdict("DOWNLOAD_HANDLERS")
+    assert handlers["http"] == handlers["https"] == "crawler.replay.handler.ReplayHandler"
+    assert not settings.getbool("AUTOTHROTTLE_ENABLED")
+    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+    assert addon.replay.urls() == ["https://replay.invalid/a.html"]
+
+
+def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
+    with pytest.raises(ReplayError, match="nowhere"):
+        updated(settings, REPLAY=str(tmp_path / "nowhere"))
+
+
+def test_a_page_limit_above_the_download_limit_raises_that_too(settings):
+    updated(settings, PAGE_MAX_BYTES=500_000_000)
+    assert settings.getint("DOWNLOAD_MAXSIZE") == 500_000_000
+
+
+def test_a_table_from_the_command_line_stands_as_it_is(settings):
+    updated(settings, ITEM_PIPELINES="{}")
+    assert settings.getdict("ITEM_PIPELINES") == {}
+
+
+def test_a_project_of_its_own_gets_our_components_and_keeps_its_choice():
+    theirs = Settings({"ITEM_PIPELINES": {"pipelines.store.StorePipeline": None}})
+    updated(theirs)
+    pipelines = {str(getattr(key, "__name__", key)): order for key, order in theirs.getdict("ITEM_PIPELINES").items()}
+    assert pipelines == {"pipelines.store.StorePipeline": None, "CleanPipeline": 300, "DedupPipeline": 400}
+    assert [key.__name__ for key in theirs.getdict("SPIDER_MIDDLEWARES")] == ["VisitMiddleware"]
+    assert theirs["DOWNLOADER"] == "crawler.downloader.Downloader"

@@ -1,0 +1,48 @@
+"""`page()`: what a callback yields for a content page."""
+
+from datetime import date
+
+from scrapy.http import HtmlResponse, TextResponse
+
+from crawler.page import page
+from crawler.response import PageResponse
+
+HTML = {"Content-Type": "text/html"}
+
+
+def test_what_the_spider_states_is_kept_apart_from_the_page():
+    response = HtmlResponse("https://x.example/", body=b"<p>text", headers=HTML | {"ETag": '"1"'})
+    fetched = page(response, title="A title", author="Jo", published=date(2024, 5, 3), section="News")
+    stated = fetched.stated
+    assert (stated.title, stated.author, stated.published, stated.section) == ("A title", "Jo", "2024-05-03", "News")
+    assert (fetched.url, fetched.body, fetched.etag, fetched.last_modified) == (response.url, b"<p>text", '"1"', None)
+
+
+def test_any_text_response_will_do():
+    for response in (
+        HtmlResponse("https://x.example/", body="<p>Grüße", encoding="utf-8"),
+        HtmlResponse(
+            "https://x.example/",
+            body="<p>Grüße".encode("cp1252"),
+            headers={"Content-Type": "text/html; charset=latin1"},
+        ),
+        TextResponse("https://x.example/", body="<p>Grüße", encoding="utf-16"),
+    ):
+        assert "Grüße" in page(response).tree.root.text_content()
+
+
+def test_a_page_response_is_not_parsed_again():
+    plain = HtmlResponse("https://x.example/", body=b"<p>text", headers=HTML)
+    parsed = PageResponse.of(plain, page(plain).tree)
+    assert page(parsed).tree.root is parsed.selector.root is parsed.copy().tree.root
+
+
+def test_a_base_that_is_no_url_is_passed_over():
+    plain = HtmlResponse("https://x.example/a/", body=b'<base href="http://[broken"><a href="b">b</a>', headers=HTML)
+    assert PageResponse.of(plain, page(plain).tree).urljoin("b") == "https://x.example/a/b"
+
+
+def test_links_follow_the_pages_base():
+    plain = HtmlResponse("https://x.example/a/", body=b'<base href="/c/"><a href="b">b</a>', headers=HTML)
+    response = PageResponse.of(plain, page(plain).tree)
+    assert response.follow(response.css("a")[0]).url == "https://x.example/c/b"
