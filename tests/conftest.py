@@ -22,6 +22,10 @@ HURRY = {
 }
 
 
+def pytest_addoption(parser):
+    parser.addoption("--regenerate", action="store_true", help="rewrite the kept blocks of the golden pages")
+
+
 @dataclass
 class Crawled:
     """What came of a crawl: exit code, log, the visits and items in order, and the stats."""

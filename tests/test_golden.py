@@ -1,15 +1,15 @@
 """Golden pages: what a careful reader wants of twenty kinds of page, against what `clean` gives.
 
-The reader wants the headline and all of the text under it, with subheadings, lists, tables and code; not bylines, dates,
-prices, kickers, tags, share buttons, teasers of other pages, or the comments below an article (in a forum they are the
-text). The list `kept` is complete and in reading order; each text in `dropped` may not occur in any kept block.
+The reader wants the headline and all of the text under it, with subheadings, lists, tables and code; not bylines,
+dates, prices, kickers, tags, share buttons, teasers of other pages, or the comments below an article (in a forum they
+are the text). The list `kept` is complete and in reading order; no kept block may contain a text of `dropped`.
 
     pytest tests/test_golden.py --regenerate    rewrites the lists `kept`; review the diff
 """
 
 import difflib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,8 @@ class Golden:
     """A golden page: what is expected of it, from which file, and what was found."""
 
     file: Path
-    expected: dict
-    found: CleanPage
+    expected: dict = field(repr=False)
+    found: CleanPage = field(repr=False)
 
     @property
     def kept(self):
@@ -41,9 +41,7 @@ def golden(request):
 
 
 def test_metadata_is_what_the_page_states(golden):
-    assert {field: getattr(golden.found, field) for field in FIELDS} == {
-        field: golden.expected[field] for field in FIELDS
-    }
+    assert {name: getattr(golden.found, name) for name in FIELDS} == {name: golden.expected[name] for name in FIELDS}
 
 
 def test_kept_blocks_are_those_a_reader_wants(golden, request):
@@ -64,7 +62,7 @@ def test_expected_texts_are_blocks_of_the_page(golden):
 
 
 def difference(golden):
-    """Return the missing (-) and the surplus (+) blocks among the expected ones, the missing with why they were dropped."""
+    """Return the expected blocks with the missing (-), and why they were dropped, and the surplus ones (+)."""
     wanted, kept = golden.expected["kept"], golden.kept
     dropped = {decision.block.text: decision for decision in golden.found.decisions if not decision.kept}
     lines = [f"{golden.file.parent.name}: the kept blocks differ (- missing, + surplus)"]
