@@ -12,7 +12,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-import w3lib.encoding
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from cleaning.clean import clean
 from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
 from cleaning.options import Options, nearest
+from cleaning.parse import read_label
 
 if TYPE_CHECKING:
     import io
@@ -109,7 +109,7 @@ def _method(name: str) -> str:
 
 
 def _encoding(label: str) -> str:
-    if w3lib.encoding.resolve_encoding(label) is None:
+    if read_label(label) is None:
         raise argparse.ArgumentTypeError(f"unknown encoding {label!r}; known are the labels of the Encoding Standard")
     return label
 

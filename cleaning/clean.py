@@ -50,7 +50,12 @@ def _method(name: str) -> Method:
 
 
 def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) -> list[Decision]:
-    """Score and decide within the bound on blocks; what lies beyond it is dropped with its own reason."""
+    """Score and decide within the bound on blocks; what lies beyond it is dropped with its own reason.
+
+    A method is only asked about pages that have blocks.
+    """
+    if not leaves:
+        return []
     within, beyond = leaves[: options.max_blocks], leaves[options.max_blocks :]
     scores = method.score(page, within, options)
     decisions = method.decide(within, scores, options)

@@ -82,11 +82,7 @@ def _metas(root: HtmlElement) -> dict[str, str]:
 
 def _article_objects(root: HtmlElement) -> Iterator[dict[str, Any]]:
     for script in root.iter("script"):
-        if (
-            "ld+json" not in (script.get("type") or "")
-            or not script.text
-            or len(script.text) > _MOST_JSON_CHARS
-        ):
+        if "ld+json" not in (script.get("type") or "") or not script.text or len(script.text) > _MOST_JSON_CHARS:
             continue
         try:
             parsed = json.loads(script.text, strict=False)
@@ -122,10 +118,10 @@ def _names(values: Iterator[Any]) -> Iterator[str]:
 
 
 def _title(root: HtmlElement, stated: _Statements) -> str | None:
-    stated_title = next(_names(stated.linked("headline")), None) or stated.meta("og:title", "twitter:title")
-    whole = stated_title or _first_text(root, "title")
+    headline = next(filter(None, map(_tidy, _names(stated.linked("headline")))), None)
+    whole = headline or _tidy(stated.meta("og:title", "twitter:title")) or _first_text(root, "title")
     site = _tidy(stated.meta("og:site_name", "application-name"))
-    return _without_site(_tidy(whole), site, _first_text(root, "h1")) or _first_text(root, "h1")
+    return _without_site(whole, site, _first_text(root, "h1")) or _first_text(root, "h1")
 
 
 def _without_site(title: str | None, site: str | None, heading: str | None) -> str | None:
@@ -170,8 +166,8 @@ def _published(page: Page, stated: _Statements) -> str | None:
         "sailthru.date",
     )
     texts = [*_names(stated.linked("datePublished", "uploadDate")), stated.meta(*names) or ""]
-    for element in page.root.iterfind('.//*[@itemprop="datePublished"]'):
-        texts.append(element.get("content") or element.get("datetime") or "")
+    elements = page.root.iterfind('.//*[@itemprop="datePublished"]')
+    texts.extend(element.get("content") or element.get("datetime") or "" for element in elements)
     found = next(filter(None, map(_iso_date, texts)), None)
     return found or _search_date(page)
 
@@ -206,9 +202,7 @@ def _language(root: HtmlElement, stated: _Statements, text: str) -> str | None:
 
 def _canonical(page: Page, stated: _Statements) -> str | None:
     links = (
-        link.get("href")
-        for link in page.root.iter("link")
-        if "canonical" in (link.get("rel") or "").lower().split()
+        link.get("href") for link in page.root.iter("link") if "canonical" in (link.get("rel") or "").lower().split()
     )
     href = next(filter(None, links), None) or stated.meta("og:url")
     if not href:

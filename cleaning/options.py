@@ -29,6 +29,12 @@ class Options:
     max_blocks: int = option(
         20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped"
     )
+    min_prose_share: float = option(
+        0.3, 0.0, 1.0, "default: least share of prose near a block that is kept; more drops more short blocks"
+    )
+    max_link_share: float = option(
+        0.9, 0.0, 1.0, "default: an element with a larger share of linked words is navigation; less drops more"
+    )
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:

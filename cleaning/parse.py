@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import w3lib.encoding
@@ -17,12 +18,20 @@ from cleaning.features import walk
 _BINARY_STARTS = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"wOF")
 _SNIFFED_BYTES = 1024
 _MOST_NUL_SHARE = 0.1
+# The encodings of the Encoding Standard, by Python's names; a page must not choose `hex`, `zlib` or `unicode_escape`.
+_CHARSET = re.compile(
+    r"utf-8|utf-16(?:-[bl]e)?|cp(?:125\d|866|874|932|949)|iso8859-\d+|koi8-[ru]|mac-(?:roman|cyrillic)"
+    r"|big5hkscs|gb18030|euc_jp|iso2022_jp"
+)
 # A declared encoding is contradicted when more of the bytes above 127 than this share do not decode in it.
 _MOST_BAD_SHARE = 0.05
 _DETECTED_BYTES = 16_384
 # A handful of accented letters fits any code page; browsers take windows-1252 then.
 _FEWEST_DETECTED_BYTES = 16
 _BROWSERS_DEFAULT = "cp1252"
+# libxml2 stops reading at `</html>` and puts what follows `</body>` outside; browsers, and some pages, read on.
+_END_TAGS = ("</body", "</BODY", "</html", "</HTML")
+_END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 # libxml2 loses the body of a few real pages (1 of 1,800 in the development data): large ones, of which it leaves
 # hardly any text (0.7 % of the page's characters there); only for such pages is the cost of a second parser paid.
 _REPARSE_FROM_CHARS = 50_000
@@ -53,9 +62,7 @@ def parse(
     if not isinstance(source, bytes | str):
         return Page(source, url)
     if len(source) > max_bytes:
-        raise PageError(
-            PageFault.TOO_LARGE, f"the page has {len(source)} bytes, more than max_bytes={max_bytes}"
-        )
+        raise PageError(PageFault.TOO_LARGE, f"the page has {len(source)} bytes, more than max_bytes={max_bytes}")
     if isinstance(source, str):
         return _build(source, url, None, ())
     if _is_binary(source) and "utf-16" not in (encoding or "").lower():
@@ -73,7 +80,7 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
     mark, mark_bytes = w3lib.encoding.read_bom(body)
     if mark is not None and mark_bytes is not None:
         return _finish(body[len(mark_bytes) :], mark, ())
-    declarations = [_header_encoding(declared), _meta_encoding(body)]
+    declarations = [read_label(declared), _meta_encoding(body)]
     oddities: tuple[Oddity, ...] = ()
     for encoding in filter(None, declarations):
         if not _contradicted(body, encoding):
@@ -82,17 +89,22 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
     return _finish(body, _detect(body), oddities)
 
 
-def _header_encoding(declared: str | None) -> str | None:
+def read_label(declared: str | None) -> str | None:
+    """Return the encoding of a label or a Content-Type value; None where it names none that browsers know."""
     if declared is None:
         return None
     label = w3lib.encoding.http_content_type_encoding(declared)
-    return label or w3lib.encoding.resolve_encoding(declared)
+    return _charset(label or w3lib.encoding.resolve_encoding(declared))
 
 
 def _meta_encoding(body: bytes) -> str | None:
     """Return what the page declares; UTF-16 in a meta that could be read at all is UTF-8, as in the HTML standard."""
-    encoding = w3lib.encoding.html_body_declared_encoding(body)
+    encoding = _charset(w3lib.encoding.html_body_declared_encoding(body))
     return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
+
+
+def _charset(name: str | None) -> str | None:
+    return name if name and _CHARSET.fullmatch(name) else None
 
 
 def _contradicted(body: bytes, encoding: str) -> bool:
@@ -146,10 +158,8 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _build(text: str, url: str | None, encoding: str | None, oddities: tuple[Oddity, ...]) -> Page:
-    body = text.replace("\x00", "").strip().encode("utf-8", "replace")
-    parser = html.HTMLParser(
-        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
-    )
+    body = _without_end(text.replace("\x00", "")).strip().encode("utf-8", "replace")
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
     root = _read(body, parser)
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*oddities, Oddity.EMPTY))
@@ -157,6 +167,11 @@ def _build(text: str, url: str | None, encoding: str | None, oddities: tuple[Odd
     if any("Excessive depth" in error.message for error in parser.error_log.filter_from_fatals()):
         return Page(root, url, encoding, (*oddities, Oddity.DEEP_NESTING))
     return _reparse_if_lost(Page(root, url, encoding, oddities), text)
+
+
+def _without_end(text: str) -> str:
+    ends = [end for end in map(text.find, _END_TAGS) if end >= 0]
+    return text[: min(ends)] + _END_TAG.sub("", text[min(ends) :]) if ends else text
 
 
 def _read(body: bytes, parser: html.HTMLParser) -> html.HtmlElement | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
@@ -99,4 +100,6 @@ def _alembic(connection: Connection) -> AlembicConfig:
     config.set_main_option("script_location", "crawler:storage/migrations")
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    # Its news are for those who run migrations by hand: "Will assume non-transactional DDL."
+    logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
     return config

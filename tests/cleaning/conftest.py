@@ -1,11 +1,15 @@
-"""The shared pages, where they are at hand."""
+"""The shared pages, where they are at hand; properties are not timed."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

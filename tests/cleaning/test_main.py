@@ -1,0 +1,199 @@
+"""`python -m cleaning` as the shell sees it."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cleaning import clean
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-W", "error", "-m", "cleaning"]
+PROSE = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables. "
+PAGE = (
+    "<html lang=en><head><title>Library</title></head><body><nav><a href=/>[bold]Home[/bold]</a></nav>"
+    f"<article><h1>Library opens</h1><p>Müller 图书馆 {PROSE * 3}</p><p>{PROSE * 2}</p></article></body></html>"
+).encode()
+
+
+def run(*arguments, given=b"", **environment):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | environment,
+        input=given,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def page(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_bytes(PAGE)
+    return path
+
+
+def test_text_is_the_kept_texts(page):
+    finished = run(page)
+    assert finished.returncode == 0
+    assert finished.stdout.decode() == clean(PAGE).text + "\n"
+    assert finished.stderr == b""
+
+
+def test_page_comes_from_standard_input():
+    assert run("-", given=PAGE).stdout == run("-", "--format", "text", given=gzip.compress(PAGE)).stdout != b""
+
+
+def test_packed_file_is_unpacked(tmp_path):
+    path = tmp_path / "page.html.gz"
+    path.write_bytes(gzip.compress(PAGE))
+    assert run(path).stdout.decode() == clean(PAGE).text + "\n"
+
+
+def test_json_holds_everything(page):
+    shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/").stdout)
+    expected = clean(PAGE, "https://example.org/")
+    assert shown["metadata"]["title"] == "Library"
+    assert (shown["url"], shown["method"], shown["encoding"], shown["oddities"]) == (
+        "https://example.org/",
+        "default",
+        "utf-8",
+        [],
+    )
+    assert shown["counts"] == expected.counts()
+    assert len(shown["decisions"]) == len(expected.decisions)
+    for found, decision in zip(shown["decisions"], expected.decisions, strict=True):
+        assert found == {
+            "kept": decision.kept,
+            "reason": decision.reason,
+            "score": decision.score,
+            "position": decision.block.position,
+            "path": decision.block.path,
+            "kind": decision.block.kind,
+            "text": decision.block.text,
+            "words": decision.block.words,
+            "link_words": decision.block.link_words,
+            "priority": decision.block.priority,
+        }
+
+
+def test_table_shows_every_block_and_reads_no_markup(page):
+    shown = run(page, "--format", "blocks").stdout.decode()
+    assert "[bold]Home[/bold]" in shown
+    assert "图书馆" in shown
+    assert str(len(clean(PAGE).decisions) - 1) in shown
+
+
+def test_encoding_is_what_the_header_declared():
+    body = "<p>Ђорђе</p>".encode("cp1251")
+    shown = json.loads(run("-", "--encoding", "windows-1251", "--format", "json", given=body).stdout)
+    assert shown["encoding"] == "cp1251"
+    assert shown["decisions"][0]["text"] == "Ђорђе"
+
+
+def test_empty_page_prints_nothing():
+    finished = run("-")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
+
+
+def test_option_reaches_the_cleaning():
+    shown = json.loads(run("-", "--option", "max_blocks=100", "--format", "json", given=b"<p>x" * 101).stdout)
+    assert shown["counts"]["truncated"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--method", "defalt"], "did you mean 'default'?"),
+        (["--option", "max_block=1000"], "did you mean 'max_blocks'?"),
+        (["--option", "max_blocks=1"], "it must lie between 100 and"),
+        (["--option", "max_blocks=many"], "takes a number"),
+        (["--option", "max_blocks"], "not NAME=VALUE"),
+        (["--format", "xml"], "invalid choice: 'xml'"),
+        (["--encoding", "klingon"], "unknown encoding 'klingon'"),
+        (["--metod", "default"], "unrecognized arguments"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_with_code_2(page, arguments, says):
+    finished = run(page, *arguments)
+    assert (finished.returncode, finished.stdout) == (2, b"")
+    assert says in finished.stderr.decode()
+    assert finished.stderr.count(b"\n") == 1
+
+
+def test_missing_file_argument_is_wrong_usage():
+    assert run().returncode == 2
+
+
+def broken_files(folder):
+    (folder / "binary.html").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(500))
+    (folder / "large.html").write_bytes(b"<p>x" * 3_000_000)
+    (folder / "bomb.html.gz").write_bytes(gzip.compress(bytes(100_000_000)))
+    (folder / "cut.html.gz").write_bytes(gzip.compress(PAGE)[:-30])
+    (folder / "bad.html.gz").write_bytes(b"\x1f\x8b" + bytes(50))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("absent.html", "No such file"),
+        (".", "Is a directory"),
+        ("binary.html", "not a text format"),
+        ("large.html", "max_bytes=10000000"),
+        ("bomb.html.gz", "max_bytes=10000000"),
+        ("cut.html.gz", "cannot read"),
+        ("bad.html.gz", "cannot read"),
+    ],
+)
+def test_unreadable_file_is_told_in_one_line_with_code_1(tmp_path, name, says):
+    broken_files(tmp_path)
+    finished = run(tmp_path / name)
+    assert (finished.returncode, finished.stdout) == (1, b"")
+    assert says in finished.stderr.decode()
+    assert finished.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("shape", ["text", "json", "blocks"])
+def test_reader_may_leave_early(tmp_path, shape):
+    path = tmp_path / "long.html"
+    path.write_bytes(b"<p>" + f"{PROSE}</p><p>".encode() * 5_000)
+    with subprocess.Popen(
+        [*COMMAND, path, "--format", shape], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        running.stdout.read(10)
+        running.stdout.close()
+        errors = running.stderr.read()
+    assert (running.returncode, errors) == (0, b"")
+
+
+@pytest.mark.parametrize("shape", ["text", "json", "blocks"])
+def test_terminal_without_unicode_gets_escapes(page, shape):
+    finished = run(page, "--format", shape, PYTHONIOENCODING="ascii")
+    assert (finished.returncode, finished.stderr) == (0, b"")
+    assert b"\\u56fe" in finished.stdout
+
+
+def test_json_for_a_terminal_without_unicode_is_still_json(page):
+    shown = json.loads(run(page, "--format", "json", PYTHONIOENCODING="latin-1").stdout)
+    assert any("Müller 图书馆" in decision["text"] for decision in shown["decisions"])
+
+
+@pytest.mark.parametrize("shape", ["text", "json", "blocks"])
+def test_lone_surrogates_and_escape_codes_do_not_reach_the_terminal(shape):
+    body = f"<p>\ud800\x1b[2J{PROSE * 3}</p>".encode("utf-8", "surrogatepass")
+    finished = run(
+        "-", "--url", b"https://example.org/\xff".decode("utf-8", "surrogateescape"), "--format", shape, given=body
+    )
+    assert finished.returncode == 0
+    assert b"\x1b" not in finished.stdout
+
+
+def test_help_names_every_choice():
+    shown = run("--help").stdout.decode()
+    for word in ("--url", "--method", "--encoding", "--format", "max_bytes=10000000", "max_blocks", "exit code"):
+        assert word in shown
