@@ -17,7 +17,6 @@ class Oddity(StrEnum):
     CHARSET_CONTRADICTED = "charset_contradicted"
     UNDECODABLE_BYTES = "undecodable_bytes"
     DEEP_NESTING = "deep_nesting"
-    REPARSED = "reparsed"
 
 
 @dataclass(frozen=True, slots=True)

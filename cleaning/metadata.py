@@ -186,9 +186,12 @@ def _search_date(page: Page) -> str | None:
     elements = sum(1 for _ in page.root.iter())
     if elements > _MOST_DATED_ELEMENTS or elements < 3:  # noqa: PLR2004 — html, body, one element: no date there
         return None
-    found: str | None = find_date(
-        page.root, extensive_search=False, original_date=True, url=page.url, deferred_url_extractor=True
-    )
+    try:
+        found: str | None = find_date(
+            page.root, extensive_search=False, original_date=True, url=page.url, deferred_url_extractor=True
+        )
+    except ValueError:  # it edits a copy of the tree, where lxml refuses text with control characters
+        return None
     return found
 
 

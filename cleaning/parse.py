@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import w3lib.encoding
 from charset_normalizer import from_bytes
 from lxml import etree, html
-from selectolax.lexbor import LexborHTMLParser
 
 from cleaning.blocks import Oddity, Page
 from cleaning.errors import PageError, PageFault
-from cleaning.features import walk
 
 # Documents, images, archives and fonts that servers send as text/html.
 _BINARY_STARTS = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"wOF")
@@ -32,12 +30,14 @@ _BROWSERS_DEFAULT = "cp1252"
 # libxml2 stops reading at `</html>` and puts what follows `</body>` outside; browsers, and some pages, read on.
 _END_TAGS = ("</body", "</BODY", "</html", "</HTML")
 _END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
-# libxml2 loses the body of a few real pages (1 of 1,800 in the development data): large ones, of which it leaves
-# hardly any text (0.7 % of the page's characters there); only for such pages is the cost of a second parser paid.
-_REPARSE_FROM_CHARS = 50_000
-_REPARSE_BELOW_TEXT_SHARE = 0.015
-_REPARSE_GAIN = 2.0
-_HIDDEN = ("script", "style", "noscript", "template", "textarea", "select")
+# The time that libxml2 takes grows with the square of a tag's attributes: 40,000 take more than a second.
+_LONGEST_TAG = 50_000
+_MOST_ATTRIBUTES = 5_000
+_LAST_TAG = re.compile(r"<[a-z].*", re.IGNORECASE | re.DOTALL)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_COUNTED_FROM_BYTES = 1_000_000
+_MOST_ELEMENTS = 500_000
+_ELEMENTS = etree.XPath("count(//*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +158,34 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _build(text: str, url: str | None, encoding: str | None, oddities: tuple[Oddity, ...]) -> Page:
+    _refuse_endless_tags(text)
     body = _without_end(text.replace("\x00", "")).strip().encode("utf-8", "replace")
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
     root = _read(body, parser)
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*oddities, Oddity.EMPTY))
+    _refuse_endless_tree(root, body)
     # libxml2 gives up at 2,048 levels, silently; what lies beyond is lost.
     if any("Excessive depth" in error.message for error in parser.error_log.filter_from_fatals()):
         return Page(root, url, encoding, (*oddities, Oddity.DEEP_NESTING))
-    return _reparse_if_lost(Page(root, url, encoding, oddities), text)
+    return Page(root, url, encoding, oddities)
+
+
+def _refuse_endless_tags(text: str) -> None:
+    if len(text) < _LONGEST_TAG:
+        return
+    for part in text.split(">"):
+        if len(part) > _LONGEST_TAG and (match := _LAST_TAG.match(part, max(0, part.rfind("<")))):
+            count = len(_QUOTED.sub("", match[0]).split())
+            if count > _MOST_ATTRIBUTES:
+                raise PageError(
+                    PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MOST_ATTRIBUTES}"
+                )
+
+
+def _refuse_endless_tree(root: html.HtmlElement, body: bytes) -> None:
+    if len(body) > _COUNTED_FROM_BYTES and (count := int(_ELEMENTS(root))) > _MOST_ELEMENTS:
+        raise PageError(PageFault.TOO_LARGE, f"the page has {count} elements, more than {_MOST_ELEMENTS}")
 
 
 def _without_end(text: str) -> str:
@@ -180,30 +199,3 @@ def _read(body: bytes, parser: html.HTMLParser) -> html.HtmlElement | None:
     except etree.XMLSyntaxError:  # the document is empty
         return None
     return root
-
-
-def _reparse_if_lost(page: Page, text: str) -> Page:
-    """Return the page, read by an HTML5 parser where libxml2 lost most of its text."""
-    if len(text) < _REPARSE_FROM_CHARS:
-        return page
-    if _visible_chars(page.root) > _REPARSE_BELOW_TEXT_SHARE * len(text):
-        return page
-    tidied = LexborHTMLParser(text).html or ""
-    parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root = _read(tidied.encode("utf-8", "replace"), parser)
-    if root is None or _leaf_chars(root) < _REPARSE_GAIN * max(1, _leaf_chars(page.root)):
-        return page
-    return Page(root, page.url, page.encoding, (*page.oddities, Oddity.REPARSED))
-
-
-def _leaf_chars(root: html.HtmlElement) -> int:
-    return sum(len(leaf.block.text) for leaf in walk(root))
-
-
-def _visible_chars(root: html.HtmlElement) -> int:
-    """Estimate the characters of the body outside scripts and the like; in C, since every large page pays for it."""
-    body = root.find("body")
-    if body is None:
-        return 0
-    hidden = sum(len(element.text or "") for element in body.iter(*_HIDDEN))
-    return len(etree.tostring(body, method="text", encoding="unicode", with_tail=False)) - hidden

@@ -45,13 +45,14 @@ class DedupPipeline:
 
     def candidates(self, kept: Iterable[Decision]) -> list[Candidate]:
         """Return the kept decisions as candidates, each with the earlier one of the same page that it repeats."""
-        earlier: list[Candidate] = []
+        found: list[Candidate] = []
+        earlier = _Earlier(self._most_bits)
         for decision in kept:
             candidate = self._candidate(decision)
             if self._within_page and candidate.terms:
-                candidate = self._compared(candidate, earlier)
-            earlier.append(candidate)
-        return earlier
+                candidate = earlier.compared(candidate)
+            found.append(candidate)
+        return found
 
     def _candidate(self, decision: Decision) -> Candidate:
         sequence = terms(decision.block.text)
@@ -59,14 +60,39 @@ class DedupPipeline:
         compared = unique >= self._fewest_terms and decision.block.kind is not Kind.HEADING
         return Candidate(decision, digest_terms(sequence), unique, fingerprint_terms(sequence) if compared else None)
 
-    def _compared(self, candidate: Candidate, earlier: list[Candidate]) -> Candidate:
-        for other in earlier:
-            if other.repeats is not None:
-                continue
-            if other.digest == candidate.digest:
-                return replace(candidate, repeats=other.decision.block.position)
-            if candidate.fingerprint is not None and other.fingerprint is not None:
-                bits = distance(candidate.fingerprint, other.fingerprint)
-                if bits <= self._most_bits:
-                    return replace(candidate, repeats=other.decision.block.position, distance=bits)
+
+class _Earlier:
+    """The blocks of the page so far that repeat none, by digest and by each 16 bits of their fingerprints.
+
+    Two fingerprints within three bits have at least one of their four bands in common.
+    """
+
+    def __init__(self, most_bits: int) -> None:
+        self._most_bits = most_bits
+        self._by_digest: dict[int, Candidate] = {}
+        self._by_band: dict[tuple[int, int], list[Candidate]] = {}
+
+    def compared(self, candidate: Candidate) -> Candidate:
+        """Return the candidate, with the block that it repeats; one that repeats none is remembered."""
+        same = self._by_digest.get(candidate.digest)
+        if same is not None:
+            return replace(candidate, repeats=same.decision.block.position)
+        bands = [] if candidate.fingerprint is None else _bands(candidate.fingerprint)
+        others = [other for band in bands for other in self._by_band.get(band, ())]
+        nearest = min(others, key=lambda other: _bits(candidate, other), default=None)
+        if nearest is not None and (bits := _bits(candidate, nearest)) <= self._most_bits:
+            return replace(candidate, repeats=nearest.decision.block.position, distance=bits)
+        self._by_digest[candidate.digest] = candidate
+        for band in bands:
+            self._by_band.setdefault(band, []).append(candidate)
         return candidate
+
+
+def _bands(fingerprint: int) -> list[tuple[int, int]]:
+    return [(band, fingerprint >> 16 * band & 0xFFFF) for band in range(4)]
+
+
+def _bits(one: Candidate, other: Candidate) -> int:
+    assert one.fingerprint is not None
+    assert other.fingerprint is not None
+    return distance(one.fingerprint, other.fingerprint)

@@ -38,9 +38,12 @@ PAGES = {
     "long-canonical": ARTICLE.replace("<head>", f"<head><link rel=canonical href='/{'a' * 200_000}'>").encode(),
     "entities": b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>" + ARTICLE.encode() + b"&b;" * 50,
     "many-blocks": b"<body>" + b"<p>x</p>" * 30_000,
+    "many-elements": b"<p>x" * 600_000,
+    "many-attributes": b"<div " + b" ".join(b"a%d=1" % place for place in range(20_000)) + b">" + ARTICLE.encode(),
     "endless-title": b"<title>" + b"t" * 300_000 + b"</title>" + ARTICLE.encode(),
 }
 REFUSED = {"empty": "empty", "blank": "empty", "binary": "binary", "large": "too_large"}
+REFUSED |= {"many-elements": "too_large", "many-attributes": "too_large"}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +80,7 @@ def test_every_page_is_stored_or_refused_with_a_counted_reason(crawled):
     counts = totals(database)
     stored = {row["url"].rsplit("/", 1)[1] for row in database.execute("select url from page")}
     assert stored == set(PAGES) - set(REFUSED)
-    assert (counts["visit/empty"], counts["visit/binary"], counts["visit/too_large"]) == (2, 1, 1)
+    assert (counts["visit/empty"], counts["visit/binary"], counts["visit/too_large"]) == (2, 1, 3)
     assert counts["visit/page"] == len(stored)
 
 

@@ -180,6 +180,11 @@ def test_visible_date_is_found():
     assert metadata(body=body).published == "2020-04-05"
 
 
+@pytest.mark.parametrize("control", ["\x1f", "&#31;"])
+def test_control_characters_beside_a_script_do_not_stop_the_search_for_a_date(control):
+    assert metadata(body=f"<p>one{control}<script>x</script>two</p><p>three</p>").published is None
+
+
 @pytest.mark.parametrize(
     ("language", "expected"), [("en-GB", "en"), ("DE", "de"), ("zh_CN", "zh"), ("*", None), ("", None)]
 )
