@@ -78,7 +78,7 @@ class Progress:
         ]
         if refused:
             parts.append(f"{refused} refused")
-        return Text(" · ".join(parts))
+        return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
 
     def _count(self, name: str) -> int:
         return int(self._stats.get_value(name, 0))

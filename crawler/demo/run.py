@@ -52,18 +52,24 @@ def site() -> Iterator[str]:
 
 def crawl(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
     """Crawl the site at this address into the database and return the exit code of `scrapy crawl ezine`."""
-    command = [sys.executable, "-m", "scrapy", "crawl", "ezine"]
+    line = command(database, arguments, settings)
+    return subprocess.run(line, env=environment(address), check=False).returncode  # noqa: S603 — our own command line
+
+
+def command(database: Path, arguments: dict[str, str], settings: dict[str, str]) -> list[str]:
+    """Return the command line of a crawl of the site."""
+    line = [sys.executable, "-m", "scrapy", "crawl", "ezine"]
     for name, value in ({"base_url": BASE_URL} | arguments).items():
-        command += ["-a", f"{name}={value}"]
+        line += ["-a", f"{name}={value}"]
     for name, value in (FAST_SETTINGS | {"DATABASE_URL": f"sqlite:///{database}"} | settings).items():
-        command += ["-s", f"{name}={value}"]
-    environment = os.environ | {
-        "SCRAPY_SETTINGS_MODULE": "crawler.settings",
-        "http_proxy": address,
-        "no_proxy": "",
-        "NO_PROXY": "",
-    }
-    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 — our own command line
+        line += ["-s", f"{name}={value}"]
+    return line
+
+
+def environment(address: str) -> dict[str, str]:
+    """Return the environment in which a crawl reaches the site at this address."""
+    ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
+    return os.environ | ours
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from crawler.storage import report
 from crawler.storage.engine import open_engine, reading, size_bytes
@@ -48,9 +48,14 @@ def summarise(database: Path, console: Console) -> None:
 
 
 def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
-    view = text("informative_block")
-    rows = select(text("score, title, text")).select_from(view).order_by(text("score desc, id")).limit(_BEST_BLOCKS)
-    return [(score, title or "", found) for score, title, found in connection.execute(rows)]
+    """Return the longest of the blocks with the highest score, one a page."""
+    rows = connection.execute(text("select score, title, text from informative_block order by score desc, words desc"))
+    best: dict[str, tuple[float, str, str]] = {}
+    for score, title, found in rows:
+        best.setdefault(title or "", (score, title or "", found))
+        if len(best) == _BEST_BLOCKS:
+            break
+    return list(best.values())
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.project import get_project_settings
 
-from crawler.demo.run import BASE_URL, FAST_SETTINGS, site
+from crawler.demo.run import BASE_URL, FAST_SETTINGS, environment, site
 
 STAGES = {
     "fetch": [],
@@ -83,13 +83,7 @@ def worker(stage, database):
 def run_stage(stage, address):
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--worker", stage, "--database", str(Path(folder, "blocks.db"))]
-        environment = os.environ | {
-            "SCRAPY_SETTINGS_MODULE": "crawler.settings",
-            "http_proxy": address,
-            "no_proxy": "",
-            "NO_PROXY": "",
-        }
-        finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        finished = subprocess.run(command, env=environment(address), capture_output=True, text=True, check=True)
     return json.loads(finished.stdout.splitlines()[-1])
 
 
