@@ -1,0 +1,39 @@
+"""The progress line."""
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from crawler.progress import Progress
+
+
+@pytest.fixture
+def stats():
+    return get_crawler().stats
+
+
+def test_the_line_shows_pages_blocks_rate_and_queue(stats):
+    for name, count in {
+        "visit/page": 12,
+        "blocks/seen": 100,
+        "blocks/kept": 30,
+        "scheduler/enqueued": 20,
+        "scheduler/dequeued": 15,
+    }.items():
+        stats.set_value(name, count)
+    pages, kept, dropped, rate, queue = Progress(stats, "on").line().plain.split(" · ")
+    assert (pages, kept, dropped, queue) == ("12 pages", "30 blocks kept", "70 dropped", "queue 5")
+    assert rate.endswith("pages/s")
+
+
+def test_refusals_are_shown_once_there_are_any(stats):
+    line = Progress(stats, "on").line
+    assert "refused" not in line().plain
+    stats.set_value("visit/captcha", 2)
+    assert line().plain.endswith("2 refused")
+
+
+def test_nothing_is_shown_where_nobody_looks(stats, capsys):
+    progress = Progress(stats, "auto")
+    progress.spider_opened()
+    progress.spider_closed()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,46 @@
+"""A crawl's counts add up, or it is said."""
+
+from crawler.totals import imbalances, totals
+
+BALANCED = {
+    "clean/pages": 3,
+    "store/pages_new": 2,
+    "store/pages_unchanged": 1,
+    "blocks/seen": 10,
+    "blocks/kept": 6,
+    "blocks/links": 4,
+    "store/blocks_new": 3,
+    "store/blocks_refreshed": 1,
+    "dedup/exact": 1,
+    "dedup/near": 1,
+}
+
+
+def test_counts_that_add_up_are_not_mentioned():
+    assert list(imbalances(BALANCED)) == []
+
+
+def test_a_block_without_a_reason_is_mentioned():
+    (sentence,) = imbalances(BALANCED | {"blocks/seen": 11})
+    assert sentence == "11 blocks were seen, but 10 kept or dropped for a reason"
+
+
+def test_a_page_that_went_missing_is_mentioned():
+    (sentence,) = imbalances(BALANCED | {"store/pages_new": 1})
+    assert "3 pages were cleaned, but 2 stored or failed" in sentence
+
+
+def test_a_kept_block_that_went_missing_is_mentioned():
+    (sentence,) = imbalances(BALANCED | {"dedup/near": 0})
+    assert "6 blocks were kept, but 5" in sentence
+
+
+def test_blocks_of_pages_that_the_database_refused_are_not_missing():
+    assert list(imbalances(BALANCED | {"store/blocks_new": 0, "store/pages_new": 0, "store/pages_failed": 2})) == []
+
+
+def test_only_our_own_counters_are_kept_with_the_crawl():
+    assert totals({"visit/page": 2, "log_count/INFO": 7, "store/error": "full"}) == {
+        "visit/page": 2,
+        "store/error": "full",
+    }
