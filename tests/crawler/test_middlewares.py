@@ -1,8 +1,6 @@
 """Each response becomes one visit: a page, a listing, or the reason why it is neither."""
 
-import textwrap
-
-import pytest
+import gzip
 
 PROSE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 ARTICLE = f"<html><head><title>The bridge</title></head><body><h1>The bridge</h1><p>{PROSE * 8}</p></body></html>"
@@ -56,47 +54,6 @@ PAGES = {
     "/about-quotas": ({"body": f'<div id="article-content">{PROSE} An excessive amount of traffic.</div>'}, "page"),
     "/about-404": ({"body": f"<title>Page not found: how to mend it</title><p>{PROSE * 8}</p>"}, "page"),
 }  # fmt: skip
-
-EVERY_LINK = """
-    import scrapy
-    from crawler.page import page
-
-    class Every(scrapy.Spider):
-        name = "every"
-
-        async def start(self):
-            for path in self.paths.split():
-                yield scrapy.Request(self.site + path, dont_filter=True)
-
-        def parse(self, response):
-            yield page(response)
-"""
-
-
-@pytest.fixture
-def spider(tmp_path):
-    """Write a spider's source to a file and return its path."""
-
-    def write(source):
-        path = tmp_path / "the_spider.py"
-        path.write_text(textwrap.dedent(source), "utf-8")
-        return path
-
-    return write
-
-
-@pytest.fixture
-def visit(crawl, serve, spider, answer):
-    """Crawl these paths of a server with these answers."""
-
-    def run(answers, source=EVERY_LINK, **settings):
-        site, requests = serve({path: answer(**sent) for path, sent in answers.items()})
-        limits = {"MAX_REFUSALS_IN_A_ROW": 1000, "AUTOTHROTTLE_MAX_DELAY": 0.001}
-        crawled = crawl(spider(source), {"site": site, "paths": " ".join(answers)}, limits | settings)
-        crawled.requests = requests
-        return crawled
-
-    return run
 
 
 def test_each_response_is_judged(visit):
@@ -157,219 +114,28 @@ def test_selectors_read_the_very_tree_that_is_stored(visit):
     assert crawled.visits[0]["page"]["title"] == "The bridge"
 
 
-CALLBACKS = """
-    import scrapy
-    from crawler.page import page
-
-    class Callbacks(scrapy.Spider):
-        name = "callbacks"
-
-        async def start(self):
-            for path in self.paths.split():
-                yield scrapy.Request(self.site + path, callback=getattr(self, path[1:]))
-
-        def generator(self, response):
-            yield {"first": 1}
-            yield scrapy.Request(response.urljoin("/done"), callback=self.nothing, dont_filter=True)
-            yield page(response)
-            yield {"second": 2}
-
-        async def async_generator(self, response):
-            yield page(response)
-
-        async def coroutine(self, response):
-            return [page(response), {"item": "of coroutine"}]
-
-        def plain(self, response):
-            return [page(response)]
-
-        def single(self, response):
-            return page(response)
-
-        def nothing(self, response):
-            pass
-
-        def two_pages(self, response):
-            yield page(response, title="one")
-            yield page(response, title="two")
-
-        def fails_at_once(self, response):
-            raise ValueError("at once")
-
-        def fails_later(self, response):
-            yield {"before": "the error"}
-            yield scrapy.Request(response.urljoin("/done"), callback=self.nothing, dont_filter=True)
-            yield page(response, title="before the error")
-            raise ValueError("later")
-
-        async def fails_async(self, response):
-            yield {"before": "the async error"}
-            raise KeyError("async")
-
-        def closes(self, response):
-            yield page(response)
-            raise scrapy.exceptions.CloseSpider("enough")
-"""
-
-
-def run_callback(visit, name):
-    return visit(
-        {f"/{name}": PAGES["/article"][0], "/done": PAGES["/article"][0]},
-        CALLBACKS.replace("self.paths.split()", f"['/{name}']"),
-    )
-
-
-@pytest.mark.parametrize("name", ["generator", "async_generator", "coroutine", "plain", "single"])
-def test_every_kind_of_callback_gives_one_visit(visit, name):
-    crawled = run_callback(visit, name)
-    visits = [found for found in crawled.visits if found["url"].endswith(name)]
-    assert [found["outcome"] for found in visits] == ["page"]
-    assert crawled.stats["visit/page"] == 1
-
-
-def test_requests_and_items_pass_untouched_and_in_order(visit):
-    crawled = run_callback(visit, "generator")
-    assert crawled.items == [{"first": 1}, {"second": 2}]
-    assert {found["outcome"]: found["children"] for found in crawled.visits} == {"page": 1, "section": 0}
-
-
-def test_a_callback_without_a_page_visited_a_section(visit):
-    assert run_callback(visit, "nothing").outcomes() == {"/nothing": "section"}
-
-
-def test_two_pages_of_one_response_are_two_visits(visit):
-    crawled = run_callback(visit, "two_pages")
-    assert [found["page"]["title"] for found in crawled.visits] == ["one", "two"]
-    assert crawled.stats["visit/page"] == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "kept"),
-    [
-        ("fails_at_once", "ValueError: at once", []),
-        ("fails_later", "ValueError: later", [{"before": "the error"}]),
-        ("fails_async", "KeyError: 'async'", [{"before": "the async error"}]),
-    ],
-)
-def test_a_failing_callback_is_one_visit_and_keeps_what_it_gave(visit, name, error, kept):
-    crawled = run_callback(visit, name)
-    [failed] = [found for found in crawled.visits if found["url"].endswith(name)]
-    assert (failed["outcome"], failed["error"]) == ("callback_failed", error)
-    assert crawled.items == kept
-    assert crawled.stats["visit/callback_failed"] == crawled.stats["spider_exceptions/count"] == 1
-    assert "Traceback" in crawled.log
-
-
-def test_the_page_and_the_requests_before_the_error_are_kept(visit):
-    crawled = run_callback(visit, "fails_later")
-    [failed, done] = sorted(crawled.visits, key=lambda found: found["outcome"])
-    assert (failed["page"]["title"], failed["children"]) == ("before the error", 1)
-    assert done["url"].endswith("/done")
-
-
-def test_closing_the_spider_is_no_failure_of_the_callback(visit):
-    crawled = run_callback(visit, "closes")
-    assert crawled.outcomes() == {"/closes": "page"}
-    assert "Spider closed (enough)" in crawled.log
-
-
-def test_an_errback_may_answer_a_refusal_and_the_visit_stays_refused(visit):
-    crawled = visit(
-        {"/forbidden": PAGES["/forbidden"][0], "/article": PAGES["/article"][0]},
-        """
-        import scrapy
-
-        class Errback(scrapy.Spider):
-            name = "errback"
-
-            async def start(self):
-                yield scrapy.Request(self.site + "/forbidden", errback=self.instead)
-
-            def instead(self, failure):
-                yield {"refused": failure.value.response.status}
-                yield scrapy.Request(self.site + "/article")
-
-            def parse(self, response):
-                pass
-        """,
-    )
-    assert crawled.items == [{"refused": 403}]
-    assert crawled.outcomes() == {"/forbidden": "forbidden", "/article": "section"}
-
-
-def test_a_spider_may_ask_for_what_would_be_refused(visit):
-    crawled = visit(
-        {"/feed": PAGES["/feed"][0], "/gone": PAGES["/gone"][0]},
-        """
-        import scrapy
-
-        class Asks(scrapy.Spider):
-            name = "asks"
-
-            async def start(self):
-                yield scrapy.Request(self.site + "/feed", meta={"judge": False})
-                yield scrapy.Request(self.site + "/gone", meta={"handle_httpstatus_list": [410]})
-
-            def parse(self, response):
-                yield {"status": response.status, "start": response.text[:5]}
-        """,
-    )
-    assert sorted(crawled.items, key=str) == [{"status": 200, "start": "<?xml"}, {"status": 410, "start": "<html"}]
-    assert set(crawled.outcomes().values()) == {"section"}
-
-
-def test_output_of_another_middleware_in_place_of_an_error_makes_no_second_visit(visit):
-    crawled = visit(
-        {"/article": PAGES["/article"][0]},
-        """
-        import scrapy
-
-        class Recovers:
-            def process_spider_exception(self, response, exception):
-                return [{"instead": str(exception)}]
-
-        class Recovered(scrapy.Spider):
-            name = "recovered"
-            custom_settings = {"SPIDER_MIDDLEWARES": {Recovers: 950}}
-
-            async def start(self):
-                yield scrapy.Request(self.site + "/article")
-
-            def parse(self, response):
-                yield {"before": 1}
-                raise ValueError("mended")
-        """,
-    )
-    assert crawled.items == [{"before": 1}, {"instead": "mended"}]
-    assert crawled.outcomes() == {"/article": "section"}
-    assert crawled.stats["visit/section"] == 1
-
-
-def test_robots_txt_is_obeyed_and_not_judged(visit):
+def test_robots_txt_is_obeyed_and_not_judged(visit, every_link):
     answers = {"/robots.txt": {"body": "User-agent: *\nDisallow: /secret\n", "headers": {"Content-Type": "text/plain"}}}
     answers |= {"/secret/1": PAGES["/article"][0], "/article": PAGES["/article"][0]}
-    crawled = visit(answers, EVERY_LINK.replace("self.paths.split()", "['/secret/1', '/article']"))
+    crawled = visit(answers, every_link.replace("self.paths.split()", "['/secret/1', '/article']"))
     assert crawled.outcomes() == {"/article": "page"}
     assert crawled.stats["visit/robots"] == 1
     assert "/secret/1" in crawled.log
     assert "visit/not_html" not in crawled.stats
 
 
-def test_downloads_that_fail_are_counted_whatever_the_cause(visit):
+def test_downloads_that_fail_are_counted_whatever_the_cause(visit, every_link):
     gone = "http://127.0.0.1:1/"
     bomb = {
-        "body": __import__("gzip").compress(b"<p>" + b"x" * 50_000_000),
+        "body": gzip.compress(b"<p>" + b"x" * 50_000_000),
         "headers": {"Content-Encoding": "gzip", "Content-Type": "text/html"},
     }
     circle = {"status": 302, "headers": {"Location": "/circle"}}
     crawled = visit(
         {"/bomb": bomb, "/circle": circle, "/heavy": {"body": "<p>" + "x" * 30_000_000}},
-        EVERY_LINK.replace(
-            "yield scrapy.Request(self.site + path, dont_filter=True)",
-            "yield scrapy.Request(self.site + path, dont_filter=True)",
-        )
-        .replace("self.paths.split():", f"[*self.paths.split(), {gone!r}]:")
-        .replace("self.site + path", "path if path.startswith('http') else self.site + path"),
+        every_link.replace("self.paths.split():", f"[*self.paths.split(), {gone!r}]:").replace(
+            "self.site + path", "path if path.startswith('http') else self.site + path"
+        ),
     )
     assert crawled.visits == []
     assert (crawled.stats["visit/too_large"], crawled.stats["visit/download_failed"]) == (2, 2)

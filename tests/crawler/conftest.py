@@ -1,0 +1,52 @@
+"""Crawls of a few answers, with spiders that a test writes."""
+
+import textwrap
+
+import pytest
+
+EVERY_LINK = """
+    import scrapy
+    from crawler.page import page
+
+    class Every(scrapy.Spider):
+        name = "every"
+
+        async def start(self):
+            for path in self.paths.split():
+                yield scrapy.Request(self.site + path, dont_filter=True)
+
+        def parse(self, response):
+            yield page(response)
+"""
+
+
+@pytest.fixture
+def every_link():
+    """The source of a spider that takes every path for a page."""
+    return EVERY_LINK
+
+
+@pytest.fixture
+def spider(tmp_path):
+    """Write a spider's source to a file and return its path."""
+
+    def write(source):
+        path = tmp_path / "the_spider.py"
+        path.write_text(textwrap.dedent(source), "utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def visit(crawl, serve, spider, answer):
+    """Crawl these paths of a server with these answers."""
+
+    def run(answers, source=EVERY_LINK, **settings):
+        site, requests = serve({path: answer(**sent) for path, sent in answers.items()})
+        limits = {"MAX_REFUSALS_IN_A_ROW": 1000, "AUTOTHROTTLE_MAX_DELAY": 0.001}
+        crawled = crawl(spider(source), {"site": site, "paths": " ".join(answers)}, limits | settings)
+        crawled.requests = requests
+        return crawled
+
+    return run
