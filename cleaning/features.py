@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from cleaning.blocks import Block, Kind
 from cleaning.strip import NEVER_CONTENT
-from cleaning.terms import count_words, normalise, tidy_code
+from cleaning.terms import count_words, normalise, stop_words, tidy_code, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,6 +57,10 @@ _IMAGE_TENTHS = 3  # only with alternative text
 _PROSE_WORDS = 8
 # Deeper elements get the path of their ancestor at this level: paths of a hostile page would fill the memory.
 _MOST_LEVELS = 100
+
+# A line with no more words, and no larger a share of stop words, that ends no sentence is a label.
+_LABEL_WORDS, _LABEL_STOP_SHARE = 20, 0.25
+_SENTENCE_END = re.compile(r"(?<!\d)[.!?](?!\w)|[\u3002\uff01\uff1f\u2026\u0964\u061f]")
 
 # A page with fewer words than this is an empty shell that a script fills; some (all Discourse forums) hold
 # their whole text in `noscript`, which on any other page repeats images and asks for JavaScript.
@@ -232,6 +237,16 @@ def _walk_without(start: HtmlElement, skipped: frozenset[str]) -> list[Leaf]:
 
 def _count(leaves: list[Leaf]) -> int:
     return sum(leaf.block.words for leaf in leaves)
+
+
+def is_label(leaf: Leaf) -> bool:
+    """Tell whether a leaf is a short line that says nothing by itself: a name, a date, a button's text."""
+    block = leaf.block
+    if block.kind is not Kind.PARAGRAPH or block.words > _LABEL_WORDS or "title" in leaf.node.hints:
+        return False
+    tokens, stop = tokenise(block.text), stop_words("any")
+    stops = sum(token in stop for token in tokens)
+    return stops <= _LABEL_STOP_SHARE * len(tokens) and not _SENTENCE_END.search(block.text)
 
 
 def hints(element: HtmlElement) -> str:

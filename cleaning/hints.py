@@ -30,7 +30,7 @@ def read_hints(nodes: Sequence[Node]) -> dict[Node, Reason]:
     for level, most in _MOST_PROSE.items():
         clear = [node for node in nodes if node not in reasons]
         words = {node: _words(level, node.tag, node.hints) for node in clear}
-        left = nodes[0].prose - sum(node.prose for node in reasons if node.parent not in reasons)
+        left = sum(node.prose for node in nodes[:1]) - sum(node.prose for node in reasons if node.parent not in reasons)
         believed = {word for word, prose in _coverage(words).items() if prose < most * max(1, left)}
         found = ((node, word, reason) for node in clear for word, reason in words[node].items())
         reasons = spread(nodes, reasons | {node: reason for node, word, reason in found if word in believed})

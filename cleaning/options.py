@@ -26,9 +26,7 @@ class Options:
     """The options of `cleaning.clean`; each method reads those it knows."""
 
     max_bytes: int = option(10_000_000, 1_000, 1_000_000_000, "largest page that is read, in bytes")
-    max_blocks: int = option(
-        20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped"
-    )
+    max_blocks: int = option(20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped")
     min_prose_share: float = option(
         0.3, 0.0, 1.0, "default: least share of prose near a block that is kept; more drops more short blocks"
     )

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 # Scripts written without spaces: Thai to Myanmar, Khmer, kana, Han with its extensions.
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)?")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")

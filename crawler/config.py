@@ -39,9 +39,7 @@ class Config:
         "sqlite:///blocks.db",
         "SQLAlchemy URL of the database; the environment variable of this name is its default",
     )
-    cleaning_method: str = setting(
-        "default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS)
-    )
+    cleaning_method: str = setting("default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS))
     cleaning_options: Mapping[str, Any] = setting(None, "options of the method, as JSON or a mapping")
     dedup_scope: str = setting(
         "all",
@@ -54,15 +52,9 @@ class Config:
     )
     keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
     store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
-    store_batch_seconds: float = setting(
-        2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0
-    )
-    page_max_bytes: int = setting(
-        10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000
-    )
-    replay: str = setting(
-        "", "folder with index.tsv, or WARC file, that answers all requests instead of the network"
-    )
+    store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)
+    page_max_bytes: int = setting(10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000)
+    replay: str = setting("", "folder with index.tsv, or WARC file, that answers all requests instead of the network")
     contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
     max_refused_share: float = setting(
         0.5, "share of visits refused by sites above which a crawl's exit code is not 0", low=0.0, high=1.0

@@ -42,8 +42,14 @@ PAGES = {
     "many-attributes": b"<div " + b" ".join(b"a%d=1" % place for place in range(20_000)) + b">" + ARTICLE.encode(),
     "endless-title": b"<title>" + b"t" * 300_000 + b"</title>" + ARTICLE.encode(),
 }
-REFUSED = {"empty": "empty", "blank": "empty", "binary": "binary", "large": "too_large"}
-REFUSED |= {"many-elements": "too_large", "many-attributes": "too_large"}
+REFUSED = {
+    "empty": "empty",
+    "blank": "empty",
+    "binary": "binary",
+    "large": "too_large",
+    "many-elements": "too_large",
+    "many-attributes": "too_large",
+}
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,5 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "default": Method(
-        default.segment, default.score, default.decide, "Blocksieve's own; see cleaning/README.md"
-    ),
+    "default": Method(default.segment, default.score, default.decide, "Blocksieve's own; see cleaning/README.md"),
 }
