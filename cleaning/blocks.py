@@ -72,7 +72,7 @@ class Reason(StrEnum):
     COMMENT = "comment"
     """A reader's comment on a page that is not made of comments."""
     BYLINE = "byline"
-    """Names or presents the author, or dates the page."""
+    """Names or presents the author, dates the page, or says under which section it stands."""
     CAPTION = "caption"
     """Describes or credits a picture."""
     HIDDEN = "hidden"

@@ -58,8 +58,10 @@ _PROSE_WORDS = 8
 # Deeper elements get the path of their ancestor at this level: paths of a hostile page would fill the memory.
 _MOST_LEVELS = 100
 
-# A line with no more words, and no larger a share of stop words, that ends no sentence is a label.
-_LABEL_WORDS, _LABEL_STOP_SHARE = 20, 0.25
+_MOST_HINT_CHARS = 1_000
+
+# A line with no more words outside links, and no larger a share of stop words, that ends no sentence is a label.
+_LABEL_WORDS, _LABEL_STOP_SHARE = 12, 0.25
 _SENTENCE_END = re.compile(r"(?<!\d)[.!?](?!\w)|[\u3002\uff01\uff1f\u2026\u0964\u061f]")
 
 # A page with fewer words than this is an empty shell that a script fills; some (all Discourse forums) hold
@@ -72,7 +74,7 @@ class Node:
     """A block-level element on the way to some text, complete once the walk has left it.
 
     `path` is its XPath, up to a bound on depth; `hints` are its class, id and role, lower-cased; `kind` is what a
-    text directly in it is. `words`, `link_words` and `prose` are those of the whole element.
+    text directly in it is. `leaves` are those directly in it; the words of each sort are those of all inside it.
     """
 
     element: HtmlElement
@@ -81,6 +83,7 @@ class Node:
     path: str
     hints: str
     kind: Kind
+    leaves: int = 0
     words: int = 0
     link_words: int = 0
     prose: int = 0
@@ -208,6 +211,7 @@ class _Walk:
             self._add(Leaf(block, node, _prose(words, link_words)))
 
     def _add(self, leaf: Leaf) -> None:
+        leaf.node.leaves += 1
         leaf.node.words += leaf.block.words
         leaf.node.link_words += leaf.block.link_words
         leaf.node.prose += leaf.prose
@@ -240,9 +244,11 @@ def _count(leaves: list[Leaf]) -> int:
 
 
 def is_label(leaf: Leaf) -> bool:
-    """Tell whether a leaf is a short line that says nothing by itself: a name, a date, a button's text."""
-    block = leaf.block
-    if block.kind is not Kind.PARAGRAPH or block.words > _LABEL_WORDS or "title" in leaf.node.hints:
+    """Tell whether a leaf is a short line that stands and says nothing by itself: a name, a date, a button's text."""
+    block, node = leaf.block, leaf.node
+    among_others = node.leaves > 1  # a line of verse, an address
+    long = block.words - block.link_words > _LABEL_WORDS
+    if long or among_others or block.kind is not Kind.PARAGRAPH or "title" in node.hints:
         return False
     tokens, stop = tokenise(block.text), stop_words("any")
     stops = sum(token in stop for token in tokens)
@@ -250,10 +256,15 @@ def is_label(leaf: Leaf) -> bool:
 
 
 def hints(element: HtmlElement) -> str:
-    """Return an element's class, id and role, lower-cased; "" where it has none."""
+    """Return an element's class, id and role, lower-cased; "" where it has none.
+
+    The role `banner` (the page's header) gives way to `masthead`: as a class the word means an advertisement.
+    """
     if not element.attrib:
         return ""
-    return " ".join(filter(None, map(element.get, ("class", "id", "role")))).lower()
+    role = element.get("role")
+    words = (element.get("class"), element.get("id"), "masthead" if role == "banner" else role)
+    return " ".join(filter(None, words)).lower()
 
 
 def enclosing(leaves: Iterable[Leaf]) -> list[Node]:

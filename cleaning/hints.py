@@ -30,7 +30,8 @@ def read_hints(nodes: Sequence[Node]) -> dict[Node, Reason]:
     for level, most in _MOST_PROSE.items():
         clear = [node for node in nodes if node not in reasons]
         words = {node: _words(level, node.tag, node.hints) for node in clear}
-        left = sum(node.prose for node in nodes[:1]) - sum(node.prose for node in reasons if node.parent not in reasons)
+        total = nodes[0].prose if nodes else 0
+        left = total - sum(node.prose for node in reasons if node.parent not in reasons)
         believed = {word for word, prose in _coverage(words).items() if prose < most * max(1, left)}
         found = ((node, word, reason) for node in clear for word, reason in words[node].items())
         reasons = spread(nodes, reasons | {node: reason for node, word, reason in found if word in believed})
@@ -55,11 +56,12 @@ def _coverage(hinted: Mapping[Node, Mapping[str, Reason]]) -> Counter[str]:
     for node, words in hinted.items():
         outer = above.get(node.parent, frozenset())
         above[node] = outer.union(words) if words else outer
-        covered.update(dict.fromkeys(words.keys() - outer, node.prose))
+        for word in words.keys() - outer if words else ():
+            covered[word] += node.prose
     return covered
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 13)
 def _words(level: str, tag: str, hints: str) -> dict[str, Reason]:
     table = _tables()[level]
     return {word: table[word] for word in (f"<{tag}>", *re.findall("[a-z]+", hints)) if word in table}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ARTICLE_TYPES = re.compile(r"(?:Article|Posting|Report|Page|Recipe|Product)$")
 _ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _TITLE_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00bb\u00b7_-]\s+|\s*[|_]\s*")
+_SHORTEST_TITLE = 15  # characters; shorter parts of a title stand in the text by chance
 _BYLINE = re.compile(r"^(?:by|von|por|par|di)\s+", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?=$|[-_])")
 _LONGEST = 1_000  # characters of a field; a page's title may be its whole text
@@ -60,7 +61,7 @@ def read_metadata(page: Page, text: str = "") -> Metadata:
     """
     stated = _Statements(_metas(page.root), list(_article_objects(page.root)))
     return Metadata(
-        title=_title(page.root, stated),
+        title=_title(page.root, stated, text),
         author=_author(page.root, stated),
         published=_published(page, stated),
         language=_language(page.root, stated, text),
@@ -117,25 +118,24 @@ def _names(values: Iterator[Any]) -> Iterator[str]:
                 yield name
 
 
-def _title(root: HtmlElement, stated: _Statements) -> str | None:
+def _title(root: HtmlElement, stated: _Statements, text: str) -> str | None:
     headline = next(filter(None, map(_tidy, _names(stated.linked("headline")))), None)
     whole = headline or _tidy(stated.meta("og:title", "twitter:title")) or _first_text(root, "title")
-    site = _tidy(stated.meta("og:site_name", "application-name"))
-    return _without_site(whole, site, _first_text(root, "h1")) or _first_text(root, "h1")
-
-
-def _without_site(title: str | None, site: str | None, heading: str | None) -> str | None:
-    """Return the title without the site's name at either end, where that name or the heading tells it apart."""
-    if title is None:
-        return None
-    if heading and len(heading) > len(title) / 3 and heading.lower() in title.lower():
+    heading = _first_text(root, "h1")
+    if whole is None or (heading and len(heading) > len(whole) / 3 and heading.lower() in whole.lower()):
         return heading
+    return _without_site(whole, _tidy(stated.meta("og:site_name", "application-name")), text)
+
+
+def _without_site(title: str, site: str | None, text: str) -> str:
+    """Return the title without the site's name at either end, where that name or the page's text tells it apart."""
     parts = _TITLE_SEPARATOR.split(title)
-    if site and len(parts) > 1:
-        kept = [part for part in parts if part.lower() != site.lower()]
-        if kept and len(kept) < len(parts):
-            return max(kept, key=len)
-    return title
+    if site:
+        others = [part for part in parts if part.lower() != site.lower()]
+        if 0 < len(others) < len(parts):
+            return max(others, key=len)
+    shown = [part for part in parts if len(part) >= _SHORTEST_TITLE and part in text]
+    return shown[0] if len(shown) == 1 else title
 
 
 def _author(root: HtmlElement, stated: _Statements) -> str | None:
