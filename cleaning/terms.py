@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)?")
+# Vowel signs and accents that are characters of their own belong to the word: \w alone cuts Hindi and pointed Arabic.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0963\u0966-\u0dff\u200c\u200d"
+)
+_LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
+_WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 # NUL and the other controls, and lone surrogates: no database and no terminal wants them.
