@@ -219,3 +219,9 @@ def test_any_json_ld_gives_texts_or_nothing(value):
     found = metadata(linked({"@type": "Article", "headline": value, "author": value, "datePublished": value}))
     for text in (found.title, found.author, found.published, found.section):
         assert text is None or (isinstance(text, str) and text)
+
+
+def test_a_title_cut_at_its_own_quotation_mark_is_read_from_the_title_element():
+    head = '<title>He said "never" again</title><meta property="og:title" content="He said "never" again">'
+    page = parse(f"<html><head>{head}</head><body><p>text</p></body></html>")
+    assert read_metadata(page).title == 'He said "never" again'
