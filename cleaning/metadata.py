@@ -122,7 +122,7 @@ def _title(root: HtmlElement, stated: _Statements, text: str) -> str | None:
     headline = next(filter(None, map(_tidy, _names(stated.linked("headline")))), None)
     shown = _first_text(root, "title")
     whole = headline or _tidy(stated.meta("og:title", "twitter:title")) or shown
-    if whole and shown and shown.startswith(f'{whole}"'):
+    if whole and shown and shown.startswith((f'{whole}"', f'{whole} "')):
         whole = shown  # the tag's value ended early, at a quotation mark of the title's own
     heading = _first_text(root, "h1")
     if whole is None or (heading and len(heading) > len(whole) / 3 and heading.lower() in whole.lower()):
