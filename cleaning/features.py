@@ -256,7 +256,7 @@ def is_label(leaf: Leaf) -> bool:
 
 
 def hints(element: HtmlElement) -> str:
-    """Return an element's class, id and role, lower-cased; "" where it has none.
+    """Return the beginning of an element's class, id and role, lower-cased; "" where it has none.
 
     The role `banner` (the page's header) gives way to `masthead`: as a class the word means an advertisement.
     """
@@ -264,7 +264,7 @@ def hints(element: HtmlElement) -> str:
         return ""
     role = element.get("role")
     words = (element.get("class"), element.get("id"), "masthead" if role == "banner" else role)
-    return " ".join(filter(None, words)).lower()
+    return " ".join(filter(None, words))[:_MOST_HINT_CHARS].lower()
 
 
 def enclosing(leaves: Iterable[Leaf]) -> list[Node]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning import Kind, parse
-from cleaning.features import BLOCK_TAGS, walk
+from cleaning.features import BLOCK_TAGS, enclosing, is_label, walk
 from cleaning.strip import NEVER_CONTENT
 
 IN, OUT = '<a href="/in">x</a>', '<a href="http://other.org/">y</a>'
@@ -222,3 +222,48 @@ def test_every_leaf_has_text_a_path_and_its_position(page):
         assert leaf.block.position == position
         assert root.getroottree().xpath(leaf.block.path) == [leaf.node.element]
         assert 0 <= leaf.block.link_words <= leaf.block.words
+
+
+def test_elements_count_the_words_of_all_inside_them():
+    nodes = enclosing(walk(parse(f"<div><p>{'word ' * 9}</p><ul><li>{IN}</li><li>y</li></ul></div>").root))
+    counts = [(node.tag, node.leaves, node.words, node.link_words, node.prose) for node in nodes]
+    whole = (11, 1, 9)
+    assert counts[:3] == [("body", 0, *whole), ("div", 0, *whole), ("p", 1, 9, 0, 9)]
+    assert counts[3:] == [("ul", 0, 2, 1, 0), ("li", 1, 1, 1, 0), ("li", 1, 1, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("page", "prose"),
+    [
+        ("<p>one two three four five six seven</p>", 0),
+        ("<p>one two three four five six seven eight</p>", 8),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8</a></p>", 8),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8 9</a></p>", 0),
+        ("<p>狐狸每天晚上都从树林里出来</p>", 0),
+        ("<p>狐狸每天晚上都从树林里出来，在路上等着</p>", 10),
+    ],
+)
+def test_prose_is_the_words_outside_links_of_a_running_text(page, prose):
+    assert [leaf.prose for leaf in walk(parse(page).root)] == [prose]
+
+
+@pytest.mark.parametrize(
+    ("page", "label"),
+    [
+        ("<p>Jutta Ebersbach | 28. Mai 2019, 16:02</p>", True),
+        ("<p>Print</p>", True),
+        ("<p>It rains.</p>", False),
+        ("<p>下雨了。</p>", False),
+        ("<p>what is it to you</p>", False),
+        ("<p>Print<br>Mail</p>", False),
+        ('<p class="box-title">Note</p>', False),
+        ("<h2>Note</h2>", False),
+        ("<ul><li>Wick</ul>", False),
+    ],
+)
+def test_label_is_a_short_line_that_stands_alone_and_says_nothing(page, label):
+    assert is_label(walk(parse(page).root)[0]) is label
+
+
+def test_hints_have_a_bound():
+    assert len(walk(parse(f'<div class="{"a " * 9_999}">x</div>').root)[0].node.hints) == 1_000
