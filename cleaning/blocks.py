@@ -128,6 +128,10 @@ class Metadata:
     section: str | None = None
     canonical: str | None = None
 
+    def filled_from(self, other: Metadata) -> Metadata:
+        """Return this metadata with the other's values where it is silent."""
+        return Metadata(*(getattr(self, name) or getattr(other, name) for name in Metadata.__dataclass_fields__))
+
 
 @dataclass(frozen=True, slots=True)
 class CleanPage:

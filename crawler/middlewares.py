@@ -18,14 +18,14 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
 from cleaning.blocks import Oddity
-from cleaning.errors import PageError, PageFault
+from cleaning.errors import PageError
 from cleaning.parse import parse
 from crawler.brake import Brake
 from crawler.config import Config
 from crawler.recognition import judge_body, judge_page, judge_status
 from crawler.response import PageResponse, content_type
 from crawler.verdict import Verdict
-from crawler.visit import REFUSALS, Fetched, Outcome, Visit
+from crawler.visit import PAGE_FAULTS, REFUSALS, Fetched, Outcome, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_OUTCOMES = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 _LONGEST_ERROR = 500
 
 
@@ -88,7 +87,7 @@ class JudgeMiddleware:
         try:
             page = parse(response.body, response.url, declared, max_bytes=self._max_bytes)
         except PageError as error:
-            return Verdict(_OUTCOMES[error.cause], str(error))
+            return Verdict(PAGE_FAULTS[error.cause], str(error))
         if Oddity.EMPTY in page.oddities:
             return Verdict(Outcome.EMPTY, "no element and no text")
         return judge_page(page, response.body) or page

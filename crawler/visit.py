@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from cleaning.errors import PageFault
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -37,6 +39,9 @@ class Outcome(StrEnum):
 
 REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
 """The site does not want us now: slow down."""
+
+PAGE_FAULTS = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+"""How a visit ends whose page cleaning cannot read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cleaning import PageError, PageFault, clean
-from cleaning.blocks import Metadata
+from cleaning import PageError, clean
 from cleaning.language import load_model
 from crawler.config import Config
 from crawler.errors import SetupError
-from crawler.visit import Outcome, Visit
+from crawler.visit import PAGE_FAULTS, Outcome, Visit
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from cleaning import CleanPage
 
 logger = logging.getLogger(__name__)
-
-_OUTCOMES = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 
 
 class CleanPipeline:
@@ -48,13 +45,13 @@ class CleanPipeline:
         try:
             cleaned = clean(item.fetched.tree, method=self._method, **self._options)
         except PageError as error:
-            return self._failed(item, _OUTCOMES[error.cause], str(error))
+            return self._failed(item, PAGE_FAULTS[error.cause], str(error))
         except Exception as error:
             # The one broad except of the project: a page that breaks cleaning must not end the crawl.
             logger.exception("Cleaning failed on %s", item.url)
             return self._failed(item, Outcome.CLEANING_FAILED, repr(error))
         self._count(cleaned)
-        return replace(item, cleaned=replace(cleaned, metadata=_merged(item.fetched.stated, cleaned.metadata)))
+        return replace(item, cleaned=replace(cleaned, metadata=item.fetched.stated.filled_from(cleaned.metadata)))
 
     def _failed(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
         """The visit was counted as a page; it is none. A callback that failed stays counted as that."""
@@ -82,9 +79,3 @@ def _load_language_model() -> None:
             f"the language model cannot be unpacked in {tempfile.gettempdir()}: {error.strerror}; "
             "free some 30 MB there, or name another folder in the environment variable TMPDIR"
         ) from error
-
-
-def _merged(stated: Metadata, found: Metadata) -> Metadata:
-    """What the spider stated wins, field by field."""
-    fields = Metadata.__dataclass_fields__
-    return Metadata(**{name: getattr(stated, name) or getattr(found, name) for name in fields})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select, update
 from xxhash import xxh64_intdigest
 
-from cleaning.blocks import Metadata
 from cleaning.fingerprint import SCHEME
 from cleaning.terms import normalise
 from crawler import urls
@@ -61,7 +60,7 @@ class StoredPage:
 
 def read(fetched: Fetched, cleaned: CleanPage, at: datetime, crawl_id: int) -> Reading:
     """Return a page's columns; what the spider stated wins over what the page says of itself."""
-    metadata = _merged(fetched.stated, cleaned.metadata)
+    metadata = fetched.stated.filled_from(cleaned.metadata)
     columns = {
         "url": urls.without_credentials(fetched.url),
         "url_key": urls.url_key(fetched.url, metadata.canonical),
@@ -121,15 +120,6 @@ def html(compressed: bytes) -> bytes:
 
 def _compressed(body: bytes) -> bytes:
     return zlib.compress(body, _ZLIB_LEVEL)
-
-
-def _merged(stated: Metadata, read_: Metadata) -> Metadata:
-    names = [field.name for field in fields(Metadata)]
-    return Metadata(*(_first(getattr(stated, name), getattr(read_, name)) for name in names))
-
-
-def _first(stated: str | None, found: str | None) -> str | None:
-    return found if stated is None else stated
 
 
 def _plain(text: str | None) -> str | None:
