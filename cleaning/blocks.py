@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+    from cleaning.layout import Layout
+
 
 class Oddity(StrEnum):
     """What was met, and survived, while reading a page; each is counted under its word."""
@@ -23,13 +25,17 @@ class Oddity(StrEnum):
 class Page:
     """A page read into a tree, which nobody edits.
 
-    `encoding` is the one its bytes were read in, None for text and ready-made trees.
+    `encoding` is the one its bytes were read in, None for text and ready-made trees. `layout` is where a browser put
+    its elements, `template` the patterns that repeat between pages of its site (see `cleaning.methods.ce.learn`);
+    most methods need neither.
     """
 
     root: HtmlElement
     url: str | None = None
     encoding: str | None = None
     oddities: tuple[Oddity, ...] = ()
+    layout: Layout | None = None
+    template: frozenset[int] | None = None
 
 
 class Kind(StrEnum):
@@ -77,6 +83,24 @@ class Reason(StrEnum):
     """Describes or credits a picture."""
     HIDDEN = "hidden"
     """Its class says that readers do not see it."""
+    EMPTY = "empty"
+    """An element that the method makes a block of, without text."""
+    UNBLOCKED = "unblocked"
+    """In no element that the method makes blocks of."""
+    IRRELEVANT = "irrelevant"
+    """In an element whose tag the method discards."""
+    PLUGIN = "plugin"
+    """The text that stands in for an embedded player or program."""
+    LEGAL = "legal"
+    """Has links to terms, disclaimer, publisher or copyright."""
+    PUNCTUATION = "punctuation"
+    """Has no punctuation mark, or fewer than its surroundings."""
+    OUTER_LINKS = "outer_links"
+    """Most of its links lead to other sites."""
+    LOW_SCORE = "low_score"
+    """Its score does not reach what the method asks for."""
+    TEMPLATE = "template"
+    """The same on several pages of the site."""
     TRUNCATED = "truncated"
     """Beyond the bound on blocks of one page (option `max_blocks`)."""
     PAGE_DUPLICATE = "page_duplicate"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cleaning.blocks import CleanPage, Decision, Page, Reason
 from cleaning.errors import OptionError
 from cleaning.metadata import read_metadata
-from cleaning.methods import METHODS
+from cleaning.methods import METHODS, NEEDS
 from cleaning.options import Options, nearest
 from cleaning.parse import parse
 
@@ -29,14 +29,18 @@ def clean(
     """Return every block of a page with its score and decision, and the page's metadata.
 
     `html` is the page as bytes (`encoding`: what the HTTP header declares), as text, or as a tree that was parsed
-    before; a tree is never edited. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
+    before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
+    it. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
 
-    Raises OptionError for an unknown method or option, PageError for a page that cannot be read (too large, binary).
+    Raises OptionError for an unknown method or option and for a page without what the method needs, LayoutError for
+    a layout of another page, PageError for a page that cannot be read (too large, binary).
     """
     chosen = _method(method)
     settled = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
-    leaves = chosen.segment(page)
+    if chosen.needs and getattr(page, chosen.needs) is None:
+        raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
+    leaves = chosen.segment(page, settled)
     decisions = _decide(chosen, page, leaves, settled)
     kept = " ".join(decision.block.text for decision in decisions if decision.kept)
     metadata = read_metadata(page, kept)
@@ -58,5 +62,5 @@ def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) ->
         return []
     within, beyond = leaves[: options.max_blocks], leaves[options.max_blocks :]
     scores = method.score(page, within, options)
-    decisions = method.decide(within, scores, options)
+    decisions = method.decide(page, within, scores, options)
     return decisions + [Decision(leaf.block, 0.0, Reason.TRUNCATED) for leaf in beyond]

@@ -2,6 +2,7 @@
 
 CleaningError
 ├── OptionError   the caller asked for a method or option that does not exist or is out of bounds
+├── LayoutError   the layout handed in is not that of the page
 └── PageError     this one page cannot be cleaned; `cause` is the word under which it is counted
 """
 
@@ -23,6 +24,10 @@ class CleaningError(Exception):
 
 class OptionError(CleaningError, ValueError):
     """An unknown method or option, or a value outside its bounds."""
+
+
+class LayoutError(CleaningError, ValueError):
+    """A layout that was taken from another page, or is broken."""
 
 
 class PageError(CleaningError):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Block, Kind
+from cleaning.paths import Paths
 from cleaning.strip import NEVER_CONTENT
-from cleaning.terms import count_words, normalise, stop_words, tidy_code, tokenise
+from cleaning.terms import count_words, normalise, tidy_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lxml.html import HtmlElement
+
+    from cleaning.blocks import Reason
 
 BLOCK_TAGS = frozenset(
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
@@ -50,19 +52,12 @@ PRIORITY_TENTHS = {
     "i": 2,
     "p": 1,
 }
-_IMAGE_TENTHS = 3  # only with alternative text
+IMAGE_TENTHS = 3  # only with alternative text
 
 # A text with so many words outside links, more than inside them, reads as prose. 6 to 10 words give the same F1
 # (within .001, both development sets).
 _PROSE_WORDS = 8
-# Deeper elements get the path of their ancestor at this level: paths of a hostile page would fill the memory.
-_MOST_LEVELS = 100
-
 _MOST_HINT_CHARS = 1_000
-
-# A line with no more words outside links, and no larger a share of stop words, that ends no sentence is a label.
-_LABEL_WORDS, _LABEL_STOP_SHARE = 12, 0.25
-_SENTENCE_END = re.compile(r"(?<!\d)[.!?](?!\w)|[\u3002\uff01\uff1f\u2026\u0964\u061f]")
 
 # A page with fewer words than this is an empty shell that a script fills; some (all Discourse forums) hold
 # their whole text in `noscript`, which on any other page repeats images and asks for JavaScript.
@@ -73,14 +68,13 @@ _SHELL_WORDS = 100
 class Node:
     """A block-level element on the way to some text, complete once the walk has left it.
 
-    `path` is its XPath, up to a bound on depth; `hints` are its class, id and role, lower-cased; `kind` is what a
-    text directly in it is. `leaves` are those directly in it; the words of each sort are those of all inside it.
+    `hints` are its class, id and role, lower-cased; `kind` is what a text directly in it is. `leaves` are those
+    directly in it; the words of each sort are those of all inside it.
     """
 
     element: HtmlElement
     tag: str
     parent: Node | None
-    path: str
     hints: str
     kind: Kind
     leaves: int = 0
@@ -96,88 +90,95 @@ class Node:
             node = node.parent
 
 
+class Piece(NamedTuple):
+    """A text node as it stands on the page: `element` is its parent, `link` the `a` element that it is inside."""
+
+    text: str
+    element: HtmlElement
+    link: HtmlElement | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
     """A text between two block boundaries: the block that it makes and the element that holds it.
 
-    `prose` counts its words outside links where it reads as running text, and is 0 where it does not.
+    `prose` counts its words outside links where it reads as running text, and is 0 where it does not. `pieces` are
+    its text nodes; `dropped` is the reason why a method leaves it out already when it cuts the page into blocks.
     """
 
     block: Block
     node: Node
     prose: int = 0
+    pieces: tuple[Piece, ...] = ()
+    dropped: Reason | None = None
 
 
 @dataclass(slots=True)
 class _Gathered:
     """The text seen since the last block boundary."""
 
-    parts: list[str] = field(default_factory=list)
-    link_parts: list[str] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
     tenths: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class _Open:
-    """An element that the walk is inside: how many children of each tag it has met, and those to come."""
+class _Open(NamedTuple):
+    """An element that the walk is inside, and those of its children that are to come."""
 
     element: HtmlElement
     node: Node
-    path: str
-    level: int
     children: Iterator[HtmlElement]
-    places: dict[str, int] = field(default_factory=dict)
 
 
 class _Walk:
     """The state of one walk; `leaves` is its result."""
 
-    def __init__(self, skipped: frozenset[str]) -> None:
+    def __init__(self, start: HtmlElement, skipped: frozenset[str]) -> None:
         self.leaves: list[Leaf] = []
+        self._start = start
         self._skipped = skipped
+        self._paths = Paths(start)
         self._gathered = _Gathered()
-        self._links = 0
+        self._links: list[HtmlElement] = []
 
-    def run(self, start: HtmlElement) -> None:
+    def run(self) -> None:
         """Visit the tree in reading order, without recursion: pages nest thousands of levels deep."""
-        path = start.getroottree().getpath(start)
-        root = Node(start, start.tag, None, path, hints(start), Kind.PARAGRAPH)
-        self._text(start.text)
-        stack = [_Open(start, root, path, 0, iter(start))]
+        start = self._start
+        root = Node(start, start.tag, None, hints(start), Kind.PARAGRAPH)
+        self._text(start.text, start)
+        stack = [_Open(start, root, iter(start))]
         while stack:
             outer = stack[-1]
             child = next(outer.children, None)
             if child is None:
-                self._close(stack.pop())
+                stack.pop()
+                self._close(outer, stack[-1].element if stack else None)
             elif isinstance(child.tag, str) and child.tag not in self._skipped:
                 stack.append(self._open(child, outer))
             else:
-                self._text(child.tail)
+                self._text(child.tail, outer.element)
 
     def _open(self, element: HtmlElement, outer: _Open) -> _Open:
         tag: str = element.tag
-        level = outer.level + 1
-        path = outer.path if level > _MOST_LEVELS else _path(outer, tag)
         node = outer.node
         if tag in BLOCK_TAGS:
             self._cut(node)
-            node = Node(element, tag, node, path, hints(element), _kind(tag, node))
+            node = Node(element, tag, node, hints(element), _kind(tag, node))
         elif tag == "br":
             self._cut(node)
         else:
             self._inline(element)
-        self._text(element.text)
-        return _Open(element, node, path, level, iter(element))
+        self._text(element.text, element)
+        return _Open(element, node, iter(element))
 
     def _inline(self, element: HtmlElement) -> None:
         tag = element.tag
         self._gathered.tenths += PRIORITY_TENTHS.get(tag, 0)
         if tag == "a":
-            self._links += 1
+            self._links.append(element)
         elif tag == "img" and (element.get("alt") or "").strip():
-            self._gathered.tenths += _IMAGE_TENTHS
+            self._gathered.tenths += IMAGE_TENTHS
 
-    def _close(self, left: _Open) -> None:
+    def _close(self, left: _Open, outer: HtmlElement | None) -> None:
         node = left.node
         if node.element is left.element:
             self._cut(node)
@@ -187,28 +188,24 @@ class _Walk:
                 above.link_words += node.link_words
                 above.prose += node.prose
         elif left.element.tag == "a":
-            self._links -= 1
-        self._text(left.element.tail)
+            self._links.pop()
+        if outer is not None:
+            self._text(left.element.tail, outer)
 
-    def _text(self, text: str | None) -> None:
-        if text and (self._gathered.parts or not text.isspace()):
-            self._gathered.parts.append(text)
-            if self._links:
-                self._gathered.link_parts.append(text)
+    def _text(self, text: str | None, element: HtmlElement) -> None:
+        if text and (self._gathered.pieces or not text.isspace()):
+            self._gathered.pieces.append(Piece(text, element, self._links[-1] if self._links else None))
 
     def _cut(self, node: Node) -> None:
-        if not self._gathered.parts:
+        if not self._gathered.pieces:
             self._gathered.tenths = 0
             return
         gathered, self._gathered = self._gathered, _Gathered()
-        joined = "".join(gathered.parts)
-        text = tidy_code(joined) if node.kind is Kind.CODE else normalise(joined)
-        if text:
-            tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
-            words = count_words(text)
-            link_words = min(words, count_words(" ".join(gathered.link_parts))) if gathered.link_parts else 0
-            block = Block(len(self.leaves), node.path, node.kind, text, words, link_words, tenths / 10)
-            self._add(Leaf(block, node, _prose(words, link_words)))
+        tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
+        path = self._paths.of(node.element)
+        block = make_block(len(self.leaves), path, node.kind, [gathered.pieces], tenths)
+        if block.text:
+            self._add(Leaf(block, node, _prose(block.words, block.link_words), tuple(gathered.pieces)))
 
     def _add(self, leaf: Leaf) -> None:
         leaf.node.leaves += 1
@@ -218,13 +215,22 @@ class _Walk:
         self.leaves.append(leaf)
 
 
+def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Piece]], tenths: int) -> Block:
+    """Return the block of these text nodes; those of one part are joined as they stand, parts by a space."""
+    joined = " ".join(["".join([piece.text for piece in part]) for part in parts])
+    text = tidy_code(joined) if kind is Kind.CODE else normalise(joined)
+    words = count_words(text)
+    linked = [piece.text for part in parts for piece in part if piece.link is not None]
+    link_words = min(words, count_words(" ".join(linked))) if linked else 0
+    return Block(position, path, kind, text, words, link_words, tenths / 10)
+
+
 def walk(root: HtmlElement) -> list[Leaf]:
     """Return the leaf texts of a page in reading order; empty for a page without text.
 
     A leaf ends where a block-level element (or `br`) begins or ends; inline elements do not part words.
     """
-    body = root if root.tag == "body" else root.find("body")
-    start = root if body is None else body
+    start = body_of(root)
     leaves = _walk_without(start, NEVER_CONTENT)
     words = _count(leaves)
     if words >= _SHELL_WORDS:
@@ -233,26 +239,20 @@ def walk(root: HtmlElement) -> list[Leaf]:
     return unscripted if _count(unscripted) >= max(_SHELL_WORDS, 2 * words) else leaves
 
 
+def body_of(root: HtmlElement) -> HtmlElement:
+    """Return the element that holds a page's text: the body, the tree itself where there is none."""
+    body = root if root.tag == "body" else root.find("body")
+    return root if body is None else body
+
+
 def _walk_without(start: HtmlElement, skipped: frozenset[str]) -> list[Leaf]:
-    walked = _Walk(skipped)
-    walked.run(start)
+    walked = _Walk(start, skipped)
+    walked.run()
     return walked.leaves
 
 
 def _count(leaves: list[Leaf]) -> int:
     return sum(leaf.block.words for leaf in leaves)
-
-
-def is_label(leaf: Leaf) -> bool:
-    """Tell whether a leaf is a short line that stands and says nothing by itself: a name, a date, a button's text."""
-    block, node = leaf.block, leaf.node
-    among_others = node.leaves > 1  # a line of verse, an address
-    long = block.words - block.link_words > _LABEL_WORDS
-    if long or among_others or block.kind is not Kind.PARAGRAPH or "title" in node.hints:
-        return False
-    tokens, stop = tokenise(block.text), stop_words("any")
-    stops = sum(token in stop for token in tokens)
-    return stops <= _LABEL_STOP_SHARE * len(tokens) and not _SENTENCE_END.search(block.text)
 
 
 def hints(element: HtmlElement) -> str:
@@ -274,12 +274,6 @@ def enclosing(leaves: Iterable[Leaf]) -> list[Node]:
         new = list(takewhile(lambda node: node not in found, leaf.node.chain()))
         found.update(dict.fromkeys(reversed(new)))
     return list(found)
-
-
-def _path(outer: _Open, tag: str) -> str:
-    place = outer.places[tag] = outer.places.get(tag, 0) + 1
-    step = tag if tag.isalnum() else f"*[name()={tag!r}]"
-    return f"{outer.path}/{step}[{place}]"
 
 
 def _prose(words: int, link_words: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from math import isclose
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cleaning.errors import OptionError
@@ -34,6 +35,24 @@ class Options:
         0.9, 0.0, 1.0, "default: an element with a larger share of linked words is navigation; less drops more"
     )
 
+    weighted_alpha: float = option(0.3, 0.0, 1.0, "weighted: weight of title words (alpha <= beta <= gamma, sum 1)")
+    weighted_beta: float = option(0.3, 0.0, 1.0, "weighted: weight of link words")
+    weighted_gamma: float = option(0.4, 0.0, 1.0, "weighted: weight of content words")
+    weighted_distance: int = option(3, 0, 63, "weighted: most bits between fingerprints of duplicate blocks of a page")
+    weighted_small_words: int = option(
+        10, 0, 1_000, "weighted: a block with fewer words is judged by its punctuation together with its neighbour"
+    )
+    pab_outer_share: float = option(0.5, 0.0, 1.0, "pab: a block with a larger share of links to other sites is noise")
+    subtree_generations: int = option(2, 1, 100, "subtree: G, levels from a text up to the root of its sub-tree")
+    subtree_alpha: int = option(40, 0, 100_000, "subtree: least characters of one text that makes a sub-tree")
+    subtree_beta: int = option(100, 0, 1_000_000, "subtree: least characters of text in a sub-tree")
+    subtree_gamma: float = option(0.3, 0.0, 1.0, "subtree: largest share of link text in a sub-tree")
+    vce_threshold: int = option(3, 0, 6, "vce: visual differences above which an element begins a block of its own")
+    vce_link_density: float = option(0.5, 0.0, 1.0, "vce: a block with no larger share of link text adds to its parent")
+    kfe_clusters: int = option(3, 1, 100, "kfe: clusters of blocks, of which the best is kept")
+    coreex_link_ratio: float = option(0.9, 0.0, 1.0, "coreex: least share of text outside links in a part of the text")
+    coreex_weight: float = option(0.99, 0.0, 1.0, "coreex: weight of that share in a node's score; the rest is length")
+
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
         """Return the options with the given values.
@@ -46,7 +65,17 @@ class Options:
             if name not in known:
                 raise OptionError(f"unknown option {name!r}; {nearest(name, known)}")
             _check(name, value, known[name].default, known[name].metadata)
-        return cls(**given)
+        options = cls(**given)
+        options._check_weights()
+        return options
+
+    def _check_weights(self) -> None:
+        weights = (self.weighted_alpha, self.weighted_beta, self.weighted_gamma)
+        if list(weights) != sorted(weights) or not isclose(sum(weights), 1, abs_tol=1e-9):
+            raise OptionError(
+                f"weighted_alpha, weighted_beta and weighted_gamma are {weights}; none may be larger than the next, "
+                "and they must add up to 1"
+            )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

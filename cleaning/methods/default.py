@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cleaning.blocks import Decision, Reason
-from cleaning.features import HEADINGS, enclosing, is_label, walk
+from cleaning.blocks import Decision, Kind, Reason
+from cleaning.features import HEADINGS, enclosing, walk
 from cleaning.hints import read_hints, spread
 from cleaning.region import find_region
+from cleaning.terms import stop_words, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,20 +25,28 @@ _LISTING_PROSE = 0.4  # of the words outside links: a page with less prose lists
 _LITTLE_PROSE, _LITTLE_SHARE = 100, 0.3  # words of prose, and their share of all words, that make a listing too
 _LISTING_WORDS = 30  # a page with fewer holds nothing
 _FEW_WORDS = 5  # a list item or cell with no more may be a link; a link with no more beside text leads away from it
+# A line with no more words outside links, and no larger a share of stop words, that ends no sentence is a label.
+_LABEL_WORDS, _LABEL_STOP_SHARE = 12, 0.25
+_SENTENCE_END = re.compile(r"(?<!\d)[.!?](?!\w)|[\u3002\uff01\uff1f\u2026\u0964\u061f]")
 _ITEMS = HEADINGS | {"li", "td", "th", "dt", "dd"}
 
 
-def segment(page: Page) -> list[Leaf]:
+def segment(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as every method
     return walk(page.root)
 
 
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
     """Return the share of prose (0 to 1) in the best of the elements around each leaf; 0 for a label."""
     shares = (max(n.prose / (n.words or 1) for n in islice(leaf.node.chain(), _NEAR_LEVELS)) for leaf in leaves)
-    return [0.0 if is_label(leaf) else share for leaf, share in zip(leaves, shares, strict=True)]
+    return [0.0 if _is_label(leaf) else share for leaf, share in zip(leaves, shares, strict=True)]
 
 
-def decide(leaves: Sequence[Leaf], scores: Sequence[float], options: Options) -> list[Decision]:
+def decide(
+    page: Page,  # noqa: ARG001 — as every method
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,
+) -> list[Decision]:
     """Keep what is in the main part of the page, has no hint against it, is in no list of links and has prose near."""
     nodes = enclosing(leaves)
     reasons = read_hints(nodes)
@@ -74,3 +84,15 @@ def _is_listing(leaves: Sequence[Leaf]) -> bool:
 def _is_linked(node: Node, most: float) -> bool:
     allowed = node.tag in HEADINGS or (node.tag in _ITEMS and node.words <= _FEW_WORDS)
     return not allowed and node.link_words > most * node.words
+
+
+def _is_label(leaf: Leaf) -> bool:
+    """Tell whether a leaf is a short line that stands and says nothing by itself: a name, a date, a button's text."""
+    block, node = leaf.block, leaf.node
+    among_others = node.leaves > 1  # a line of verse, an address
+    long = block.words - block.link_words > _LABEL_WORDS
+    if long or among_others or block.kind is not Kind.PARAGRAPH or "title" in node.hints:
+        return False
+    tokens, stop = tokenise(block.text), stop_words("any")
+    stops = sum(token in stop for token in tokens)
+    return stops <= _LABEL_STOP_SHARE * len(tokens) and not _SENTENCE_END.search(block.text)

@@ -37,13 +37,13 @@ def lxml_parse(body):
 def steps(body):
     """Yield each step's name and the call to time, in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
-    leaves = DEFAULT.segment(page)
+    leaves = DEFAULT.segment(page, OPTIONS)
     scores = DEFAULT.score(page, leaves, OPTIONS)
     yield "lxml parse", lambda: lxml_parse(body)
     yield "parse", lambda: parse(body, max_bytes=OPTIONS.max_bytes)
-    yield "segment", lambda: DEFAULT.segment(page)
+    yield "segment", lambda: DEFAULT.segment(page, OPTIONS)
     yield "score", lambda: DEFAULT.score(page, leaves, OPTIONS)
-    yield "decide", lambda: DEFAULT.decide(leaves, scores, OPTIONS)
+    yield "decide", lambda: DEFAULT.decide(page, leaves, scores, OPTIONS)
     yield "metadata", lambda: read_metadata(page)
     yield "clean, all of it", lambda: clean(body, max_bytes=OPTIONS.max_bytes)
 

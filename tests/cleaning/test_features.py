@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning import Kind, parse
-from cleaning.features import BLOCK_TAGS, enclosing, is_label, walk
+from cleaning.features import BLOCK_TAGS, enclosing, walk
 from cleaning.strip import NEVER_CONTENT
 
 IN, OUT = '<a href="/in">x</a>', '<a href="http://other.org/">y</a>'
@@ -245,24 +245,6 @@ def test_elements_count_the_words_of_all_inside_them():
 )
 def test_prose_is_the_words_outside_links_of_a_running_text(page, prose):
     assert [leaf.prose for leaf in walk(parse(page).root)] == [prose]
-
-
-@pytest.mark.parametrize(
-    ("page", "label"),
-    [
-        ("<p>Jutta Ebersbach | 28. Mai 2019, 16:02</p>", True),
-        ("<p>Print</p>", True),
-        ("<p>It rains.</p>", False),
-        ("<p>下雨了。</p>", False),
-        ("<p>what is it to you</p>", False),
-        ("<p>Print<br>Mail</p>", False),
-        ('<p class="box-title">Note</p>', False),
-        ("<h2>Note</h2>", False),
-        ("<ul><li>Wick</ul>", False),
-    ],
-)
-def test_label_is_a_short_line_that_stands_alone_and_says_nothing(page, label):
-    assert is_label(walk(parse(page).root)[0]) is label
 
 
 def test_hints_have_a_bound():

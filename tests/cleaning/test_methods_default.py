@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from cleaning import Reason, clean
+from cleaning import Reason, clean, parse
+from cleaning.features import walk
+from cleaning.methods.default import _is_label
 
 FOX = "The quick brown fox jumps over the lazy dog, and the cat on the warm stove looks at it."
 PROSE = f"<p>{FOX}</p>"
@@ -150,3 +152,21 @@ def test_odd_pages_take_bounded_time(page):
     began = time.perf_counter()
     clean(page)
     assert time.perf_counter() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("page", "label"),
+    [
+        ("<p>Jutta Ebersbach | 28. Mai 2019, 16:02</p>", True),
+        ("<p>Print</p>", True),
+        ("<p>It rains.</p>", False),
+        ("<p>下雨了。</p>", False),
+        ("<p>what is it to you</p>", False),
+        ("<p>Print<br>Mail</p>", False),
+        ('<p class="box-title">Note</p>', False),
+        ("<h2>Note</h2>", False),
+        ("<ul><li>Wick</ul>", False),
+    ],
+)
+def test_label_is_a_short_line_that_stands_alone_and_says_nothing(page, label):
+    assert _is_label(walk(parse(page).root)[0]) is label

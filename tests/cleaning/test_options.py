@@ -25,6 +25,9 @@ def test_value_of_another_type_is_refused(value):
         Options.read({"max_blocks": value})
 
 
+WEIGHTS = ("weighted_alpha", "weighted_beta", "weighted_gamma")
+
+
 def numbers():
     return [each for each in fields(Options) if "low" in each.metadata]
 
@@ -32,7 +35,7 @@ def numbers():
 @pytest.mark.parametrize("declared", numbers(), ids=lambda declared: declared.name)
 def test_both_bounds_are_allowed_and_nothing_beyond(declared):
     low, high = declared.metadata["low"], declared.metadata["high"]
-    for value in (low, high):
+    for value in (low, high) if declared.name not in WEIGHTS else ():
         assert getattr(Options.read({declared.name: value}), declared.name) == value
     for value in (low - 1, high + 1):
         with pytest.raises(OptionError, match=f"it must lie between {low} and {high}"):
@@ -51,3 +54,15 @@ def test_nothing_given_means_the_defaults():
 
 def test_option_error_is_a_value_error():
     assert issubclass(OptionError, ValueError)
+
+
+@pytest.mark.parametrize("weights", [(0, 0, 1), (0.2, 0.4, 0.4), (1 / 3, 1 / 3, 1 / 3)])
+def test_weights_that_rise_and_add_up_to_one_are_allowed(weights):
+    options = Options.read(dict(zip(WEIGHTS, weights, strict=True)))
+    assert tuple(getattr(options, name) for name in WEIGHTS) == weights
+
+
+@pytest.mark.parametrize("weights", [(0.3, 0.3, 0.3), (0.4, 0.3, 0.3), (0.3, 0.4, 0.4)])
+def test_weights_that_fall_or_do_not_add_up_are_refused(weights):
+    with pytest.raises(OptionError, match=r"they must add up to 1"):
+        Options.read(dict(zip(WEIGHTS, weights, strict=True)))

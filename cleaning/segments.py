@@ -1,0 +1,202 @@
+"""Blocks other than the walk's leaves, made of the same text nodes: what the papers' methods cut a page into."""
+
+from __future__ import annotations
+
+from itertools import chain, groupby, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from lxml import etree
+
+from cleaning.blocks import Kind, Reason
+from cleaning.features import IMAGE_TENTHS, PRIORITY_TENTHS, Leaf, Node, body_of, hints, make_block
+from cleaning.paths import Paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from lxml.html import HtmlElement
+
+    from cleaning.features import Piece
+
+# Inline tags nest this deep on hostile pages only, where climbing them again for each text would take for ever.
+_MOST_INLINE_LEVELS = 100
+
+
+class Text(NamedTuple):
+    """A text node and the leaf of the walk that it is part of."""
+
+    piece: Piece
+    leaf: Leaf
+
+
+class Split(NamedTuple):
+    """A part of a leaf whose text nodes all have the same mark."""
+
+    leaf: Leaf
+    mark: object
+
+
+def texts(leaves: Iterable[Leaf]) -> Iterator[Text]:
+    """Yield the text nodes of the leaves in reading order, white space between them included."""
+    return (Text(piece, leaf) for leaf in leaves for piece in leaf.pieces)
+
+
+def split(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> list[Split]:
+    """Cut each leaf where the mark of its text nodes changes; a leaf of one mark stays as it is.
+
+    Nodes of white space belong to what stands before them. In = out: every text is in one part.
+    """
+    found: list[Split] = []
+    for leaf in leaves:
+        runs = _runs(leaf.pieces, mark)
+        if len(runs) == 1:
+            found.append(Split(_placed(leaf, len(found)), runs[0][0]))
+            continue
+        for each, pieces in runs:
+            block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
+            if block.text:
+                found.append(Split(Leaf(block, leaf.node, 0, tuple(pieces)), each))
+    return found
+
+
+def regroup(
+    leaves: Sequence[Leaf],
+    root: HtmlElement,
+    begins: Callable[[HtmlElement], bool],
+    *,
+    nested: bool,
+    removed: Mapping[HtmlElement, Reason] | None = None,
+) -> list[Leaf]:
+    """Return one leaf for each element of the body that begins a block, in the order of their opening tags.
+
+    A block's text is what lies in its element and in no block inside it; where blocks do not nest (`nested` False),
+    an element in a block begins none. A block may be without text. What lies in no block comes as leaves of its own
+    that are dropped as UNBLOCKED, what lies in a removed element as leaves dropped for its reason. A leaf's `node` is
+    the block's element.
+    """
+    owners = _Owners(body_of(root), begins, nested, removed or {})
+    return _Regrouped(owners, leaves).run()
+
+
+class _Owners:
+    """Which block each element belongs to, and the reason why it was removed; one pass, outer elements first."""
+
+    def __init__(
+        self,
+        start: HtmlElement,
+        begins: Callable[[HtmlElement], bool],
+        nested: bool,
+        removed: Mapping[HtmlElement, Reason],
+    ) -> None:
+        self.start = start
+        self.blocks: list[HtmlElement] = []
+        self.block_of: dict[HtmlElement, HtmlElement | None] = {}
+        self.reason_of: dict[HtmlElement, Reason | None] = {}
+        self.tenths: dict[HtmlElement, int] = {}
+        for element in start.iter(etree.Element):
+            parent = None if element is start else element.getparent()
+            owner = self.block_of.get(parent)
+            reason = self.reason_of.get(parent) or removed.get(element)
+            if (nested or owner is None) and element is not start and begins(element):
+                owner = element
+                self.blocks.append(element)
+            self.block_of[element] = owner
+            self.reason_of[element] = reason
+            if owner is not None and reason is None:
+                self.tenths[owner] = self.tenths.get(owner, 0) + _tenths(element)
+
+
+class _Regrouped:
+    """Leaves by block, in the order of the blocks' opening tags; texts outside any block between them."""
+
+    def __init__(self, owners: _Owners, leaves: Sequence[Leaf]) -> None:
+        self._owners = owners
+        self._paths = Paths(owners.start)
+        self._leaves: list[Leaf] = []
+        self._ahead = iter(owners.blocks)
+        self._opened: set[HtmlElement] = set()
+        self._inside: dict[HtmlElement, list[Text]] = {}
+        runs = groupby(texts(leaves), lambda text: (self._place(text), text.leaf if self._is_loose(text) else None))
+        self._runs = [(place, list(run)) for (place, _), run in runs]
+
+    def run(self) -> list[Leaf]:
+        for (block, reason), run in self._runs:
+            if block is not None and reason is None:
+                self._inside.setdefault(block, []).extend(run)
+        for (block, reason), run in self._runs:
+            if block is not None:
+                self._open_up_to(block)
+            if block is None or reason is not None:
+                self._add_loose(run, reason or Reason.UNBLOCKED)
+        self._open_up_to(None)
+        return self._leaves
+
+    def _place(self, text: Text) -> tuple[HtmlElement | None, Reason | None]:
+        element = text.piece.element
+        return self._owners.block_of.get(element), self._owners.reason_of.get(element)
+
+    def _is_loose(self, text: Text) -> bool:
+        block, reason = self._place(text)
+        return block is None or reason is not None
+
+    def _open_up_to(self, block: HtmlElement | None) -> None:
+        """Add the blocks whose tags open before this one, and itself; the rest of them for None."""
+        while block not in self._opened:
+            following = next(self._ahead, None)
+            if following is None:
+                return
+            self._opened.add(following)
+            self._add(following)
+
+    def _add(self, element: HtmlElement) -> None:
+        inside = self._inside.get(element, [])
+        kind = inside[0].leaf.node.kind if inside else Kind.PARAGRAPH
+        parts = [[text.piece for text in part] for _, part in groupby(inside, lambda text: text.leaf)]
+        tenths = self._owners.tenths.get(element, 0)
+        reason = self._owners.reason_of[element]
+        block = make_block(len(self._leaves), self._paths.of(element), kind, parts, tenths)
+        node = Node(element, element.tag, None, hints(element), kind)
+        dropped = reason if reason is not None else None if block.text else Reason.EMPTY
+        self._leaves.append(Leaf(block, node, 0, tuple(text.piece for text in inside), dropped))
+
+    def _add_loose(self, run: list[Text], reason: Reason) -> None:
+        leaf, pieces = run[0].leaf, [text.piece for text in run]
+        block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
+        if block.text:
+            self._leaves.append(Leaf(block, leaf.node, 0, tuple(pieces), reason))
+
+
+def _runs(pieces: Sequence[Piece], mark: Callable[[Piece], object]) -> list[tuple[object, list[Piece]]]:
+    runs: list[tuple[object, list[Piece]]] = []
+    for piece in pieces:
+        own = runs[-1][0] if runs and piece.text.isspace() else mark(piece)
+        if runs and runs[-1][0] == own:
+            runs[-1][1].append(piece)
+        else:
+            runs.append((own, [piece]))
+    return runs
+
+
+def _placed(leaf: Leaf, position: int) -> Leaf:
+    if leaf.block.position == position:
+        return leaf
+    block = leaf.block
+    moved = type(block)(position, block.path, block.kind, block.text, block.words, block.link_words, block.priority)
+    return Leaf(moved, leaf.node, leaf.prose, leaf.pieces, leaf.dropped)
+
+
+def _tenths_of(pieces: Iterable[Piece], leaf: Leaf) -> int:
+    """Return the priority of a part of a leaf: of the leaf's element, and of the inline tags around the pieces."""
+    around: dict[HtmlElement, None] = {leaf.node.element: None}
+    for piece in pieces:
+        for element in islice(chain([piece.element], piece.element.iterancestors()), _MOST_INLINE_LEVELS):
+            if element in around:
+                break
+            around[element] = None
+    return sum(PRIORITY_TENTHS.get(element.tag, 0) for element in around)
+
+
+def _tenths(element: HtmlElement) -> int:
+    if element.tag == "img":
+        return IMAGE_TENTHS if (element.get("alt") or "").strip() else 0
+    return PRIORITY_TENTHS.get(element.tag, 0)
