@@ -19,7 +19,7 @@ from rich.text import Text
 from cleaning.clean import clean
 from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
-from cleaning.options import Options, nearest
+from cleaning.options import Options, nearest, read_pair
 from cleaning.parse import read_label
 
 if TYPE_CHECKING:
@@ -115,16 +115,10 @@ def _encoding(label: str) -> str:
 
 
 def _option(text: str) -> tuple[str, int | float | str]:
-    """Return the name and the value, a number where it reads as one; `Options` judges both."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    for number in (int, float):
-        try:
-            return name, number(value)
-        except ValueError:
-            continue
-    return name, value
+    try:
+        return read_pair(text)
+    except OptionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _read(name: str, max_bytes: int) -> bytes:

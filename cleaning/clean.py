@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning.blocks import CleanPage, Decision, Page, Reason
 from cleaning.errors import OptionError
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     from cleaning.features import Leaf
     from cleaning.methods import Method
+
+
+class Judged(NamedTuple):
+    """A leaf, with the text nodes that it is made of, and what a method decided on it."""
+
+    leaf: Leaf
+    decision: Decision
 
 
 def clean(
@@ -40,11 +47,19 @@ def clean(
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
     if chosen.needs and getattr(page, chosen.needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
-    leaves = chosen.segment(page, settled)
-    decisions = _decide(chosen, page, leaves, settled)
+    decisions = [judged.decision for judged in decide_leaves(page, chosen, settled)]
     kept = " ".join(decision.block.text for decision in decisions if decision.kept)
     metadata = read_metadata(page, kept)
     return CleanPage(page.url, method, page.encoding, metadata, tuple(decisions), page.oddities)
+
+
+def decide_leaves(page: Page, method: Method, options: Options) -> list[Judged]:
+    """Return the page's leaves, as the method cuts it, with its decisions; empty for a page without text.
+
+    The page must have what the method needs.
+    """
+    leaves = method.segment(page, options)
+    return [Judged(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
 
 
 def _method(name: str) -> Method:

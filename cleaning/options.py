@@ -38,7 +38,7 @@ class Options:
     weighted_alpha: float = option(0.3, 0.0, 1.0, "weighted: weight of title words (alpha <= beta <= gamma, sum 1)")
     weighted_beta: float = option(0.3, 0.0, 1.0, "weighted: weight of link words")
     weighted_gamma: float = option(0.4, 0.0, 1.0, "weighted: weight of content words")
-    weighted_distance: int = option(3, 0, 63, "weighted: most bits between fingerprints of duplicate blocks of a page")
+    weighted_distance: int = option(3, 0, 7, "weighted: most bits between fingerprints of duplicate blocks of a page")
     weighted_small_words: int = option(
         10, 0, 1_000, "weighted: a block with fewer words is judged by its punctuation together with its neighbour"
     )
@@ -50,8 +50,9 @@ class Options:
     vce_threshold: int = option(3, 0, 6, "vce: visual differences above which an element begins a block of its own")
     vce_link_density: float = option(0.5, 0.0, 1.0, "vce: a block with no larger share of link text adds to its parent")
     kfe_clusters: int = option(3, 1, 100, "kfe: clusters of blocks, of which the best is kept")
-    coreex_link_ratio: float = option(0.9, 0.0, 1.0, "coreex: least share of text outside links in a part of the text")
+    coreex_link_ratio: float = option(0.9, 0.0, 1.0, "coreex: a child with a larger share of unlinked text is kept")
     coreex_weight: float = option(0.99, 0.0, 1.0, "coreex: weight of that share in a node's score; the rest is length")
+    econ_least_marks: int = option(1, 1, 1_000, "econ: a part of the main text with fewer punctuation marks is noise")
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -76,6 +77,22 @@ class Options:
                 f"weighted_alpha, weighted_beta and weighted_gamma are {weights}; none may be larger than the next, "
                 "and they must add up to 1"
             )
+
+
+def read_pair(text: str) -> tuple[str, int | float | str]:
+    """Return the name and the value of NAME=VALUE, a number where it reads as one; `Options` judges both.
+
+    Raises OptionError for a text without "=".
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise OptionError(f"{text!r} is not NAME=VALUE")
+    for number in (int, float):
+        try:
+            return name, number(value)
+        except ValueError:
+            continue
+    return name, value
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import etree
 
 from cleaning.blocks import Kind, Reason
-from cleaning.features import IMAGE_TENTHS, PRIORITY_TENTHS, Leaf, Node, body_of, hints, make_block
+from cleaning.features import IMAGE_TENTHS, PRIORITY_TENTHS, Leaf, Node, Piece, body_of, hints, make_block
 from cleaning.paths import Paths
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-    from cleaning.features import Piece
 
 # Inline tags nest this deep on hostile pages only, where climbing them again for each text would take for ever.
 _MOST_INLINE_LEVELS = 100
@@ -50,7 +49,7 @@ def split(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> list[Split
     for leaf in leaves:
         runs = _runs(leaf.pieces, mark)
         if len(runs) == 1:
-            found.append(Split(_placed(leaf, len(found)), runs[0][0]))
+            found.append(Split(placed(leaf, len(found)), runs[0][0]))
             continue
         for each, pieces in runs:
             block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
@@ -71,8 +70,8 @@ def regroup(
 
     A block's text is what lies in its element and in no block inside it; where blocks do not nest (`nested` False),
     an element in a block begins none. A block may be without text. What lies in no block comes as leaves of its own
-    that are dropped as UNBLOCKED, what lies in a removed element as leaves dropped for its reason. A leaf's `node` is
-    the block's element.
+    that are dropped as UNBLOCKED, what lies in a removed element as leaves dropped for its reason; a block in a removed
+    element stays whole and is dropped for that reason. A leaf's `node` is the block's element.
     """
     owners = _Owners(body_of(root), begins, nested, removed or {})
     return _Regrouped(owners, leaves).run()
@@ -102,8 +101,8 @@ class _Owners:
                 self.blocks.append(element)
             self.block_of[element] = owner
             self.reason_of[element] = reason
-            if owner is not None and reason is None:
-                self.tenths[owner] = self.tenths.get(owner, 0) + _tenths(element)
+            if owner is not None and reason is self.reason_of[owner]:
+                self.tenths[owner] = self.tenths.get(owner, 0) + tenths_of(element)
 
 
 class _Regrouped:
@@ -133,7 +132,9 @@ class _Regrouped:
 
     def _place(self, text: Text) -> tuple[HtmlElement | None, Reason | None]:
         element = text.piece.element
-        return self._owners.block_of.get(element), self._owners.reason_of.get(element)
+        block, reason = self._owners.block_of.get(element), self._owners.reason_of.get(element)
+        removed_as_a_whole = block is not None and reason is self._owners.reason_of[block]
+        return block, None if removed_as_a_whole else reason
 
     def _is_loose(self, text: Text) -> bool:
         block, reason = self._place(text)
@@ -153,17 +154,22 @@ class _Regrouped:
         kind = inside[0].leaf.node.kind if inside else Kind.PARAGRAPH
         parts = [[text.piece for text in part] for _, part in groupby(inside, lambda text: text.leaf)]
         tenths = self._owners.tenths.get(element, 0)
-        reason = self._owners.reason_of[element]
         block = make_block(len(self._leaves), self._paths.of(element), kind, parts, tenths)
         node = Node(element, element.tag, None, hints(element), kind)
-        dropped = reason if reason is not None else None if block.text else Reason.EMPTY
-        self._leaves.append(Leaf(block, node, 0, tuple(text.piece for text in inside), dropped))
+        dropped = self._owners.reason_of[element] if block.text else Reason.EMPTY
+        self._leaves.append(Leaf(block, node, 0, joined(parts, element), dropped))
 
     def _add_loose(self, run: list[Text], reason: Reason) -> None:
         leaf, pieces = run[0].leaf, [text.piece for text in run]
         block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
         if block.text:
             self._leaves.append(Leaf(block, leaf.node, 0, tuple(pieces), reason))
+
+
+def joined(parts: Sequence[Sequence[Piece]], element: HtmlElement) -> tuple[Piece, ...]:
+    """Return the text nodes of the parts of a block, a space between one part and the next, as in its text."""
+    space = Piece(" ", element, None)
+    return tuple(islice(chain.from_iterable((space, *part) for part in parts), 1, None))
 
 
 def _runs(pieces: Sequence[Piece], mark: Callable[[Piece], object]) -> list[tuple[object, list[Piece]]]:
@@ -177,7 +183,8 @@ def _runs(pieces: Sequence[Piece], mark: Callable[[Piece], object]) -> list[tupl
     return runs
 
 
-def _placed(leaf: Leaf, position: int) -> Leaf:
+def placed(leaf: Leaf, position: int) -> Leaf:
+    """Return the leaf at that position of its page."""
     if leaf.block.position == position:
         return leaf
     block = leaf.block
@@ -196,7 +203,8 @@ def _tenths_of(pieces: Iterable[Piece], leaf: Leaf) -> int:
     return sum(PRIORITY_TENTHS.get(element.tag, 0) for element in around)
 
 
-def _tenths(element: HtmlElement) -> int:
+def tenths_of(element: HtmlElement) -> int:
+    """Return the priority of one element, in tenths (pab.txt, table 3.1)."""
     if element.tag == "img":
         return IMAGE_TENTHS if (element.get("alt") or "").strip() else 0
     return PRIORITY_TENTHS.get(element.tag, 0)

@@ -24,6 +24,7 @@ _LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
 _WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # NUL and the other controls, and lone surrogates: no database and no terminal wants them.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -66,6 +67,14 @@ def count_words(text: str) -> int:
     for word in _WORD.findall(text):
         count += (len(word) + 1) // 2 if _UNSPACED_START.match(word) else 1
     return count
+
+
+def count_marks(text: str) -> int:
+    """Return how many punctuation marks of running text it has, Chinese and Japanese ones among them.
+
+    Those that part the entries of menus (`|`, `»`, `-`) are none.
+    """
+    return len(_MARK.findall(text))
 
 
 def terms(text: str) -> list[str]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
-import tldextract
 from w3lib.url import canonicalize_url
 from xxhash import xxh64_hexdigest
+
+from cleaning.domains import registered_domain
 
 MAX_CANONICAL = 2_048
 # PostgreSQL indexes no text above 2,704 bytes.
 MAX_KEY = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-_PORTS = {"http": 80, "https": 443}
 
 
 def url_key(url: str, canonical: str | None = None) -> str:
@@ -32,19 +30,8 @@ def url_key(url: str, canonical: str | None = None) -> str:
 
 
 def site(url: str) -> str:
-    """Return the registered domain of a URL; "" for one without a host.
-
-    For an IP address and a name without dots it is host:port; for a name whose end is not in the public suffix
-    list, its last two labels. Domains below which anybody gets a name (`github.io`) part their users' sites.
-    """
-    parts = _split(url)
-    if parts is None or not parts.hostname:
-        return ""
-    host = parts.hostname.rstrip(".")
-    if _is_address(host) or "." not in host:
-        shown = f"[{host}]" if ":" in host else host
-        return f"{shown}:{parts.port or _PORTS.get(parts.scheme, 0)}"
-    return _registered(_ascii(host))
+    """Return the registered domain of a URL (see `registered_domain`); "" for one without a host."""
+    return registered_domain(url) or ""
 
 
 def without_credentials(url: str) -> str:
@@ -56,7 +43,7 @@ def _is_believed(canonical: str, url: str) -> bool:
     parts, own = _split(canonical), _split(url)
     if parts is None or own is None or len(canonical) > MAX_CANONICAL:
         return False
-    if parts.scheme not in _PORTS or not site(canonical) or site(canonical) != site(url):
+    if parts.scheme not in {"http", "https"} or not site(canonical) or site(canonical) != site(url):
         return False
     return not _is_root(parts) or _is_root(own)
 
@@ -80,32 +67,3 @@ def _canonicalised(url: str) -> str:
         return canonicalize_url(plain)
     except ValueError:
         return plain.partition("#")[0]
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _ascii(host: str) -> str:
-    try:
-        return host.encode("idna").decode()
-    except UnicodeError:
-        return host
-
-
-@lru_cache(maxsize=1 << 14)
-def _registered(host: str) -> str:
-    found = _suffixes()(host)
-    if found.suffix:
-        return found.top_domain_under_public_suffix or host
-    return ".".join(host.split(".")[-2:])
-
-
-@cache
-def _suffixes() -> tldextract.TLDExtract:
-    # The bundled list, and nothing fetched or written: crawls of the same pages name the same sites.
-    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)

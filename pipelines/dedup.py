@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning.blocks import Kind
-from cleaning.fingerprint import digest_terms, distance, fingerprint_terms
+from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.neighbours import Neighbours
 from cleaning.terms import terms
 from crawler.config import Config
 from crawler.visit import Candidate, Visit
@@ -62,37 +63,21 @@ class DedupPipeline:
 
 
 class _Earlier:
-    """The blocks of the page so far that repeat none, by digest and by each 16 bits of their fingerprints.
-
-    Two fingerprints within three bits have at least one of their four bands in common.
-    """
+    """The blocks of the page so far that repeat none, by digest and by fingerprint."""
 
     def __init__(self, most_bits: int) -> None:
-        self._most_bits = most_bits
         self._by_digest: dict[int, Candidate] = {}
-        self._by_band: dict[tuple[int, int], list[Candidate]] = {}
+        self._by_fingerprint: Neighbours[Candidate] = Neighbours(most_bits)
 
     def compared(self, candidate: Candidate) -> Candidate:
         """Return the candidate, with the block that it repeats; one that repeats none is remembered."""
         same = self._by_digest.get(candidate.digest)
         if same is not None:
             return replace(candidate, repeats=same.decision.block.position)
-        bands = [] if candidate.fingerprint is None else _bands(candidate.fingerprint)
-        others = [other for band in bands for other in self._by_band.get(band, ())]
-        nearest = min(others, key=lambda other: _bits(candidate, other), default=None)
-        if nearest is not None and (bits := _bits(candidate, nearest)) <= self._most_bits:
-            return replace(candidate, repeats=nearest.decision.block.position, distance=bits)
+        if candidate.fingerprint is not None:
+            near = self._by_fingerprint.nearest(candidate.fingerprint)
+            if near is not None:
+                return replace(candidate, repeats=near.item.decision.block.position, distance=near.bits)
+            self._by_fingerprint.add(candidate.fingerprint, candidate)
         self._by_digest[candidate.digest] = candidate
-        for band in bands:
-            self._by_band.setdefault(band, []).append(candidate)
         return candidate
-
-
-def _bands(fingerprint: int) -> list[tuple[int, int]]:
-    return [(band, fingerprint >> 16 * band & 0xFFFF) for band in range(4)]
-
-
-def _bits(one: Candidate, other: Candidate) -> int:
-    assert one.fingerprint is not None
-    assert other.fingerprint is not None
-    return distance(one.fingerprint, other.fingerprint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cleaning.methods import default
+from cleaning.methods import ce, coreex, default, econ, eniw, fe, kfe, pab, subtree, tags, vce, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +32,69 @@ class Method:
     needs: Literal["layout", "template"] | None = None
 
 
+_DEBNATH = (
+    "S. Debnath, P. Mitra, N. Pal, C. L. Giles, Automatic Identification of Informative Sections of Web Pages, "
+    "IEEE Transactions on Knowledge and Data Engineering 17 (9), 2005, 1233-1246"
+)
+
 METHODS: dict[str, Method] = {
     "default": Method(default.segment, default.score, default.decide, "Blocksieve's own; see cleaning/README.md"),
+    "weighted": Method(
+        weighted.segment,
+        weighted.score,
+        weighted.decide,
+        "A. Saravanan, S. Sathya Bama, Extraction of Core Web Content from Web Pages using Noise Elimination, "
+        "Journal of Engineering Science and Technology Review 13 (4), 2020, 173-187",
+    ),
+    "tags": Method(
+        tags.segment,
+        tags.score,
+        tags.decide,
+        "Mayajohn, J. S. Jayasudha, Tag Based Noise Removal from Web Pages, Journal of Theoretical and Applied "
+        "Information Technology 95 (22), 2017, 6336-6349, as Saravanan and Sathya Bama (2020) describe it",
+    ),
+    "vce": Method(
+        vce.segment,
+        vce.score,
+        vce.decide,
+        "P. Sivakumar, R. M. S. Parvathi, Mainly significant Content Mining of Entire Web Page (no year in our copy)",
+        needs="layout",
+    ),
+    "fe": Method(fe.segment, fe.score, fe.decide, f"FeatureExtractor: {_DEBNATH}"),
+    "kfe": Method(fe.segment, fe.score, kfe.decide, f"K-FeatureExtractor: {_DEBNATH}"),
+    "ce": Method(fe.segment, ce.score, ce.decide, f"ContentExtractor: {_DEBNATH}", needs="template"),
+    "pab": Method(
+        pab.segment,
+        pab.score,
+        pab.decide,
+        "R. Kabir, S. Kabir, S. Amin, Isolating Informative Blocks from Large Web Pages Using HTML Tag Priority "
+        "Assignment Based Approach, Electrical & Computer Engineering: An International Journal 4 (3), 2015",
+    ),
+    "eniw": Method(
+        eniw.segment,
+        eniw.score,
+        eniw.decide,
+        "A. K. Oza, S. Mishra, Elimination of Noisy Information from Web Pages, International Journal of Recent "
+        "Technology and Engineering 2, 2013, 574-581, as Kabir et al. (2015) describe it",
+    ),
+    "subtree": Method(
+        subtree.segment,
+        subtree.score,
+        subtree.decide,
+        "X. Qi, J. Sun, Eliminating Noisy Information in Webpage through Heuristic Rules",
+    ),
+    "coreex": Method(
+        coreex.segment,
+        coreex.score,
+        coreex.decide,
+        "J. Prasad, A. Paepcke, CoreEx: Content Extraction from Online News Articles, 2008",
+    ),
+    "econ": Method(
+        econ.segment,
+        econ.score,
+        econ.decide,
+        "Y. Guo, H. Tang, L. Song, Y. Wang, G. Ding, ECON: An Approach to Extract Content from Web News Page, 2010",
+    ),
 }
 
 # What a method may need beside the tree, and where it comes from.

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from cleaning import Reason, parse
 from cleaning.features import walk
 from cleaning.segments import regroup, split
+from cleaning.terms import normalise
 
 TAGS = st.sampled_from(["div", "td", "p", "b", "i", "span", "a", "br", "table", "li"])
 TREES = st.recursive(
@@ -50,6 +51,16 @@ def test_text_of_a_removed_element_is_dropped_apart():
     assert found == [("One two", None), ("buy", Reason.ADVERTISEMENT)]
 
 
+def test_block_in_a_removed_element_stays_whole():
+    page = "<section>One <div>two <b>three</b></div><div></div></section><div>four</div>"
+    assert by_element(page, "div", removed=["section"]) == [
+        ("One", Reason.ADVERTISEMENT),
+        ("two three", Reason.ADVERTISEMENT),
+        ("", Reason.EMPTY),
+        ("four", None),
+    ]
+
+
 def test_split_cuts_a_leaf_where_the_mark_changes():
     leaves = walk(parse("<p>one <b>two</b> three</p>").root)
     found = [(part.leaf.block.text, part.mark) for part in split(leaves, lambda piece: piece.element.tag)]
@@ -60,6 +71,13 @@ def test_priorities_are_those_of_the_block_and_its_own_tags():
     root = parse('<div>x <b>y</b><img alt="z"><div><h1>u</h1></div></div>').root
     leaves = regroup(walk(root), root, lambda element: element.tag == "div", nested=True)
     assert [leaf.block.priority for leaf in leaves] == [0.7, 1.0]
+
+
+def test_text_nodes_of_a_block_join_to_its_text():
+    root = parse("<div>One<p>two</p>th<b>ree</b><div>four</div>five</div>").root
+    leaves = regroup(walk(root), root, lambda element: element.tag == "div", nested=True)
+    joined = [normalise("".join(piece.text for piece in leaf.pieces)) for leaf in leaves]
+    assert joined == [leaf.block.text for leaf in leaves] == ["One two three five", "four"]
 
 
 def letters(leaves):

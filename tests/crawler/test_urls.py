@@ -1,12 +1,9 @@
 """Keys and sites of URLs, kind and hostile."""
 
-import socket
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler import urls
 from crawler.urls import MAX_KEY, site, url_key, without_credentials
 
 EZINE = "https://ezinearticles.com"
@@ -39,16 +36,6 @@ PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
 )
 def test_site(url, expected):
     assert site(url) == expected
-
-
-def test_sites_are_known_without_the_network(monkeypatch):
-    def refuse(*_arguments, **_options):
-        raise AssertionError("a connection was opened")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    urls._suffixes.cache_clear()
-    urls._registered.cache_clear()
-    assert site("https://www.example.com.au/") == "example.com.au"
 
 
 def test_fragments_and_the_order_of_parameters_make_no_other_key():

@@ -1,0 +1,156 @@
+"""CoreEx: the node whose children hold much text and few links.
+
+J. Prasad, A. Paepcke, *CoreEx: Content Extraction from Online News Articles*, CIKM 2008. Its formulas are recalled; the
+paper is not among our sources (see cleaning/README.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from cleaning.blocks import Decision, Reason
+from cleaning.features import Leaf, body_of, walk
+from cleaning.segments import split, texts
+from cleaning.strip import NEVER_CONTENT
+from cleaning.terms import count_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lxml.html import HtmlElement
+
+    from cleaning.blocks import Page
+    from cleaning.features import Piece
+    from cleaning.options import Options
+
+
+def segment(page: Page, options: Options) -> list[Leaf]:
+    """Cut the walk's leaves where the output of the best node begins and ends; the rest is dropped."""
+    leaves = walk(page.root)
+    tree = _Tree(page, leaves, options)
+    reasons = tree.reasons()
+    parts = split(leaves, lambda piece: reasons[tree.nodes[piece.element]])
+    return [part.leaf if part.mark is Reason.KEPT else _dropped(part.leaf, Reason(str(part.mark))) for part in parts]
+
+
+def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:
+    """Return the best node's score (0 to 1) for each leaf of its output, 0 for the rest."""
+    best = _Tree(page, leaves, options).score
+    return [0.0 if leaf.dropped else best for leaf in leaves]
+
+
+def decide(
+    page: Page,  # noqa: ARG001 — as every method
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,  # noqa: ARG001 — as every method
+) -> list[Decision]:
+    """Keep the output of the best node; nothing where no node has text outside links."""
+    return [
+        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
+    ]
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """An element with the text and links in it, and those of its set S; complete once the tree has been summed."""
+
+    parent: _Node | None
+    is_link: bool
+    in_set: bool = False
+    text: int = 0
+    links: int = 0
+    set_text: int = 0
+    set_links: int = 0
+
+
+class _Tree:
+    """The nodes of a page by their elements, an element in a link standing for the link; the best node and its score.
+
+    `best` is None and the score 0 where every set S is empty.
+    """
+
+    def __init__(self, page: Page, leaves: Iterable[Leaf], options: Options) -> None:
+        pieces = [text.piece for text in texts(leaves)]
+        self.nodes = _nodes(body_of(page.root), pieces)
+        self._ordered = list(dict.fromkeys(self.nodes.values()))
+        self._sum(pieces, options.coreex_link_ratio)
+        self.best: _Node | None = None
+        self.score = 0.0
+        for node in self._ordered:
+            found = self._score(node, options.coreex_weight)
+            if found > self.score:
+                self.best, self.score = node, found
+
+    def _sum(self, pieces: Iterable[Piece], ratio: float) -> None:
+        for piece in pieces:
+            node = self.nodes[piece.element]
+            if not node.is_link:
+                words = count_words(piece.text)
+                node.text += words
+                node.set_text += words if ratio < 1 else 0  # a text of its own is a child without links: its ratio is 1
+        for node in reversed(self._ordered):
+            if node.is_link:
+                node.text = node.links = 1
+            if node.parent is not None:
+                node.in_set = node.text > 0 and (node.text - node.links) / node.text > ratio
+                _add(node, node.parent)
+
+    def _score(self, node: _Node, weight: float) -> float:
+        if not node.set_text:
+            return 0.0
+        unlinked = (node.set_text - node.set_links) / node.set_text
+        return weight * unlinked + (1 - weight) * node.set_text / self._ordered[0].text
+
+    def reasons(self) -> dict[_Node, Reason]:
+        """Return for each node what becomes of a text that stands in it and in no deeper one."""
+        reasons: dict[_Node | None, Reason] = {None: Reason.OUTSIDE}
+        for node in self._ordered:
+            if node is self.best:
+                reasons[node] = Reason.KEPT
+            elif node.parent is self.best and self.best is not None:
+                reasons[node] = Reason.KEPT if node.in_set else Reason.LINKS
+            else:
+                reasons[node] = reasons[node.parent]
+        return {node: reason for node, reason in reasons.items() if node is not None}
+
+
+def _nodes(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, _Node]:
+    """Return the nodes in document order, without the elements that the walk passes over."""
+    nodes = {start: _Node(None, is_link=_is_link(start))}
+    walked = _around(pieces)
+    for element in start.iterdescendants(etree.Element):
+        parent = nodes.get(element.getparent())
+        if parent is not None and (element.tag not in NEVER_CONTENT or element in walked):
+            nodes[element] = parent if parent.is_link else _Node(parent, is_link=_is_link(element))
+    return nodes
+
+
+def _around(pieces: Iterable[Piece]) -> set[HtmlElement]:
+    """Return the elements around the texts: the walk enters `noscript` on some pages."""
+    around: set[HtmlElement] = set()
+    for piece in pieces:
+        element = piece.element
+        while element is not None and element not in around:
+            around.add(element)
+            element = element.getparent()
+    return around
+
+
+def _is_link(element: HtmlElement) -> bool:
+    return element.tag == "a" and element.get("href") is not None
+
+
+def _add(node: _Node, parent: _Node) -> None:
+    parent.text += node.text
+    parent.links += node.links
+    if node.in_set:
+        parent.set_text += node.text
+        parent.set_links += node.links
+
+
+def _dropped(leaf: Leaf, reason: Reason) -> Leaf:
+    return Leaf(leaf.block, leaf.node, leaf.prose, leaf.pieces, reason)

@@ -1,0 +1,130 @@
+"""Satisfiable sub-trees: a long text with few links around it marks the main block (Qi & Sun; subtree.txt)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lxml import etree
+
+from cleaning.blocks import Decision, Reason
+from cleaning.features import body_of, walk
+from cleaning.segments import split, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lxml.html import HtmlElement
+
+    from cleaning.blocks import Page
+    from cleaning.features import Leaf, Piece
+    from cleaning.options import Options
+
+
+class Lengths(NamedTuple):
+    """Characters in a sub-tree (section 3.2): in its text nodes, and in those of them inside links."""
+
+    text: int  # SL_text
+    anchor: int  # SL_anchor
+
+
+def segment(page: Page, options: Options) -> list[Leaf]:
+    """Return the leaves of the walk, cut where a maximal satisfiable sub-tree begins or ends; the rest is OUTSIDE."""
+    leaves = walk(page.root)
+    start = body_of(page.root)
+    inside = maximal(start, satisfiable(start, [text.piece for text in texts(leaves)], options))
+    parts = split(leaves, lambda piece: inside.get(piece.element))
+    return [part.leaf if part.mark is not None else _outside(part.leaf) for part in parts]
+
+
+def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
+    """Return the share (0 to 1) of each kept block's characters outside links, 0.0 for the others.
+
+    A low score within a kept sub-tree is noise that the method cannot tell from the text around it (section 4).
+    """
+    return [0.0 if leaf.dropped else _unlinked_share(leaf) for leaf in leaves]
+
+
+def decide(
+    page: Page,  # noqa: ARG001 — as every method
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,  # noqa: ARG001 — as every method
+) -> list[Decision]:
+    """Keep all text of the maximal satisfiable sub-trees, whatever it is."""
+    return [
+        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
+    ]
+
+
+def measure(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, Lengths]:
+    """Return SL_text and SL_anchor of the sub-tree of `start` and of every element inside it, by its text nodes."""
+    text: dict[HtmlElement, int] = {}
+    anchor: dict[HtmlElement, int] = {}
+    for piece in pieces:
+        length = _length(piece)
+        text[piece.element] = text.get(piece.element, 0) + length
+        if piece.link is not None:
+            anchor[piece.element] = anchor.get(piece.element, 0) + length
+    # From the last element to the first, each is complete when its turn comes: one pass, however deep the page.
+    elements = list(start.iter(etree.Element))
+    for element in reversed(elements[1:]):
+        parent = element.getparent()
+        text[parent] = text.get(parent, 0) + text.get(element, 0)
+        anchor[parent] = anchor.get(parent, 0) + anchor.get(element, 0)
+    return {element: Lengths(text.get(element, 0), anchor.get(element, 0)) for element in elements}
+
+
+def satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
+    """Return the roots of the satisfiable sub-trees (SST), in the order of the texts that lead to them.
+
+    A root lies G levels above a text of at least alpha characters; its sub-tree has at least beta characters, and of
+    them no larger share than gamma inside links. Empty where no text is long enough.
+    """
+    lengths = measure(start, pieces)
+    parents = dict.fromkeys(piece.element for piece in pieces if _length(piece) >= max(1, options.subtree_alpha))
+    roots = dict.fromkeys(_climb(parent, start, options.subtree_generations) for parent in parents)
+    return [root for root in roots if _is_satisfiable(lengths[root], options)]
+
+
+def maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
+    """Return the maximal sub-trees (SST_max): for each element inside one of them, its root.
+
+    They are those whose root lies in no other; their roots are the values, in the order of the page.
+    """
+    wanted = set(roots)
+    inside: dict[HtmlElement, HtmlElement] = {}
+    for element in start.iter(etree.Element):
+        outer = None if element is start else inside.get(element.getparent())
+        if outer is not None:
+            inside[element] = outer
+        elif element in wanted:
+            inside[element] = element
+    return inside
+
+
+def _climb(parent: HtmlElement, start: HtmlElement, generations: int) -> HtmlElement:
+    """Return the root that many generations above a text, whose parent is the first; the body where there are fewer."""
+    root = parent
+    for _ in range(generations - 1):
+        if root is start:
+            break
+        root = root.getparent()
+    return root
+
+
+def _is_satisfiable(lengths: Lengths, options: Options) -> bool:
+    # A quotient, as a product with gamma misses shares that are equal to it: .29 × 100 is less than 29.
+    return lengths.text >= options.subtree_beta and lengths.anchor / lengths.text <= options.subtree_gamma
+
+
+def _length(piece: Piece) -> int:
+    return len(piece.text.strip())
+
+
+def _unlinked_share(leaf: Leaf) -> float:
+    lengths = [(_length(piece), piece.link is None) for piece in leaf.pieces]
+    return sum(length for length, unlinked in lengths if unlinked) / (sum(length for length, _ in lengths) or 1)
+
+
+def _outside(leaf: Leaf) -> Leaf:
+    return type(leaf)(leaf.block, leaf.node, leaf.prose, leaf.pieces, Reason.OUTSIDE)
