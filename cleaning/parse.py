@@ -35,6 +35,10 @@ _LONGEST_TAG = 50_000
 _MOST_ATTRIBUTES = 5_000
 _LAST_TAG = re.compile(r"<[a-z].*", re.IGNORECASE | re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+# What may stand in a head; before anything else the HTML standard closes it.
+_IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
+# lxml reads such characters and refuses to write them.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED_FROM_BYTES = 1_000_000
 _MOST_ELEMENTS = 500_000
 _ELEMENTS = etree.XPath("count(//*)")
@@ -165,6 +169,7 @@ def _build(text: str, url: str | None, encoding: str | None, oddities: tuple[Odd
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*oddities, Oddity.EMPTY))
     _refuse_endless_tree(root, body)
+    _close_head(root)
     # libxml2 gives up at 2,048 levels, silently; what lies beyond is lost.
     if any("Excessive depth" in error.message for error in parser.error_log.filter_from_fatals()):
         return Page(root, url, encoding, (*oddities, Oddity.DEEP_NESTING))
@@ -186,6 +191,23 @@ def _refuse_endless_tags(text: str) -> None:
 def _refuse_endless_tree(root: html.HtmlElement, body: bytes) -> None:
     if len(body) > _COUNTED_FROM_BYTES and (count := int(_ELEMENTS(root))) > _MOST_ELEMENTS:
         raise PageError(PageFault.TOO_LARGE, f"the page has {count} elements, more than {_MOST_ELEMENTS}")
+
+
+def _close_head(root: html.HtmlElement) -> None:
+    """Move what is no metadata from the head to the body: libxml2 keeps a head open for elements newer than it."""
+    head = root.find("head")
+    first = None if head is None else next((each for each in head if each.tag not in _IN_HEAD), None)
+    if first is None:
+        return
+    moved = [first, *first.itersiblings()]
+    body = root.find("body")
+    if body is None:
+        body = html.Element("body")
+        head.addnext(body)
+    if body.text:
+        moved[-1].tail = _NOT_XML.sub("", (moved[-1].tail or "") + body.text)
+        body.text = None
+    body[:0] = moved
 
 
 def _without_end(text: str) -> str:

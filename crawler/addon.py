@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,16 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 import crawler.settings as ours
+from cleaning import METHODS
 from crawler.config import Config
-from crawler.errors import ConfigError
+from crawler.errors import ConfigError, RenderError
+from crawler.render.browser import MISSING, Browser
 from crawler.replay import open_source
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+    from crawler.render.handler import RenderHandler
     from crawler.replay import ReplaySource
 
 logger = logging.getLogger(__name__)
@@ -33,14 +37,20 @@ _REPLAY_SETTINGS: dict[str, Any] = {
 
 
 class Blocksieve:
-    """Checks the settings and completes Scrapy's with them. `replay` is the opened source, None on the network."""
+    """Checks the settings and completes Scrapy's with them.
+
+    `replay` is the opened source, None on the network; `renderer` the one download handler for rendered pages, which
+    sets itself when it is built.
+    """
 
     def __init__(self) -> None:
         self.replay: ReplaySource | None = None
+        self.renderer: RenderHandler | None = None
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Raises ConfigError or ReplayError, which stop the crawl; NotConfigured would only leave us out."""
+        """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would leave us out."""
         config = Config.read(settings)
+        _check_method(config)
         _add_components(settings)
         if config.contact:
             _name_contact(settings, config.contact)
@@ -51,6 +61,22 @@ class Blocksieve:
         if config.replay:
             self.replay = open_source(Path(config.replay).expanduser(), config.page_max_bytes)
             _switch_to_replay(settings)
+        if config.render:
+            _switch_to_rendering(settings, config)
+
+
+def _check_method(config: Config) -> None:
+    needs = METHODS[config.cleaning_method].needs
+    if needs == "layout" and not config.render:
+        raise ConfigError(
+            f"CLEANING_METHOD={config.cleaning_method} needs to know where a browser puts a page's elements; "
+            "set RENDER=true"
+        )
+    if needs == "template":
+        raise ConfigError(
+            f"CLEANING_METHOD={config.cleaning_method} learns from several pages of a site at once, which a crawl does "
+            "not have: it is for `scrapy compare`"
+        )
 
 
 def _add_components(settings: BaseSettings) -> None:
@@ -74,11 +100,28 @@ def _name_contact(settings: BaseSettings, contact: str) -> None:
 
 
 def _switch_to_replay(settings: BaseSettings) -> None:
-    handler = "crawler.replay.handler.ReplayHandler"
-    handlers = settings.getdict("DOWNLOAD_HANDLERS") | {"http": handler, "https": handler}
-    _force(settings, "DOWNLOAD_HANDLERS", handlers)
+    _switch_handlers(settings, "crawler.replay.handler.ReplayHandler")
     for name, value in _REPLAY_SETTINGS.items():
         _force(settings, name, value)
+
+
+def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
+    """Raises RenderError for a browser that does not start: now, not at the first page."""
+    if settings.getbool("HTTPCACHE_ENABLED"):
+        raise ConfigError("HTTPCACHE_ENABLED keeps pages without their layout; switch it off, or RENDER")
+    if find_spec("scrapy_playwright") is None:
+        raise RenderError(MISSING)
+    with Browser(config.rendering):
+        logger.info("Pages are rendered by a browser; JavaScript is %s", "on" if config.render_javascript else "off")
+    _switch_handlers(settings, "crawler.render.handler.RenderHandler")
+    _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", config.rendering.launch_options())
+    # The handler starts a lost browser itself, and counts it.
+    _force(settings, "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER", False)
+
+
+def _switch_handlers(settings: BaseSettings, handler: str) -> None:
+    handlers = settings.getdict("DOWNLOAD_HANDLERS") | {"http": handler, "https": handler}
+    _force(settings, "DOWNLOAD_HANDLERS", handlers)
 
 
 def _force(settings: BaseSettings, name: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from cleaning import METHODS, Options
 from cleaning.errors import OptionError
 from cleaning.options import nearest
 from crawler.errors import ConfigError
+from crawler.render.rendering import SANDBOXES, Rendering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,15 @@ class Config:
     store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
     store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)
     page_max_bytes: int = setting(10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000)
+    render: bool = setting(False, "render pages in a browser before they are read; needs the extra `render`")
+    render_javascript: bool = setting(True, "run the scripts of rendered pages")
+    render_seconds: float = setting(
+        20.0, "longest time for the browser to start, and for one page to be rendered", low=1.0, high=600.0
+    )
+    chromium: str = setting("", "the browser's path or name; where empty, one of the usual names, or Playwright's own")
+    chromium_sandbox: str = setting(
+        "auto", "the browser's sandbox: auto is on unless the process is root's", choices=SANDBOXES
+    )
     replay: str = setting("", "folder with index.tsv, or WARC file, that answers all requests instead of the network")
     contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
     max_refused_share: float = setting(
@@ -81,6 +91,18 @@ class Config:
         except OptionError as error:
             raise ConfigError(f"CLEANING_OPTIONS: {error}") from error
         return config
+
+    @property
+    def rendering(self) -> Rendering:
+        """How pages are rendered: those of a replay with the network denied."""
+        return Rendering(
+            executable=self.chromium,
+            sandbox=self.chromium_sandbox,
+            javascript=self.render_javascript,
+            network=not self.replay,
+            seconds=self.render_seconds,
+            max_bytes=self.page_max_bytes,
+        )
 
 
 def _check_names(settings: BaseSettings, ours: set[str]) -> None:

@@ -3,7 +3,9 @@
 CrawlerError
 ├── ConfigError   a setting is unknown or has a value it cannot have
 ├── SetupError    the installation is broken: a foreign package stands where ours should
+├── CompareError  nothing can be compared: a target that holds no page, a method that cannot work on it
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
+├── RenderError   a browser is missing or does not start, or fails on a page
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
 """
 
@@ -24,6 +26,14 @@ class SetupError(CrawlerError):
 
 class ReplayError(CrawlerError):
     """A replay source that cannot be read."""
+
+
+class CompareError(CrawlerError):
+    """A target without a page to compare, or a method that cannot work on it."""
+
+
+class RenderError(CrawlerError):
+    """A browser that is missing or does not start, or that fails on a page."""
 
 
 class StoreError(CrawlerError):

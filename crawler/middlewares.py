@@ -23,7 +23,7 @@ from cleaning.parse import parse
 from crawler.brake import Brake
 from crawler.config import Config
 from crawler.recognition import judge_body, judge_page, judge_status
-from crawler.response import PageResponse, content_type
+from crawler.response import RENDERED, PageResponse, content_type
 from crawler.verdict import Verdict
 from crawler.visit import PAGE_FAULTS, REFUSALS, Fetched, Outcome, Visit
 
@@ -66,13 +66,15 @@ class JudgeMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response:
         # robots.txt and the like are fetched for Scrapy itself.
-        if request.callback is NO_CALLBACK or isinstance(response, PageResponse):
+        if request.callback is NO_CALLBACK or _is_judged(response):
             return response
         judged = self._judge(request, response)
         if isinstance(judged, Verdict):
             judged.mark(response)
             return response
-        return PageResponse.of(response, judged) if judged is not None else response
+        if judged is None or isinstance(response, PageResponse):
+            return response
+        return PageResponse.of(response, judged)
 
     def _judge(self, request: Request, response: Response) -> Verdict | Page | None:
         """Return the page, or why it is none; nothing for a response that is not to be judged."""
@@ -85,7 +87,7 @@ class JudgeMiddleware:
 
     def _read(self, response: Response, declared: str | None) -> Verdict | Page:
         try:
-            page = parse(response.body, response.url, declared, max_bytes=self._max_bytes)
+            page = _tree(response) or parse(response.body, response.url, declared, max_bytes=self._max_bytes)
         except PageError as error:
             return Verdict(PAGE_FAULTS[error.cause], str(error))
         if Oddity.EMPTY in page.oddities:
@@ -96,6 +98,15 @@ class JudgeMiddleware:
         own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
         statuses = request.meta.get("handle_httpstatus_list", own)
         return bool(request.meta.get("handle_httpstatus_all")) or status in statuses
+
+
+def _tree(response: Response) -> Page | None:
+    return response.tree if isinstance(response, PageResponse) else None
+
+
+def _is_judged(response: Response) -> bool:
+    """Tell whether a response has its page already, other than from the renderer, which judges nothing."""
+    return isinstance(response, PageResponse) and RENDERED not in response.flags
 
 
 @dataclass(slots=True)

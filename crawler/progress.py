@@ -1,14 +1,16 @@
-"""The progress line of a crawl: pages, blocks kept and dropped, pages a second, queue."""
+"""The progress line of a crawl (pages, blocks kept and dropped, pages a second, queue) and of a list of pages."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
 from rich.text import Text
 from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall
@@ -16,6 +18,7 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 from crawler.config import Config
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _TERMINAL_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
+
+Counted = TypeVar("Counted")
 
 
 class Progress:
@@ -88,6 +93,15 @@ class Progress:
             self._live.update(self.line(), refresh=True)
         else:
             self._console.print(self.line(), soft_wrap=True)
+
+
+def counted(things: Sequence[Counted], mode: str) -> Iterator[Counted]:
+    """Yield the things one by one, with a bar on stderr where that is a terminal; it is gone at the end."""
+    console = Console(stderr=True)
+    hidden = mode == "off" or not console.is_terminal or len(things) <= 1
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with ProgressBar(*columns, console=console, transient=True, disable=hidden) as bar:
+        yield from bar.track(things)
 
 
 def _move_log_stream(old: object, new: object) -> None:

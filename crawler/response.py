@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
 
 
+RENDERED = "rendered"
+"""The flag of a response whose body and tree are what a browser made of the page."""
+
+
 class PageResponse(HtmlResponse):
     """An HtmlResponse whose page was parsed once; `encoding` is the one that its bytes were read in."""
 

@@ -34,7 +34,7 @@ def console() -> Console:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a table of plain text; numbers stand to the right."""
+    """Return a table of plain text; numbers stand to the right, a Text as it is made."""
     made = Table(title=Text(title), title_justify="left", title_style="bold")
     for column in columns:
         made.add_column(Text(column))
@@ -53,6 +53,11 @@ def say(sentence: str) -> None:
     sys.stdout.write(f"{printable(sentence)}\n")
 
 
+def complain(sentence: str) -> None:
+    """Print a line on stderr."""
+    sys.stderr.write(f"{printable(sentence)}\n")
+
+
 def print_json(value: Any) -> None:
     """Print a value, dataclasses in it as objects and times in ISO form, as JSON that any terminal can show."""
     sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")
@@ -63,7 +68,7 @@ def attempt(action: Callable[[], None]) -> int:
     try:
         action()
     except CrawlerError as error:
-        sys.stderr.write(f"{printable(error)}\n")
+        complain(str(error))
         return 1
     return 0
 
@@ -84,6 +89,8 @@ def confirmed(question: str) -> bool:
 
 
 def _cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
     if isinstance(value, int):
         return Text(f"{value:,}", justify="right")
     return Text("-" if value is None else printable(value))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,8 +23,29 @@ HURRY = {
 }
 
 
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
 def pytest_addoption(parser):
     parser.addoption("--regenerate", action="store_true", help="rewrite the kept blocks of the golden pages")
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Return the folder of the shared data; the test is skipped where there is none."""
+    if not DATA.is_dir():
+        pytest.skip(f"BLOCKSIEVE_DATA: there is no data at {DATA}")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return the path of a browser; the test is skipped where there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"CHROMIUM: none of {', '.join(BROWSERS)} is installed")
+    return found
 
 
 @dataclass

@@ -1,8 +1,13 @@
-"""How well a method finds the main text: F1, precision and recall on the development data.
+"""How well methods find the main text, and what they cost: F1, precision and recall on the development data.
 
 News (fundus-dev) is scored by 4-gram shingles, mixed pages (wcxb-dev) by words, each page by itself, then averaged.
+The cost is the CPU time of `clean`, parse included, as a multiple of lxml's parse of the same bytes; the methods take
+turns on each page. `ce` learns a site's template from the data set's pages of its host. `vce` needs a Chromium, whose
+time is counted apart; without one it is left out.
 
-    python tests/quality.py [--method default] [--json]
+    python tests/quality.py [--method default | --methods all|a,b] [--without vce] [--pages 100] [--json]
+    python tests/quality.py --write docs/methods.md      the page of all methods, and its plot
+    python tests/quality.py --floors [--lower METHOD]    tests/floors.json, from a pinned sample
 
 The data is found through BLOCKSIEVE_DATA (default: ../shared/data beside the checkout).
 """
@@ -10,118 +15,125 @@ The data is found through BLOCKSIEVE_DATA (default: ../shared/data beside the ch
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import os
-import re
-import zlib
-from collections import Counter, defaultdict
-from dataclasses import dataclass
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from urllib.parse import urlsplit
 
+import corpus
+import floors
+import methods_table
+from evaluation import LARGEST_PAGE, SETS, Evaluation
 from rich.console import Console
 from rich.table import Table
 
-from cleaning import clean
+from cleaning import METHODS
+from crawler.render import Browser, RenderError
 
-ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
-SETS = {"fundus-dev": 4, "wcxb-dev": 1}  # words to a shingle
-_WORD = re.compile(r"\w+")
-_LARGEST_PAGE = 100_000_000
+NO_CHROMIUM = "needs Chromium"
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A page with its gold text and what it is grouped by; `half` splits the data by host."""
-
-    id: str
-    url: str | None
-    body: bytes
-    text: str
-    type: str
-    language: str | None
-    half: str
-
-
-@dataclass(frozen=True)
-class Score:
-    f1: float
-    precision: float
-    recall: float
-
-
-def samples(name):
-    """Yield the pages of a data set."""
-    folder = DATA / "extraction" / name
-    with (folder / "truth.jsonl").open(encoding="utf-8") as lines:
-        for line in lines:
-            truth = json.loads(line)
-            host = urlsplit(truth.get("url") or "").hostname or truth["id"].rsplit("_", 3)[0]
-            yield Sample(
-                truth["id"],
-                truth.get("url"),
-                gzip.decompress((folder / truth["html_path"]).read_bytes()),
-                truth["text"],
-                truth.get("type") or "article",
-                truth.get("lang"),
-                "hosts A" if zlib.crc32(host.encode()) % 2 else "hosts B",
-            )
-
-
-def score(found, gold, size):
-    """Return the score of a text against the gold one, over multisets of shingles of that many words."""
-    ours, theirs = shingles(found, size), shingles(gold, size)
-    common = (ours & theirs).total()
-    if not ours and not theirs:
-        return Score(1.0, 1.0, 1.0)
-    precision, recall = common / max(1, ours.total()), common / max(1, theirs.total())
-    return Score(2 * precision * recall / (precision + recall) if common else 0.0, precision, recall)
-
-
-def shingles(text, size):
-    words = _WORD.findall(text.lower())
-    return Counter(zip(*(words[place:] for place in range(size)), strict=False))
-
-
-def evaluate(method, name):
-    """Return the scores of a data set's pages by group: all, type, language, half of the hosts."""
-    groups = defaultdict(list)
-    for sample in samples(name):
-        text = clean(sample.body, sample.url, method=method, max_bytes=_LARGEST_PAGE).text
-        found = score(text, sample.text, SETS[name])
-        for group in dict.fromkeys(filter(None, ["all", sample.half, sample.type, sample.language])):
-            groups[group].append(found)
-    return groups
-
-
-def summary(scores):
-    """Return the means over pages and the share of pages under 0.5."""
-    pages = len(scores)
-    means = {field: round(sum(getattr(one, field) for one in scores) / pages, 4) for field in Score.__annotations__}
-    return {"pages": pages, **means, "under_half": round(sum(one.f1 < 0.5 for one in scores) / pages, 4)}
-
-
-def main():
+def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", default="default")
-    parser.add_argument("--json", action="store_true", help="print figures for programs")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--method", choices=METHODS, help="one method (default: default)")
+    which.add_argument("--methods", help="`all` (as for --write and --floors), or several, parted by commas")
+    parser.add_argument("--without", action="append", default=[], choices=METHODS, help="leave a method out")
+    parser.add_argument("--pages", type=int, help="only so many pages of each data set, chosen by their hashes")
+    parser.add_argument("--render-seconds", type=float, default=20.0, help="longest time for the layout of one page")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print figures for programs")
+    shape.add_argument("--write", type=Path, metavar="FILE", help="write the page of the methods, its plot beside it")
+    shape.add_argument(
+        "--floors", type=Path, nargs="?", const=floors.PATH, metavar="FILE", help="write the floors (tests/floors.json)"
+    )
+    parser.add_argument("--lower", action="append", default=[], choices=METHODS, help="a method whose floor may sink")
     options = parser.parse_args()
-    if not DATA.exists():
-        parser.error(f"there is no data at {DATA}; set BLOCKSIEVE_DATA")
-    results = {
-        name: {group: summary(scores) for group, scores in evaluate(options.method, name).items()} for name in SETS
-    }
-    if options.json:
-        print(json.dumps(results, indent=2))
-        return
-    table = Table("data", "pages of", "pages", "F1", "precision", "recall", "under 0.5")
-    for name, groups in results.items():
-        for group, row in sorted(groups.items(), key=lambda item: -item[1]["pages"]):
-            table.add_row(name, group, *map(str, row.values()))
+    if not corpus.DATA.exists():
+        parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
+    options.methods = choose(parser, options)
+    return options
+
+
+def choose(parser, options):
+    """Return the methods asked for, in the table's order."""
+    asked = options.methods or options.method or ("all" if options.write or options.floors else "default")
+    names = METHODS if asked == "all" else asked.split(",")
+    unknown = sorted(set(names) - METHODS.keys())
+    if unknown:
+        parser.error(f"unknown methods: {', '.join(unknown)}; known: {', '.join(METHODS)}")
+    return [name for name in METHODS if name in names and name not in options.without]
+
+
+def start_browser(stack, methods, seconds):
+    """Return a browser for the methods that need one; None, and a word on it, where there is none."""
+    if all(METHODS[method].needs != "layout" for method in methods):
+        return None
+    try:
+        return stack.enter_context(Browser(seconds=seconds, max_bytes=LARGEST_PAGE))
+    except RenderError as error:
+        print(
+            f"not measured: {', '.join(m for m in methods if METHODS[m].needs == 'layout')}: {error}", file=sys.stderr
+        )
+        return None
+
+
+def measure(methods, browser, pages):
+    """Return the results by data set and method."""
+    results = {}
+    for name in SETS:
+        samples = None if pages is None else corpus.pin(corpus.read_samples(name), pages)
+        results[name] = Evaluation(name, methods, browser, samples).run()
+    return results
+
+
+def write_floors(path, methods, browser, lower):
+    """Write the file of floors; return the exit code, 1 where a floor would have sunk unasked."""
+    rendered = [method for method in methods if METHODS[method].needs == "layout"]
+    means = floors.measure([method for method in methods if method not in rendered])
+    means |= floors.measure_rendered(rendered, browser)
+    try:
+        floors.write(path, means, {name: floors.digest(name) for name in SETS}, lower)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def show(results):
+    """Print a table: one method by groups of pages, several by their means."""
+    measured = [(name, method, found) for name, of in results.items() for method, found in of.items()]
+    single = len(measured) == len(results)
+    columns = "pages", "F1", "precision", "recall", "under 0.5", "× lxml parse"
+    table = Table("data", "pages of" if single else "method", *columns, title=measured[0][1] if single else None)
+    for name, method, found in measured:
+        rows = sorted(found.groups.items(), key=lambda item: -item[1]["pages"]) if single else [(method, found.whole)]
+        for label, row in rows:
+            table.add_row(name, label, *map(str, row.values()), str(found.cost) if row is found.whole else "")
     Console().print(table)
 
 
+def main():
+    options = read_arguments()
+    with ExitStack() as stack:
+        browser = start_browser(stack, options.methods, options.render_seconds)
+        measured = [method for method in options.methods if browser or METHODS[method].needs != "layout"]
+        if not measured:
+            return 1
+        if options.floors:
+            return write_floors(options.floors, measured, browser, options.lower)
+        results = measure(measured, browser, options.pages)
+    if options.json:
+        plain = {name: {method: asdict(found) for method, found in of.items()} for name, of in results.items()}
+        print(json.dumps(plain, indent=2))
+    elif options.write:
+        left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)
+        methods_table.write(options.write, results, left_out, f"python tests/quality.py {' '.join(sys.argv[1:])}")
+    else:
+        show(results)
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -71,3 +71,11 @@ def test_the_commands_are_there_without_a_project(installed, tmp_path):
     created = scrapy(installed, tmp_path, "initdb", "-s", "DATABASE_URL=sqlite:///other.db", **environment)
     assert created.returncode == 0, created.stderr
     assert (tmp_path / "other.db").exists()
+
+
+def test_methods_are_compared_without_a_project(installed, tmp_path):
+    (tmp_path / "page.html").write_text("<p>The river rose in the night, and the bridge was closed until morning.")
+    arguments = ["page.html", "--methods", "default,pab", "--html", "out.html"]
+    compared = scrapy(installed, tmp_path, "compare", *arguments, SCRAPY_SETTINGS_MODULE="")
+    assert compared.returncode == 0, compared.stderr
+    assert "<style>:root" in (tmp_path / "out.html").read_text("utf-8")

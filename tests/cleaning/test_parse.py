@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import re
 
 import pytest
+from lxml import etree
 
 from cleaning import Oddity, PageError, PageFault, parse
 from cleaning.features import walk
@@ -230,3 +232,22 @@ def saved_page(data, number):
 
 def leaf_chars(page):
     return sum(len(leaf.block.text) for leaf in walk(page.root))
+
+
+@pytest.mark.parametrize(
+    ("page", "body"),
+    [
+        ("<title>t</title><article><p>x</p></article>", "<body><article><p>x</p></article></body>"),
+        ("<title>t</title><main>x</main> y<script>z</script><div>u</div>", None),
+        ("<head><title>t</title><my-tag>x</my-tag></head><body>y<p>z</p></body>", None),
+        ("<meta charset=utf-8><title>t</title><section>x</section><p>y</p>", None),
+    ],
+)
+def test_head_ends_before_the_first_element_that_is_no_metadata(page, body):
+    root = parse(page).root
+    assert {element.tag for element in root.find("head")} <= {"title", "meta"}
+    if body:
+        assert etree.tostring(root.find("body")).decode() == body
+    else:
+        text = "".join(root.find("body").itertext())
+        assert sorted(text.replace(" ", "")) == sorted(re.sub("<title>t</title>|<[^>]*>| ", "", page))

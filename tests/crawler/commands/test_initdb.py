@@ -38,5 +38,11 @@ def test_an_argument_is_refused(scrapy, tmp_path):
 
 def test_our_commands_are_listed_with_what_they_do(scrapy):
     listed = scrapy().stdout
-    for line in ("initdb        Create", "prune         Remove", "status        Show", "upgrade       Bring"):
+    for line in (
+        "compare       Compare",
+        "initdb        Create",
+        "prune         Remove",
+        "status        Show",
+        "upgrade       Bring",
+    ):
         assert line in listed

@@ -1,0 +1,169 @@
+"""`scrapy compare`: what each method keeps of the user's own pages, side by side.
+
+0   something was compared
+1   nothing could be compared; each failure is one line
+2   wrong usage
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from cleaning.errors import OptionError
+from cleaning.methods import METHODS
+from cleaning.options import Options, read_pair
+from crawler.compare.fetch import fetch
+from crawler.compare.figures import Figures
+from crawler.compare.output import Pages
+from crawler.compare.plan import make_plan, read_methods
+from crawler.compare.record import JsonWriter
+from crawler.compare.run import Comparison
+from crawler.compare.table import sentences, show
+from crawler.compare.targets import open_target
+from crawler.compare.templates import Templates
+from crawler.config import Config
+from crawler.errors import CompareError
+from crawler.progress import counted
+from crawler.render import Browser
+from crawler.terminal import attempt, complain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from scrapy.settings import BaseSettings
+
+    from crawler.compare.run import Compared, Failure
+    from crawler.compare.targets import Source, Target
+
+_INTERRUPTED = 130
+_ADDRESS_STARTS = ("http://", "https://")
+
+
+class Writer(Protocol):
+    """Takes each page as it is compared, and all figures at the end."""
+
+    def add(self, source: Source, found: Compared | Failure) -> None: ...
+
+    def finish(self, figures: Figures) -> None: ...
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "FILE|URL|FOLDER|- [--methods M,M] [--json] [--html OUT]"
+
+    def short_desc(self) -> str:
+        return "Compare what the cleaning methods keep of a page, or of a folder of pages"
+
+    def long_desc(self) -> str:
+        return (
+            "Clean a saved page (.html, .gz; - reads standard input), the pages of a folder (those in its index.tsv, "
+            "otherwise every .html and .htm below it), of a WARC file, or the page at an address with every method, "
+            "and show blocks, kept, words, time, reasons and how far the methods agree. An address is fetched as in "
+            "a crawl; nothing is stored."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--methods", metavar="M,M", help=f"of {', '.join(METHODS)} (default: all that can work)")
+        parser.add_argument("--url", metavar="U", help="where a saved page came from")
+        parser.add_argument("--json", action="store_true", help="print JSON, with every page and kept block")
+        parser.add_argument(
+            "--html",
+            metavar="OUT",
+            help="write the page with each method's text in colour: a file, for a folder a folder",
+        )
+        parser.add_argument(
+            "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        unknown = [arg for arg in args if arg.startswith("-") and arg != "-"]
+        if unknown:
+            raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
+        if len(args) != 1 or not args[0]:
+            raise UsageError("name one page, folder or address to compare", print_help=False)
+        try:
+            opts.chosen = None if opts.methods is None else read_methods(opts.methods)
+            opts.pairs = dict(read_pair(text) for text in opts.option)
+            Options.read(opts.pairs)
+        except (OptionError, ValueError) as error:
+            raise UsageError(str(error), print_help=False) from error
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        try:
+            self.exitcode = attempt(lambda: self._compare(args[0], opts))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader left early (`| head`). The interpreter flushes again at its end; what is left goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            complain("interrupted")
+            self.exitcode = _INTERRUPTED
+
+    def _compare(self, name: str, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        config = Config.read(self.settings)
+        options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
+        target = _open(name, opts.url, options.max_bytes, self.settings)
+        templates = Templates(target.sources, options.max_bytes)
+        browser = _browser(self.settings, options.max_bytes)
+        with ExitStack() as stack:
+            plan = make_plan(opts.chosen, templates, lambda: stack.enter_context(browser))
+            writers: list[Writer] = [JsonWriter(sys.stdout, target, plan)] if opts.json else []
+            if opts.html:
+                writers.append(stack.enter_context(Pages(Path(opts.html), target, plan, options.max_blocks)))
+            comparison = Comparison(plan.methods, options, templates, plan.browser)
+            # A progress line and JSON would mix on one terminal.
+            progress = "off" if opts.json and sys.stdout.isatty() else config.progress
+            figures = _run(comparison, counted(target.sources, progress), writers)
+        if not figures.compared:
+            _give_up(figures)
+        if not opts.json:
+            show(target, plan, figures)
+
+
+def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) -> Target:
+    if not name.lower().startswith(_ADDRESS_STARTS):
+        return open_target(name, url, max_bytes)
+    if url is not None:
+        raise CompareError("--url gives the address of a saved page; this one has its own")
+    return fetch(name, settings)
+
+
+def _browser(settings: BaseSettings, max_bytes: int) -> Browser:
+    """Return the browser for saved pages, whose scripts run only where that was asked for: most need their site."""
+    config = Config.read(settings)
+    javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
+    return Browser(config.rendering, network=False, javascript=javascript, max_bytes=max_bytes)
+
+
+def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[Writer]) -> Figures:
+    figures = Figures(comparison.methods)
+    for source in sources:
+        found = comparison.run(source)
+        figures.add(source, found)
+        for writer in writers:
+            writer.add(source, found)
+    for writer in writers:
+        writer.finish(figures)
+    return figures
+
+
+def _give_up(figures: Figures) -> NoReturn:
+    """Say why no page could be compared, a line for each."""
+    *others, last = sentences(figures)
+    for line in others:
+        complain(line)
+    raise CompareError(last)

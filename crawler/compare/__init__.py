@@ -1,0 +1,1 @@
+"""Methods side by side on the user's own pages: `scrapy compare`."""

@@ -1,0 +1,65 @@
+"""Which methods are compared: those asked for, or all that can work on the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cleaning.methods import METHODS
+from cleaning.options import nearest
+from crawler.errors import CompareError, RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from crawler.compare.templates import Templates
+    from crawler.render import Browser
+
+_ONE_PAGE = "needs several pages of a site to learn what repeats; compare a folder of them"
+
+
+@dataclass(slots=True)
+class Plan:
+    """The methods to compare in the table's order, and why others are left out."""
+
+    methods: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    browser: Browser | None = None
+
+
+def read_methods(text: str) -> list[str]:
+    """Return the methods of a list with commas, each once. Raises ValueError for an unknown one and an empty list."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+    if not names:
+        raise ValueError(f"no method is named; known: {', '.join(METHODS)}")
+    return list(dict.fromkeys(names))
+
+
+def make_plan(asked: Sequence[str] | None, templates: Templates, start_browser: Callable[[], Browser]) -> Plan:
+    """Return what is compared; the browser is started only for a method that needs it.
+
+    Without `asked` a method that cannot work here is left out. Raises CompareError or RenderError for one that was
+    asked for.
+    """
+    plan = Plan()
+    for name in asked or METHODS:
+        try:
+            _prepare(plan, name, templates, start_browser)
+        except (CompareError, RenderError) as error:
+            if asked:
+                raise
+            plan.left_out[name] = str(error)
+        else:
+            plan.methods.append(name)
+    return plan
+
+
+def _prepare(plan: Plan, name: str, templates: Templates, start_browser: Callable[[], Browser]) -> None:
+    needs = METHODS[name].needs
+    if needs == "template" and not templates.possible():
+        raise CompareError(f"{name} {_ONE_PAGE}")
+    if needs == "layout" and plan.browser is None:
+        plan.browser = start_browser()

@@ -1,0 +1,420 @@
+"""Stored pages in a real browser: what the snapshot says, that nothing leaves the machine, and that nothing hangs."""
+
+import asyncio
+import gzip
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import psutil
+import pytest
+from lxml import etree
+
+from cleaning import PageError, clean
+from cleaning.blocks import Oddity
+from crawler.render import Browser, RenderError
+
+PLACED = "<!doctype html><style>body{margin:0}div,span{position:absolute;margin:0}</style>"
+HANG = "<p>Before.<script>for (;;) {}</script>"
+
+
+@pytest.fixture(scope="module")
+def still(chromium):
+    """Return a browser without JavaScript."""
+    with Browser(executable=chromium) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def scripted(chromium):
+    with Browser(executable=chromium, javascript=True, max_bytes=3_000_000) as browser:
+        yield browser
+
+
+def boxes(page, tag):
+    return [box for element, box in page.layout.match(page.root).items() if element.tag == tag]
+
+
+def text(page):
+    return " ".join(page.root.find("body").text_content().split())
+
+
+def test_a_box_is_where_and_how_the_element_is_shown(still):
+    style = "left:10px;top:2000px;width:300px;height:40px;font-size:20px;background:rgb(1,2,3)"
+    (box,) = boxes(still.render(f"{PLACED}<div style='{style}'>A river.</div>"), "div")
+    assert (box.left, box.top, box.width, box.height) == (10, 2000, 300, 40)
+    assert (box.font_size, box.background, box.shown) == (20.0, "rgb(1, 2, 3)", True)
+
+
+def test_positions_are_whole_pixels_and_half_transparent_is_a_colour(still):
+    style = "left:10.4px;top:20.6px;width:30.5px;height:40px;background:rgba(0,0,255,.5)"
+    (box,) = boxes(still.render(f"{PLACED}<div style='{style}'>A river.</div>"), "div")
+    assert (box.left, box.top, box.width, box.background) == (10, 21, 31, "rgba(0, 0, 255, 0.5)")
+
+
+def test_a_transparent_background_is_none(still):
+    backgrounds = ["transparent", "rgba(9,9,9,0)", "rgb(1 2 3 / 0%)", "color(srgb 1 0 0 / 0)", "none"]
+    page = still.render(PLACED + "".join(f"<div style='background:{each}'>A river.</div>" for each in backgrounds))
+    assert [box.background for box in boxes(page, "div")] == [""] * len(backgrounds)
+
+
+def test_what_is_not_seen_is_not_shown(still):
+    unseen = ["display:none", "visibility:hidden", "width:0", "height:0", "position:static;display:contents"]
+    divs = "".join(f"<div style='width:9px;height:9px;{each}'>A</div>" for each in [*unseen, ""])
+    assert [box.shown for box in boxes(still.render(PLACED + divs), "div")] == [False] * len(unseen) + [True]
+
+
+def test_what_stands_in_something_hidden_is_not_shown(still):
+    page = still.render("<section style='display:none'><p>A river.</p></section><p>A lake.</p>")
+    assert [box.shown for box in boxes(page, "p")] == [False, True]
+
+
+def test_a_page_that_scrolled_is_measured_from_its_top(scripted):
+    html = f"{PLACED}<div style='top:3000px;left:0;width:9px;height:9px'></div><script>scrollTo(0, 1500)</script>"
+    (box,) = boxes(scripted.render(html), "div")
+    assert box.top == 3000
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>One<div>Two<p>Three<table><td>Four<td>Five</table><b><i>Six</b>Seven</i>",
+        "<form><input name=setAttribute><input name=getBoundingClientRect><p>A river.</form>",
+        "<img name=documentElement><img name=body><p>A river.",
+        "<template><p>Not here</template><noscript><p>A river.</noscript><svg><title>x</title><g/></svg><math><mi>x",
+        "<iframe srcdoc='<p>Inside'></iframe><p>A river.</p><textarea><p>no element</textarea>",
+        "<frameset cols='*,*'><frame src=/a><frame src=/b></frameset>",
+        "<select><option>One<optgroup><option>Two</select><dl><dt>Three<dd>Four</dl><ruby>Five<rt>Six</ruby>",
+        "A river, and nothing else",
+        "<p odd=1 data-0=2 @click=3>A river.</p><custom-tag>A lake.</custom-tag><a:b>A sea.</a:b>",
+    ],
+)
+def test_the_layout_is_that_of_the_tree_and_no_stamp_stays(still, html):
+    page = still.render(html)
+    matched = page.layout.match(page.root)
+    assert len(matched) >= 3
+    assert all(not name.startswith("data-") or name == "data-0" for element in matched for name in element.attrib)
+
+
+def test_a_form_cannot_hide_the_functions_that_are_asked_for(still):
+    page = still.render(
+        f"{PLACED}<form style='position:absolute;left:7px;width:9px;height:9px'><input name=getBoundingClientRect>"
+    )
+    assert boxes(page, "form")[0].left == 7
+
+
+def test_a_script_cannot_change_what_is_measured(scripted):
+    lie = "Element.prototype.getBoundingClientRect = () => ({left: 1, top: 1, width: 1, height: 1});"
+    lie += "Array.prototype.map = () => []; window.getComputedStyle = () => ({});"
+    (box,) = boxes(
+        scripted.render(f"{PLACED}<div style='left:70px;width:9px;height:9px'></div><script>{lie}</script>"), "div"
+    )
+    assert box.left == 70
+
+
+def test_an_element_that_only_the_tree_has_is_without_box(scripted):
+    page = scripted.render("<p>A river.</p><noscript><p>No scripts here.</p></noscript>")
+    matched = page.layout.match(page.root)
+    inner = page.root.xpath("//noscript/p")
+    assert inner
+    assert inner[0] not in matched
+
+
+def test_rendering_twice_gives_the_same(still):
+    html = "<table><tr><td>A river<td>A lake</table><p style='float:right'>The sea</p>"
+    assert still.render(html).layout == still.render(html).layout
+
+
+def test_scripts_run_only_where_they_are_asked_for(still, scripted):
+    html = "<p id=p>Still</p><noscript><b>Without.</b></noscript><script>p.textContent = 'Scripted'</script>"
+    assert "Still" in text(still.render(html))
+    assert boxes(still.render(html), "b")[0].shown
+    assert "Scripted" in text(scripted.render(html))
+
+
+def test_what_a_script_adds_after_a_moment_is_there(scripted):
+    page = scripted.render("<p>A river.<script>setTimeout(() => document.body.append('A lake.'), 100)</script>")
+    assert "A lake." in text(page)
+
+
+def test_the_page_has_the_source_s_url_encoding_and_oddities(still):
+    page = still.render("<p>Fähre über den See</p>".encode("latin-1"), "https://lake.example/x?y#z", "iso-8859-1")
+    assert (page.url, page.encoding) == ("https://lake.example/x?y#z", "cp1252")
+    assert "Fähre über den See" in text(page)
+
+
+def test_a_page_in_no_known_encoding_is_rendered(still):
+    page = still.render(
+        b"<meta charset=x-unknown><p>A r\xefver \x81\x8d and \xff a lake \xc3\x28.</p>", encoding="x-none"
+    )
+    assert "and" in text(page)
+    assert page.layout.match(page.root)
+
+
+def test_an_empty_page_is_an_empty_tree(still):
+    page = still.render(b"", None)
+    assert (text(page), page.oddities) == ("", (Oddity.EMPTY,))
+    assert page.layout.match(page.root)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "http://[", "http://a b/", "http://x.y:6000/"])
+def test_any_url_will_do(still, url):
+    page = still.render("<p>A river.</p>", url)
+    assert (page.url, text(page)) == (url, "A river.")
+
+
+def test_a_page_of_20_000_elements_is_rendered(still):
+    page = still.render("<p>A river.</p>" * 20_000)
+    assert len(boxes(page, "p")) == 20_000
+
+
+def test_what_is_no_page_is_refused_as_it_is_without_a_browser(still):
+    with pytest.raises(PageError, match="not a text format"):
+        still.render(b"%PDF-1.7 and so on")
+
+
+def test_a_page_that_scripts_make_too_large_is_refused(scripted):
+    with pytest.raises(PageError, match="more than"):
+        scripted.render("<p>A river.<script>document.body.append('x'.repeat(4e6))</script>")
+    assert text(scripted.render("<p>A lake.")) == "A lake."
+
+
+@pytest.fixture
+def listener():
+    """Return the port of a TCP and UDP socket, and a function that tells who came."""
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        port = tcp.getsockname()[1]
+        udp.bind(("127.0.0.1", port))
+        tcp.setblocking(False)
+        udp.setblocking(False)
+
+        def arrived():
+            found = []
+            for take in (tcp.accept, lambda: udp.recvfrom(100)):
+                try:
+                    found.append(take())
+                except BlockingIOError:
+                    continue
+            return found
+
+        yield port, arrived
+
+
+ASKING = """
+    <head><base href="http://127.0.0.1:{port}/"><meta http-equiv=refresh content="0;url=/refreshed">
+    <link rel=stylesheet href=/a.css><link rel=preconnect href=/><link rel=dns-prefetch href=/><link rel=icon href=/i>
+    <link rel=prefetch href=/p><link rel=preload as=image href=/l><link rel=modulepreload href=/m>
+    <link rel=manifest href=/manifest><script src=/s.js></script>
+    <script type=speculationrules>{{"prefetch": [{{"urls": ["/speculated"]}}]}}</script></head>
+    <body background=/b style="background:url(/c)"><img src=/d srcset="/e 2x"><iframe src=/f></iframe>
+    <iframe srcdoc="<img src=http://127.0.0.1:{port}/g>"></iframe><object data=/h></object><embed src=/j>
+    <video src=/k poster=/k2></video><audio src=/n autoplay></audio><svg><image href=/o /><use href=/q#r /></svg>
+    <style>@import url(/t); @font-face {{ font-family: f; src: url(/u) }} body {{ font-family: f }}</style>
+    <form id=form action=/form method=post><input name=x></form><p>A river.</p>
+"""
+ASKING_BY_SCRIPT = """
+    <script>
+    const here = "http://127.0.0.1:{port}";
+    const each = [
+        () => fetch(here + "/1"), () => navigator.sendBeacon(here + "/2", "x"),
+        () => new WebSocket("ws://127.0.0.1:{port}/3"), () => new EventSource(here + "/4"),
+        () => {{ const x = new XMLHttpRequest(); x.open("GET", here + "/5"); x.send(); }},
+        () => open(here + "/6"), () => form.submit(), () => {{ location = here + "/7"; }},
+        () => {{ new Image().src = here + "/8"; }}, () => import(here + "/9"),
+        () => new Worker(URL.createObjectURL(new Blob([`fetch("${{here}}/10"); new WebSocket("${{here}}/11")`]))),
+        () => navigator.serviceWorker.register("/12"), () => new WebTransport("https://127.0.0.1:{port}/13"),
+        () => {{
+            const peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{port}"}}]}});
+            peer.createDataChannel("x");
+            peer.createOffer().then((offer) => peer.setLocalDescription(offer));
+        }},
+    ];
+    for (const ask of each) try {{ ask()?.catch?.(() => 0) }} catch {{ }}
+    </script>
+"""
+
+
+def test_nothing_is_asked_of_the_network(still, listener):
+    port, arrived = listener
+    assert "A river." in text(still.render(textwrap.dedent(ASKING).format(port=port), f"http://127.0.0.1:{port}/"))
+    assert arrived() == []
+
+
+def test_scripts_reach_no_network_either(scripted, listener):
+    port, arrived = listener
+    page = scripted.render((ASKING + ASKING_BY_SCRIPT).format(port=port), "https://lake.example/")
+    assert "A river." in text(page)
+    assert arrived() == []
+
+
+def test_files_are_not_read(scripted, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the combination is 4711", "utf-8")
+    page = scripted.render(
+        f"<iframe src='file://{secret}'></iframe><object data='file://{secret}'></object><p id=p>A river.</p>"
+        f"<script>fetch('file://{secret}').then(r => r.text()).then(t => p.append(t)); location='file://{secret}'</script>",
+        f"file://{secret}",
+    )
+    assert text(page).startswith("A river.")
+    assert "4711" not in etree.tostring(page.root, encoding="unicode")
+
+
+def test_dialogs_windows_and_downloads_do_no_harm(scripted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = scripted.render(
+        "<p>A river.</p><a id=a download=x.txt href='data:text/plain,x'>Save</a>"
+        "<script>alert(1); confirm(2); prompt(3); open('about:blank'); a.click(); print();"
+        "onbeforeunload = () => 'stay'</script><p>A lake.</p>"
+    )
+    assert "A lake." in text(page)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_that_leaves_the_page_does_not_take_it_along(scripted):
+    """The browser stops reading there, so that what follows is lost; what came before stays."""
+    assert "A river." in text(scripted.render("<p>A river.<script>location = 'http://x.invalid/'</script><p>A lake."))
+
+
+def processes():
+    return {each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()}
+
+
+def runs(process):
+    """Tell whether a process does anything: one that nobody has asked for its exit code does not."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.fixture
+def own(chromium, tmp_path, monkeypatch):
+    """Return a browser and its processes; all of them, and Playwright's folders, are gone in the end."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = processes()
+    with Browser(executable=chromium, javascript=True, seconds=5) as browser:
+        yield browser, processes() - before
+    assert not any(map(runs, processes() - before))
+    # A browser that is killed leaves one of its own behind.
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("org.chromium.")] == []
+
+
+def test_a_browser_leaves_no_process_and_no_folder(own, tmp_path):
+    browser, its = own
+    browser.render("<p>A lake.")
+    assert its
+    assert list(tmp_path.iterdir())
+
+
+def test_a_page_that_hangs_ends_at_the_time_limit_and_the_next_is_rendered(own):
+    browser, its = own
+    begin = time.monotonic()
+    with pytest.raises(RenderError, match="not rendered within 5 seconds"):
+        browser.render(HANG, "http://lake.example/")
+    assert time.monotonic() - begin < 12
+    assert not any(map(runs, its))
+    assert text(browser.render("<p>A lake.")) == "A lake."
+
+
+def kill(those):
+    for each in those:
+        if each.is_running():
+            each.kill()
+
+
+def test_a_browser_that_is_killed_is_one_failed_page(own):
+    browser, its = own
+    killing = threading.Timer(1.5, kill, [its])
+    killing.start()
+    with pytest.raises(RenderError, match=r"the browser failed on http://lake\.example/"):
+        browser.render(HANG, "http://lake.example/")
+    killing.join()
+    assert text(browser.render("<p>A lake.")) == "A lake."
+
+
+def test_a_renderer_that_crashes_is_one_failed_page(own):
+    browser, its = own
+    killing = threading.Timer(1.5, lambda: kill(renderers(its)))
+    killing.start()
+    with pytest.raises(RenderError, match="the browser failed on the page"):
+        browser.render(HANG)
+    killing.join()
+    assert text(browser.render("<p>A lake.")) == "A lake."
+
+
+def renderers(its):
+    found = {child for one in its if one.is_running() for child in (one, *one.children(recursive=True))}
+    return [each for each in found if "--type=renderer" in each.cmdline()]
+
+
+def test_it_works_inside_a_running_event_loop(still):
+    async def render():
+        return text(still.render("<p>A river."))
+
+    assert asyncio.run(render()) == "A river."
+
+
+@pytest.mark.parametrize("executable", ["/bin/true", "/bin/cat"])
+def test_a_program_that_is_no_browser_is_said(chromium, executable):
+    with pytest.raises(RenderError, match=f"{executable} .* ended at once"), Browser(executable=executable, seconds=5):
+        pass
+
+
+@pytest.mark.parametrize("executable", ["/nowhere/at/all", "/", "no-such-browser"])
+def test_a_missing_browser_is_said(executable):
+    with pytest.raises(RenderError, match=f"CHROMIUM is '{executable}'"), Browser(executable=executable):
+        pass
+
+
+def test_a_browser_that_hangs_at_its_start_is_said(tmp_path):
+    hanging = tmp_path / "hanging"
+    hanging.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
+    hanging.chmod(0o755)
+    with (
+        pytest.raises(RenderError, match="did not start within 1 seconds"),
+        Browser(executable=str(hanging), seconds=1),
+    ):
+        pass
+
+
+def test_no_browser_at_all_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    with pytest.raises(RenderError, match="no browser was found: install chromium"), Browser():
+        pass
+
+
+def test_a_missing_extra_is_said():
+    program = "import sys; sys.modules['playwright'] = None\nfrom crawler.render import Browser\nBrowser().__enter__()"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "pip install 'blocksieve[render]'" in finished.stderr
+
+
+def test_the_sandbox_is_off_for_root_or_where_it_is_switched_off(chromium, tmp_path):
+    """A browser of ours that writes its command line down, and ends."""
+    asked = tmp_path / "asked"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!{shutil.which("sh")}\necho "$@" >> {asked}\n', "utf-8")
+    browser.chmod(0o755)
+    for sandbox in ("on", "off", "auto"):
+        with pytest.raises(RenderError), Browser(executable=str(browser), sandbox=sandbox, seconds=5):
+            pass
+    lines = asked.read_text("utf-8").splitlines()
+    assert ["--no-sandbox" in line for line in lines] == [False, True, os.geteuid() == 0]
+
+
+SAVED = ("bbc/00.html.gz", "sina/00.html.gz", "thehindu/00.html.gz")
+
+
+@pytest.mark.parametrize("place", SAVED)
+def test_saved_pages_are_rendered_and_cleaned_by_their_layout(still, data, place):
+    html = gzip.decompress((data / "sites" / place).read_bytes())
+    page = still.render(html)
+    assert page.layout.match(page.root)
+    shown = [box for box in page.layout.boxes if box and box.shown]
+    assert len(shown) > 100
+    assert all(box.width > 0 and box.height > 0 for box in shown)
+    cleaned = clean(page, method="vce")
+    assert len(cleaned.decisions) > 50
