@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,6 +47,14 @@ def chromium():
     if found is None:
         pytest.skip(f"CHROMIUM: none of {', '.join(BROWSERS)} is installed")
     return found
+
+
+@pytest.fixture
+def temporary(monkeypatch):
+    """Return the folder in which a browser puts its own; pytest's would make its sockets' paths too long."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
 
 
 @dataclass

@@ -32,8 +32,8 @@ class Measured:
     """What a method made of a data set.
 
     `groups` gives means and counts by group of pages (all, half of the hosts, type, language). The costs are multiples
-    of lxml's parse, which takes `lxml_seconds` for all pages. `failed` pages could not be rendered and count as empty
-    texts; `alone` pages are their host's only one, for a method that needs several.
+    of lxml's parse, which takes `lxml_seconds` for the method's pages. `failed` pages could not be rendered and count
+    as empty texts; `alone` pages are their host's only one, for a method that needs several.
     """
 
     groups: dict
@@ -51,15 +51,17 @@ class Measured:
 @dataclass
 class _Sums:
     scores: dict = field(default_factory=lambda: defaultdict(list))
+    lxml_seconds: float = 0.0
+    parse_seconds: float = 0.0
     clean_seconds: float = 0.0
     render_seconds: float = 0.0
     failed: int = 0
 
 
 class Evaluation:
-    """The methods' results on the pages of one data set."""
+    """The methods' results on the pages of one data set; of them at most `render_pages` are rendered."""
 
-    def __init__(self, name, methods, browser=None, samples=None):
+    def __init__(self, name, methods, browser=None, samples=None, render_pages=None):
         self._name = name
         self._methods = list(methods)
         self._browser = browser
@@ -67,7 +69,7 @@ class Evaluation:
         self._samples = everything if samples is None else samples
         self._sums = {method: _Sums() for method in self._methods}
         self._templates = {}
-        self._lxml_seconds = self._parse_seconds = 0.0
+        self._to_render = {sample.id for sample in corpus.pin(self._samples, render_pages)}
         if any(METHODS[method].needs == "template" for method in self._methods):
             self._templates = learn_templates(corpus.same_hosts(everything, self._samples))
 
@@ -91,13 +93,15 @@ class Evaluation:
         body = sample.body
         lxml_seconds, _ = timed(lambda: html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8")))
         parse_seconds, page = timed(lambda: parse(body, sample.url, max_bytes=LARGEST_PAGE))
-        self._lxml_seconds += lxml_seconds
-        self._parse_seconds += parse_seconds
         page = replace(page, template=self._templates.get(sample.host, frozenset()))
         # Another method is first on each page: the first finds the tree's elements not yet in memory as Python objects.
         first = turn % len(self._methods)
         for method in self._methods[first:] + self._methods[:first]:
+            if METHODS[method].needs == "layout" and sample.id not in self._to_render:
+                continue
             sums = self._sums[method]
+            sums.lxml_seconds += lxml_seconds
+            sums.parse_seconds += parse_seconds
             seen = self._render(body, sample, sums) if METHODS[method].needs == "layout" else page
             text = self._clean(seen, method, sums) if seen else ""
             found = score(text, sample.text, SETS[self._name])
@@ -124,13 +128,13 @@ class Evaluation:
     def _result(self, method):
         sums, needs = self._sums[method], METHODS[method].needs
         groups = {group: summary(scores) for group, scores in sums.scores.items()}
-        cost = round((self._parse_seconds + sums.clean_seconds) / self._lxml_seconds, 2)
-        rendered = round((sums.render_seconds + sums.clean_seconds) / self._lxml_seconds, 1)
+        cost = round((sums.parse_seconds + sums.clean_seconds) / sums.lxml_seconds, 2)
+        rendered = round((sums.render_seconds + sums.clean_seconds) / sums.lxml_seconds, 1)
         alone = sum(sample.host not in self._templates for sample in self._samples)
         return Measured(
             groups,
             cost,
-            self._lxml_seconds,
+            sums.lxml_seconds,
             rendered if needs == "layout" else None,
             sums.failed,
             alone if needs == "template" else 0,

@@ -45,7 +45,7 @@ def write(path, results, missing, command):
 
 def page(results, missing, plot, command):
     """Return the page: the table, the plot, notes on each method and on how the figures came about."""
-    pages = {name: next(iter(of.values())).whole["pages"] for name, of in results.items()}
+    pages = {name: max(one.whole["pages"] for one in of.values()) for name, of in results.items()}
     rows = [_row(method, results, missing) for method in METHODS]
     notes = [f"- [`{method}`](../cleaning/README.md#{_anchor(method)}): {ABOUT[method]}" for method in METHODS]
     return _PAGE.format(
@@ -126,8 +126,8 @@ def _remarks(results, missing):
             counts = " and ".join(f"{one.failed} of {one.whole['pages']}" for one in found.values())
             yield (
                 f"- `{method}` sees the stored pages as Chromium lays them out, without scripts and with the network "
-                f"denied: style sheets and pictures of other files are missing. {counts} pages could not be rendered "
-                "and count as empty texts. Its second cost has the browser's wall time in it."
+                f"denied: style sheets and pictures of other files are missing. {counts} pages that it was given could "
+                "not be rendered and count as empty texts. Its second cost has the browser's wall time in it."
             )
         if method in missing and not found:
             yield f"- `{method}` was not measured: {missing[method]}."

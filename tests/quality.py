@@ -42,6 +42,7 @@ def read_arguments():
     parser.add_argument("--without", action="append", default=[], choices=METHODS, help="leave a method out")
     parser.add_argument("--pages", type=int, help="only so many pages of each data set, chosen by their hashes")
     parser.add_argument("--render-seconds", type=float, default=20.0, help="longest time for the layout of one page")
+    parser.add_argument("--render-pages", type=int, help="render only so many pages of each data set (default: all)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print figures for programs")
     shape.add_argument("--write", type=Path, metavar="FILE", help="write the page of the methods, its plot beside it")
@@ -79,12 +80,12 @@ def start_browser(stack, methods, seconds):
         return None
 
 
-def measure(methods, browser, pages):
+def measure(methods, browser, pages, render_pages):
     """Return the results by data set and method."""
     results = {}
     for name in SETS:
         samples = None if pages is None else corpus.pin(corpus.read_samples(name), pages)
-        results[name] = Evaluation(name, methods, browser, samples).run()
+        results[name] = Evaluation(name, methods, browser, samples, render_pages).run()
     return results
 
 
@@ -123,7 +124,7 @@ def main():
             return 1
         if options.floors:
             return write_floors(options.floors, measured, browser, options.lower)
-        results = measure(measured, browser, options.pages)
+        results = measure(measured, browser, options.pages, options.render_pages)
     if options.json:
         plain = {name: {method: asdict(found) for method, found in of.items()} for name, of in results.items()}
         print(json.dumps(plain, indent=2))

@@ -125,10 +125,7 @@ async def launch(playwright: Playwright, how: Rendering) -> PlaywrightBrowser:
     from playwright.async_api import Error as PlaywrightError  # noqa: PLC0415 — an extra
 
     options = how.launch_options()
-    path = options["executable_path"] or playwright.chromium.executable_path
-    # Asked before the launch: Playwright leaves its folders behind where there is no program to start.
-    if not Path(path).exists():
-        raise RenderError("no browser was found: install chromium, or name one in the setting CHROMIUM")
+    path = options["executable_path"] or _own(playwright)
     try:
         return await playwright.chromium.launch(**options)
     except PlaywrightError as error:
@@ -136,6 +133,17 @@ async def launch(playwright: Playwright, how: Rendering) -> PlaywrightBrowser:
             f"the browser {path} (setting CHROMIUM) did not start within {how.seconds:g} seconds (setting "
             f"RENDER_SECONDS) or ended at once: {reason(error)}"
         ) from error
+
+
+def _own(playwright: Playwright) -> str:
+    """Return the path of Playwright's own browser. Raises RenderError where it was not downloaded.
+
+    That is asked before the launch: Playwright leaves its folders behind where there is no program to start.
+    """
+    path = playwright.chromium.executable_path
+    if not Path(path).exists():
+        raise RenderError("no browser was found: install chromium, or name one in the setting CHROMIUM")
+    return path
 
 
 def reason(error: Exception) -> str:

@@ -290,22 +290,21 @@ def runs(process):
 
 
 @pytest.fixture
-def own(chromium, tmp_path, monkeypatch):
+def own(chromium, temporary):
     """Return a browser and its processes; all of them, and Playwright's folders, are gone in the end."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = processes()
     with Browser(executable=chromium, javascript=True, seconds=5) as browser:
         yield browser, processes() - before
     assert not any(map(runs, processes() - before))
     # A browser that is killed leaves one of its own behind.
-    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("org.chromium.")] == []
+    assert [path.name for path in temporary.iterdir() if not path.name.startswith("org.chromium.")] == []
 
 
-def test_a_browser_leaves_no_process_and_no_folder(own, tmp_path):
+def test_a_browser_leaves_no_process_and_no_folder(own, temporary):
     browser, its = own
     browser.render("<p>A lake.")
     assert its
-    assert list(tmp_path.iterdir())
+    assert list(temporary.iterdir())
 
 
 def test_a_page_that_hangs_ends_at_the_time_limit_and_the_next_is_rendered(own):

@@ -59,9 +59,8 @@ KILL = """
 
 
 @pytest.fixture
-def rendered(visit, chromium, tmp_path, monkeypatch):
-    # What is killed here leaves its folders behind.
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+def rendered(visit, chromium, temporary):
+    """Crawl with RENDER=true; `temporary`, as what is killed leaves its folders behind."""
 
     def run(answers, source=LOOK, **settings):
         crawled = visit(answers, source, **(RENDER | {"CHROMIUM": chromium} | settings))
