@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from cleaning.blocks import Kind, Reason
+from cleaning.blocks import Decision, Kind, Reason
 from cleaning.features import IMAGE_TENTHS, PRIORITY_TENTHS, Leaf, Node, Piece, body_of, hints, make_block
 from cleaning.paths import Paths
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+    from cleaning.blocks import Page
+    from cleaning.options import Options
 
 # Inline tags nest this deep on hostile pages only, where climbing them again for each text would take for ever.
 _MOST_INLINE_LEVELS = 100
@@ -164,6 +166,18 @@ class _Regrouped:
         block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
         if block.text:
             self._leaves.append(Leaf(block, leaf.node, 0, tuple(pieces), reason))
+
+
+def keep_undropped(
+    page: Page,  # noqa: ARG001 — as every method's third step
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,  # noqa: ARG001 — as above
+) -> list[Decision]:
+    """Keep every leaf that was not dropped when the page was cut: the third step of methods that decide by cutting."""
+    return [
+        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
+    ]
 
 
 def joined(parts: Sequence[Sequence[Piece]], element: HtmlElement) -> tuple[Piece, ...]:

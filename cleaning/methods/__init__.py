@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from cleaning.methods import ce, coreex, default, econ, eniw, fe, kfe, pab, subtree, tags, vce, weighted
+from cleaning.segments import keep_undropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ METHODS: dict[str, Method] = {
     "tags": Method(
         tags.segment,
         tags.score,
-        tags.decide,
+        keep_undropped,
         "Mayajohn, J. S. Jayasudha, Tag Based Noise Removal from Web Pages, Journal of Theoretical and Applied "
         "Information Technology 95 (22), 2017, 6336-6349, as Saravanan and Sathya Bama (2020) describe it",
     ),
@@ -73,20 +74,20 @@ METHODS: dict[str, Method] = {
     "eniw": Method(
         eniw.segment,
         eniw.score,
-        eniw.decide,
+        keep_undropped,
         "A. K. Oza, S. Mishra, Elimination of Noisy Information from Web Pages, International Journal of Recent "
         "Technology and Engineering 2, 2013, 574-581, as Kabir et al. (2015) describe it",
     ),
     "subtree": Method(
         subtree.segment,
         subtree.score,
-        subtree.decide,
+        keep_undropped,
         "X. Qi, J. Sun, Eliminating Noisy Information in Webpage through Heuristic Rules",
     ),
     "coreex": Method(
         coreex.segment,
         coreex.score,
-        coreex.decide,
+        keep_undropped,
         "J. Prasad, A. Paepcke, CoreEx: Content Extraction from Online News Articles, 2008",
     ),
     "econ": Method(

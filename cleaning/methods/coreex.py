@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from cleaning.blocks import Decision, Reason
+from cleaning.blocks import Reason
 from cleaning.features import Leaf, body_of, walk
 from cleaning.segments import split, texts
 from cleaning.strip import NEVER_CONTENT
@@ -40,18 +40,6 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:
     """Return the best node's score (0 to 1) for each leaf of its output, 0 for the rest."""
     best = _Tree(page, leaves, options).score
     return [0.0 if leaf.dropped else best for leaf in leaves]
-
-
-def decide(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep the output of the best node; nothing where no node has text outside links."""
-    return [
-        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
-    ]
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cleaning.blocks import Decision, Reason
+from cleaning.blocks import Reason
 from cleaning.features import walk
 from cleaning.methods.pab import cut, left_out
 
@@ -28,15 +28,3 @@ def segment(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as 
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
     """Return 1.0 for an informative block and 0.0 for noise."""
     return [0.0 if leaf.dropped else 1.0 for leaf in leaves]
-
-
-def decide(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep every block that has text and lies in no discarded element."""
-    return [
-        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
-    ]

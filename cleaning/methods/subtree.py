@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from cleaning.blocks import Decision, Reason
+from cleaning.blocks import Reason
 from cleaning.features import body_of, walk
 from cleaning.segments import split, texts
 
@@ -42,18 +42,6 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]: 
     A low score within a kept sub-tree is noise that the method cannot tell from the text around it (section 4).
     """
     return [0.0 if leaf.dropped else _unlinked_share(leaf) for leaf in leaves]
-
-
-def decide(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep all text of the maximal satisfiable sub-trees, whatever it is."""
-    return [
-        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
-    ]
 
 
 def measure(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, Lengths]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cleaning.blocks import Decision, Reason
 from cleaning.tagrules import separate
 
 if TYPE_CHECKING:
@@ -22,14 +21,3 @@ def segment(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as 
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
     """Return 1 for each block that no rule speaks against, 0 for the others."""
     return [0.0 if leaf.dropped else 1.0 for leaf in leaves]
-
-
-def decide(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep each block that no rule speaks against."""
-    pairs = zip(leaves, scores, strict=True)
-    return [Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in pairs]

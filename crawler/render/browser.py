@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -85,6 +86,26 @@ class Browser:
         self._playwright = await _playwright()
         self._browser = await launch(self._playwright, self._how)
 
+    async def _restart(self) -> None:
+        """Start a browser in place of a lost one, and Playwright too where it is lost itself."""
+        if self._playwright is not None:
+            with suppress(RenderError):
+                self._browser = await launch(self._playwright, self._how)
+                return
+            await self._stop()
+        await self._start()
+
+    async def _drop(self) -> None:
+        """End the browser. Playwright goes on where it can: it removes the folders of a browser that was killed."""
+        from crawler.render.draw import close  # noqa: PLC0415 — needs the extra
+
+        browser, self._browser = self._browser, None
+        assert browser is not None
+        try:
+            await close(browser)
+        except TimeoutError:
+            await self._stop()
+
     async def _stop(self, *, last: bool = False) -> None:
         playwright, self._playwright, self._browser = self._playwright, None, None
         if playwright is not None:
@@ -99,15 +120,15 @@ class Browser:
         from crawler.render.draw import Source, draw  # noqa: PLC0415 — needs the extra
 
         if self._browser is None:
-            await self._start()
+            await self._restart()
         assert self._browser is not None
         try:
             return (await draw(self._browser, Source(text, url, Counter()), self._how)).page
         except TimeoutError as error:
-            await self._stop()
+            await self._drop()
             raise RenderError(f"{url or 'the page'} is not rendered within {self._how.seconds:g} seconds") from error
         except PlaywrightError as error:
-            await self._stop()
+            await self._drop()
             raise RenderError(f"the browser failed on {url or 'the page'}: {reason(error)}") from error
 
 

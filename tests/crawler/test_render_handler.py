@@ -37,6 +37,7 @@ LOOK = """
 """
 # Ends the browser, or Playwright's driver, once: after the first page.
 KILL = """
+    from contextlib import suppress
     import psutil
     import scrapy
     from crawler.page import page
@@ -51,8 +52,9 @@ KILL = """
 
         def parse(self, response):
             if response.url.endswith("/1"):
-                for process in psutil.Process().children(recursive=True):
-                    if "VICTIM" in process.name():
+                children = psutil.Process().children(recursive=True)
+                for process in [child for child in children if "VICTIM" in child.name()]:
+                    with suppress(psutil.NoSuchProcess):  # it went with its parent
                         process.kill()
             yield page(response)
 """
