@@ -13,7 +13,7 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show what came 
 	@$(BIN)/python -m crawler.demo.run
 
 test: lint types contracts $(VENV)/.dev ## all that CI runs: style, types, import contracts, tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

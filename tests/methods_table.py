@@ -61,7 +61,7 @@ def page(results, missing, plot, command):
 
 _PAGE = """# The methods side by side
 
-Mean F1 of the text that each method keeps, over {news} news pages (multisets of 4-word shingles) and {mixed} mixed
+Mean F1 of the text that each method keeps, over {news:,} news pages (multisets of 4-word shingles) and {mixed:,} mixed
 pages of seven types (multisets of words), each page by itself; the share of pages with an F1 under .5; and what `clean`
 costs, parse and metadata included, as a multiple of lxml's parse of the same bytes. All of it is from one run of one
 command, in which the methods take turns on each page:
