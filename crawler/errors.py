@@ -5,6 +5,7 @@ CrawlerError
 ├── SetupError    the installation is broken: a foreign package stands where ours should
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
+    └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
 """
 
 from __future__ import annotations
@@ -28,3 +29,7 @@ class ReplayError(CrawlerError):
 
 class StoreError(CrawlerError):
     """A database that cannot be used."""
+
+
+class StoreUnavailableError(StoreError):
+    """A database that cannot be used now; the same may succeed later."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from cleaning.fingerprint import distance
@@ -11,7 +12,7 @@ from crawler.storage.batches import batched
 from crawler.storage.models import signed, unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy.engine import Connection
 
@@ -92,9 +93,7 @@ class HalvesIndex:
     """
 
     def __init__(self, max_distance: int = MAX_DISTANCE) -> None:
-        if not 0 <= max_distance <= MAX_DISTANCE:
-            raise ValueError(f"max_distance is {max_distance}; it must lie between 0 and {MAX_DISTANCE}")
-        self._max_distance = max_distance
+        self._max_distance = _checked(max_distance)
         # Up to 1 bit apart, one half is the same: no neighbours to probe.
         self._statement = _LOOKUP_NEIGHBOURS if max_distance > 1 else _LOOKUP_SAME
 
@@ -117,8 +116,80 @@ class HalvesIndex:
         return {match for match in candidates if match.distance <= self._max_distance}
 
 
+_BAND = 16
+_BAND_MASK = (1 << _BAND) - 1
+
+
+def _bands_statement(max_distance: int) -> str:
+    """Return the statement that finds, for each query, the fingerprints that share a band and are near enough.
+
+    Its parameters are an array of signed queries and the distance. So many bits apart, one of that many bands and
+    one more is the same. LATERAL is an order to the server: walk the queries, seek each band's index.
+    """
+    low = (1 << 3 * _BAND) - 1
+    conditions = [f"fingerprint BETWEEN (query.bits & {~low}) AND (query.bits | {low})"] + [
+        f"((fingerprint >> {_BAND * band}) & {_BAND_MASK}) = ((query.bits >> {_BAND * band}) & {_BAND_MASK})"
+        for band in range(max_distance)
+    ]
+    arms = " UNION ALL ".join(f"SELECT fingerprint, block_id FROM fingerprint WHERE {one}" for one in conditions)  # noqa: S608 — of constants
+    return f"""
+    SELECT query.bits, f.fingerprint, f.block_id
+    FROM unnest(%s::bigint[]) AS query(bits) CROSS JOIN LATERAL ({arms}) AS f
+    WHERE bit_count((f.fingerprint # query.bits)::bit(64)) <= %s
+    """  # noqa: S608 — of constants
+
+
+_ADD_ARRAYS = "INSERT INTO fingerprint (fingerprint, block_id) SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
+_REMOVE_ARRAYS = """
+DELETE FROM fingerprint USING unnest(%s::bigint[], %s::bigint[]) AS old(bits, block)
+WHERE fingerprint = old.bits AND block_id = old.block
+"""
+
+
+class BandsIndex:
+    """PostgreSQL's: fingerprints within 3 bits share one of their four 16-bit bands.
+
+    The primary key serves the topmost; the others have an index each that holds the whole fingerprint too, so that
+    the server counts the differing bits without reading the table.
+    """
+
+    def __init__(self, max_distance: int = MAX_DISTANCE) -> None:
+        self._max_distance = _checked(max_distance)
+        self._statement = _bands_statement(max_distance)
+
+    def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> list[Match]:
+        queries = list(dict.fromkeys(fingerprints))
+        return [match for some in batched(queries, _MOST_QUERIES) for match in self._lookup(connection, some)]
+
+    def add(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        if entries:
+            connection.exec_driver_sql(_ADD_ARRAYS, _arrays(entries))
+
+    def remove(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        if entries:
+            connection.exec_driver_sql(_REMOVE_ARRAYS, _arrays(entries))
+
+    def _lookup(self, connection: Connection, queries: Sequence[int]) -> set[Match]:
+        parameters = ([signed(query) for query in queries], self._max_distance)
+        rows = connection.exec_driver_sql(self._statement, parameters)
+        return {_match(unsigned(query), unsigned(stored), block_id) for query, stored, block_id in rows}
+
+
+def _arrays(entries: Sequence[Entry]) -> tuple[list[int], list[int]]:
+    return [signed(one.fingerprint) for one in entries], [one.block_id for one in entries]
+
+
+def _checked(max_distance: int) -> int:
+    if not 0 <= max_distance <= MAX_DISTANCE:
+        raise ValueError(f"max_distance is {max_distance}; it must lie between 0 and {MAX_DISTANCE}")
+    return max_distance
+
+
 def _match(query: int, stored: int, block_id: int) -> Match:
     return Match(query, stored, block_id, distance(query, stored))
 
 
-INDEXES: dict[str, type[HalvesIndex]] = {"sqlite": HalvesIndex}
+# By SQLAlchemy's name of the database.
+INDEXES: Mapping[str, Callable[[int], FingerprintIndex]] = MappingProxyType(
+    {"sqlite": HalvesIndex, "postgresql": BandsIndex}
+)

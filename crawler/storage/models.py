@@ -19,6 +19,7 @@ from sqlalchemy import (
     DateTime,
     Float,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -26,11 +27,15 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    text,
 )
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
+    from sqlalchemy.schema import SchemaItem
 
+# What only one kind of database has is marked so in its `info`.
+ONLY = "only"
 _SIGN = 1 << 63
 _MODULUS = 1 << 64
 
@@ -82,6 +87,9 @@ def unsigned(number: int) -> int:
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
+# Texts that are looked up compare byte by byte on both: a server's locale can change with its operating system,
+# and an index in its order is damaged then.
+_Key = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData(
     naming_convention={
@@ -95,6 +103,10 @@ metadata = MetaData(
 
 def _required(name: str, kind: Any, *arguments: Any, **options: Any) -> Column[Any]:
     return Column(name, kind, *arguments, nullable=False, **options)
+
+
+def _id() -> Column[Any]:
+    return _required("id", _Id, Identity(), primary_key=True)
 
 
 def _seen() -> list[Column[Any]]:
@@ -122,7 +134,7 @@ def _content() -> list[Column[Any]]:
 crawl = Table(
     "crawl",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("spider", Text),
     _required("arguments", JSON),
     _required("state", Text),
@@ -136,10 +148,10 @@ crawl = Table(
 page = Table(
     "page",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("url", Text),
-    _required("url_key", Text, unique=True),
-    _required("site", Text, index=True),
+    _required("url_key", _Key, unique=True),
+    _required("site", _Key, index=True),
     Column("section", Text),
     Column("title", Text),
     Column("author", Text),
@@ -156,7 +168,7 @@ page = Table(
     _required("body_hash", Bits64),
     Column("page_fingerprint", Bits64),
     _required("method", Text),
-    _required("scheme", Text, index=True),
+    _required("scheme", _Key, index=True),
     Column("encoding", Text),
     Column("html", LargeBinary),  # zlib; last, so that reading the others does not walk over it
     sqlite_autoincrement=True,
@@ -165,9 +177,9 @@ page = Table(
 block = Table(
     "block",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     # The page's, once more: a heading common to thousands of sites is looked up within its own only.
-    _required("site", Text),
+    _required("site", _Key),
     _required("text", Text),
     *_content(),
     Index(None, "digest", "site"),
@@ -177,7 +189,7 @@ block = Table(
 sighting = Table(
     "sighting",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("block_id", _Id, ForeignKey("block.id"), index=True),
     _required("distance", Integer),
     Column("text", Text),  # null: the block's own
@@ -190,6 +202,21 @@ fingerprint = Table(
     metadata,
     _required("fingerprint", Bits64, primary_key=True),
     _required("block_id", _Id, primary_key=True),
-    _required("low", BigInteger, index=True),  # the low 32 bits; see index.py
+    _required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits; see index.py
+    Index("ix_fingerprint_low", "low", info={ONLY: "sqlite"}),
+    *(
+        Index(
+            f"ix_fingerprint_band_{band}",
+            text(f"((fingerprint >> {16 * band}) & 65535)"),
+            postgresql_include=["fingerprint", "block_id"],
+            info={ONLY: "postgresql"},
+        )
+        for band in range(3)  # the primary key serves the topmost 16 bits
+    ),
     sqlite_with_rowid=False,
 )
+
+
+def belongs(item: SchemaItem, dialect: str) -> bool:
+    """Tell whether a table, column or index is one of those that this kind of database has."""
+    return bool(item.info.get(ONLY, dialect) == dialect)

@@ -12,7 +12,8 @@ from cleaning.fingerprint import distance
 from crawler import urls
 from crawler.errors import StoreError
 from crawler.storage.engine import erasing, reading
-from crawler.storage.index import INDEXES, Entry
+from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
+from crawler.storage.locks import lock_all
 from crawler.storage.models import block, page, sighting
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ def prune(engine: Engine, selection: Selection) -> Pruned:
     A block with sightings on other pages hands its text on: the oldest live sighting becomes a block of its own
     page, with the text as that page has it, and the others become sightings of that.
     """
-    index = INDEXES[engine.dialect.name]()
+    index = INDEXES[engine.dialect.name](MAX_DISTANCE)
     with erasing(engine) as connection:
+        lock_all(connection)
         pruned = _count(connection, selection)
         for block_id in connection.scalars(_bequeathing(selection)).all():
             _promote(connection, index, block_id, selection)
