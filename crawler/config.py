@@ -38,7 +38,8 @@ class Config:
 
     database_url: str = setting(
         "sqlite:///blocks.db",
-        "SQLAlchemy URL of the database; the environment variable of this name is its default",
+        "SQLAlchemy URL of the database: `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`; the "
+        "environment variable of this name is its default",
     )
     database_wait_seconds: float = setting(
         300.0, "longest time a crawl waits for a PostgreSQL server that went away", low=0.0, high=86_400.0

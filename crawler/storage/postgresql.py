@@ -51,7 +51,8 @@ _ADVICE = {
     "55P03": "stayed locked by another process; let its crawl or command end, and start again",
     "57P": "was shut down or is starting; start again once the server accepts connections",
     "58": "cannot be read or written; check the server's disk",
-    "XX": "is damaged; restore a backup (`pg_amcheck` tells more)",
+    "XX001": "is damaged; restore a backup (`pg_amcheck` tells more)",
+    "XX002": "has a damaged index; let its owner run REINDEX",
 }
 # The server, the network or another writer may have it settled in a moment.
 _PASSING = ("08", "40001", "40P01", "53300", "55P03", "57P")
@@ -72,7 +73,8 @@ class PostgreSQL:
     example = "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
     # One state for all statements of a reader; each statement of a writer sees what was committed before it.
     reading: Mapping[str, Any] = MappingProxyType({"isolation_level": "REPEATABLE READ", "postgresql_readonly": True})
-    writing: Mapping[str, Any] = MappingProxyType({"isolation_level": "READ COMMITTED", "postgresql_readonly": False})
+    # None leaves it to the server, whose owner may have made it read-only; False would overrule that.
+    writing: Mapping[str, Any] = MappingProxyType({"isolation_level": "READ COMMITTED", "postgresql_readonly": None})
 
     def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — never made by us
         shown = masked(url.render_as_string(hide_password=False))

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import delete, false, insert, update
 
 from cleaning.fingerprint import SCHEMES, distance
 from crawler.mask import mask_arguments
 from crawler.storage import pages, rows, schema, scheme
 from crawler.storage.compare import Original, compare
-from crawler.storage.engine import open_engine
+from crawler.storage.engine import open_engine, writing
 from crawler.storage.index import INDEXES, Entry
 from crawler.storage.locks import block_keys, lock, page_key
 from crawler.storage.models import CrawlState, crawl
@@ -90,11 +90,13 @@ class Store:
     def open(cls, config: Config) -> Store:
         """Return the store at DATABASE_URL, its tables created if it is empty.
 
-        Raises StoreError where it cannot be opened, is of another schema, or holds fingerprints of another scheme.
+        Raises StoreError where it cannot be opened or written, is of another schema, or holds fingerprints of
+        another scheme.
         """
         engine = open_engine(config.database_url)
         try:
             schema.prepare(engine)
+            _check_writable(engine)
             scheme.check(engine, SCHEMES[config.fingerprint_weighting])
         except BaseException:
             engine.dispose()
@@ -211,6 +213,12 @@ class Store:
         if self._scope in {"page", "off"}:
             return []
         return find_originals(connection, self._index, home, new, within_site=self._scope == "site")
+
+
+def _check_writable(engine: Engine) -> None:
+    """Delete nothing: who may not even do that is told so before the crawl."""
+    with writing(engine) as connection:
+        connection.execute(delete(crawl).where(false()))
 
 
 def _kept_blocks(comparison: Comparison) -> dict[int, Original]:
