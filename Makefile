@@ -31,9 +31,10 @@ services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --sil
 services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage, and the cost of cleaning as a multiple of lxml's parse
+bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning in parses of lxml, look-ups of fingerprints
 	$(BIN)/python tests/bench/crawl.py
 	$(BIN)/python tests/bench/clean.py
+	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 
 format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,8 @@
-"""The tables: crawl, page, block, sighting, fingerprint.
+"""The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
 
 A block's text is stored once. Where another page holds the same text, or nearly the same, that page has a
-sighting of the block, with its own text where it differs at all. Nothing a page ever held is deleted by a later
+sighting of the block, with its own text where it differs at all; a page that is nearly the same as another has a row
+in `mirror`. What many pages of a site show is template, which `recurrence` says, and the views leave out. Nothing a page ever held is deleted by a later
 visit: what is missing there has `gone_at` set. The views `informative_block` and `page_text` are made by the
 migrations.
 """
@@ -196,22 +197,62 @@ sighting = Table(
     *_content(),
 )
 
-# No foreign key on block_id: checking it at each deleted block would take an index as large as the table.
-fingerprint = Table(
-    "fingerprint",
+
+def _fingerprints(name: str, owner: str) -> Table:
+    """Return the table of an index over fingerprints; see index.py.
+
+    No foreign key on the owner: checking it at each one deleted would take an index as large as the table.
+    """
+    return Table(
+        name,
+        metadata,
+        _required("fingerprint", Bits64, primary_key=True),
+        _required(owner, _Id, primary_key=True),
+        _required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits
+        Index(f"ix_{name}_low", "low", info={ONLY: "sqlite"}),
+        *(
+            Index(
+                f"ix_{name}_band_{band}",
+                text(f"((fingerprint >> {16 * band}) & 65535)"),
+                postgresql_include=["fingerprint", owner],
+                info={ONLY: "postgresql"},
+            )
+            for band in range(3)  # the primary key serves the topmost 16 bits
+        ),
+        sqlite_with_rowid=False,
+    )
+
+
+fingerprint = _fingerprints("fingerprint", "block_id")
+page_fingerprint = _fingerprints("page_fingerprint", "page_id")
+
+# Not a column of `page`: SQLite would read it across the page's HTML.
+mirror = Table(
+    "mirror",
     metadata,
-    _required("fingerprint", Bits64, primary_key=True),
-    _required("block_id", _Id, primary_key=True),
-    _required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits; see index.py
-    Index("ix_fingerprint_low", "low", info={ONLY: "sqlite"}),
-    *(
-        Index(
-            f"ix_fingerprint_band_{band}",
-            text(f"((fingerprint >> {16 * band}) & 65535)"),
-            postgresql_include=["fingerprint", "block_id"],
-            info={ONLY: "postgresql"},
-        )
-        for band in range(3)  # the primary key serves the topmost 16 bits
+    _required("page_id", _Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("original_id", _Id, ForeignKey("page.id"), index=True),
+    _required("distance", Integer),
+    _required("first_seen", Moment),
+)
+
+site = Table("site", metadata, _required("site", _Key, primary_key=True), _required("pages", Integer))
+
+# On how many pages of a site a text with terms stands now; texts without any say nothing.
+recurrence = Table(
+    "recurrence",
+    metadata,
+    _required("site", _Key, primary_key=True),
+    _required("digest", Bits64, primary_key=True),
+    _required("pages", Integer),
+    Column("template_at", Moment),
+    # Of the few that could become template, and of those that are.
+    Index("ix_recurrence_site_pages", "site", "pages", sqlite_where=text("pages > 1"), postgresql_where=text("pages > 1")),
+    Index(
+        "ix_recurrence_template",
+        "site",
+        sqlite_where=text("template_at IS NOT NULL"),
+        postgresql_where=text("template_at IS NOT NULL"),
     ),
     sqlite_with_rowid=False,
 )

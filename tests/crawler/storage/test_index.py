@@ -47,7 +47,7 @@ def mask(bits):
 
 
 def found(connection, index, queries):
-    return {(match.query, match.block_id, match.distance) for match in index.lookup(connection, queries)}
+    return {(match.query, match.owner_id, match.distance) for match in index.lookup(connection, queries)}
 
 
 @pytest.mark.parametrize("base", BASES)
