@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types contracts bench format clean
+.PHONY: help demo test lint types contracts services services-stop bench format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -25,9 +25,16 @@ types: $(VENV)/.dev
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage, and the cost of cleaning as a multiple of lxml's parse
+services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --silent services)"
+	@$(BIN)/python tests/support/cluster.py start
+
+services-stop: $(VENV)/.dev
+	@$(BIN)/python tests/support/cluster.py stop
+
+bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning in parses of lxml, look-ups of fingerprints
 	$(BIN)/python tests/bench/crawl.py
 	$(BIN)/python tests/bench/clean.py
+	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 
 format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from xxhash import xxh64_intdigest
@@ -10,26 +11,37 @@ from xxhash import xxh64_intdigest
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Positions = NDArray[np.int32]
+
 BITS = 64
+Weighting = Literal["modified", "plain", "symmetric"]
+WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 # Fingerprints are comparable within one scheme only; it names all that a fingerprint depends on.
-SCHEME = "modified-simhash;xxh64-0;porter-original;stop-english;bigrams;1"
-_CHUNK = 256  # rows of the pair table that are held at once
-Weighting = Literal["modified", "plain"]
+SCHEMES: dict[Weighting, str] = {
+    weighting: f"{weighting}-simhash;xxh64-0;porter-original;stop-english;bigrams;1" for weighting in WEIGHTINGS
+}
 
 # A bit whose exact sum is 0 is 0 (a tie). Floats in any order of summation miss an exact 0 by far less than
 # this share of the total weight, so the tolerance makes the result independent of that order.
 _TIE = 1e-12
+
+# Pairs are summed one by one up to this many positions apart from their chunk of first ones, beyond that by a power
+# series. Its ratio is at most half a chunk over half a chunk and the reach, 1/8: 18 powers leave less than 1e-16.
+_CHUNK = 256
+_REACH = 896
+_POWERS = 18
 
 
 def fingerprint(text: str, *, weighting: Weighting = "modified") -> int:
     """Return the unsigned 64-bit fingerprint of a text; 0 for a text without terms, which is never compared.
 
     `modified` weighs a term by its proximity to the terms after it (weighted.txt, TWC-PFM, equations 1 to 3),
-    `plain` by its frequency.
+    `symmetric` to those before it as well, `plain` by its frequency.
     """
     return fingerprint_terms(terms(text), weighting=weighting)
 
@@ -38,58 +50,114 @@ def fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting = "modifi
     """Return the fingerprint of a sequence of terms, as `fingerprint` does of its text; 0 if it is empty."""
     if not sequence:
         return 0
-    unique = {term: index for index, term in enumerate(dict.fromkeys(sequence))}
-    ids = np.fromiter((unique[term] for term in sequence), dtype=np.int64, count=len(sequence))
-    weights = _proximity_sums(ids, len(unique)) if weighting == "modified" else np.zeros(len(unique))
-    weights += np.bincount(ids, minlength=len(unique))
-    hashes = np.array([xxh64_intdigest(term.encode(errors="replace")) for term in unique], dtype="<u8")
+    unique = _numbered(sequence)
+    weights = _weights(sequence, unique, weighting)
+    hashes = np.array([_hash(term) for term in unique], dtype="<u8")
     bits = np.unpackbits(hashes.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    sums = weights @ (bits.astype(np.float64) * 2 - 1)
-    return int(np.packbits(sums > _TIE * weights.sum(), bitorder="little").view("<u8")[0])
+    # Bit 1 adds the weight, bit 0 subtracts it: the sum is over 0 iff the terms with bit 1 have over half of it.
+    half = weights.sum() * (0.5 + _TIE)
+    return int(np.packbits(weights @ bits > half, bitorder="little").view("<u8")[0])
 
 
-def term_weights(sequence: Sequence[str]) -> dict[str, float]:
+def term_weights(sequence: Sequence[str], *, weighting: Weighting = "modified") -> dict[str, float]:
     """Return each unique term's weight w(t) = (f(t) + sum of 1/distance) / number of unique terms; {} if empty.
 
     weighted.txt, TWC-PFM. A fingerprint leaves the division out: it changes no sign.
     """
-    unique = {term: index for index, term in enumerate(dict.fromkeys(sequence))}
+    unique = _numbered(sequence)
     if not unique:
         return {}
-    ids = np.fromiter((unique[term] for term in sequence), dtype=np.int64, count=len(sequence))
-    weights = _proximity_sums(ids, len(unique)) + np.bincount(ids)
-    return dict(zip(unique, (weights / len(unique)).tolist(), strict=True))
+    return dict(zip(unique, (_weights(sequence, unique, weighting) / len(unique)).tolist(), strict=True))
 
 
-def _proximity_sums(ids: NDArray[np.int64], unique: int) -> NDArray[np.float64]:
-    """Return for each term the sum of 1/(y - x) over the counted pairs of its positions x with others' y.
+def _numbered(sequence: Sequence[str]) -> dict[str, int]:
+    return {term: number for number, term in enumerate(dict.fromkeys(sequence))}
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash(term: str) -> int:
+    return xxh64_intdigest(term.encode(errors="replace"))
+
+
+def _weights(sequence: Sequence[str], unique: Mapping[str, int], weighting: Weighting) -> Floats:
+    """Return f(t) and, but for `plain`, the pair sum of each unique term, in the order of `unique`."""
+    shares = np.ones(len(sequence))
+    if weighting != "plain":
+        following, preceding = _neighbours(sequence)
+        shares += _pair_sums(following, preceding)
+        if weighting == "symmetric":
+            # Read backwards, the same pairs count, each for its other term.
+            last = len(sequence) - 1
+            shares += _pair_sums(last - preceding[::-1], last - following[::-1])[::-1]
+    return np.bincount([unique[term] for term in sequence], weights=shares).astype(np.float64, copy=False)
+
+
+def _neighbours(sequence: Sequence[str]) -> tuple[Positions, Positions]:
+    """Return for each position the next and the previous one of the same term; the length and -1 where none is."""
+    following, preceding = [len(sequence)] * len(sequence), [-1] * len(sequence)
+    latest: dict[str, int] = {}
+    for position, term in enumerate(sequence):
+        before = latest.get(term)
+        if before is not None:
+            following[before], preceding[position] = position, before
+        latest[term] = position
+    return np.array(following, dtype=np.int32), np.array(preceding, dtype=np.int32)
+
+
+def _pair_sums(following: Positions, preceding: Positions) -> Floats:
+    """Return for each position x the sum of 1/(y - x) over the positions y that are counted with it.
 
     A pair counts iff x < y and neither term occurs again between x and y: y lies before the next occurrence of x's
-    term, and the previous one of y's lies before x. A chunk of rows x needs as columns y only itself and the first
-    occurrence of each term after it, so time grows with length × unique terms; the paper's loop visits unique².
+    term, and the previous one of y's lies before x. The paper's loop over two position lists counts the same pairs.
     """
-    following, preceding = _neighbours(ids)
-    sums = np.zeros(unique)
-    first_after = np.full(unique, len(ids))
-    for start in range((len(ids) - 1) // _CHUNK * _CHUNK, -1, -_CHUNK):
-        x = np.arange(start, min(start + _CHUNK, len(ids)))
-        y = np.concatenate([x, first_after[first_after < len(ids)]])
-        gap = y - x[:, None]
-        counted = (gap > 0) & (y < following[x, None]) & (preceding[y] < x[:, None])
-        near = np.divide(1.0, gap, out=np.zeros(gap.shape), where=counted)
-        sums += np.bincount(ids[x], weights=near.sum(axis=1), minlength=unique)
-        first_after[ids[x[::-1]]] = x[::-1]
+    sums = np.empty(len(following))
+    for start in range(0, len(following), _CHUNK):
+        sums[start : start + _CHUNK] = _near_sums(following, preceding, start)
+        if start + _CHUNK + _REACH < len(following):
+            sums[start : start + _CHUNK] += _far_sums(following, preceding, start)
     return sums
 
 
-def _neighbours(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each position the next and the previous one of the same term; the length and -1 where none is."""
-    following, preceding = np.full(len(ids), len(ids)), np.full(len(ids), -1)
-    order = np.argsort(ids, kind="stable")
-    same = ids[order[1:]] == ids[order[:-1]]
-    following[order[:-1][same]] = order[1:][same]
-    preceding[order[1:][same]] = order[:-1][same]
-    return following, preceding
+def _near_sums(following: Positions, preceding: Positions, start: int) -> Floats:
+    """Return the sums of a chunk of positions over those y that lie within its reach."""
+    y = np.arange(start, min(start + _CHUNK + _REACH, len(following)), dtype=np.int32)
+    x = y[:_CHUNK, None]
+    counted = (y < following[start : start + _CHUNK, None]) & (preceding[start : start + len(y)] < x)
+    sums: Floats = np.einsum("xy,xy->x", _inverse_gaps()[: len(x), : len(y)], counted)
+    return sums
+
+
+@cache
+def _inverse_gaps() -> Floats:
+    """Return 1/(y - x) for x in a chunk (rows) and y within its reach (columns), 0 for y <= x."""
+    gaps = np.arange(_CHUNK + _REACH) - np.arange(_CHUNK)[:, None]
+    inverse: Floats = np.divide(1.0, gaps, out=np.zeros(gaps.shape), where=gaps > 0)
+    inverse.setflags(write=False)
+    return inverse
+
+
+def _far_sums(following: Positions, preceding: Positions, start: int) -> Floats:
+    """Return the sums of a chunk of positions over those y that lie beyond its reach.
+
+    Where y's term stands in the chunk too, pairs are summed one by one. With all other y, the first of their terms
+    after the chunk, a position x counts up to the next occurrence of its own term: a prefix of them. With the chunk's
+    middle c, 1/(y - x) = sum of (x - c)^k / (y - c)^(k + 1), and prefix sums over y serve all x.
+    """
+    x, horizon = np.arange(start, start + _CHUNK), start + _CHUNK + _REACH
+    before = following[start : start + _CHUNK]
+    again = before[(before >= horizon) & (before < len(following))]
+    counted = (again < before[:, None]) & (preceding[again] < x[:, None])
+    sums: Floats = (counted / (again - x[:, None])).sum(axis=1)
+    y = np.flatnonzero(preceding[horizon:] < start) + horizon
+    middle = start + (_CHUNK - 1) / 2
+    inverse, ends = 1 / (y - middle), np.searchsorted(y, before)
+    power, offsets, prefixes = inverse.copy(), np.ones(_CHUNK), np.zeros(len(y) + 1)
+    for _ in range(_POWERS):
+        np.cumsum(power, out=prefixes[1:])
+        sums += offsets * prefixes[ends]
+        power *= inverse
+        offsets *= x - middle
+    return sums
 
 
 def distance(a: int, b: int) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cleaning import METHODS, Options
 from cleaning.errors import OptionError
+from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.options import nearest
 from crawler.errors import ConfigError
 from crawler.render.rendering import SANDBOXES, Rendering
@@ -38,7 +39,11 @@ class Config:
 
     database_url: str = setting(
         "sqlite:///blocks.db",
-        "SQLAlchemy URL of the database; the environment variable of this name is its default",
+        "SQLAlchemy URL of the database: `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`; the "
+        "environment variable of this name is its default",
+    )
+    database_wait_seconds: float = setting(
+        300.0, "longest time a crawl waits for a PostgreSQL server that went away", low=0.0, high=86_400.0
     )
     cleaning_method: str = setting("default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS))
     cleaning_options: Mapping[str, Any] = setting(None, "options of the method, as JSON or a mapping")
@@ -48,6 +53,12 @@ class Config:
         choices=DEDUP_SCOPES,
     )
     dedup_distance: int = setting(3, "most bits between the fingerprints of near-duplicates", low=0, high=3)
+    fingerprint_weighting: Weighting = setting(  # noqa: RUF009 — a field, like the others; ruff knows not the type
+        "modified",
+        "what a term counts in a fingerprint: nearness to the terms after it, its frequency, or nearness to the terms "
+        "before and after; a database holds fingerprints of one kind",
+        choices=WEIGHTINGS,
+    )
     fingerprint_min_terms: int = setting(
         20, "unique terms below which a block matches only word for word, within its site", low=1, high=1000
     )

@@ -7,6 +7,7 @@ CrawlerError
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
 ├── RenderError   a browser is missing or does not start, or fails on a page
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
+    └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
 """
 
 from __future__ import annotations
@@ -38,3 +39,7 @@ class RenderError(CrawlerError):
 
 class StoreError(CrawlerError):
     """A database that cannot be used."""
+
+
+class StoreUnavailableError(StoreError):
+    """A database that cannot be used now; the same may succeed later."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cleaning.blocks import Kind
-from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.neighbours import Neighbours
 from cleaning.terms import terms
 from crawler.config import Config
+from crawler.fingerprints import Marker
 from crawler.visit import Candidate, Visit
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class DedupPipeline:
 
     def __init__(self, config: Config) -> None:
         self._most_bits = config.dedup_distance
-        self._fewest_terms = config.fingerprint_min_terms
+        self._marker = Marker.of(config)
         self._within_page = config.dedup_scope != "off"
 
     @classmethod
@@ -56,10 +55,8 @@ class DedupPipeline:
         return found
 
     def _candidate(self, decision: Decision) -> Candidate:
-        sequence = terms(decision.block.text)
-        unique = len(set(sequence))
-        compared = unique >= self._fewest_terms and decision.block.kind is not Kind.HEADING
-        return Candidate(decision, digest_terms(sequence), unique, fingerprint_terms(sequence) if compared else None)
+        marks = self._marker.marks(decision.block.text, decision.block.kind)
+        return Candidate(decision, marks.digest, marks.terms, marks.fingerprint)
 
 
 class _Earlier:

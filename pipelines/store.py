@@ -57,7 +57,7 @@ class StorePipeline:
         self._waiting: set[asyncio.Future[None]] = set()
         self._closing: asyncio.Future[None] | None = None
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
-        self._timer = AsyncioLoopingCall(self._flush)
+        self._timer = AsyncioLoopingCall(self._tick)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -85,7 +85,7 @@ class StorePipeline:
     async def close_spider(self) -> None:
         if self._timer.running:
             self._timer.stop()
-        self._flush()
+        self._tick()
         if self._waiting:
             await asyncio.wait(self._waiting)
 
@@ -100,6 +100,12 @@ class StorePipeline:
             self._report(error)
         self._writer.shutdown()
         self._store.close()
+
+    def _tick(self) -> None:
+        if not self._crawler.crawling:
+            # Ctrl-C: whoever asks to end does not want to wait for a database that is away.
+            self._store.stop_waiting()
+        self._flush()
 
     def _flush(self) -> None:
         if not self._pending:

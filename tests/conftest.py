@@ -1,4 +1,7 @@
-"""Real crawls for tests: `scrapy` in a process of its own, against a loopback server made for the test."""
+"""Real crawls for tests: `scrapy` in a process of its own, against a loopback server made for the test.
+
+And real databases: tests that need PostgreSQL make databases of their own on the server at BLOCKSIEVE_POSTGRES.
+"""
 
 import json
 import os
@@ -9,12 +12,16 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
 ROOT = Path(__file__).parents[1]
 SUPPORT = Path(__file__).parent / "support"
+SERVER = make_url(os.environ.get("BLOCKSIEVE_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
 # Nobody is to be spared on the loopback address.
 HURRY = {
     "AUTOTHROTTLE_ENABLED": "0",
@@ -55,6 +62,32 @@ def temporary(monkeypatch):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A connection to the PostgreSQL server."""
+    try:
+        connection = psycopg.connect(SERVER.render_as_string(hide_password=False), autocommit=True, connect_timeout=5)
+    except psycopg.OperationalError as error:
+        pytest.skip(f"no server answers at BLOCKSIEVE_POSTGRES, {SERVER}: {error}")
+    with connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def new_database(server):
+    """Create an empty database and return its URL; it is dropped at the end."""
+    numbers, made = count(1), []
+
+    def create():
+        made.append(f"blocksieve_test_{os.getpid()}_{next(numbers)}")
+        server.execute(f"CREATE DATABASE {made[-1]} ENCODING 'UTF8' TEMPLATE template0")
+        return SERVER.set(drivername="postgresql", database=made[-1]).render_as_string(hide_password=False)
+
+    yield create
+    for name in made:
+        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 @dataclass

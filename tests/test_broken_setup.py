@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 
+import psycopg
 import pytest
 
 SENTENCE = "The ferryman of the northern lake told visitor number {} how many storms he had crossed since his youth. "
@@ -61,6 +62,7 @@ def crawl(folder, saved_pages, *settings):
         ("DEDUP_SCOP=site", "did you mean 'DEDUP_SCOPE'"),
         ("DATABASE_URL=sqlite:///missing/folder/blocks.db", "missing/folder"),
         ("DATABASE_URL=mysql://user:secret@localhost/blocks", "sqlite"),
+        ("DATABASE_URL=postgresql://user:secret@127.0.0.1:1/blocks", "cannot be reached"),
         ("REPLAY=/nowhere/at/all", "/nowhere/at/all"),
     ],
 )
@@ -80,6 +82,25 @@ def test_a_database_of_a_newer_schema_is_refused(tmp_path, saved_pages):
     finished = crawl(tmp_path, saved_pages)
     assert finished.returncode == 2, finished.stderr
     assert "9999_from_the_future" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("ALTER DATABASE {} SET default_transaction_read_only = on", "cannot be written; connect to the primary"),
+        ("UPDATE alembic_version SET version_num = '9999_from_the_future'", "9999_from_the_future"),
+        ("UPDATE page SET scheme = 'of another time'", "'of another time'"),
+    ],
+)
+def test_a_server_s_database_that_cannot_be_used_is_refused(tmp_path, saved_pages, new_database, change, says):
+    url = new_database()
+    assert crawl(tmp_path, saved_pages, f"DATABASE_URL={url}", *SMALL_BATCHES).returncode == 0
+    with psycopg.connect(url) as connection:
+        connection.execute(change.format(url.rpartition("/")[2]))
+    finished = crawl(tmp_path, saved_pages, f"DATABASE_URL={url}")
+    assert finished.returncode == 2, finished.stderr
+    assert says in finished.stderr
     assert "Traceback" not in finished.stderr
 
 

@@ -20,7 +20,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "[--json] [-s DATABASE_URL=sqlite:///FILE]"
+        return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
         return "Create the database of blocks"

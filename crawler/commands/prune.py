@@ -35,8 +35,9 @@ class Command(ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Remove the pages that match every criterion given, with their blocks, sightings and HTML: nothing of "
-            "them is left in the file. Where another page holds the text of a removed block too, it stays there. "
-            "Asks first on a terminal; elsewhere it takes --yes."
+            "them is left in an SQLite file; PostgreSQL keeps it for a while in free space, logs and backups. Where "
+            "another page holds the text of a removed block too, it stays there. Asks first on a terminal; elsewhere "
+            "it takes --yes."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -40,7 +40,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "[--crawls N] [--json] [-s DATABASE_URL=sqlite:///FILE]"
+        return "[--crawls N] [--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
         return "Show what the database of blocks holds and what the last crawls did"

@@ -20,7 +20,7 @@ class Command(ScrapyCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "[--json] [-s DATABASE_URL=sqlite:///FILE]"
+        return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
         return "Bring the database of blocks to this version's schema"
@@ -28,7 +28,7 @@ class Command(ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Run the migrations that the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) still lacks, all of them or none. Copy the file first, and let no crawl "
+            "blocks.db in this folder) still lacks, all of them or none. Back it up first, and let no crawl "
             "run. A database written by a newer version is refused."
         )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crawler.visit import Candidate
 
 # The digest of every block without terms ("* * *"): such blocks are the same only letter for letter.
-_NO_TERMS = digest_terms([])
+NO_TERMS = digest_terms([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _without_lost_originals(kept: list[Kept], earlier: Sequence[Earlier]) -> lis
 
 
 def _key(digest: int, text: str, *, is_sighting: bool) -> tuple[int, str, bool]:
-    return (digest, text if digest == _NO_TERMS else "", is_sighting)
+    return (digest, text if digest == NO_TERMS else "", is_sighting)
 
 
 def _identity(row: Earlier) -> tuple[bool, int]:

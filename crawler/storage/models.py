@@ -1,7 +1,8 @@
-"""The tables: crawl, page, block, sighting, fingerprint.
+"""The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
 
 A block's text is stored once. Where another page holds the same text, or nearly the same, that page has a
-sighting of the block, with its own text where it differs at all. Nothing a page ever held is deleted by a later
+sighting of the block, with its own text where it differs at all; a page that is nearly the same as another has a row
+in `mirror`. What many pages of a site show is template, which `recurrence` says, and the views leave out. Nothing a page ever held is deleted by a later
 visit: what is missing there has `gone_at` set. The views `informative_block` and `page_text` are made by the
 migrations.
 """
@@ -19,6 +20,7 @@ from sqlalchemy import (
     DateTime,
     Float,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -26,11 +28,15 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    text,
 )
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
+    from sqlalchemy.schema import SchemaItem
 
+# What only one kind of database has is marked so in its `info`.
+ONLY = "only"
 _SIGN = 1 << 63
 _MODULUS = 1 << 64
 
@@ -82,6 +88,9 @@ def unsigned(number: int) -> int:
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
+# Texts that are looked up compare byte by byte on both: a server's locale can change with its operating system,
+# and an index in its order is damaged then.
+_Key = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData(
     naming_convention={
@@ -95,6 +104,10 @@ metadata = MetaData(
 
 def _required(name: str, kind: Any, *arguments: Any, **options: Any) -> Column[Any]:
     return Column(name, kind, *arguments, nullable=False, **options)
+
+
+def _id() -> Column[Any]:
+    return _required("id", _Id, Identity(), primary_key=True)
 
 
 def _seen() -> list[Column[Any]]:
@@ -122,7 +135,7 @@ def _content() -> list[Column[Any]]:
 crawl = Table(
     "crawl",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("spider", Text),
     _required("arguments", JSON),
     _required("state", Text),
@@ -136,10 +149,10 @@ crawl = Table(
 page = Table(
     "page",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("url", Text),
-    _required("url_key", Text, unique=True),
-    _required("site", Text, index=True),
+    _required("url_key", _Key, unique=True),
+    _required("site", _Key, index=True),
     Column("section", Text),
     Column("title", Text),
     Column("author", Text),
@@ -156,7 +169,7 @@ page = Table(
     _required("body_hash", Bits64),
     Column("page_fingerprint", Bits64),
     _required("method", Text),
-    _required("scheme", Text, index=True),
+    _required("scheme", _Key, index=True),
     Column("encoding", Text),
     Column("html", LargeBinary),  # zlib; last, so that reading the others does not walk over it
     sqlite_autoincrement=True,
@@ -165,9 +178,9 @@ page = Table(
 block = Table(
     "block",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     # The page's, once more: a heading common to thousands of sites is looked up within its own only.
-    _required("site", Text),
+    _required("site", _Key),
     _required("text", Text),
     *_content(),
     Index(None, "digest", "site"),
@@ -177,19 +190,74 @@ block = Table(
 sighting = Table(
     "sighting",
     metadata,
-    _required("id", _Id, primary_key=True),
+    _id(),
     _required("block_id", _Id, ForeignKey("block.id"), index=True),
     _required("distance", Integer),
     Column("text", Text),  # null: the block's own
     *_content(),
 )
 
-# No foreign key on block_id: checking it at each deleted block would take an index as large as the table.
-fingerprint = Table(
-    "fingerprint",
+
+def _fingerprints(name: str, owner: str) -> Table:
+    """Return the table of an index over fingerprints; see index.py.
+
+    No foreign key on the owner: checking it at each one deleted would take an index as large as the table.
+    """
+    return Table(
+        name,
+        metadata,
+        _required("fingerprint", Bits64, primary_key=True),
+        _required(owner, _Id, primary_key=True),
+        _required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits
+        Index(f"ix_{name}_low", "low", info={ONLY: "sqlite"}),
+        *(
+            Index(
+                f"ix_{name}_band_{band}",
+                text(f"((fingerprint >> {16 * band}) & 65535)"),
+                postgresql_include=["fingerprint", owner],
+                info={ONLY: "postgresql"},
+            )
+            for band in range(3)  # the primary key serves the topmost 16 bits
+        ),
+        sqlite_with_rowid=False,
+    )
+
+
+fingerprint = _fingerprints("fingerprint", "block_id")
+page_fingerprint = _fingerprints("page_fingerprint", "page_id")
+
+# Not a column of `page`: SQLite would read it across the page's HTML.
+mirror = Table(
+    "mirror",
     metadata,
-    _required("fingerprint", Bits64, primary_key=True),
-    _required("block_id", _Id, primary_key=True),
-    _required("low", BigInteger, index=True),  # the low 32 bits; see index.py
+    _required("page_id", _Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("original_id", _Id, ForeignKey("page.id"), index=True),
+    _required("distance", Integer),
+    _required("first_seen", Moment),
+)
+
+site = Table("site", metadata, _required("site", _Key, primary_key=True), _required("pages", Integer))
+
+# On how many pages of a site a text with terms stands now; texts without any say nothing.
+recurrence = Table(
+    "recurrence",
+    metadata,
+    _required("site", _Key, primary_key=True),
+    _required("digest", Bits64, primary_key=True),
+    _required("pages", Integer),
+    Column("template_at", Moment),
+    # Of the few that could become template, and of those that are.
+    Index("ix_recurrence_site_pages", "site", "pages", sqlite_where=text("pages > 1"), postgresql_where=text("pages > 1")),
+    Index(
+        "ix_recurrence_template",
+        "site",
+        sqlite_where=text("template_at IS NOT NULL"),
+        postgresql_where=text("template_at IS NOT NULL"),
+    ),
     sqlite_with_rowid=False,
 )
+
+
+def belongs(item: SchemaItem, dialect: str) -> bool:
+    """Tell whether a table, column or index is one of those that this kind of database has."""
+    return bool(item.info.get(ONLY, dialect) == dialect)

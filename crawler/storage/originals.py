@@ -47,7 +47,7 @@ def find_originals(
     """
     wanted = [one for one in candidates if one.terms]
     matches = index.lookup(connection, [one.fingerprint for one in wanted if one.fingerprint is not None])
-    near = _by_id(connection, [match.block_id for match in matches])
+    near = _by_id(connection, [match.owner_id for match in matches])
     same = _by_digest(connection, home.site, [one.digest for one in wanted])
     options = _Options(matches, near, same)
     found = []
@@ -70,7 +70,7 @@ class _Options:
         self._near: dict[int, list[tuple[int, _Stored]]] = defaultdict(list)
         self._same: dict[int, list[_Stored]] = defaultdict(list)
         for match in matches:
-            self._near[match.query].append((match.distance, near[match.block_id]))
+            self._near[match.query].append((match.distance, near[match.owner_id]))
         for stored in same:
             self._same[stored.original.digest].append(stored)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, insert, select, update
 from xxhash import xxh64_intdigest
 
-from cleaning.fingerprint import SCHEME
 from cleaning.terms import normalise
 from crawler import urls
 from crawler.storage.models import page
@@ -58,7 +57,7 @@ class StoredPage:
     has_html: bool
 
 
-def read(fetched: Fetched, cleaned: CleanPage, at: datetime, crawl_id: int) -> Reading:
+def read(fetched: Fetched, cleaned: CleanPage, at: datetime, crawl_id: int, scheme: str) -> Reading:
     """Return a page's columns; what the spider stated wins over what the page says of itself."""
     metadata = fetched.stated.filled_from(cleaned.metadata)
     columns = {
@@ -76,7 +75,7 @@ def read(fetched: Fetched, cleaned: CleanPage, at: datetime, crawl_id: int) -> R
         "last_modified": _plain(fetched.last_modified),
         "body_hash": xxh64_intdigest(fetched.body),
         "method": cleaned.method,
-        "scheme": SCHEME,
+        "scheme": scheme,
         "encoding": cleaned.encoding,
     }
     return Reading(at, crawl_id, fetched, columns)

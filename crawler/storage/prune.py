@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, delete, func, insert, not_, or_, select, update
+from sqlalchemy import and_, delete, func, insert, not_, or_, select
 
-from cleaning.fingerprint import distance
 from crawler import urls
 from crawler.errors import StoreError
+from crawler.storage.compare import Original
 from crawler.storage.engine import erasing, reading
-from crawler.storage.index import INDEXES, Entry
+from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
+from crawler.storage.locks import lock_all
 from crawler.storage.models import block, page, sighting
+from crawler.storage.repoint import SHARED, repoint
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, ScalarSelect, Select
@@ -48,14 +50,6 @@ class Pruned:
     promoted: int
 
 
-_SHARED = [column.name for column in sighting.c if column.name in block.c and column.name not in {"id", "text"}]
-_REPOINT = (
-    update(sighting)
-    .where(sighting.c.id == bindparam("row"))
-    .values(block_id=bindparam("heir"), distance=bindparam("bits"), text=bindparam("own_text"))
-)
-
-
 def count(engine: Engine, selection: Selection) -> Pruned:
     """Return what `prune` would remove now."""
     with reading(engine) as connection:
@@ -68,8 +62,9 @@ def prune(engine: Engine, selection: Selection) -> Pruned:
     A block with sightings on other pages hands its text on: the oldest live sighting becomes a block of its own
     page, with the text as that page has it, and the others become sightings of that.
     """
-    index = INDEXES[engine.dialect.name]()
+    index = INDEXES[engine.dialect.name](MAX_DISTANCE)
     with erasing(engine) as connection:
+        lock_all(connection)
         pruned = _count(connection, selection)
         for block_id in connection.scalars(_bequeathing(selection)).all():
             _promote(connection, index, block_id, selection)
@@ -118,7 +113,7 @@ def _count(connection: Connection, selection: Selection) -> Pruned:
 
 def _promote(connection: Connection, index: FingerprintIndex, block_id: int, selection: Selection) -> None:
     heir, *others = _surviving(connection, block_id, selection)
-    values = {name: heir[name] for name in _SHARED}
+    values = {name: heir[name] for name in SHARED}
     key = connection.execute(
         insert(block), values | {"site": heir["site"], "text": heir["full_text"]}
     ).inserted_primary_key
@@ -126,8 +121,7 @@ def _promote(connection: Connection, index: FingerprintIndex, block_id: int, sel
     connection.execute(delete(sighting).where(sighting.c.id == heir["id"]))
     if heir["fingerprint"] is not None:
         index.add(connection, [Entry(heir["fingerprint"], key[0])])
-    if others:
-        connection.execute(_REPOINT, [_repointed(other, heir, key[0]) for other in others])
+    repoint(connection, others, Original(key[0], heir["full_text"], heir["digest"], heir["fingerprint"]))
 
 
 def _surviving(connection: Connection, block_id: int, selection: Selection) -> list[RowMapping]:
@@ -141,16 +135,6 @@ def _surviving(connection: Connection, block_id: int, selection: Selection) -> l
         .order_by(sighting.c.gone_at.is_not(None), sighting.c.first_seen, sighting.c.id)
     )
     return list(connection.execute(statement).mappings())
-
-
-def _repointed(other: RowMapping, heir: RowMapping, heir_id: int) -> dict[str, Any]:
-    comparable = other["fingerprint"] is not None and heir["fingerprint"] is not None
-    return {
-        "row": other["id"],
-        "heir": heir_id,
-        "bits": distance(other["fingerprint"], heir["fingerprint"]) if comparable else other["distance"],
-        "own_text": None if other["full_text"] == heir["full_text"] else other["full_text"],
-    }
 
 
 def _delete(connection: Connection, index: FingerprintIndex, selection: Selection) -> None:

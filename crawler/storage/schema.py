@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from crawler.errors import StoreError
-from crawler.storage.engine import reading, writing
+from crawler.storage.engine import place, reading, writing
+from crawler.storage.locks import lock_all
 
 if TYPE_CHECKING:
     from alembic.config import Config as AlembicConfig
     from sqlalchemy.engine import Connection, Engine
 
 # The migrations, oldest first; a test compares them with the folder.
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 HEAD = REVISIONS[-1]
 _VERSION_TABLE = "alembic_version"
 
@@ -41,6 +42,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     from alembic import command  # noqa: PLC0415 — takes 0.4 s, and most commands need no more than `check`
 
     with writing(engine) as connection:
+        lock_all(connection)  # eight crawls that start on an empty database make its tables once
         _refuse_unknown(connection)
         command.upgrade(_alembic(connection), revision)
 
@@ -50,6 +52,7 @@ def downgrade(engine: Engine, revision: str) -> None:
     from alembic import command  # noqa: PLC0415 — as above
 
     with writing(engine) as connection:
+        lock_all(connection)
         command.downgrade(_alembic(connection), revision)
 
 
@@ -60,8 +63,8 @@ def check(engine: Engine) -> None:
         revision = current(connection)
     if revision != HEAD:
         raise StoreError(
-            f"the database {engine.url.database} has schema {revision or 'none'}, this version of Blocksieve "
-            f"needs {HEAD}; `scrapy upgrade` brings it there (copy the file first)"
+            f"the database {place(engine)} has schema {revision or 'none'}, this version of Blocksieve "
+            f"needs {HEAD}; `scrapy upgrade` brings it there (back it up first)"
         )
 
 
@@ -75,16 +78,16 @@ def current(connection: Connection) -> str | None:
 
 def _refuse_unknown(connection: Connection) -> None:
     revision = current(connection)
-    place = connection.engine.url.database
+    where = place(connection.engine)
     if revision is None and _tables(connection):
         raise StoreError(
-            f"the database {place} holds tables but no schema revision, so it is not Blocksieve's; "
-            "point DATABASE_URL at another file"
+            f"the database {where} holds tables but no schema revision, so it is not Blocksieve's; "
+            "point DATABASE_URL at another one"
         )
     if revision is not None and revision not in REVISIONS:
         raise StoreError(
-            f"the database {place} has schema {revision}, which this version of Blocksieve (schema {HEAD}) does "
-            "not know; install the newer version that wrote it, or point DATABASE_URL at another file"
+            f"the database {where} has schema {revision}, which this version of Blocksieve (schema {HEAD}) does "
+            "not know; install the newer version that wrote it, or point DATABASE_URL at another one"
         )
 
 

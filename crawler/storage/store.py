@@ -7,26 +7,29 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, false, insert, update
 
-from cleaning.fingerprint import SCHEME, distance
-from crawler.errors import StoreError
+from cleaning.fingerprint import SCHEMES, distance
 from crawler.mask import mask_arguments
-from crawler.storage import pages, rows, schema
+from crawler.storage import pages, rows, schema, scheme
 from crawler.storage.compare import Original, compare
-from crawler.storage.engine import open_engine, reading, writing
+from crawler.storage.engine import open_engine, writing
 from crawler.storage.index import INDEXES, Entry
-from crawler.storage.models import CrawlState, crawl, page
+from crawler.storage.locks import block_keys, lock, page_key
+from crawler.storage.models import CrawlState, crawl
 from crawler.storage.originals import find_originals
+from crawler.storage.patience import Patience
 from crawler.storage.rows import Home, Sighted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
+    from cleaning.fingerprint import Weighting
     from crawler.config import Config
     from crawler.storage.compare import Comparison
+    from crawler.storage.pages import Reading
     from crawler.visit import Candidate, Visit
 
 
@@ -67,23 +70,34 @@ class Store:
     """
 
     def __init__(
-        self, engine: Engine, *, dedup_scope: str = "all", dedup_distance: int = 3, keep_html: bool = True
+        self,
+        engine: Engine,
+        *,
+        dedup_scope: str = "all",
+        dedup_distance: int = 3,
+        keep_html: bool = True,
+        weighting: Weighting = "modified",
+        patience: Patience | None = None,
     ) -> None:
         self.engine = engine
+        self._patience = patience or Patience()
         self._scope = dedup_scope
         self._keep_html = keep_html
+        self._scheme = SCHEMES[weighting]
         self._index = INDEXES[engine.dialect.name](dedup_distance)
 
     @classmethod
     def open(cls, config: Config) -> Store:
         """Return the store at DATABASE_URL, its tables created if it is empty.
 
-        Raises StoreError where it cannot be opened, is of another schema, or holds fingerprints of another scheme.
+        Raises StoreError where it cannot be opened or written, is of another schema, or holds fingerprints of
+        another scheme.
         """
         engine = open_engine(config.database_url)
         try:
             schema.prepare(engine)
-            _check_scheme(engine)
+            _check_writable(engine)
+            scheme.check(engine, SCHEMES[config.fingerprint_weighting])
         except BaseException:
             engine.dispose()
             raise
@@ -92,6 +106,8 @@ class Store:
             dedup_scope=config.dedup_scope,
             dedup_distance=config.dedup_distance,
             keep_html=config.keep_html,
+            weighting=config.fingerprint_weighting,
+            patience=Patience(config.database_wait_seconds),
         )
 
     def close(self) -> None:
@@ -107,8 +123,9 @@ class Store:
             "started": datetime.now(UTC),
             "totals": {},
         }
-        with writing(self.engine) as connection:
-            key = connection.execute(insert(crawl), values).inserted_primary_key
+        key = self._patience.write(
+            self.engine, lambda connection: connection.execute(insert(crawl), values).inserted_primary_key
+        )
         assert key is not None  # one row, always
         return int(key[0])
 
@@ -120,21 +137,43 @@ class Store:
             "reason": reason,
             "totals": dict(totals),
         }
-        with writing(self.engine) as connection:
-            connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
+        statement = update(crawl).where(crawl.c.id == crawl_id).values(values)
+        self._patience.write(self.engine, lambda connection: connection.execute(statement))
 
-    def save(self, crawl_id: int, visits: Iterable[Visit]) -> list[Saved]:
+    def save(self, crawl_id: int, visits: Sequence[Visit]) -> list[Saved]:
         """Store the visits' pages, all of them or none, and return what became of each visit, in order.
 
-        Raises StoreError where the database is full, read-only, damaged or locked for too long.
+        A server that went away is waited for. Raises StoreError where the database is full, read-only, damaged,
+        locked or away for too long.
         """
-        with writing(self.engine) as connection:
-            return [self._save(connection, crawl_id, visit) for visit in visits]
+        readings = [self._read(crawl_id, visit) for visit in visits]
 
-    def _save(self, connection: Connection, crawl_id: int, visit: Visit) -> Saved:
+        def work(connection: Connection) -> list[Saved]:
+            lock(connection, self._claims(visits, readings))
+            return [self._save(connection, *one) for one in zip(visits, readings, strict=True)]
+
+        return self._patience.write(self.engine, work)
+
+    def stop_waiting(self) -> None:
+        """Wait for the database no longer: what it does not take now fails. Any thread may say so."""
+        self._patience.end()
+
+    def _read(self, crawl_id: int, visit: Visit) -> Reading | None:
         if visit.fetched is None or visit.cleaned is None:
+            return None
+        return pages.read(visit.fetched, visit.cleaned, visit.at, crawl_id, self._scheme)
+
+    def _claims(self, visits: Sequence[Visit], readings: Sequence[Reading | None]) -> Iterator[int]:
+        """Give the keys of all that a batch looks up or inserts."""
+        for visit, page_read in zip(visits, readings, strict=True):
+            if page_read is not None:
+                yield page_key(page_read.key)
+                if self._scope in {"all", "site"}:
+                    yield from block_keys(visit.candidates, page_read.site)
+
+    def _save(self, connection: Connection, visit: Visit, page_read: Reading | None) -> Saved:
+        if page_read is None:
             return Saved(visit.url, PageState.NONE)
-        page_read = pages.read(visit.fetched, visit.cleaned, visit.at, crawl_id)
         known = pages.find(connection, page_read.key)
         earlier = rows.earlier(connection, known.page_id) if known else []
         comparison = compare(self._candidates(visit), earlier)
@@ -174,6 +213,12 @@ class Store:
         if self._scope in {"page", "off"}:
             return []
         return find_originals(connection, self._index, home, new, within_site=self._scope == "site")
+
+
+def _check_writable(engine: Engine) -> None:
+    """Delete nothing: who may not even do that is told so before the crawl."""
+    with writing(engine) as connection:
+        connection.execute(delete(crawl).where(false()))
 
 
 def _kept_blocks(comparison: Comparison) -> dict[int, Original]:
@@ -226,15 +271,3 @@ def _saved(base: Saved, comparison: Comparison, sighted: Sequence[Sighted]) -> S
         near=len(sighted) - exact,
         gone=len(comparison.missing),
     )
-
-
-def _check_scheme(engine: Engine) -> None:
-    with reading(engine) as connection:
-        # Two look-ups at the ends of an index, whatever the number of pages.
-        schemes = {connection.scalar(select(end(page.c.scheme))) for end in (func.min, func.max)} - {None, SCHEME}
-    if schemes:
-        raise StoreError(
-            f"the database {engine.url.database} holds fingerprints of scheme {schemes.pop()!r}, this version of "
-            f"Blocksieve makes {SCHEME!r}, and the two cannot be compared; use the version that wrote it, or "
-            "another DATABASE_URL"
-        )

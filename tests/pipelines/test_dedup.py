@@ -51,3 +51,8 @@ def test_texts_without_terms_are_never_duplicates():
 
 def test_scope_off_compares_nothing():
     assert candidates(LONG, LONG, dedup_scope="off")[1].repeats is None
+
+
+def test_fingerprints_are_weighed_as_the_settings_say():
+    (found,) = candidates(LONG, fingerprint_weighting="plain")
+    assert found.fingerprint == fingerprint(LONG, weighting="plain") != fingerprint(LONG)

@@ -4,8 +4,14 @@
 
 from alembic import context
 
-from crawler.storage.models import metadata
+from crawler.storage.models import belongs, metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    render_as_batch=True,
+    include_object=lambda item, *_: belongs(item, connection.dialect.name),
+)
 with context.begin_transaction():
     context.run_migrations()

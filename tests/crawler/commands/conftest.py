@@ -11,7 +11,8 @@ from sqlalchemy import insert
 
 from crawler.storage import schema
 from crawler.storage.engine import opened
-from crawler.storage.models import block, fingerprint, page
+from crawler.storage.index import INDEXES, Entry
+from crawler.storage.models import block, page
 from crawler.storage.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +47,20 @@ def scrapy(tmp_path, environment):
 def database(tmp_path):
     """A database with one crawl of two pages on two sites, a block each."""
     path = tmp_path / "blocks.db"
-    with opened(f"sqlite:///{path}") as engine:
+    fill(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def on_server(new_database):
+    """The URL of such a database on a PostgreSQL server."""
+    url = new_database()
+    fill(url)
+    return url
+
+
+def fill(url):
+    with opened(url) as engine:
         schema.prepare(engine)
         store = Store(engine)
         crawl = store.begin_crawl("[/b]\x1b[2Jezine", {"token": "1234"})
@@ -55,8 +69,7 @@ def database(tmp_path):
             for number, site in enumerate(("a.example", "b.example"), start=1):
                 connection.execute(insert(page), a_page(number, site, crawl))
                 connection.execute(insert(block), a_block(number, site))
-                connection.execute(insert(fingerprint), {"fingerprint": number, "block_id": number, "low": number})
-    return path
+                INDEXES[engine.dialect.name](3).add(connection, [Entry(number, number)])
 
 
 def a_page(number, site, crawl):

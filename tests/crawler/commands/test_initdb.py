@@ -18,10 +18,26 @@ def test_the_setting_and_the_environment_say_where(scrapy, tmp_path):
 
 
 def test_a_failure_is_one_sentence_and_an_exit_code(scrapy):
-    failed = scrapy("initdb", "-s", "DATABASE_URL=postgresql://me:secret@host/db")
+    failed = scrapy("initdb", "-s", "DATABASE_URL=mysql://me:secret@host/db")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr.count("\n") == 1
-    assert "supported is sqlite:///FILE" in failed.stderr
+    assert "supported are sqlite:///FILE" in failed.stderr
+    assert "secret" not in failed.stderr
+
+
+def test_tables_are_made_on_a_server(scrapy, new_database):
+    url = new_database()
+    made = scrapy("initdb", DATABASE_URL=url)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.startswith("created: postgresql+psycopg://***@")
+    assert scrapy("initdb", DATABASE_URL=url).stdout.startswith("ready: ")
+    assert scrapy("upgrade", DATABASE_URL=url).stdout.endswith("schema 0001 to 0001\n")
+
+
+def test_a_server_that_does_not_answer_is_one_sentence(scrapy):
+    failed = scrapy("initdb", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/blocks")
+    assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
+    assert "cannot be reached; check that the server runs" in failed.stderr
     assert "secret" not in failed.stderr
 
 

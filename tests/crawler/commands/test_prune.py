@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 
+import psycopg
 import pytest
 
 
@@ -21,6 +22,14 @@ def test_a_site_is_removed_once_agreed_to(scrapy, database):
     assert (pruned.returncode, pruned.stderr) == (0, "")
     assert pruned.stdout.startswith("removed 1 pages, 1 blocks (0 live on")
     assert pages(database) == ["b.example"]
+
+
+def test_a_site_is_removed_from_a_server(scrapy, on_server):
+    pruned = scrapy("prune", "--site", "a.example", "--yes", "--json", DATABASE_URL=on_server)
+    assert json.loads(pruned.stdout) == {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0}
+    with psycopg.connect(on_server) as connection:
+        assert connection.execute("SELECT site FROM page").fetchall() == [("b.example",)]
+        assert connection.execute("SELECT count(*) FROM fingerprint").fetchone() == (1,)
 
 
 def test_without_a_terminal_nothing_is_removed_unasked(scrapy, database):

@@ -30,6 +30,27 @@ def test_json_holds_every_figure(scrapy, database):
     assert {site["site"] for site in status["sites"]} == {"a.example", "b.example"}
 
 
+def test_a_server_s_database_has_the_same_status(scrapy, database, on_server):
+    here, there = (json.loads(scrapy("status", "--json", *more).stdout) for more in ([], url_option(on_server)))
+    assert there["database"].startswith("postgresql+psycopg://***@")
+    assert there["bytes"] > 1_000_000
+    varying = {"database", "bytes", "crawls"}
+    assert {k: v for k, v in there.items() if k not in varying} == {k: v for k, v in here.items() if k not in varying}
+    (crawl,) = there["crawls"]
+    assert (crawl["kept"], crawl["arguments"]) == (3, {"token": "***"})
+    assert "2 pages of 2 sites" in scrapy("status", *url_option(on_server)).stdout
+
+
+def url_option(url):
+    return ["-s", f"DATABASE_URL={url}"]
+
+
+def test_a_database_that_a_server_lacks_is_named(scrapy, new_database):
+    failed = scrapy("status", *url_option(f"{new_database()}_absent"))
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "_absent does not exist; create it with `createdb blocksieve_test_" in failed.stderr
+
+
 def test_an_empty_database_has_a_status(scrapy):
     scrapy("initdb")
     assert "0 pages of 0 sites" in scrapy("status").stdout

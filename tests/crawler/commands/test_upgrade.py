@@ -4,6 +4,8 @@ import json
 import sqlite3
 from contextlib import closing
 
+import psycopg
+
 
 def test_an_up_to_date_database_stays_as_it_is(scrapy, database):
     assert scrapy("upgrade").stdout == f"{database}: schema 0001 to 0001\n"
@@ -21,6 +23,14 @@ def test_a_missing_database_is_not_made(scrapy, tmp_path):
     assert failed.returncode == 1
     assert "`scrapy initdb` creates it" in failed.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_database_on_a_server_is_refused(scrapy, on_server):
+    with psycopg.connect(on_server) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    failed = scrapy("upgrade", DATABASE_URL=on_server)
+    assert failed.returncode == 1
+    assert "schema 9999" in failed.stderr
 
 
 def test_a_newer_database_is_refused_by_every_command(scrapy, database):

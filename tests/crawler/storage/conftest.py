@@ -10,10 +10,12 @@ from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.terms import terms
 from crawler.storage import schema
-from crawler.storage.engine import open_engine
+from crawler.storage.engine import open_engine, opened
+from crawler.storage.models import metadata
 from crawler.storage.store import Store
 from crawler.visit import Candidate, Fetched, Outcome, Visit
 
+DIALECTS = ("sqlite", "postgresql")
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
@@ -61,9 +63,38 @@ def visit():
     return make_visit
 
 
+def pytest_generate_tests(metafunc):
+    """Run a test that has to do with a database on both kinds, or on the one that it is marked with."""
+    if "dialect" in metafunc.fixturenames:
+        marked = [name for name in DIALECTS if metafunc.definition.get_closest_marker(name)]
+        metafunc.parametrize("dialect", marked or DIALECTS, scope="session")
+
+
 @pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path / 'blocks.db'}"
+def url(dialect, tmp_path, request):
+    """A database of that kind: an empty one, or one with empty tables where the test has an `engine`."""
+    if dialect == "sqlite":
+        return f"sqlite:///{tmp_path / 'blocks.db'}"
+    return request.getfixturevalue("emptied" if "engine" in request.fixturenames else "new_database")()
+
+
+@pytest.fixture(scope="session")
+def emptied(new_database):
+    """Empty the one PostgreSQL database that most tests share, and return its URL: making another takes longer."""
+    url = new_database()
+    with opened(url) as engine:
+        schema.prepare(engine)
+
+        def empty():
+            with engine.begin() as connection:
+                for table in reversed(metadata.sorted_tables):
+                    connection.execute(table.delete())
+                    if "id" in table.c:
+                        connection.execute(sql(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
+                connection.execute(sql("UPDATE alembic_version SET version_num = :head"), {"head": schema.HEAD})
+            return url
+
+        yield empty
 
 
 @pytest.fixture

@@ -9,20 +9,30 @@ from hypothesis import strategies as st
 from cleaning.fingerprint import distance
 from crawler.storage import schema
 from crawler.storage.engine import open_engine, writing
-from crawler.storage.index import Entry, HalvesIndex, Match
+from crawler.storage.index import INDEXES, BandsIndex, Entry, HalvesIndex, Match
 
-BOUNDARIES = (0, 1, 30, 31, 32, 33, 62, 63)
+BOUNDARIES = (0, 15, 16, 31, 32, 47, 48, 63)
 FINGERPRINTS = st.integers(0, 2**64 - 1)
 # Bases of all kinds of sign and half.
-BASES = (0, 2**64 - 1, 2**63, 2**63 - 1, 2**32, 2**32 - 1, 0x8000000080000000, 0x123456789ABCDEF0)
+BASES = (0, 2**64 - 1, 2**63, 2**63 - 1, 2**32, 2**32 - 1, 0x8000800080008000, 0x123456789ABCDEF0)
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    engine = open_engine(f"sqlite:///{tmp_path_factory.mktemp('index') / 'index.db'}")
+def engine(dialect, tmp_path_factory, request):
+    """A database for all tests: each rolls back what it stores."""
+    if dialect == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('index') / 'index.db'}"
+    else:
+        url = request.getfixturevalue("new_database")()
+    engine = open_engine(url)
     schema.prepare(engine)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def index(dialect):
+    return INDEXES[dialect](3)
 
 
 @pytest.fixture
@@ -37,24 +47,24 @@ def mask(bits):
 
 
 def found(connection, index, queries):
-    return {(match.query, match.block_id, match.distance) for match in index.lookup(connection, queries)}
+    return {(match.query, match.owner_id, match.distance) for match in index.lookup(connection, queries)}
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4])
-def test_boundary_bits_are_found_up_to_three_and_never_from_four(connection, base, size):
-    HalvesIndex().add(connection, [Entry(base, 7)])
+def test_boundary_bits_are_found_up_to_three_and_never_from_four(connection, index, base, size):
+    index.add(connection, [Entry(base, 7)])
     queries = [base ^ mask(bits) for bits in combinations(BOUNDARIES, size)]
     expected = {(query, 7, size) for query in queries} if size <= 3 else set()
-    assert found(connection, HalvesIndex(), queries) == expected
+    assert found(connection, index, queries) == expected
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_every_combination_of_bits_up_to_three_is_found(connection, size):
+def test_every_combination_of_bits_up_to_three_is_found(connection, index, size):
     base = 0x9234567890ABCDEF
-    HalvesIndex().add(connection, [Entry(base, 1)])
+    index.add(connection, [Entry(base, 1)])
     queries = [base ^ mask(bits) for bits in combinations(range(64), size)]
-    assert found(connection, HalvesIndex(), queries) == {(query, 1, size) for query in queries}
+    assert found(connection, index, queries) == {(query, 1, size) for query in queries}
 
 
 @given(
@@ -63,7 +73,7 @@ def test_every_combination_of_bits_up_to_three_is_found(connection, size):
     strangers=st.lists(FINGERPRINTS, max_size=5),
     most=st.integers(0, 3),
 )
-def test_lookup_equals_brute_force(engine, stored, near, strangers, most):
+def test_lookup_equals_brute_force(dialect, engine, stored, near, strangers, most):
     neighbours = [stored[number % len(stored)] ^ mask(bits) for number, bits in near if stored]
     queries = neighbours + strangers
     expected = {
@@ -72,7 +82,7 @@ def test_lookup_equals_brute_force(engine, stored, near, strangers, most):
         for block_id, fingerprint in enumerate(stored)
         if distance(query, fingerprint) <= most
     }
-    index = HalvesIndex(most)
+    index = INDEXES[dialect](most)
     with writing(engine) as connection:
         index.add(connection, [Entry(fingerprint, block_id) for block_id, fingerprint in enumerate(stored)])
         matches = index.lookup(connection, queries)
@@ -81,25 +91,23 @@ def test_lookup_equals_brute_force(engine, stored, near, strangers, most):
     assert set(matches) == expected
 
 
-def test_one_fingerprint_stands_for_several_blocks(connection):
-    index = HalvesIndex()
+def test_one_fingerprint_stands_for_several_blocks(connection, index):
     index.add(connection, [Entry(2**63 + 5, 1), Entry(2**63 + 5, 2)])
     assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 1, 0), (2**63 + 5, 2, 0)}
 
 
-def test_a_removed_fingerprint_is_not_found(connection):
-    index = HalvesIndex()
+def test_a_removed_fingerprint_is_not_found(connection, index):
     index.add(connection, [Entry(2**63 + 5, 1), Entry(2**63 + 5, 2)])
     index.remove(connection, [Entry(2**63 + 5, 1), Entry(99, 1)])
     assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 2, 0)}
 
 
-def test_nothing_asked_finds_nothing(connection):
-    assert HalvesIndex().lookup(connection, []) == []
+def test_nothing_asked_finds_nothing(connection, index):
+    assert index.lookup(connection, []) == []
 
 
-def test_a_lookup_seeks_and_never_scans_the_fingerprints(connection):
-    index = HalvesIndex()
+@pytest.mark.sqlite
+def test_a_lookup_seeks_and_never_scans_the_fingerprints(connection, index):
     rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {index._statement}", ("[1]",)).fetchall()
     steps = [row[3] for row in rows if row[3].split()[1] == "f"]
     assert len(steps) == 2
@@ -107,7 +115,25 @@ def test_a_lookup_seeks_and_never_scans_the_fingerprints(connection):
     assert steps[1].startswith("SEARCH f USING COVERING INDEX ix_fingerprint_low")
 
 
+@pytest.mark.postgresql
+@pytest.mark.parametrize("analysed", [False, True], ids=["new", "analysed"])
+def test_a_lookup_among_many_seeks_an_index_for_each_band(connection, index, analysed):
+    """Also in a table that the server has no statistics of yet, and in a plan for any queries."""
+    many = "SELECT hashint8extended(n, 0), n FROM generate_series(1, 100000) AS n"
+    connection.exec_driver_sql(f"INSERT INTO fingerprint {many}")
+    if analysed:
+        connection.exec_driver_sql("ANALYZE fingerprint")
+    connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
+    connection.exec_driver_sql(f"PREPARE page (bigint[], int) AS {index._statement % ('$1', '$2')}")
+    steps = [row[0] for row in connection.exec_driver_sql("EXPLAIN EXECUTE page ('{1,2}', 3)")]
+    connection.exec_driver_sql("DEALLOCATE page")
+    used = ("pk_fingerprint", *(f"ix_fingerprint_band_{band}" for band in range(3)))
+    assert [sum(name in step for step in steps) for name in used] == [1, 1, 1, 1], steps
+    assert not any("Seq Scan" in step for step in steps)
+
+
 @pytest.mark.parametrize("most", [-1, 4])
-def test_a_distance_that_would_not_be_exact_is_refused(most):
+@pytest.mark.parametrize("kind", [HalvesIndex, BandsIndex])
+def test_a_distance_that_would_not_be_exact_is_refused(kind, most):
     with pytest.raises(ValueError, match="between 0 and 3"):
-        HalvesIndex(most)
+        kind(most)

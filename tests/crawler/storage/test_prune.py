@@ -36,7 +36,7 @@ def test_texts_that_other_pages_hold_live_on_there(families, engine, rows, page_
     assert page_texts(B) == [f"{TEXT} twice", "only on B"]
     assert page_texts(C) == [TEXT]
     assert page_texts(D) == [f"{TEXT} twice"]
-    assert rows("PRAGMA foreign_key_check") == []
+    assert rows("SELECT id FROM sighting WHERE block_id NOT IN (SELECT id FROM block)") == []
 
 
 def test_the_oldest_sighting_becomes_the_block_and_the_others_point_to_it(families, engine, rows):
@@ -118,12 +118,24 @@ def test_counting_removes_nothing_and_tells_what_pruning_does(families, engine, 
     assert prune(engine, Selection.of(url=A)) == counted
 
 
+@pytest.mark.sqlite
 def test_nothing_of_a_removed_text_is_left_in_the_files(save, visit, engine, tmp_path):
     save(visit(A, "a most secret sentence"), visit(B, "other"))
     prune(engine, Selection.of(url=A))
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"most secret" not in left
     assert b"other" in left
+
+
+@pytest.mark.postgresql
+def test_removed_rows_are_taken_out_of_their_table(save, visit, engine, rows):
+    save(visit(A, "a most secret sentence"), visit(B, "other"))
+    prune(engine, Selection.of(url=A))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS pageinspect")
+    items = "FROM generate_series(0, pg_relation_size('block') / 8192 - 1) AS page, "
+    items += "heap_page_items(get_raw_page('block', page::int)) WHERE t_data IS NOT NULL"
+    assert rows(f"SELECT count(*) AS n {items}") == [{"n": 1}]
 
 
 def test_ids_of_removed_rows_are_not_given_out_again(save, visit, engine, rows):

@@ -1,6 +1,7 @@
 """Migrations: the tables they make, the way back, databases that are not ours."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -11,8 +12,8 @@ from sqlalchemy import inspect
 
 from crawler.errors import StoreError
 from crawler.storage import schema
-from crawler.storage.engine import open_engine, reading
-from crawler.storage.models import metadata
+from crawler.storage.engine import open_engine, opened, reading
+from crawler.storage.models import belongs, metadata
 
 VIEWS = {"informative_block", "page_text"}
 
@@ -30,9 +31,11 @@ def contents(engine):
         return set(found.get_table_names()) - {"alembic_version"}, set(found.get_view_names())
 
 
+@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based index")
 def test_migrations_make_the_tables_of_the_models(engine):
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        options = {"compare_type": True, "include_object": lambda item, *_: belongs(item, engine.dialect.name)}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
 
 
@@ -56,10 +59,29 @@ def test_preparing_creates_once(empty):
     assert schema.prepare(empty) is False
 
 
+@pytest.mark.sqlite
 def test_fingerprints_take_no_row_id(engine):
     with engine.connect() as connection:
         made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'fingerprint'").scalar()
     assert "WITHOUT ROWID" in made
+
+
+def test_eight_that_start_on_an_empty_database_make_its_tables_once(url):
+    def prepare(_):
+        with opened(url) as engine:
+            return schema.prepare(engine)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(prepare, range(8)))) == 8
+    with opened(url) as engine:
+        assert contents(engine) == (set(metadata.tables), VIEWS)
+
+
+@pytest.mark.postgresql
+def test_a_page_s_html_is_not_compressed_again(engine):
+    with engine.connect() as connection:
+        query = "SELECT attstorage FROM pg_attribute WHERE attrelid = 'page'::regclass AND attname = 'html'"
+        assert connection.exec_driver_sql(query).scalar() == "e"
 
 
 def test_an_empty_database_is_no_match(empty):
@@ -75,15 +97,16 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
             action(engine)
 
 
-def test_a_database_of_something_else_is_left_alone(empty, tmp_path):
-    with closing(sqlite3.connect(tmp_path / "blocks.db")) as other:
-        other.execute("CREATE TABLE recipes (name TEXT)")
+def test_a_database_of_something_else_is_left_alone(empty):
+    with empty.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE recipes (name TEXT)")
     for action in (schema.prepare, schema.upgrade):
         with pytest.raises(StoreError, match="not Blocksieve's"):
             action(empty)
     assert contents(empty) == ({"recipes"}, set())
 
 
+@pytest.mark.sqlite
 def test_a_failed_upgrade_leaves_nothing(empty, tmp_path):
     with closing(sqlite3.connect(tmp_path / "blocks.db")) as other:
         other.execute("PRAGMA journal_mode=WAL")
@@ -94,6 +117,7 @@ def test_a_failed_upgrade_leaves_nothing(empty, tmp_path):
     assert contents(empty) == (set(), set())
 
 
+@pytest.mark.sqlite
 def test_a_page_s_text_is_read_through_indexes(engine):
     with reading(engine) as connection:
         query = "EXPLAIN QUERY PLAN SELECT text FROM page_text WHERE page_id = 1 ORDER BY position"

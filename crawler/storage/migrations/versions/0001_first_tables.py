@@ -55,6 +55,10 @@ def _id() -> sa.types.TypeEngine[int]:
     return sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
+def _key() -> sa.types.TypeEngine[str]:
+    return sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+
 def _moment(name: str, *, nullable: bool = False) -> sa.Column[object]:
     return sa.Column(name, sa.DateTime(timezone=True), nullable=nullable)
 
@@ -79,7 +83,7 @@ def _content() -> list[sa.Column[object]]:
 def _create_crawl() -> None:
     op.create_table(
         "crawl",
-        sa.Column("id", _id(), nullable=False),
+        sa.Column("id", _id(), sa.Identity(), nullable=False),
         sa.Column("spider", sa.Text(), nullable=False),
         sa.Column("arguments", sa.JSON(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
@@ -95,10 +99,10 @@ def _create_crawl() -> None:
 def _create_page() -> None:
     op.create_table(
         "page",
-        sa.Column("id", _id(), nullable=False),
+        sa.Column("id", _id(), sa.Identity(), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("url_key", sa.Text(), nullable=False),
-        sa.Column("site", sa.Text(), nullable=False),
+        sa.Column("url_key", _key(), nullable=False),
+        sa.Column("site", _key(), nullable=False),
         *(sa.Column(name, sa.Text()) for name in ("section", "title", "author", "published", "language")),
         _moment("first_seen"),
         _moment("last_seen"),
@@ -112,7 +116,7 @@ def _create_page() -> None:
         sa.Column("body_hash", sa.BigInteger(), nullable=False),
         sa.Column("page_fingerprint", sa.BigInteger()),
         sa.Column("method", sa.Text(), nullable=False),
-        sa.Column("scheme", sa.Text(), nullable=False),
+        sa.Column("scheme", _key(), nullable=False),
         sa.Column("encoding", sa.Text()),
         sa.Column("html", sa.LargeBinary()),
         sa.PrimaryKeyConstraint("id", name="pk_page"),
@@ -120,6 +124,9 @@ def _create_page() -> None:
         sa.ForeignKeyConstraint(["crawl_id"], ["crawl.id"], name="fk_page_crawl_id_crawl"),
         sqlite_autoincrement=True,
     )
+    if op.get_context().dialect.name == "postgresql":
+        # Compressed already: the server need not try again.
+        op.execute("ALTER TABLE page ALTER COLUMN html SET STORAGE EXTERNAL")
     op.create_index("ix_page_site", "page", ["site"])
     op.create_index("ix_page_scheme", "page", ["scheme"])
 
@@ -127,8 +134,8 @@ def _create_page() -> None:
 def _create_block() -> None:
     op.create_table(
         "block",
-        sa.Column("id", _id(), nullable=False),
-        sa.Column("site", sa.Text(), nullable=False),
+        sa.Column("id", _id(), sa.Identity(), nullable=False),
+        sa.Column("site", _key(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         *_content(),
         sa.PrimaryKeyConstraint("id", name="pk_block"),
@@ -142,7 +149,7 @@ def _create_block() -> None:
 def _create_sighting() -> None:
     op.create_table(
         "sighting",
-        sa.Column("id", _id(), nullable=False),
+        sa.Column("id", _id(), sa.Identity(), nullable=False),
         sa.Column("block_id", _id(), nullable=False),
         sa.Column("distance", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text()),
@@ -156,12 +163,27 @@ def _create_sighting() -> None:
 
 
 def _create_fingerprint() -> None:
+    on_sqlite = op.get_context().dialect.name == "sqlite"
+    low = [sa.Column("low", sa.BigInteger(), nullable=False)] if on_sqlite else []
     op.create_table(
         "fingerprint",
         sa.Column("fingerprint", sa.BigInteger(), nullable=False),
         sa.Column("block_id", _id(), nullable=False),
-        sa.Column("low", sa.BigInteger(), nullable=False),
+        *low,
         sa.PrimaryKeyConstraint("fingerprint", "block_id", name="pk_fingerprint"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_fingerprint_low", "fingerprint", ["low"])
+    if on_sqlite:
+        op.create_index("ix_fingerprint_low", "fingerprint", ["low"])
+    else:
+        _index_bands()
+
+
+def _index_bands() -> None:
+    for band in range(3):
+        op.create_index(
+            f"ix_fingerprint_band_{band}",
+            "fingerprint",
+            [sa.text(f"((fingerprint >> {16 * band}) & 65535)")],
+            postgresql_include=["fingerprint", "block_id"],
+        )

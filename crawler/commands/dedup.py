@@ -1,0 +1,80 @@
+"""`scrapy dedup`: find duplicates in the whole database."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.config import Config
+from crawler.fingerprints import Marker
+from crawler.storage import schema, scheme
+from crawler.storage.dedup import Rules, deduplicate
+from crawler.storage.engine import opened
+from crawler.storage.refingerprint import refingerprint
+from crawler.terminal import attempt, no_arguments, print_json, say
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[--refingerprint] [--dry-run] [--json]"
+
+    def short_desc(self) -> str:
+        return "Find duplicates among all stored blocks and make them sightings of the first ones"
+
+    def long_desc(self) -> str:
+        return (
+            "Compare the fingerprints of all stored blocks and make each block that duplicates an earlier one, by "
+            "DEDUP_SCOPE and DEDUP_DISTANCE, a sighting of that; no text is lost. --refingerprint first makes digests "
+            "and fingerprints anew where FINGERPRINT_WEIGHTING or the version that stored them is another. Either can "
+            "be interrupted at any moment; run it again and it goes on."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--refingerprint", action="store_true", help="make fingerprints of another scheme anew")
+        parser.add_argument("--dry-run", action="store_true", help="only count the duplicates")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        no_arguments(args)
+        if opts.refingerprint and opts.dry_run:
+            raise UsageError("--refingerprint writes; it does not go with --dry-run", print_help=False)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
+        self.exitcode = attempt(lambda: self._dedup(opts))
+
+    def _dedup(self, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        config = Config.read(self.settings)
+        marker, rules = Marker.of(config), Rules(config.dedup_scope, config.dedup_distance)
+        with opened(config.database_url, must_exist=True) as engine:
+            schema.check(engine)
+            pages = refingerprint(engine, marker, _report) if opts.refingerprint else 0
+            scheme.check(engine, marker.scheme)
+            found = deduplicate(engine, rules, _report, dry_run=opts.dry_run)
+        if sys.stderr.isatty():
+            _report("")  # clears the line
+        if opts.json:
+            print_json({"pages_refingerprinted": pages} | asdict(found))
+            return
+        if opts.refingerprint:
+            say(f"made new fingerprints for {pages:,} pages")
+        became = "would become" if opts.dry_run else "became"
+        say(f"{found.repeats:,} of {found.compared:,} blocks {became} sightings of earlier ones")
+
+
+def _report(line: str) -> None:
+    """Show how far it is on stderr: in place on a terminal, a line each elsewhere."""
+    sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
+    sys.stderr.flush()

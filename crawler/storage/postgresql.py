@@ -1,0 +1,154 @@
+"""PostgreSQL: a server that many crawls share, through psycopg 3."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.exc import OperationalError
+
+from crawler.errors import StoreError
+from crawler.mask import looks_secret
+from crawler.storage.backend import Diagnosis, masked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.exc import DBAPIError
+
+_DRIVER = "postgresql+psycopg"
+_OLDEST_SERVER = 14  # bit_count
+_VERSION_UNIT = 10_000  # how the protocol numbers them: 150020 is 15.20
+
+# A server that went away is noticed within a minute, also where nobody closed the connection. All of them give
+# way to what the URL says.
+_CONNECTION = {
+    "application_name": "blocksieve",
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+
+_UNREACHABLE = "08001"
+# What a failure means and what to do, by SQLSTATE or its class.
+_ADVICE = {
+    "08": "broke the connection; check the server and the network, and start again",
+    _UNREACHABLE: "cannot be reached; check that the server runs, and the host and port in DATABASE_URL",
+    "25006": "cannot be written; connect to the primary server, as a user and database that are not read-only",
+    "28": "does not let this user in; check user and password in DATABASE_URL, and the server's pg_hba.conf",
+    "3D000": "does not exist; create it with `createdb {name}` on its server",
+    "40001": "had to undo this because of another writer; start again",
+    "40P01": "had to undo this because of another writer; start again",
+    "42501": "forbids this user to do that; let a superuser make it the owner of the database and its schema",
+    "53100": "is full; free space on the server's disk, and start again",
+    "53200": "is out of memory; raise the server's memory, or max_locks_per_transaction where it says so",
+    "53300": "takes no more connections; let other programs end, or raise the server's max_connections",
+    "55P03": "stayed locked by another process; let its crawl or command end, and start again",
+    "57P": "was shut down or is starting; start again once the server accepts connections",
+    "58": "cannot be read or written; check the server's disk",
+    "XX001": "is damaged; restore a backup (`pg_amcheck` tells more)",
+    "XX002": "has a damaged index; let its owner run REINDEX",
+}
+# The server, the network or another writer may have it settled in a moment.
+_PASSING = ("08", "40001", "40P01", "53300", "55P03", "57P")
+# A connection that fails has no SQLSTATE, only the server's sentence; in other languages than English it counts as
+# unreachable, and the sentence is shown.
+_SENTENCES = {
+    r"database .* does not exist": "3D000",
+    r"password|authentication|pg_hba\.conf|role .* does not exist|no user": "28",
+    r"too many (clients|connections)|connection slots": "53300",
+    r"starting up|shutting down|in recovery": "57P",
+    r"permission denied": "42501",
+}
+
+
+class PostgreSQL:
+    """The shared one."""
+
+    example = "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
+    # One state for all statements of a reader; each statement of a writer sees what was committed before it.
+    reading: Mapping[str, Any] = MappingProxyType({"isolation_level": "REPEATABLE READ", "postgresql_readonly": True})
+    # None leaves it to the server, whose owner may have made it read-only; False would overrule that.
+    writing: Mapping[str, Any] = MappingProxyType({"isolation_level": "READ COMMITTED", "postgresql_readonly": None})
+
+    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — never made by us
+        shown = masked(url.render_as_string(hide_password=False))
+        if url.drivername not in {"postgresql", _DRIVER}:
+            raise StoreError(f"DATABASE_URL is {shown}; the driver must be psycopg: {self.example}")
+        if not url.database:
+            raise StoreError(f"DATABASE_URL is {shown}, which names no database: {self.example}")
+        try:
+            engine = _engine(url, busy_seconds)
+        except ImportError as error:
+            raise StoreError(f"PostgreSQL needs a driver: pip install 'blocksieve[postgres]' ({error})") from error
+        event.listen(engine, "connect", _check_server)
+        return engine
+
+    def location(self, url: URL) -> str:
+        return masked(url.set(drivername=_DRIVER).render_as_string(hide_password=False))
+
+    def size_bytes(self, engine: Engine) -> int:
+        with engine.connect() as connection:
+            return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+
+    def diagnose(self, error: DBAPIError) -> Diagnosis | None:
+        state = _state(error)
+        known = next((_ADVICE[part] for part in (state, state[:3], state[:2]) if part in _ADVICE), None)
+        return None if known is None else Diagnosis(known, state.startswith(_PASSING))
+
+    def scrub(self, engine: Engine) -> None:
+        """Remove the deleted rows from the tables; the server's logs and backups keep them for their own time."""
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            # Without TRUNCATE, which would wait for every reader.
+            connection.execute(text("VACUUM (TRUNCATE FALSE) page, block, sighting, fingerprint"))
+
+    def transaction_id(self, connection: Connection) -> str | None:
+        return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))
+
+    def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
+        status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
+        if status is None:
+            raise StoreError(f"the server does not know any more what became of transaction {transaction_id}")
+        return None if status == "in progress" else status == "committed"
+
+
+def _engine(url: URL, busy_seconds: float) -> Engine:
+    # Secrets leave the query: SQLAlchemy masks a password in its own place only.
+    shown = {name: value for name, value in url.query.items() if not looks_secret(name) and name != "options"}
+    secret = {name: value for name, value in url.query.items() if looks_secret(name)}
+    # Compiling a look-up takes longer than running it.
+    options = f"-c lock_timeout={int(busy_seconds * 1000)} -c jit=off {url.query.get('options', '')}".strip()
+    ours = {name: value for name, value in _CONNECTION.items() if name not in shown}
+    return create_engine(
+        url.set(drivername=_DRIVER, query=shown),
+        connect_args=ours | secret | {"options": options},
+        hide_parameters=True,
+    )
+
+
+def _check_server(connection: Any, _record: object) -> None:
+    version, encoding = connection.info.server_version, connection.info.parameter_status("server_encoding")
+    if version < _OLDEST_SERVER * _VERSION_UNIT:
+        connection.close()
+        found = version // _VERSION_UNIT
+        raise StoreError(f"the server at DATABASE_URL is PostgreSQL {found}; it must be {_OLDEST_SERVER} or newer")
+    if encoding != "UTF8":
+        name = connection.info.dbname
+        connection.close()
+        made = "create one with `createdb -E UTF8 -T template0`"
+        raise StoreError(f"the database {name} is encoded in {encoding}; it must be UTF8: {made}")
+
+
+def _state(error: DBAPIError) -> str:
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        return str(state)
+    if not isinstance(error, OperationalError):
+        return ""
+    found = (state for words, state in _SENTENCES.items() if re.search(words, str(error.orig)))
+    return next(found, "08" if error.connection_invalidated else _UNREACHABLE)

@@ -1,0 +1,155 @@
+"""The indexes that fingerprints.py compares, each behind the same few calls.
+
+Ids are given out in the order of arrival, from 0. A look-up answers with pairs of query and id.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import psutil
+
+from crawler.storage import schema
+from crawler.storage.engine import backend, open_engine, reading, writing
+from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
+from crawler.storage.models import belongs, fingerprint
+
+BATCH = 10_000  # fingerprints in a transaction of a build
+
+
+class Database:
+    """The project's own index, through its engine and schema: on the database at a URL, which must be empty."""
+
+    def __init__(self, url, bulk_above):
+        self._engine = open_engine(url)
+        self._bulk_above = bulk_above
+        schema.prepare(self._engine)
+        self._index = INDEXES[self._engine.dialect.name](MAX_DISTANCE)
+        self._size_before = self.size_bytes()
+
+    def build(self, stored):
+        """Store them in the order of arrival; from `bulk_above` on sorted, the further indexes made at the end.
+
+        What a server or a checkpoint would do in the background afterwards is part of it.
+        """
+        if len(stored) > self._bulk_above:
+            self._load(stored)
+        else:
+            self._add_all(stored, np.arange(len(stored)))
+        backend(self._engine).scrub(self._engine)
+
+    def lookup(self, queries):
+        with reading(self._engine) as connection:
+            return {(match.query, match.owner_id) for match in self._index.lookup(connection, queries)}
+
+    def add(self, fingerprints, first_id):
+        with writing(self._engine) as connection:
+            self._index.add(connection, [Entry(one, number) for number, one in enumerate(fingerprints, first_id)])
+
+    def grown_bytes(self):
+        return self.size_bytes() - self._size_before
+
+    def size_bytes(self):
+        return backend(self._engine).size_bytes(self._engine)
+
+    def close(self):
+        self._engine.dispose()
+
+    def _load(self, stored):
+        further = [each for each in fingerprint.indexes if belongs(each, self._engine.dialect.name)]
+        with writing(self._engine) as connection:
+            for each in further:
+                each.drop(connection)
+        order = np.argsort(stored.view(np.int64))  # as the database compares them
+        self._add_all(stored[order], order)
+        with writing(self._engine) as connection:
+            for each in further:
+                each.create(connection)
+
+    def _add_all(self, fingerprints, ids):
+        for start in range(0, len(fingerprints), BATCH):
+            part = slice(start, start + BATCH)
+            entries = map(Entry, fingerprints[part].tolist(), ids[part].tolist())
+            with writing(self._engine) as connection:
+                self._index.add(connection, list(entries))
+
+
+class _InMemory:
+    """An index that lives in this process: its size is what the process grew by."""
+
+    def __init__(self):
+        self._size_before = _resident_bytes()
+
+    def build(self, stored):
+        for start in range(0, len(stored), BATCH):
+            self.add(stored[start : start + BATCH].tolist(), start)
+
+    def add(self, fingerprints, first_id):
+        raise NotImplementedError
+
+    def grown_bytes(self):
+        return _resident_bytes() - self._size_before
+
+    def close(self):
+        """There is nothing to close."""
+
+
+class Faiss(_InMemory):
+    """IndexBinaryMultiHash: four hash tables of 16 bits each, so that 3 bits are exact; on one thread."""
+
+    def __init__(self):
+        faiss = importlib.import_module("faiss")
+        faiss.omp_set_num_threads(1)
+        self._index = faiss.IndexBinaryMultiHash(64, 4, 16)
+        super().__init__()
+
+    def lookup(self, queries):
+        # It finds what is nearer than the radius.
+        limits, _distances, ids = self._index.range_search(_codes(queries), MAX_DISTANCE + 1)
+        asked = np.repeat(np.array(queries, np.uint64), np.diff(limits).astype(np.int64))
+        return set(zip(asked.tolist(), ids.tolist(), strict=True))
+
+    def add(self, fingerprints, first_id):
+        assert self._index.ntotal == first_id  # it numbers by itself
+        self._index.add(_codes(fingerprints))
+
+
+class Datasketch(_InMemory):
+    """MinHashLSH with the four 16-bit bands of a fingerprint in place of four minima: candidates share one band.
+
+    It is made for Jaccard similarity of sets; so it leads to the candidates, and their bits are counted here.
+    """
+
+    def __init__(self):
+        datasketch = importlib.import_module("datasketch")
+        self._lsh = datasketch.MinHashLSH(num_perm=4, params=(4, 1))
+        self._sketch = datasketch.LeanMinHash
+        self._stored = []
+        super().__init__()
+
+    def lookup(self, queries):
+        return {
+            (query, number)
+            for query, bands in self._sketches(queries)
+            for number in self._lsh.query(bands)
+            if (query ^ self._stored[number]).bit_count() <= MAX_DISTANCE
+        }
+
+    def add(self, fingerprints, first_id):
+        self._stored += fingerprints
+        for number, (_, bands) in enumerate(self._sketches(fingerprints), first_id):
+            self._lsh.insert(number, bands)
+
+    def _sketches(self, fingerprints):
+        for one, bands in zip(fingerprints, _codes(fingerprints).view(np.uint16), strict=True):
+            yield one, self._sketch(seed=1, hashvalues=bands, scheme="legacy")
+
+
+def _codes(fingerprints):
+    """Return them as rows of 8 bytes."""
+    return np.array(fingerprints, np.uint64).view(np.uint8).reshape(-1, 8)
+
+
+def _resident_bytes():
+    return psutil.Process().memory_info().rss

@@ -1,0 +1,137 @@
+"""Processes that store the same pages at the same moment, with the locks and without them."""
+
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.storage import schema
+from crawler.storage.engine import opened, writing
+from crawler.storage.locks import KEYS, block_keys, lock, lock_all, page_key
+
+PROGRAM = Path(__file__).parents[2] / "support" / "store_pages.py"
+BATCHES, PAGES, BLOCKS = 3, 10, 24
+FINGERPRINTS = st.integers(0, 2**64 - 1)
+
+
+def store_at_once(url, workers, scope="all", locking="locked"):
+    """Let workers store the same batches, each started in all of them at once."""
+    with opened(url) as engine:
+        schema.prepare(engine)
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, str(PROGRAM), url, str(worker), scope, locking],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for worker in range(workers)
+        ]
+        said = [[one.stdout.readline() for one in running]]
+        for _ in range(2 * BATCHES):
+            for one in running:
+                one.stdin.write("\n")
+                one.stdin.flush()
+            said.append([one.stdout.readline() for one in running])
+        for one in running:
+            one.stdin.close()
+    assert [one.returncode for one in running] == [0] * workers
+    assert said == [[f"{word}\n"] * workers for word in ["ready", *["made", "saved"] * BATCHES]]
+
+
+def pairs_within_three_bits(engine):
+    with engine.connect() as connection:
+        stored = np.array(connection.exec_driver_sql("SELECT fingerprint FROM fingerprint").scalars().all(), np.int64)
+    differing = np.bitwise_count((stored[:, None] ^ stored[None, :]).view(np.uint64))
+    return int((np.triu(differing <= 3, k=1)).sum())
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize(("workers", "scope"), [(2, "site"), (2, "all"), (8, "all")])
+def test_pages_stored_at_the_same_moment_are_stored_once(url, engine, rows, workers, scope):
+    """On a server with default settings, without a deadlock."""
+    assert rows("SELECT current_setting('max_locks_per_transaction') AS n") == [{"n": "64"}]
+    deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    before = rows(deadlocks)
+    store_at_once(url, workers, scope)
+    assert rows(deadlocks) == before
+    check_stored_once(engine, rows, workers)
+
+
+def check_stored_once(engine, rows, workers):
+    assert pairs_within_three_bits(engine) == 0
+    own, shared = BATCHES * PAGES // 2 * workers, BATCHES * PAGES // 2
+    assert rows("SELECT count(*) AS n FROM page") == [{"n": own + shared}]
+    assert rows("SELECT DISTINCT visits, changes FROM page WHERE site = 'shared.example'") == [
+        {"visits": workers, "changes": 0}
+    ]
+    lost = "SELECT page_id FROM page_text GROUP BY page_id HAVING count(*) <> :blocks"
+    assert rows(lost, blocks=BLOCKS) == []
+    assert rows("SELECT count(DISTINCT page_id) AS n FROM page_text") == [{"n": own + shared}]
+    headings = "SELECT site FROM block WHERE kind = 'heading' GROUP BY site HAVING count(*) > 1"
+    assert rows(headings) == []
+
+
+@pytest.mark.sqlite
+def test_two_processes_take_turns_on_sqlite(url, engine, rows):
+    store_at_once(url, 2)
+    check_stored_once(engine, rows, 2)
+
+
+@pytest.mark.postgresql
+def test_without_the_locks_duplicates_are_stored(url, engine):
+    store_at_once(url, 4, locking="unlocked")
+    assert pairs_within_three_bits(engine) > 0
+
+
+@pytest.mark.postgresql
+def test_everything_locked_fits_into_a_server_s_table(engine, rows):
+    with writing(engine) as connection:
+        lock_all(connection)
+        held = connection.exec_driver_sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").scalar()
+        connections = int(connection.exec_driver_sql("SHOW max_connections").scalar())
+    assert held == KEYS <= 64 * connections // 2
+
+
+@pytest.mark.postgresql
+def test_a_lock_keeps_out_who_wants_it_until_the_end_of_the_transaction(engine):
+    with writing(engine) as one:
+        lock(one, [5, 3, 3])
+        with writing(engine) as other:
+            lock(other, [4])
+            assert one.exec_driver_sql("SELECT pg_try_advisory_xact_lock(1651273571, 4)").scalar() is False
+    with writing(engine) as other:
+        lock(other, [3, 5])
+
+
+@settings(deadline=None)  # the first example imports the stemmer
+@given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=3), st.text(min_size=1))
+def test_blocks_that_may_be_duplicates_share_a_key(candidate, fingerprint, bits, site):
+    near = fingerprint ^ sum(1 << bit for bit in bits)
+    one = set(block_keys([candidate(0, "one text", fingerprint=fingerprint)], site))
+    other = set(block_keys([candidate(0, "another text", fingerprint=near)], "elsewhere.example"))
+    assert one & other
+    assert max(one | other) < KEYS
+
+
+def test_the_same_digest_shares_a_key_within_a_site(candidate):
+    keys = [set(block_keys([candidate(0, "short words")], site)) for site in ("a.example", "a.example", "b.example")]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_what_is_never_looked_up_is_not_locked(candidate):
+    assert list(block_keys([candidate(0, "* * *"), candidate(1, "repeated text", repeats=0)], "a.example")) == []
+
+
+def test_keys_spread(candidate):
+    texts = [candidate(0, "text", fingerprint=value * 0x10001000100010001) for value in range(500)]
+    assert len(set(block_keys(texts, "a.example"))) > KEYS / 2
+    assert len({page_key(f"https://a.example/{number}") for number in range(KEYS)}) > KEYS / 2

@@ -1,0 +1,83 @@
+"""One of several crawls that store the same pages at the same moment: a batch for each line on its input.
+
+Run as: store_pages.py URL WORKER SCOPE locked|unlocked
+"""
+
+import random
+import sys
+from datetime import UTC, datetime
+
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.fingerprint import digest_terms
+from cleaning.terms import terms
+from crawler.storage.engine import open_engine
+from crawler.storage.store import Store
+from crawler.visit import Candidate, Fetched, Outcome, Visit
+
+PAGES, BLOCKS = 10, 24
+HEADING = "Frequently asked questions"
+
+
+class Unlocked(Store):
+    """Checks and inserts in one transaction, as ever, but keeps nobody out."""
+
+    def _claims(self, _visits, _readings):
+        return iter(())
+
+
+def address(worker, scope, batch, number):
+    """Every other page is the very same for all workers, the rest are pages of their own."""
+    if number % 2:
+        return f"https://shared.example/{batch}/{number}"
+    host = f"site{worker}.example" if scope == "all" else f"w{worker}.one-site.example"
+    return f"https://{host}/{batch}/{number}"
+
+
+def candidates(worker, batch, number):
+    """The page's blocks; on a page of the worker's own, two thirds have a bit flipped and a word changed."""
+    bases, edits = random.Random(f"{batch}/{number}"), random.Random(f"{worker}/{batch}/{number}")
+    yield candidate(0, Kind.HEADING, HEADING, None)
+    for position in range(1, BLOCKS):
+        fingerprint = bases.getrandbits(64)
+        text = f"paragraph {position} of page {number} in batch {batch}"
+        if number % 2 == 0 and edits.random() < 2 / 3:
+            fingerprint ^= 1 << edits.randrange(64)
+            text += f" as worker {worker} tells it"
+        yield candidate(position, Kind.PARAGRAPH, text, fingerprint)
+
+
+def candidate(position, kind, text, fingerprint):
+    sequence = terms(text)
+    block = Block(position, "/p", kind, text, len(text.split()), 0, 1.0)
+    return Candidate(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), fingerprint)
+
+
+def visit(worker, scope, batch, number):
+    url = address(worker, scope, batch, number)
+    return Visit(
+        url,
+        datetime.now(UTC),
+        Outcome.PAGE,
+        fetched=Fetched(url, b"<p>", None, Metadata()),
+        cleaned=CleanPage(url, "default", None, Metadata(), ()),
+        candidates=tuple(candidates(worker, batch, number)),
+    )
+
+
+def main():
+    url, worker, scope, locking = sys.argv[1:]
+    store = (Store if locking == "locked" else Unlocked)(open_engine(url), dedup_scope=scope)
+    crawl = store.begin_crawl("test", {})
+    numbers = range(PAGES) if locking == "locked" else range(0, PAGES, 2)
+    print("ready", flush=True)
+    for batch, _ in enumerate(sys.stdin):
+        visits = [visit(worker, scope, batch, number) for number in numbers]
+        print("made", flush=True)
+        sys.stdin.readline()
+        store.save(crawl, visits)
+        print("saved", flush=True)
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""Whole crawls into PostgreSQL: the same as into SQLite, through outages, kills and full disks."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+
+import psycopg
+import pytest
+from cluster import Cluster, programs
+from sqlalchemy import text
+
+from crawler.demo import run
+from crawler.storage import schema
+from crawler.storage.engine import opened, reading
+
+SENTENCE = "The ferryman of the northern lake told visitor number {} how many storms he had crossed since his youth. "
+PAGES = 60
+PIPELINES = json.dumps(
+    {"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, "pipelines.store.StorePipeline": 3}
+)
+COUNTED = ("blocks/", "dedup/", "store/", "visit/")
+
+
+@pytest.fixture(scope="module")
+def private():
+    """A server of our own, to be stopped and started."""
+    try:
+        programs()
+    except SystemExit as error:
+        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to stop")
+    cluster = Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
+    cluster.create()
+    cluster.start()
+    yield cluster
+    cluster.remove()
+
+
+@pytest.fixture
+def on_private(private):
+    """Create an empty database on the private server and return its URL."""
+    if not private.is_running():
+        private.start()
+    return lambda name, more="": create(private, name, more)
+
+
+def create(server, name, more=""):
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 {more}")
+    return server.url.removesuffix("postgres") + name
+
+
+@pytest.fixture(scope="module")
+def saved_pages(tmp_path_factory):
+    """A replay folder; the second half of the pages repeats texts of the first."""
+    folder = tmp_path_factory.mktemp("pages")
+    rows = ["file\turl"]
+    for page in range(PAGES):
+        seeds = [f"{page % (PAGES // 2)}-{place}-{line}" for place in range(60) for line in range(4)]
+        paragraphs = "".join(
+            f"<p>{''.join(map(SENTENCE.format, seeds[at : at + 4]))}</p>" for at in range(0, len(seeds), 4)
+        )
+        (folder / f"{page}.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>", "utf-8")
+        rows.append(f"{page}.html\thttps://lake.example.org/{page}")
+    (folder / "index.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def start(tmp_path, saved_pages):
+    """Start a crawl of the saved pages; its log is the file `log` of the test's folder."""
+    return lambda url, **settings: crawl_pages(saved_pages, tmp_path, url, settings)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(private, saved_pages, tmp_path_factory):
+    """What a crawl that nothing happens to leaves in its database."""
+    url = create(private, "undisturbed")
+    with crawl_pages(saved_pages, tmp_path_factory.mktemp("undisturbed"), url, {}) as crawl:
+        assert crawl.wait() == 0, crawl.stderr.read()
+    return contents(url)
+
+
+def crawl_pages(pages, folder, url, settings):
+    command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={pages}"]
+    command += ["-s", f"DATABASE_URL={url}", "-s", "STORE_BATCH_PAGES=2", "-s", f"LOG_FILE={folder / 'log'}"]
+    for name, value in ({"PROGRESS": "off", "CONCURRENT_REQUESTS": 2} | settings).items():
+        command += ["-s", f"{name}={value}"]
+    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    return subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def contents(url):
+    """What a database holds, and what its last crawl counted."""
+    with opened(url) as engine, reading(engine) as connection:
+        texts = text("SELECT p.url, t.position, t.text FROM page_text t JOIN page p ON p.id = t.page_id")
+        stored = text("SELECT count(*), count(DISTINCT fingerprint) FROM block WHERE fingerprint IS NOT NULL")
+        blocks, distinct = connection.execute(stored).one()
+        assert blocks == distinct
+        found = connection.scalar(text("SELECT totals FROM crawl ORDER BY id DESC LIMIT 1"))
+        totals = json.loads(found) if isinstance(found, str) else found
+        counts = {name: number for name, number in totals.items() if name.startswith(COUNTED)}
+        return sorted(map(tuple, connection.execute(texts))), blocks, counts
+
+
+def wait_until(condition, process, seconds=60):
+    end = monotonic() + seconds
+    while not condition():
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+            pytest.fail(f"the crawl ended: {process.stderr.read()}")
+        assert monotonic() < end
+
+
+def stored_pages(url):
+    with psycopg.connect(url, autocommit=True) as connection:
+        if connection.execute("SELECT to_regclass('page')").fetchone() == (None,):
+            return 0
+        return connection.execute("SELECT count(*) FROM page").fetchone()[0]
+
+
+def logged(path, words):
+    return path.exists() and words in path.read_text("utf-8")
+
+
+def test_a_server_stopped_and_started_in_mid_crawl_costs_nothing(private, on_private, start, undisturbed, tmp_path):
+    disturbed = on_private("disturbed")
+    with start(disturbed) as crawl:
+        for mode, pages in (("immediate", 8), ("fast", 24)):
+            wait_until(lambda least=pages: stored_pages(disturbed) >= least, crawl)
+            (tmp_path / "log").write_text("")
+            private.stop(mode)
+            wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
+            private.start()
+        assert crawl.wait() == 0, crawl.stderr.read()
+    assert logged(tmp_path / "log", "The database is back after")
+    assert contents(disturbed) == undisturbed
+    assert len({url for url, _, _ in contents(disturbed)[0]}) == PAGES
+
+
+def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private, on_private, start, tmp_path):
+    url = on_private("interrupted")
+    with start(url) as crawl:
+        wait_until(lambda: stored_pages(url) >= 4, crawl)
+        private.stop("immediate")
+        wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
+        crawl.send_signal(signal.SIGINT)
+        assert crawl.wait(60) == 1
+        assert "the database failed" in crawl.stderr.read()
+    log = (tmp_path / "log").read_text("utf-8")
+    assert "'finish_reason': 'shutdown'" in log
+    assert "Traceback" not in log
+    private.start()
+    assert 4 <= stored_pages(url) < PAGES
+
+
+def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answer):
+    """What is fetched waits in memory: about 5 MB of it, not all of 50."""
+    paths = [f"/news/{n}-a-story-about-the-river" for n in range(10_000, 10_100)]
+    listing = "".join(f'<a href="{path}">A story about the river {path[6:11]}</a>' for path in paths)
+    story = answer(f"<article><p>{SENTENCE.format(1)}</p></article><!-- {'-' * 500_000} -->")
+    site, asked = serve({"/": answer(listing)} | dict.fromkeys(paths, story))
+    url = on_private("waiting")
+    settings = {"DATABASE_URL": url, "ITEM_PIPELINES": PIPELINES, "STORE_BATCH_PAGES": 2, "DATABASE_WAIT_SECONDS": 8}
+
+    def stop():
+        while stored_pages(url) < 4:
+            sleep(0.05)
+        private.stop("immediate")
+
+    stopper = Thread(target=stop)
+    stopper.start()
+    crawled = crawl("section", {"url": f"{site}/"}, settings)
+    stopper.join()
+    assert crawled.code == 1
+    assert "waited 8 s of DATABASE_WAIT_SECONDS=8" in crawled.log
+    assert 4 <= len(asked) < 50
+
+
+def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_path):
+    url = on_private("given_up")
+    with start(url, DATABASE_WAIT_SECONDS=0.5) as crawl:
+        wait_until(lambda: stored_pages(url) >= 4, crawl)
+        private.stop("fast")
+        assert crawl.wait(60) == 1
+        assert "DATABASE_WAIT_SECONDS=0.5" in crawl.stderr.read()
+    assert logged(tmp_path / "log", "Spider closed (store_failed)")
+
+
+def test_killed_crawls_leave_whole_pages_and_the_next_one_completes_them(on_private, start, undisturbed):
+    killed = on_private("killed")
+    for pages in (6, 20):
+        with start(killed) as crawl:
+            wait_until(lambda least=pages: stored_pages(killed) >= least, crawl)
+            crawl.kill()
+        texts = contents_of_pages(killed)
+        assert set(texts.values()) == {60}
+    with start(killed) as crawl:
+        assert crawl.wait() == 0, crawl.stderr.read()
+    assert contents(killed)[:2] == undisturbed[:2]
+
+
+def contents_of_pages(url):
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute("SELECT page_id, count(*) FROM page_text GROUP BY page_id").fetchall())
+
+
+@pytest.fixture
+def small_disk():
+    """A disk of 24 MB, which only root can make."""
+    folder = Path(tempfile.mkdtemp(prefix="blocksieve-disk-"))
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m,mode=0777", "tmpfs", folder], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        folder.rmdir()
+        pytest.skip("no small disk can be mounted: that takes root")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+    folder.rmdir()
+
+
+def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private, start, small_disk):
+    space = small_disk / "space"
+    space.mkdir()
+    owner = private.folder.stat()
+    os.chown(space, owner.st_uid, owner.st_gid)
+    with psycopg.connect(private.url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLESPACE small LOCATION '{space}'")
+    url = on_private("too_large", "TABLESPACE small")
+    with opened(url) as engine:
+        schema.prepare(engine)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE ballast (words text)")
+        while os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize > 1_000_000:
+            connection.execute("INSERT INTO ballast SELECT repeat('x', 100) FROM generate_series(1, 1000)")
+            connection.execute("CHECKPOINT")
+    with start(url) as crawl:
+        assert crawl.wait() == 1
+        said = crawl.stderr.read()
+    assert "is full; free space on the server's disk" in said
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE ballast")
+    with start(url) as crawl:
+        assert crawl.wait() == 0, crawl.stderr.read()
+    assert set(contents_of_pages(url).values()) == {60}
+    with psycopg.connect(private.url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE too_large WITH (FORCE)")
+        connection.execute("DROP TABLESPACE small")
+
+
+def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
+    databases = (f"sqlite:///{tmp_path / 'blocks.db'}", new_database())
+    settings = {"LOG_FILE": str(tmp_path / "log"), "PROGRESS": "off", "CONCURRENT_REQUESTS": "1"}
+    with run.site() as address:
+        for url in databases:
+            arguments = {"category": "Food-and-Drink"}
+            assert run.crawl(address, tmp_path / "x", arguments, settings | {"DATABASE_URL": url}) == 0
+            assert not logged(tmp_path / "log", "do not add up")
+            assert not logged(tmp_path / "log", "Traceback")
+    one, other = map(contents, databases)
+    assert one == other
+    assert len({url for url, _, _ in one[0]}) > 10
