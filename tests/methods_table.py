@@ -123,11 +123,12 @@ def _remarks(results, missing):
                 "their host: nothing is known to repeat there. Learning is not in its cost."
             )
         if declared.needs == "layout" and found:
-            counts = " and ".join(f"{one.failed} of {one.whole['pages']}" for one in found.values())
+            seen = " and ".join(str(one.whole["pages"]) for one in found.values())
+            failed = " and ".join(str(one.failed) for one in found.values())
             yield (
-                f"- `{method}` sees the stored pages as Chromium lays them out, without scripts and with the network "
-                f"denied: style sheets and pictures of other files are missing. {counts} pages that it was given could "
-                "not be rendered and count as empty texts. Its second cost has the browser's wall time in it."
+                f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out without "
+                "scripts and with the network denied: style sheets and pictures of other files are missing. Of these "
+                f"{failed} could not be rendered and count as empty texts. Its second cost has the browser's wall time."
             )
         if method in missing and not found:
             yield f"- `{method}` was not measured: {missing[method]}."

@@ -185,7 +185,8 @@ def test_the_page_tells_rendering_apart_and_says_what_was_not_measured():
     assert "](methods.svg)" in page
     assert "| `default` | .930 | 12% | .930 | 12% | 8.0 |" in page
     assert "| `vce` | .200 | 12% | .200 | 12% | 9.0; 800 with rendering |" in page
-    assert "2 of 9 and 2 of 9 pages that it was given could not be rendered" in page
+    assert "given 9 and 9 of the pages" in page
+    assert "Of these 2 and 2 could not be rendered" in page
     assert "| `pab` | not measured: needs Chromium | | | | |" in page
 
 
