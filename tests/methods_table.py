@@ -126,8 +126,8 @@ def _remarks(results, missing):
             seen = " and ".join(str(one.whole["pages"]) for one in found.values())
             failed = " and ".join(str(one.failed) for one in found.values())
             yield (
-                f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out without "
-                "scripts and with the network denied: style sheets and pictures of other files are missing. Of these "
+                f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out "
+                "without scripts and with the network denied: style sheets and pictures of other files are missing. Of these "
                 f"{failed} could not be rendered and count as empty texts. Its second cost has the browser's wall time."
             )
         if method in missing and not found:
