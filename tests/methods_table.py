@@ -127,8 +127,9 @@ def _remarks(results, missing):
             failed = " and ".join(str(one.failed) for one in found.values())
             yield (
                 f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out "
-                "without scripts and with the network denied: style sheets and pictures of other files are missing. Of these "
-                f"{failed} could not be rendered and count as empty texts. Its second cost has the browser's wall time."
+                "without scripts and with the network denied: style sheets and pictures of other files are missing. Of "
+                f"these {failed} could not be rendered and count as empty texts. Its second cost has the "
+                "browser's wall time."
             )
         if method in missing and not found:
             yield f"- `{method}` was not measured: {missing[method]}."
