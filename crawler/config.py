@@ -62,6 +62,15 @@ class Config:
     fingerprint_min_terms: int = setting(
         20, "unique terms below which a block matches only word for word, within its site", low=1, high=1000
     )
+    template_min_pages: int = setting(
+        3,
+        "pages of a site that a text stands on to be template, which is stored but left out of the views; 0 keeps all",
+        low=0,
+        high=1_000_000,
+    )
+    template_min_share: float = setting(
+        0.10, "share of its site's pages that a text stands on to be template", low=0.0, high=1.0
+    )
     keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
     store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
     store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)

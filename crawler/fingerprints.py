@@ -1,4 +1,4 @@
-"""What a block is compared by: its digest and, unless it is a heading or too short, its fingerprint."""
+"""What blocks and pages are compared by: digests and, unless they are headings or too short, fingerprints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from cleaning.fingerprint import SCHEMES, digest_terms, fingerprint_terms
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """A text's digest, the number of its unique terms, and its fingerprint; None where it is not compared by it."""
+    """A text's digest, its terms and how many are unique, its fingerprint; None where it is not compared by it."""
 
     digest: int
+    sequence: Sequence[str]
     terms: int
     fingerprint: int | None
 
@@ -46,4 +49,14 @@ class Marker:
         unique = len(set(sequence))
         compared = unique >= self.fewest_terms and kind is not Kind.HEADING
         fingerprint = fingerprint_terms(sequence, weighting=self.weighting) if compared else None
-        return Marks(digest_terms(sequence), unique, fingerprint)
+        return Marks(digest_terms(sequence), sequence, unique, fingerprint)
+
+    def page(self, blocks: Iterable[Marks]) -> int | None:
+        """Return the fingerprint of a page that keeps these blocks, in order; None where it has too few unique terms.
+
+        Of all their terms as one sequence: a handful of digests would turn over at one changed block.
+        """
+        sequence = [term for block in blocks for term in block.sequence]
+        if len(set(sequence)) < self.fewest_terms:
+            return None
+        return fingerprint_terms(sequence, weighting=self.weighting)

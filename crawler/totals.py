@@ -45,10 +45,10 @@ def imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
     kept = _count(stats, "blocks/kept")
     placed = sum(_count(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATES))
     if kept != placed and not _count(stats, "store/pages_failed"):
-        yield f"{kept} blocks were kept, but {placed} stored, refreshed or recorded as duplicates"
+        yield f"{kept} blocks were kept, but {placed} stored, refreshed, duplicates or template"
 
 
-_DUPLICATES = ("dedup/exact", "dedup/near")
+_DUPLICATES = ("dedup/exact", "dedup/near", "dedup/template")
 
 
 def _count(stats: Mapping[str, Any], name: str) -> int:

@@ -81,7 +81,8 @@ class Candidate:
 class Visit:
     """One response, drained: identity, outcome and, for a page, what came of it on its way down the pipelines.
 
-    `fetched` is set by the spider's callback, `cleaned` by the clean pipeline, `candidates` by the dedup pipeline.
+    `fetched` is set by the spider's callback, `cleaned` by the clean pipeline, `candidates` by the dedup pipeline, and
+    `fingerprint`, the whole page's (None where it has too few unique terms to be compared by it).
     """
 
     url: str
@@ -93,3 +94,4 @@ class Visit:
     fetched: Fetched | None = None
     cleaned: CleanPage | None = None
     candidates: tuple[Candidate, ...] = ()
+    fingerprint: int | None = None

@@ -1,4 +1,4 @@
-"""Second pipeline: kept blocks get their digest and fingerprint, and meet the page's own earlier blocks.
+"""Second pipeline: kept blocks and their page get digests and fingerprints, and meet the page's own earlier blocks.
 
 The stored fingerprints are looked up by the store, in the transaction that inserts: apart, two crawls could both
 find nothing and both insert.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from cleaning.blocks import Decision
+    from crawler.fingerprints import Marks
 
 
 class DedupPipeline:
@@ -40,23 +41,21 @@ class DedupPipeline:
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.cleaned is None:
             return item
-        kept = (decision for decision in item.cleaned.decisions if decision.kept)
-        return replace(item, candidates=tuple(self.candidates(kept)))
+        kept = [decision for decision in item.cleaned.decisions if decision.kept]
+        marks = [self._marker.marks(decision.block.text, decision.block.kind) for decision in kept]
+        found = self._candidates(kept, marks)
+        return replace(item, candidates=tuple(found), fingerprint=self._marker.page(marks))
 
-    def candidates(self, kept: Iterable[Decision]) -> list[Candidate]:
+    def _candidates(self, kept: Iterable[Decision], marks: Iterable[Marks]) -> list[Candidate]:
         """Return the kept decisions as candidates, each with the earlier one of the same page that it repeats."""
         found: list[Candidate] = []
         earlier = _Earlier(self._most_bits)
-        for decision in kept:
-            candidate = self._candidate(decision)
+        for decision, its in zip(kept, marks, strict=True):
+            candidate = Candidate(decision, its.digest, its.terms, its.fingerprint)
             if self._within_page and candidate.terms:
                 candidate = earlier.compared(candidate)
             found.append(candidate)
         return found
-
-    def _candidate(self, decision: Decision) -> Candidate:
-        marks = self._marker.marks(decision.block.text, decision.block.kind)
-        return Candidate(decision, marks.digest, marks.terms, marks.fingerprint)
 
 
 class _Earlier:

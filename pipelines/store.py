@@ -36,6 +36,8 @@ _COUNTED = {
     "store/blocks_gone": "gone",
     "dedup/exact": "exact",
     "dedup/near": "near",
+    "dedup/template": "template",
+    "store/mirrors": "mirrors",
 }
 # Batches that may wait for the writer; a crawl faster than its database waits here, in bounded memory.
 _MOST_WAITING = 3

@@ -12,9 +12,10 @@ from scrapy.exceptions import UsageError
 from crawler.config import Config
 from crawler.fingerprints import Marker
 from crawler.storage import schema, scheme
-from crawler.storage.dedup import Rules, deduplicate
+from crawler.storage.dedup import deduplicate
 from crawler.storage.engine import opened
 from crawler.storage.refingerprint import refingerprint
+from crawler.storage.rules import Rules
 from crawler.terminal import attempt, no_arguments, print_json, say
 
 if TYPE_CHECKING:

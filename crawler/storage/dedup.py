@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from crawler.storage.index import FingerprintIndex
     from crawler.storage.repeats import Repeat
+    from crawler.storage.rules import Rules
 
 _READ_AT_ONCE = 50_000
 _IN_ONE_TRANSACTION = 200
@@ -52,14 +53,6 @@ class Deduplicated:
     repeats: int
     repointed: int
     """Sightings of those blocks, which are sightings of the first ones now; 0 in a dry run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What counts as a duplicate, as DEDUP_SCOPE and DEDUP_DISTANCE say."""
-
-    scope: str = "all"
-    most_bits: int = MAX_DISTANCE
 
 
 def deduplicate(engine: Engine, rules: Rules, report: Callable[[str], None], *, dry_run: bool = False) -> Deduplicated:

@@ -66,7 +66,14 @@ def block_keys(candidates: Iterable[Candidate], site: str) -> Iterator[int]:
                 yield from _bands(one.fingerprint)
 
 
-def _bands(fingerprint: int) -> Iterator[int]:
+def mirror_keys(fingerprint: int | None) -> Iterator[int]:
+    """Give the keys of everything that a page of this fingerprint can mirror."""
+    if fingerprint is not None:
+        yield from _bands(fingerprint, first=4)
+
+
+def _bands(fingerprint: int, first: int = 0) -> Iterator[int]:
+    """Give the keys of the four bands, which are numbered from `first`."""
     for band in range(4):
-        value = band << _BAND | (fingerprint >> _BAND * band) & 0xFFFF
+        value = first + band << _BAND | (fingerprint >> _BAND * band) & 0xFFFF
         yield (value * _GOLDEN & 0xFFFFFFFFFFFFFFFF) >> _UPPER_BITS

@@ -1,10 +1,10 @@
 """The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
 
 A block's text is stored once. Where another page holds the same text, or nearly the same, that page has a
-sighting of the block, with its own text where it differs at all; a page that is nearly the same as another has a row
-in `mirror`. What many pages of a site show is template, which `recurrence` says, and the views leave out. Nothing a page ever held is deleted by a later
-visit: what is missing there has `gone_at` set. The views `informative_block` and `page_text` are made by the
-migrations.
+sighting of the block, with its own text where it differs at all; a page that is nearly the same as another, as a
+whole, has a row in `mirror`. What many pages of a site show is template: `recurrence` says so, and the views
+`informative_block` and `page_text`, made by the migrations, leave it out. Nothing a page ever held is deleted by a
+later visit: what is missing there has `gone_at` set.
 """
 
 from __future__ import annotations
@@ -247,7 +247,13 @@ recurrence = Table(
     _required("pages", Integer),
     Column("template_at", Moment),
     # Of the few that could become template, and of those that are.
-    Index("ix_recurrence_site_pages", "site", "pages", sqlite_where=text("pages > 1"), postgresql_where=text("pages > 1")),
+    Index(
+        "ix_recurrence_site_pages",
+        "site",
+        "pages",
+        sqlite_where=text("pages > 1"),
+        postgresql_where=text("pages > 1"),
+    ),
     Index(
         "ix_recurrence_template",
         "site",

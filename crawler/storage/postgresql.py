@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from crawler.errors import StoreError
 from crawler.mask import looks_secret
 from crawler.storage.backend import Diagnosis, masked
+from crawler.storage.models import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +106,7 @@ class PostgreSQL:
         """Remove the deleted rows from the tables; the server's logs and backups keep them for their own time."""
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             # Without TRUNCATE, which would wait for every reader.
-            connection.execute(text("VACUUM (TRUNCATE FALSE) page, block, sighting, fingerprint"))
+            connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
 
     def transaction_id(self, connection: Connection) -> str | None:
         return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))

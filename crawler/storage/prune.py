@@ -14,8 +14,11 @@ from crawler.storage.compare import Original
 from crawler.storage.engine import erasing, reading
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
 from crawler.storage.locks import lock_all
+from crawler.storage.mirrors import Mirrors
 from crawler.storage.models import block, page, sighting
 from crawler.storage.repoint import SHARED, repoint
+from crawler.storage.rules import Rules
+from crawler.storage.templates import add_pages
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, ScalarSelect, Select
@@ -60,12 +63,15 @@ def prune(engine: Engine, selection: Selection) -> Pruned:
     """Delete the selected pages with their blocks, sightings and HTML, in one transaction; return what went.
 
     A block with sightings on other pages hands its text on: the oldest live sighting becomes a block of its own
-    page, with the text as that page has it, and the others become sightings of that.
+    page, with the text as that page has it, and the others become sightings of that. The mirrors of a page hand on its
+    place in the same way. A text that is template no more is seen at the site's next visit.
     """
     index = INDEXES[engine.dialect.name](MAX_DISTANCE)
     with erasing(engine) as connection:
         lock_all(connection)
         pruned = _count(connection, selection)
+        add_pages(connection, _doomed(selection), -1)
+        Mirrors(engine.dialect.name, Rules()).remove(connection, _doomed(selection))
         for block_id in connection.scalars(_bequeathing(selection)).all():
             _promote(connection, index, block_id, selection)
         _delete(connection, index, selection)

@@ -1,4 +1,4 @@
-"""Make the digests and fingerprints of all stored blocks and sightings anew, after the scheme has changed.
+"""Make the digests and fingerprints of all stored blocks, sightings and pages anew, after the scheme has changed.
 
 A page's rows and its scheme are written in one transaction: so the pages' schemes are all the state there is, and a
 run after one that was killed goes on where that ended. Until all is done no crawl accepts the database.
@@ -6,6 +6,7 @@ run after one that was killed goes on where that ended. Until all is done no cra
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select, update
@@ -15,7 +16,10 @@ from cleaning.fingerprint import distance
 from crawler.storage.engine import reading, writing
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
 from crawler.storage.locks import lock_all
+from crawler.storage.mirrors import Mirrors
 from crawler.storage.models import block, page, sighting
+from crawler.storage.rules import Rules
+from crawler.storage.templates import add_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter
     from sqlalchemy.engine import Connection, Engine
 
-    from crawler.fingerprints import Marker
+    from crawler.fingerprints import Marker, Marks
 
 _PAGES = 50  # in one transaction
 
@@ -40,6 +44,16 @@ _SIGHTINGS = (
     )
     .join(block, block.c.id == sighting.c.block_id)
     .where(sighting.c.page_id.in_(_OF_PAGES))
+)
+_TEXTS = (
+    select(block.c.page_id, block.c.position, block.c.kind, block.c.text)
+    .where(block.c.page_id.in_(_OF_PAGES), block.c.gone_at.is_(None))
+    .union_all(
+        select(sighting.c.page_id, sighting.c.position, sighting.c.kind, func.coalesce(sighting.c.text, block.c.text))
+        .join(block, block.c.id == sighting.c.block_id)
+        .where(sighting.c.page_id.in_(_OF_PAGES), sighting.c.gone_at.is_(None))
+    )
+    .order_by("page_id", "position")
 )
 _MARKS: dict[str, Any] = {"digest": bindparam("new_digest"), "fingerprint": bindparam("new_fingerprint")}
 _UPDATE_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_MARKS)
@@ -60,11 +74,32 @@ def refingerprint(engine: Engine, marker: Marker, report: Callable[[str], None])
             pages = connection.scalars(select(page.c.id).where(others).limit(_PAGES)).all()
             if not pages:
                 return done
-            _renew_blocks(connection, marker, pages)
-            _renew_sightings(connection, marker, pages)
-            connection.execute(update(page).where(page.c.id.in_(pages)).values(scheme=marker.scheme))
+            _renew(connection, marker, pages)
         done += len(pages)
         report(f"{done:,} of {max(total, done):,} pages have new fingerprints")
+
+
+def _renew(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
+    """Bring pages, with all that is theirs, to the marker's scheme."""
+    concerned = select(page.c.id).where(page.c.id.in_(pages))
+    add_texts(connection, concerned, -1)
+    _renew_blocks(connection, marker, pages)
+    _renew_sightings(connection, marker, pages)
+    add_texts(connection, concerned, +1)
+    _renew_pages(connection, marker, pages)
+
+
+def _renew_pages(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
+    mirrors = Mirrors(connection.dialect.name, Rules())
+    texts: dict[int, list[Marks]] = defaultdict(list)
+    for shown in connection.execute(_TEXTS, {"pages": pages}):
+        texts[shown.page_id].append(marker.marks(shown.text, Kind(shown.kind)))
+    stored = select(page.c.id, page.c.page_fingerprint).where(page.c.id.in_(pages))
+    for one in connection.execute(stored).all():
+        new = marker.page(texts[one.id])
+        mirrors.renew(connection, one.id, one.page_fingerprint, new)
+        values = {"scheme": marker.scheme, "page_fingerprint": new}
+        connection.execute(update(page).where(page.c.id == one.id).values(values))
 
 
 def _renew_blocks(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:

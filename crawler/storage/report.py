@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 
-from crawler.storage.models import block, crawl, page, sighting
+from crawler.storage.models import block, crawl, mirror, page, recurrence, sighting
 from crawler.visit import REFUSALS, Outcome
 
 if TYPE_CHECKING:
@@ -25,12 +25,18 @@ _NOT_DROPPED = frozenset({"seen", "kept"})
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Rows in the database; `gone_blocks` are those of `blocks` that their page does not show any more."""
+    """Rows in the database.
+
+    `mirrors` are those of `pages` that mirror another, `gone_blocks` those of `blocks` that their page does not show
+    any more, `templates` texts that are template on a site.
+    """
 
     pages: int
+    mirrors: int
     blocks: int
     gone_blocks: int
     sightings: int
+    templates: int
     sites: int
     crawls: int
 
@@ -103,7 +109,8 @@ def totals(connection: Connection) -> Totals:
     """Return how much the database holds in all."""
     gone = select(func.count()).select_from(block).where(block.c.gone_at.is_not(None))
     sites = select(func.count(page.c.site.distinct()))
-    counts = [_count(page), _count(block), gone, _count(sighting), sites, _count(crawl)]
+    templates = _count(recurrence).where(recurrence.c.template_at.is_not(None))
+    counts = [_count(page), _count(mirror), _count(block), gone, _count(sighting), templates, sites, _count(crawl)]
     return Totals(*connection.execute(select(*(each.scalar_subquery() for each in counts))).one())
 
 

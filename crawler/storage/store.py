@@ -15,11 +15,14 @@ from crawler.storage import pages, rows, schema, scheme
 from crawler.storage.compare import Original, compare
 from crawler.storage.engine import open_engine, writing
 from crawler.storage.index import INDEXES, Entry
-from crawler.storage.locks import block_keys, lock, page_key
+from crawler.storage.locks import block_keys, lock, mirror_keys, page_key
+from crawler.storage.mirrors import Mirrors, Standing
 from crawler.storage.models import CrawlState, crawl
 from crawler.storage.originals import find_originals
 from crawler.storage.patience import Patience
 from crawler.storage.rows import Home, Sighted
+from crawler.storage.rules import Rules
+from crawler.storage.templates import Bounds, Change, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,10 +48,11 @@ class PageState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What became of a visit: its candidates are stored + refreshed + exact + near.
+    """What became of a visit: its candidates are stored + refreshed + exact + near + template.
 
     `refreshed` counts blocks and sightings that the page held before, `revived` those of them that had been gone,
-    `exact` and `near` new sightings, `gone` rows that the page held at its last visit and does not any more.
+    `exact` and `near` new sightings, `template` new ones of texts that were template on the site before, `gone` rows
+    that the page held at its last visit and does not any more; `mirrors` is 1 if the page became a mirror.
     """
 
     url: str
@@ -59,32 +63,32 @@ class Saved:
     revived: int = 0
     exact: int = 0
     near: int = 0
+    template: int = 0
     gone: int = 0
+    mirrors: int = 0
 
 
 class Store:
-    """A database of blocks, open for one writer.
-
-    `dedup_scope` says what a block may be a duplicate of: "all" stored blocks, its "site"'s, its "page"'s, or
-    none ("off"); `dedup_distance` how many bits near-duplicates differ by at most.
-    """
+    """A database of blocks, open for one writer."""
 
     def __init__(
         self,
         engine: Engine,
         *,
-        dedup_scope: str = "all",
-        dedup_distance: int = 3,
+        rules: Rules = Rules(),  # noqa: B008 — frozen
+        templates: Bounds = Bounds(),  # noqa: B008 — frozen
         keep_html: bool = True,
         weighting: Weighting = "modified",
         patience: Patience | None = None,
     ) -> None:
         self.engine = engine
         self._patience = patience or Patience()
-        self._scope = dedup_scope
+        self._rules = rules
+        self._bounds = templates
         self._keep_html = keep_html
         self._scheme = SCHEMES[weighting]
-        self._index = INDEXES[engine.dialect.name](dedup_distance)
+        self._index = INDEXES[engine.dialect.name](rules.most_bits)
+        self._mirrors = Mirrors(engine.dialect.name, rules)
 
     @classmethod
     def open(cls, config: Config) -> Store:
@@ -103,8 +107,8 @@ class Store:
             raise
         return cls(
             engine,
-            dedup_scope=config.dedup_scope,
-            dedup_distance=config.dedup_distance,
+            rules=Rules(config.dedup_scope, config.dedup_distance),
+            templates=Bounds(config.template_min_pages, config.template_min_share),
             keep_html=config.keep_html,
             weighting=config.fingerprint_weighting,
             patience=Patience(config.database_wait_seconds),
@@ -146,11 +150,14 @@ class Store:
         A server that went away is waited for. Raises StoreError where the database is full, read-only, damaged,
         locked or away for too long.
         """
-        readings = [self._read(crawl_id, visit) for visit in visits]
+        readings = [pages.read(visit, crawl_id, self._scheme) for visit in visits]
 
         def work(connection: Connection) -> list[Saved]:
             lock(connection, self._claims(visits, readings))
-            return [self._save(connection, *one) for one in zip(visits, readings, strict=True)]
+            tally = Tally(connection)
+            saved = [self._save(tally, *one) for one in zip(visits, readings, strict=True)]
+            tally.settle(self._bounds, datetime.now(UTC))
+            return saved
 
         return self._patience.write(self.engine, work)
 
@@ -158,35 +165,37 @@ class Store:
         """Wait for the database no longer: what it does not take now fails. Any thread may say so."""
         self._patience.end()
 
-    def _read(self, crawl_id: int, visit: Visit) -> Reading | None:
-        if visit.fetched is None or visit.cleaned is None:
-            return None
-        return pages.read(visit.fetched, visit.cleaned, visit.at, crawl_id, self._scheme)
-
     def _claims(self, visits: Sequence[Visit], readings: Sequence[Reading | None]) -> Iterator[int]:
         """Give the keys of all that a batch looks up or inserts."""
         for visit, page_read in zip(visits, readings, strict=True):
             if page_read is not None:
                 yield page_key(page_read.key)
-                if self._scope in {"all", "site"}:
+                if self._rules.beyond_page:
                     yield from block_keys(visit.candidates, page_read.site)
+                    yield from mirror_keys(visit.fingerprint)
 
-    def _save(self, connection: Connection, visit: Visit, page_read: Reading | None) -> Saved:
+    def _save(self, tally: Tally, visit: Visit, page_read: Reading | None) -> Saved:
         if page_read is None:
             return Saved(visit.url, PageState.NONE)
+        connection = tally.connection
         known = pages.find(connection, page_read.key)
         earlier = rows.earlier(connection, known.page_id) if known else []
+        before = self._mirrors.standing(connection, known.page_id, known.fingerprint) if known else Standing()
         comparison = compare(self._candidates(visit), earlier)
         if known is None:
             state, page_id = PageState.NEW, pages.add(connection, page_read, keep_html=self._keep_html)
         else:
             state, page_id = _state(comparison), known.page_id
             pages.refresh(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
-        sighted = self._write_blocks(connection, Home(page_id, page_read.site, visit.at), comparison)
-        return _saved(Saved(visit.url, state, page_id), comparison, sighted)
+        home = Home(page_id, page_read.site, visit.at)
+        sighted = self._write_blocks(connection, home, comparison)
+        mirrors = self._mirrors.place(connection, home, visit.fingerprint, before)
+        template = tally.templates(home.site)
+        tally.note(Change.of(home.site, earlier if known else None, visit.candidates))
+        return _saved(Saved(visit.url, state, page_id, mirrors=int(mirrors)), comparison, sighted, template)
 
     def _candidates(self, visit: Visit) -> Sequence[Candidate]:
-        if self._scope != "off":
+        if self._rules.scope != "off":
             return visit.candidates
         return [replace(one, repeats=None, distance=0) for one in visit.candidates]
 
@@ -210,9 +219,9 @@ class Store:
         return sighted
 
     def _find(self, connection: Connection, home: Home, new: list[Candidate]) -> list[Sighted]:
-        if self._scope in {"page", "off"}:
+        if not self._rules.beyond_page:
             return []
-        return find_originals(connection, self._index, home, new, within_site=self._scope == "site")
+        return find_originals(connection, self._index, home, new, within_site=self._rules.scope == "site")
 
 
 def _check_writable(engine: Engine) -> None:
@@ -260,14 +269,17 @@ def _state(comparison: Comparison) -> PageState:
     return PageState.CHANGED if comparison.changed else PageState.UNCHANGED
 
 
-def _saved(base: Saved, comparison: Comparison, sighted: Sequence[Sighted]) -> Saved:
-    exact = sum(one.exact for one in sighted)
+def _saved(base: Saved, comparison: Comparison, sighted: Sequence[Sighted], template: frozenset[int]) -> Saved:
+    dropped = sum(one.digest in template for one in comparison.new)
+    counted = [one for one in sighted if one.candidate.digest not in template]
+    exact = sum(one.exact for one in counted)
     return replace(
         base,
-        stored=len(comparison.new) - len(sighted),
+        stored=len(comparison.new) - dropped - len(counted),
         refreshed=len(comparison.kept),
         revived=sum(each.earlier.gone for each in comparison.kept),
         exact=exact,
-        near=len(sighted) - exact,
+        near=len(counted) - exact,
+        template=dropped,
         gone=len(comparison.missing),
     )

@@ -79,17 +79,22 @@ def plot(result, target):
     for panel, (title, names) in zip(panels.flat, _PANELS.items(), strict=True):
         for number, index in enumerate(dict.fromkeys(row["index"] for row in rows)):
             own = [row for row in rows if row["index"] == index]
-            for name, style in zip(names, ("o-", "o--"), strict=False):
+            for name, style in zip(names, ("-", "--"), strict=False):
                 label = index if name == names[0] else None
-                sizes, values = [row["size"] for row in own], [row[name] for row in own]
-                panel.plot(sizes, values, style, color=f"C{number}", label=label)
+                draw(panel, own, name, {"color": f"C{number}", "linestyle": style, "label": label})
         panel.set(title=title, xscale="log", yscale="log")
         panel.grid(alpha=0.3)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="lower center", ncols=4)
-    figure.supxlabel("fingerprints stored", y=0.06)
+    figure.supxlabel("fingerprints stored (hollow: filled sorted)", y=0.06)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     figure.savefig(target, format="svg", metadata={"Date": None})
     plt.close(figure)
+
+
+def draw(panel, rows, name, style):
+    panel.plot([row["size"] for row in rows], [row[name] for row in rows], **style)
+    for row in rows:
+        panel.plot(row["size"], row[name], "o", color=style["color"], mfc="white" if row["sorted"] else style["color"])
 
 
 def _described(result):

@@ -1,10 +1,14 @@
 """Candidates within one page."""
 
-from cleaning.blocks import Block, Decision, Kind, Reason
+from datetime import UTC, datetime
+
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import distance, fingerprint
 from crawler.config import Config
+from crawler.visit import Outcome, Visit
 from pipelines.dedup import DedupPipeline
 
+URL = "https://a.example/1"
 LONG = (
     "The old ferry left the harbour before sunrise with forty passengers, nine bicycles and a crate of oranges, while "
     "fishermen mended their nets along the quiet pier and gulls argued about breakfast above the customs house roof."
@@ -17,7 +21,9 @@ def decision(position, text, kind=Kind.PARAGRAPH):
 
 def candidates(*texts, kind=Kind.PARAGRAPH, **settings):
     pipeline = DedupPipeline(Config(cleaning_options={}, **settings))
-    return pipeline.candidates([decision(position, text, kind) for position, text in enumerate(texts)])
+    decisions = tuple(decision(position, text, kind) for position, text in enumerate(texts))
+    cleaned = CleanPage(URL, "default", None, Metadata(), decisions)
+    return pipeline.process_item(Visit(URL, datetime.now(UTC), Outcome.PAGE, cleaned=cleaned)).candidates
 
 
 def test_a_repeated_paragraph_repeats_the_first_one():
@@ -56,3 +62,21 @@ def test_scope_off_compares_nothing():
 def test_fingerprints_are_weighed_as_the_settings_say():
     (found,) = candidates(LONG, fingerprint_weighting="plain")
     assert found.fingerprint == fingerprint(LONG, weighting="plain") != fingerprint(LONG)
+
+
+def page_fingerprint(*texts, **settings):
+    decisions = tuple(decision(position, text) for position, text in enumerate(texts))
+    cleaned = CleanPage(URL, "default", None, Metadata(), decisions)
+    pipeline = DedupPipeline(Config(cleaning_options={}, **settings))
+    return pipeline.process_item(Visit(URL, datetime.now(UTC), Outcome.PAGE, cleaned=cleaned)).fingerprint
+
+
+def test_a_page_has_the_fingerprint_of_all_its_kept_text():
+    first, second = LONG[:120], LONG[120:]
+    assert page_fingerprint(first, second) == fingerprint(f"{first} {second}")
+
+
+def test_a_page_of_few_terms_has_no_fingerprint():
+    assert page_fingerprint("The ticket costs 10 dollars today.") is None
+    assert page_fingerprint() is None
+    assert page_fingerprint("The ticket costs 10 dollars today.", fingerprint_min_terms=1) is not None

@@ -10,6 +10,7 @@ def test_everything_is_shown_and_nothing_obeyed(scrapy, database):
     for part in (
         str(database),
         "2 pages of 2 sites, 2 blocks",
+        "0 mirrors, 0 texts that are template",
         "a.example",
         "[/b]",
         "finished",
@@ -23,7 +24,8 @@ def test_json_holds_every_figure(scrapy, database):
     status = json.loads(scrapy("status", "--json").stdout)
     assert status["database"] == str(database)
     assert status["bytes"] >= database.stat().st_size
-    assert status["totals"] == {"pages": 2, "blocks": 2, "gone_blocks": 0, "sightings": 0, "sites": 2, "crawls": 1}
+    totals = {"pages": 2, "blocks": 2, "sites": 2, "crawls": 1}
+    assert status["totals"] == totals | dict.fromkeys(("mirrors", "gone_blocks", "sightings", "templates"), 0)
     (crawl,) = status["crawls"]
     assert (crawl["pages"], crawl["kept"], crawl["dropped"], crawl["refused"]) == (2, 3, {"short": 4}, {"captcha": 1})
     assert crawl["arguments"] == {"token": "***"}

@@ -4,7 +4,8 @@ import pytest
 
 from cleaning.fingerprint import distance
 from crawler.storage import dedup
-from crawler.storage.dedup import Deduplicated, Rules, deduplicate
+from crawler.storage.dedup import Deduplicated, deduplicate
+from crawler.storage.rules import Rules
 from crawler.storage.store import Store
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
@@ -14,7 +15,7 @@ TEXT = "The quick brown fox jumps over the lazy dog"
 @pytest.fixture
 def unmerged(engine, visit, candidate):
     """Pages stored without look-ups, with a sighting by hand: C's of B's block."""
-    store = Store(engine, dedup_scope="off")
+    store = Store(engine, rules=Rules("off"))
     crawl = store.begin_crawl("test", {})
     store.save(
         crawl,
@@ -23,7 +24,8 @@ def unmerged(engine, visit, candidate):
             visit(B, candidate(0, f"{TEXT} twice", fingerprint=2**63 + 3), "short one"),
         ],
     )
-    Store(engine, dedup_distance=0).save(crawl, [visit(C, candidate(0, f"{TEXT}, twice", fingerprint=2**63 + 3))])
+    exact = Store(engine, rules=Rules(most_bits=0))
+    exact.save(crawl, [visit(C, candidate(0, f"{TEXT}, twice", fingerprint=2**63 + 3))])
     store.save(crawl, [visit(D, candidate(0, TEXT, fingerprint=2**63))])
 
 
@@ -86,7 +88,7 @@ def test_a_run_that_broke_off_is_finished_by_the_next(unmerged, engine, rows, mo
 
 
 def test_no_two_blocks_that_are_left_are_near(engine, visit, candidate, rows):
-    store = Store(engine, dedup_scope="off")
+    store = Store(engine, rules=Rules("off"))
     prints = [number * number * 0x9E3779B97F4A7C15 % 2**64 ^ flip for number in range(12) for flip in (0, 1, 6, 2**63)]
     pages = [visit(f"{A}/{n}", candidate(0, f"{TEXT} {n}", fingerprint=bits)) for n, bits in enumerate(prints)]
     store.save(store.begin_crawl("test", {}), pages)

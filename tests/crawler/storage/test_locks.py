@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawler.storage import schema
 from crawler.storage.engine import opened, writing
-from crawler.storage.locks import KEYS, block_keys, lock, lock_all, page_key
+from crawler.storage.locks import KEYS, block_keys, lock, lock_all, mirror_keys, page_key
 
 PROGRAM = Path(__file__).parents[2] / "support" / "store_pages.py"
 BATCHES, PAGES, BLOCKS = 3, 10, 24
@@ -47,9 +47,9 @@ def store_at_once(url, workers, scope="all", locking="locked"):
     assert said == [[f"{word}\n"] * workers for word in ["ready", *["made", "saved"] * BATCHES]]
 
 
-def pairs_within_three_bits(engine):
+def pairs_within_three_bits(engine, table="fingerprint"):
     with engine.connect() as connection:
-        stored = np.array(connection.exec_driver_sql("SELECT fingerprint FROM fingerprint").scalars().all(), np.int64)
+        stored = np.array(connection.exec_driver_sql(f"SELECT fingerprint FROM {table}").scalars().all(), np.int64)
     differing = np.bitwise_count((stored[:, None] ^ stored[None, :]).view(np.uint64))
     return int((np.triu(differing <= 3, k=1)).sum())
 
@@ -76,8 +76,21 @@ def check_stored_once(engine, rows, workers):
     lost = "SELECT page_id FROM page_text GROUP BY page_id HAVING count(*) <> :blocks"
     assert rows(lost, blocks=BLOCKS) == []
     assert rows("SELECT count(DISTINCT page_id) AS n FROM page_text") == [{"n": own + shared}]
+    check_counts(rows)
+    assert pairs_within_three_bits(engine, "page_fingerprint") == 0
+    assert rows("SELECT count(*) AS n FROM mirror") == [{"n": own - own // workers}]
+    assert rows("SELECT 1 FROM mirror WHERE original_id IN (SELECT page_id FROM mirror)") == []
     headings = "SELECT site FROM block WHERE kind = 'heading' GROUP BY site HAVING count(*) > 1"
     assert rows(headings) == []
+
+
+def check_counts(rows):
+    """The pages of each site, and those that show a text, are as many as counting them all again gives."""
+    pages = "SELECT site, {} AS pages FROM {} ORDER BY site"
+    assert rows(pages.format("pages", "site")) == rows(pages.format("count(*)", "page GROUP BY site"))
+    shown = "page_text AS t JOIN page ON page.id = t.page_id GROUP BY site, digest"
+    texts = "SELECT site, digest, {} AS pages FROM {} ORDER BY site, digest"
+    assert rows(texts.format("pages", "recurrence")) == rows(texts.format("count(DISTINCT page_id)", shown))
 
 
 @pytest.mark.sqlite
@@ -120,6 +133,15 @@ def test_blocks_that_may_be_duplicates_share_a_key(candidate, fingerprint, bits,
     other = set(block_keys([candidate(0, "another text", fingerprint=near)], "elsewhere.example"))
     assert one & other
     assert max(one | other) < KEYS
+
+
+@given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=3))
+def test_pages_that_may_be_mirrors_share_a_key(fingerprint, bits):
+    near = fingerprint ^ sum(1 << bit for bit in bits)
+    one, other = set(mirror_keys(fingerprint)), set(mirror_keys(near))
+    assert one & other
+    assert max(one | other) < KEYS
+    assert list(mirror_keys(None)) == []
 
 
 def test_the_same_digest_shares_a_key_within_a_site(candidate):

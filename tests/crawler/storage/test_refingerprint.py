@@ -1,7 +1,10 @@
 """Digests and fingerprints of a new scheme."""
 
+from dataclasses import replace
+
 import pytest
 
+from cleaning.blocks import Kind
 from cleaning.fingerprint import SCHEMES, digest, distance, fingerprint
 from crawler.fingerprints import Marker
 from crawler.storage import refingerprint as module
@@ -19,7 +22,12 @@ PLAIN = Marker("plain")
 
 @pytest.fixture
 def stored(save, visit):
-    save(visit(A, LONG, "short"), visit(B, EDITED), visit(C, "short", LONG.upper()))
+    pages = {A: (LONG, "short"), B: (EDITED,), C: ("short", LONG.upper())}
+    save(*(replace(visit(url, *texts), fingerprint=of_page(texts, Marker())) for url, texts in pages.items()))
+
+
+def of_page(texts, marker):
+    return marker.page([marker.marks(text, Kind.PARAGRAPH) for text in texts])
 
 
 def quietly(_):
@@ -40,6 +48,26 @@ def test_blocks_sightings_index_and_pages_are_of_the_new_scheme(stored, engine, 
         (edited, distance(new, edited)),
         (new, 0),
     ]
+
+
+def test_pages_get_fingerprints_of_the_new_scheme_too(stored, engine, rows):
+    refingerprint(engine, PLAIN, quietly)
+    expected = [of_page(texts, PLAIN) for texts in ((LONG, "short"), (EDITED,), ("short", LONG.upper()))]
+    found = rows("SELECT id, page_fingerprint AS f FROM page ORDER BY id")
+    assert [row["f"] % 2**64 for row in found] == expected
+    originals = [
+        row["id"] for row in found if row["id"] not in {r["page_id"] for r in rows("SELECT page_id FROM mirror")}
+    ]
+    indexed = rows("SELECT page_id AS id, fingerprint AS f FROM page_fingerprint ORDER BY page_id")
+    assert indexed == [row for row in found if row["id"] in originals]
+
+
+def test_what_stands_on_many_pages_is_counted_by_the_new_digests(stored, engine, rows):
+    refingerprint(engine, PLAIN, quietly)
+    shown = rows("SELECT DISTINCT site, digest FROM block WHERE gone_at IS NULL")
+    counted = [(row["site"], row["digest"]) for row in rows("SELECT site, digest FROM recurrence WHERE pages > 0")]
+    assert {(row["site"], row["digest"]) for row in shown} <= set(counted)
+    assert len(counted) == 5
 
 
 def test_texts_of_few_terms_get_none_and_lose_theirs(stored, engine, rows):

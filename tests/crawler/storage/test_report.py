@@ -24,7 +24,7 @@ def test_rows_are_counted(engine, save, visit):
     save(visit("https://b.example/", day=1))
     with reading(engine) as connection:
         assert report.totals(connection) == report.Totals(
-            pages=3, blocks=2, gone_blocks=1, sightings=1, sites=2, crawls=1
+            pages=3, mirrors=0, blocks=2, gone_blocks=1, sightings=1, templates=0, sites=2, crawls=1
         )
         found = [(one.site, one.pages, one.blocks, one.sightings) for one in report.sites(connection)]
     assert found == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]

@@ -54,6 +54,21 @@ def test_upgrade_downgrade_upgrade(empty):
     schema.check(empty)
 
 
+def test_texts_of_pages_already_there_are_counted_by_the_second_migration(engine, save, visit, rows):
+    save(
+        visit("https://a.example/1", "one", "several", "* * *"),
+        visit("https://a.example/2", "several", "* * *"),
+        visit("https://b.example/1", "several"),
+    )
+    save(visit("https://a.example/1", "several", day=1))
+    tables = {"site": "site", "recurrence": "site, digest", "page_text": "page_id, position"}
+    before = [rows(f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()]
+    assert [row["pages"] for row in before[1]] == [2, 1]
+    schema.downgrade(engine, "0001")
+    schema.upgrade(engine)
+    assert [rows(f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()] == before
+
+
 def test_preparing_creates_once(empty):
     assert schema.prepare(empty) is True
     assert schema.prepare(empty) is False
@@ -85,7 +100,7 @@ def test_a_page_s_html_is_not_compressed_again(engine):
 
 
 def test_an_empty_database_is_no_match(empty):
-    with pytest.raises(StoreError, match=r"has schema none, .* needs 0001; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0002; `scrapy upgrade`"):
         schema.check(empty)
 
 
@@ -93,7 +108,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check, schema.prepare, schema.upgrade):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0001.*install the newer version"):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0002.*install the newer version"):
             action(engine)
 
 

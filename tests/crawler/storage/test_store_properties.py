@@ -14,6 +14,7 @@ from crawler.storage import schema
 from crawler.storage.engine import opened
 from crawler.storage.models import block
 from crawler.storage.prune import Selection, prune
+from crawler.storage.rules import Rules
 from crawler.storage.store import PageState, Store
 
 PAGES = ("https://a.example/1", "https://a.example/2", "https://b.example/1", "https://b.example/2")
@@ -87,7 +88,7 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
     current = dict(history)
     again = [visit(url, *with_repeats(candidate, texts), day=99) for url, texts in current.items()]
     with opened(copied(prepared)) as engine:
-        store = Store(engine, dedup_scope=scope)
+        store = Store(engine, rules=Rules(scope))
         crawl = store.begin_crawl("test", {})
         saved = store.save(crawl, visits) if batched else [store.save(crawl, [one])[0] for one in visits]
         check_results(visits, saved)

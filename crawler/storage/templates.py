@@ -1,0 +1,171 @@
+"""Which texts are template: those that stand on many pages of their site, which no single page can tell.
+
+`recurrence` counts, for each text of a site (by the digest of its terms), the pages that show it now, and `site` the
+pages. Whether a text is template is decided at the end of each batch that stores a page of the site, both ways: what
+has reached the bounds is demoted, what has fallen below them, because pages without it came or pages lost it, is
+revived. Nothing else is written for it: blocks and sightings stay, and the views leave out what is template.
+
+A site's row is locked for the decision, after all else that a batch writes, sites in order: so the counts are exact
+however many write, and none waits for another in a circle.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, select, text, update
+
+from crawler.storage.compare import NO_TERMS
+from crawler.storage.models import block, page, recurrence, sighting, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Select, TextClause
+    from sqlalchemy.engine import Connection
+
+    from crawler.storage.compare import Earlier
+    from crawler.visit import Candidate
+
+_COUNT_PAGES = text("""
+INSERT INTO site (site, pages) VALUES (:site, :more)
+ON CONFLICT (site) DO UPDATE SET pages = site.pages + excluded.pages
+RETURNING pages
+""")
+_JSON_ROWS = {"sqlite": "json_each(:rows)", "postgresql": "json_array_elements(CAST(:rows AS json)) AS each(value)"}
+_COUNT_TEXTS = {
+    dialect: text(f"""
+    INSERT INTO recurrence (site, digest, pages)
+    SELECT value ->> 0, CAST(value ->> 1 AS bigint), CAST(value ->> 2 AS integer) FROM {rows} WHERE true
+    ON CONFLICT (site, digest) DO UPDATE SET pages = recurrence.pages + excluded.pages
+    """)  # noqa: S608 — of constants
+    for dialect, rows in _JSON_ROWS.items()
+}
+_FORGET = recurrence.delete().where(
+    recurrence.c.site == bindparam("of_site"), recurrence.c.digest == bindparam("of_digest"), recurrence.c.pages <= 0
+)
+_KNOWN = select(recurrence.c.digest).where(
+    recurrence.c.site == bindparam("of_site"), recurrence.c.template_at.is_not(None)
+)
+_OF_SITE = update(recurrence).where(recurrence.c.site == bindparam("of_site"))
+# More than one page: so says the index of those that could be.
+_DEMOTE = _OF_SITE.where(
+    recurrence.c.template_at.is_(None), recurrence.c.pages > text("1"), recurrence.c.pages >= bindparam("needed")
+).values(template_at=bindparam("at"))
+_REVIVE = _OF_SITE.where(recurrence.c.template_at.is_not(None), recurrence.c.pages < bindparam("needed")).values(
+    template_at=None
+)
+_NEVER = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """From when on a text is template: on so many pages of its site, and so large a share of them; 0 pages is never."""
+
+    min_pages: int = 0
+    min_share: float = 0.0
+
+    def needed(self, site_pages: int) -> int:
+        """Return how many of a site's pages a text must stand on to be template."""
+        # Rounded before it is rounded up: 0.07 * 100 is 7.000000000000001.
+        share = math.ceil(round(self.min_share * site_pages, 6))
+        return max(self.min_pages, share) if self.min_pages else _NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a visit changed: whether the page is new to its site, and the digests that it shows now or no more."""
+
+    site: str
+    is_new: bool
+    shown: frozenset[int]
+    lost: frozenset[int]
+
+    @classmethod
+    def of(cls, site: str, earlier: Iterable[Earlier] | None, candidates: Iterable[Candidate]) -> Change:
+        """Return the change from what the page showed at its last visit, None for a page never seen, to candidates."""
+        before = frozenset(row.digest for row in earlier or () if not row.gone) - {NO_TERMS}
+        now = frozenset(one.digest for one in candidates) - {NO_TERMS}
+        return cls(site, earlier is None, now - before, before - now)
+
+
+class Tally:
+    """What a batch changes on its sites, in its transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._changes: list[Change] = []
+        self._templates: dict[str, frozenset[int]] = {}
+
+    def templates(self, site: str) -> frozenset[int]:
+        """Return the digests of the texts that were template on a site before this batch."""
+        if site not in self._templates:
+            self._templates[site] = frozenset(self.connection.scalars(_KNOWN, {"of_site": site}))
+        return self._templates[site]
+
+    def note(self, change: Change) -> None:
+        """Take a visit's change into account."""
+        self._changes.append(change)
+
+    def settle(self, bounds: Bounds, at: datetime) -> None:
+        """Write the counts and decide anew what is template on the sites; nothing may be written after it."""
+        more = Counter[str]()
+        for change in self._changes:
+            more[change.site] += change.is_new
+        pages = {site: _count_pages(self.connection, site, more[site]) for site in sorted(more)}
+        _count_texts(self.connection, self._changes)
+        for site, number in pages.items():
+            decision = {"of_site": site, "needed": bounds.needed(number)}
+            self.connection.execute(_DEMOTE, decision | {"at": at})
+            self.connection.execute(_REVIVE, decision)
+
+
+def add_pages(connection: Connection, pages: Select[int], times: int) -> None:
+    """Count what the selected pages show `times` more; -1 takes them out. Nobody else may write meanwhile."""
+    sites = select(page.c.site).where(page.c.id.in_(pages))
+    for site, number in Counter(connection.scalars(sites)).items():
+        _count_pages(connection, site, times * number)
+    add_texts(connection, pages, times)
+    connection.execute(text("DELETE FROM site WHERE pages <= 0"))
+
+
+def add_texts(connection: Connection, pages: Select[int], times: int) -> None:
+    """Count the texts that the selected pages show `times` more, as `add_pages` does, but not the pages."""
+    of_page = select(page.c.site, block.c.digest, block.c.page_id).join(page, page.c.id == block.c.page_id)
+    seen_there = select(page.c.site, sighting.c.digest, sighting.c.page_id).join(page, page.c.id == sighting.c.page_id)
+    shown = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
+        seen_there.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
+    )
+    counts = Counter((row.site, row.digest) for row in connection.execute(shown) if row.digest != NO_TERMS)
+    _write(connection, {key: times * number for key, number in counts.items()})
+
+
+def _count_pages(connection: Connection, site: str, more: int) -> int:
+    """Count a site's pages, lock its row, and return how many they are."""
+    return int(connection.execute(_COUNT_PAGES, {"site": site, "more": more}).scalar_one())
+
+
+def _count_texts(connection: Connection, changes: Iterable[Change]) -> None:
+    counts = Counter[tuple[str, int]]()
+    for change in changes:
+        counts.update((change.site, digest) for digest in change.shown)
+        counts.subtract((change.site, digest) for digest in change.lost)
+    _write(connection, counts)
+
+
+def _write(connection: Connection, counts: Mapping[tuple[str, int], int]) -> None:
+    rows = [(site, signed(digest), number) for (site, digest), number in sorted(counts.items()) if number]
+    if rows:
+        connection.execute(_statement(connection), {"rows": json.dumps(rows)})
+    lost = [{"of_site": site, "of_digest": digest} for (site, digest), number in sorted(counts.items()) if number < 0]
+    if lost:
+        connection.execute(_FORGET, lost)
+
+
+def _statement(connection: Connection) -> TextClause:
+    return _COUNT_TEXTS[connection.dialect.name]
