@@ -1,15 +1,9 @@
 """PAB: blocks, priorities, the rule of outer links, duplicates (pab.txt, tables 3.1 and 3.2)."""
 
-import time
-
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from lxml import html
 
-from cleaning import Reason, clean, parse
-from cleaning.features import walk
-from cleaning.methods.pab import density, rank
+from cleaning import Reason, clean
 
 URL = "http://www.example.com/x"
 IN = '<a href="/in">x</a>'
@@ -267,68 +261,7 @@ def test_heading_that_repeats_the_title_is_a_duplicate():
     ]
 
 
-def test_rank_is_priority_times_density():
-    assert rank(0.9, "fox two three four", "Fox") == pytest.approx(9 / 40)
-    assert rank(1.1, "a fox b c d e f g h FOX", "fox") == pytest.approx(0.22)
-    assert rank(1.0, "The fox runs", "fox") == pytest.approx(1 / 3)
-
-
-def test_title_ranks_first():
-    ranks = {
-        "paragraph": rank(0.9, "fox two three four", "fox"),
-        "links": rank(1.1, "a fox b c d e f g h fox", "fox"),
-        "title": rank(1.0, "The fox runs", "fox"),
-    }
-    assert sorted(ranks, key=ranks.get, reverse=True) == ["title", "paragraph", "links"]
-
-
-def test_density_counts_whole_words_only():
-    assert density("Foxes and fox", "fox") == pytest.approx(1 / 3)
-
-
-def test_density_of_a_phrase_counts_where_its_words_follow_one_another():
-    assert density("the red fox and the fox", "red fox") == pytest.approx(1 / 6)
-
-
-@pytest.mark.parametrize(("text", "keyword"), [("", "fox"), ("fox", ""), ("fox", "red fox"), ("fox", "!")])
-def test_density_of_nothing_is_zero(text, keyword):
-    assert density(text, keyword) == 0.0
-
-
 def test_blocks_of_other_methods_have_priorities_too():
     page = f"<div><h1>Heading</h1><p>t <b>one</b> u <b>two</b></p><p>v{IN}</p><li>plain</li>bare</div>"
     found = [one.block.priority for one in clean(page, URL).decisions]
     assert found == [1.0, 0.9, 0.3, 0.0, 0.0]
-
-
-def test_tree_is_not_edited():
-    root = parse(f"<title>A</title><form><p>x</p></form><p>y{OUT}</p>").root
-    before = html.tostring(root)
-    clean(root, URL, method="pab")
-    assert html.tostring(root) == before
-
-
-@given(TREES)
-def test_every_letter_of_the_body_is_in_one_block(page):
-    root = parse(page).root
-    found = clean(root, URL, method="pab").decisions
-    body = [one.block.text for one in found if not one.block.path.startswith("/html/head[1]/title")]
-    assert sorted("".join("".join(body).split())) == sorted(
-        "".join("".join(leaf.block.text for leaf in walk(root)).split())
-    )
-    assert all(one.block.text or one.reason is Reason.EMPTY for one in found)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        f"<p>x {OUT}</p>" * 20_000,
-        "<form>" * 2_000 + "<p>x</p>",
-        "<b>" * 2_000 + "x" + OUT * 20_000,
-        "<div>" * 2_000 + "<p>x</p>y" * 5_000,
-    ],
-)
-def test_large_and_deep_pages_take_seconds(page):
-    start = time.process_time()
-    clean(page, URL, method="pab")
-    assert time.process_time() - start < 20

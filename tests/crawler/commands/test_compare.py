@@ -281,10 +281,9 @@ def test_a_reader_may_leave_early(environment, folder):
 def test_vce_is_compared_where_a_browser_is(scrapy, folder, chromium):
     compared = scrapy("compare", "pages", "--json", "--methods", "default,vce,ce", "-s", f"CHROMIUM={chromium}")
     assert compared.returncode == 0, compared.stderr
-    shown = json.loads(compared.stdout)
-    assert shown["totals"]["methods"]["vce"]["pages"] == 3
-    assert shown["totals"]["methods"]["ce"]["pages"] == 3
-    assert shown["totals"]["render_ms"] > 0
+    totals = json.loads(compared.stdout)["totals"]
+    assert [totals["methods"][name]["pages"] for name in ("vce", "ce")] == [3, 3]
+    assert totals["render_ms"] > 0
 
 
 def test_real_pages_are_compared_by_every_method(scrapy, data, tmp_path):
@@ -298,5 +297,4 @@ def test_real_pages_are_compared_by_every_method(scrapy, data, tmp_path):
     totals = json.loads(compared.stdout)["totals"]
     assert (totals["compared"], totals["failures"]) == (6, {})
     assert all(totals["methods"][name]["pages"] == 6 for name in [*RAW, "ce"])
-    assert all(not totals["methods"][name]["failures"] for name in RAW)
     assert len(list((tmp_path / "out").iterdir())) == 7
