@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from sqlalchemy import Select, TextClause
+    from sqlalchemy import Select
     from sqlalchemy.engine import Connection
 
     from crawler.storage.compare import Earlier
@@ -161,11 +161,7 @@ def _count_texts(connection: Connection, changes: Iterable[Change]) -> None:
 def _write(connection: Connection, counts: Mapping[tuple[str, int], int]) -> None:
     rows = [(site, signed(digest), number) for (site, digest), number in sorted(counts.items()) if number]
     if rows:
-        connection.execute(_statement(connection), {"rows": json.dumps(rows)})
+        connection.execute(_COUNT_TEXTS[connection.dialect.name], {"rows": json.dumps(rows)})
     lost = [{"of_site": site, "of_digest": digest} for (site, digest), number in sorted(counts.items()) if number < 0]
     if lost:
         connection.execute(_FORGET, lost)
-
-
-def _statement(connection: Connection) -> TextClause:
-    return _COUNT_TEXTS[connection.dialect.name]

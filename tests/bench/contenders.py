@@ -76,7 +76,7 @@ class Database:
 
 
 class _InMemory:
-    """An index that lives in this process: its size is what the process grew by."""
+    """An index that lives in this process, filled by its `add`: its size is what the process grew by."""
 
     def __init__(self):
         self._size_before = _resident_bytes()
@@ -84,9 +84,6 @@ class _InMemory:
     def build(self, stored):
         for start in range(0, len(stored), BATCH):
             self.add(stored[start : start + BATCH].tolist(), start)
-
-    def add(self, fingerprints, first_id):
-        raise NotImplementedError
 
     def grown_bytes(self):
         return _resident_bytes() - self._size_before
