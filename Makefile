@@ -31,9 +31,11 @@ services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --sil
 services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning in parses of lxml, look-ups of fingerprints
+bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside other extractors, look-ups of fingerprints
 	$(BIN)/python tests/bench/crawl.py
 	$(BIN)/python tests/bench/clean.py
+	$(BIN)/python tests/bench/linearity.py
+	$(BIN)/python tests/bench/memory.py --pages 2000
 	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 
 format: $(VENV)/.dev ## let ruff rewrite the files
@@ -41,7 +43,7 @@ format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff format .
 
 clean: ## remove what was built; the databases stay
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist cleaning/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -49,12 +51,14 @@ $(VENV)/bin/python:
 	@echo "Creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+CORE := hatch_build.py $(wildcard cleaning/*.pyx cleaning/*.pxi)
+
+$(VENV)/.demo: pyproject.toml $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve (once; about a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve and its development tools (once; about a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.demo

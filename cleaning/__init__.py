@@ -1,8 +1,8 @@
 """Cleaning: bytes of a page in, a decision on every block out. Pure: no network, database or clock."""
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Oddity, Page, Reason
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Oddity, Page, PageType, Reason
 from cleaning.clean import clean
-from cleaning.errors import CleaningError, OptionError, PageError, PageFault
+from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault
 from cleaning.fingerprint import digest, distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.options import Options
@@ -16,12 +16,14 @@ __all__ = [
     "Decision",
     "Kind",
     "Metadata",
+    "ModelError",
     "Oddity",
     "OptionError",
     "Options",
     "Page",
     "PageError",
     "PageFault",
+    "PageType",
     "Reason",
     "clean",
     "digest",

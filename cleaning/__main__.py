@@ -19,7 +19,7 @@ from rich.text import Text
 from cleaning.clean import clean
 from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
-from cleaning.options import Options, nearest, read_pair
+from cleaning.options import Options, allowed, nearest, read_pair
 from cleaning.parse import read_label
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def _parser() -> _Parser:
 
 def _option_lines() -> str:
     return "\n".join(
-        f"  {each.name}={each.default}\n      {each.metadata['help']} "
-        f"({each.metadata['low']} to {each.metadata['high']})"
+        f"  {each.name}={str(each.default).lower()}\n      {each.metadata['help']} ({allowed(each.metadata)})"
         for each in fields(Options)
     )
 
@@ -114,7 +113,7 @@ def _encoding(label: str) -> str:
     return label
 
 
-def _option(text: str) -> tuple[str, int | float | str]:
+def _option(text: str) -> tuple[str, bool | int | float | str]:
     try:
         return read_pair(text)
     except OptionError as error:
@@ -149,6 +148,8 @@ def _as_json(page: CleanPage) -> str:
         "method": page.method,
         "encoding": page.encoding,
         "oddities": page.oddities,
+        "type": page.type,
+        "confidence": page.confidence,
         "metadata": asdict(page.metadata),
         "counts": page.counts(),
         "decisions": [_decision(decision) for decision in page.decisions],

@@ -49,6 +49,21 @@ class Kind(StrEnum):
     QUOTE = "quote"
 
 
+class PageType(StrEnum):
+    """What sort of page it is."""
+
+    ARTICLE = "article"
+    FORUM = "forum"
+    PRODUCT = "product"
+    COLLECTION = "collection"
+    """A shop's shelf: products side by side."""
+    LISTING = "listing"
+    """A list that leads to other pages: a section page, search results, an index."""
+    DOCUMENTATION = "documentation"
+    SERVICE = "service"
+    """A company's or institution's page about what it offers; many home pages."""
+
+
 class Reason(StrEnum):
     """Why a block was kept or dropped; a closed set, counted under these words."""
 
@@ -144,17 +159,26 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page says of itself; every field is None where the page is silent.
+    """What a page says of itself; every field is None, or empty, where the page is silent.
 
-    `published` is an ISO date (`2024-05-03`), `language` a two-letter code, `canonical` an absolute URL.
+    `published` and `modified` are ISO dates (`2024-05-03`), `language` is a two-letter code (three letters for a
+    language without one), `canonical` and `image` (the lead one) are absolute URLs.
     """
 
     title: str | None = None
-    author: str | None = None
+    authors: tuple[str, ...] = ()
     published: str | None = None
+    modified: str | None = None
     language: str | None = None
     section: str | None = None
     canonical: str | None = None
+    site_name: str | None = None
+    image: str | None = None
+
+    @property
+    def author(self) -> str | None:
+        """The authors' names in one text, None where there are none."""
+        return ", ".join(self.authors) or None
 
     def filled_from(self, other: Metadata) -> Metadata:
         """Return this metadata with the other's values where it is silent."""
@@ -165,7 +189,9 @@ class Metadata:
 class CleanPage:
     """Every block of a page with its decision, in reading order, and the page's metadata.
 
-    `encoding` is the one its bytes were read in, None for text and ready-made trees.
+    `encoding` is the one its bytes were read in, None for text and ready-made trees. `type` is the sort of page that
+    it seems to be, `confidence` (0 to 1) how likely that is; both are None for a page without text, and with methods
+    other than `default`.
     """
 
     url: str | None
@@ -174,6 +200,8 @@ class CleanPage:
     metadata: Metadata
     decisions: tuple[Decision, ...]
     oddities: tuple[Oddity, ...] = ()
+    type: PageType | None = None
+    confidence: float | None = None
 
     @property
     def title(self) -> str | None:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cleaning.blocks import CleanPage, Decision, Page, Reason
 from cleaning.errors import OptionError
 from cleaning.metadata import read_metadata
-from cleaning.methods import METHODS, NEEDS
+from cleaning.methods import METHODS, NEEDS, Verdict
 from cleaning.options import Options, nearest
 from cleaning.parse import parse
+from cleaning.statements import read_statements
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.features import Leaf
     from cleaning.methods import Method
+    from cleaning.statements import Statements
 
 
 class Judged(NamedTuple):
@@ -47,10 +49,20 @@ def clean(
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
     if chosen.needs and getattr(page, chosen.needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
-    decisions = [judged.decision for judged in decide_leaves(page, chosen, settled)]
-    kept = " ".join(decision.block.text for decision in decisions if decision.kept)
-    metadata = read_metadata(page, kept)
-    return CleanPage(page.url, method, page.encoding, metadata, tuple(decisions), page.oddities)
+    stated = read_statements(page.root)
+    found = judge(page, stated, chosen, settled)
+    kept = " ".join(decision.block.text for decision in found.decisions if decision.kept)
+    metadata = read_metadata(page, stated, kept)
+    return CleanPage(
+        page.url, method, page.encoding, metadata, tuple(found.decisions), page.oddities, found.type, found.confidence
+    )
+
+
+def judge(page: Page, stated: Statements, method: Method, options: Options) -> Verdict:
+    """Return a method's decisions on a page, and its type where the method tells it."""
+    if method.judge is not None:
+        return method.judge(page, stated, options)
+    return Verdict([judged.decision for judged in decide_leaves(page, method, options)])
 
 
 def decide_leaves(page: Page, method: Method, options: Options) -> list[Judged]:

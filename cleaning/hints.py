@@ -4,74 +4,71 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from itertools import chain, pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Reason
+from cleaning.compiled import compiled_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from cleaning._words import Hints
 
-    from cleaning.features import Node
-
-# A word that covers more than this share of the page's prose says nothing there. Swept on both development sets:
-# .8 to .9 and .3 to .5 are within .002 F1; without the bound, forums lose their text (F1 .76 to .58).
-_MOST_PROSE = {"sure": 0.9, "likely": 0.4}
-
-
-def read_hints(nodes: Sequence[Node]) -> dict[Node, Reason]:
-    """Return why elements are no content, for each hinted one and all that is inside it; {} where nothing is hinted.
-
-    `nodes` are the elements of one page, outer ones before those inside them.
-    """
-    reasons: dict[Node, Reason] = {}
-    for level, most in _MOST_PROSE.items():
-        clear = [node for node in nodes if node not in reasons]
-        words = {node: _words(level, node.tag, node.hints) for node in clear}
-        total = nodes[0].prose if nodes else 0
-        left = total - sum(node.prose for node in reasons if node.parent not in reasons)
-        believed = {word for word, prose in _coverage(words).items() if prose < most * max(1, left)}
-        found = ((node, word, reason) for node in clear for word, reason in words[node].items())
-        reasons = spread(nodes, reasons | {node: reason for node, word, reason in found if word in believed})
-    return reasons
+_WORD = re.compile("[a-z]+")
+# Shares of a page's prose around which words of each level are believed against the trained model: some sites wrap all
+# of a page in an `aside`.
+_LEVELS = {"certain": 0.9, "sure": 0.4, "likely": 0.0}
 
 
-def spread(nodes: Iterable[Node], reasons: Mapping[Node, Reason]) -> dict[Node, Reason]:
-    """Return the reasons, each also for all that is inside its element; the outermost counts."""
-    everywhere: dict[Node, Reason] = {}
-    for node in nodes:
-        above = everywhere.get(node.parent) if node.parent else None
-        reason = above or reasons.get(node)
-        if reason:
-            everywhere[node] = reason
-    return everywhere
+class Hint(NamedTuple):
+    """Why an element would be no content; this overrules the model where at most `most` of a page's prose is inside."""
+
+    reason: Reason
+    most: float
 
 
-def _coverage(hinted: Mapping[Node, Mapping[str, Reason]]) -> Counter[str]:
-    """Return how many words of prose are inside elements that carry each hint."""
-    covered: Counter[str] = Counter()
-    above: dict[Node | None, frozenset[str]] = {}
-    for node, words in hinted.items():
-        outer = above.get(node.parent, frozenset())
-        above[node] = outer.union(words) if words else outer
-        for word in words.keys() - outer if words else ():
-            covered[word] += node.prose
-    return covered
-
-
-@lru_cache(maxsize=1 << 13)
-def _words(level: str, tag: str, hints: str) -> dict[str, Reason]:
-    table = _tables()[level]
-    return {word: table[word] for word in (f"<{tag}>", *re.findall("[a-z]+", hints)) if word in table}
+def read_hints(tags: list[str], signs: list[str]) -> list[Hint | None]:
+    """Return what `read_hint` does of each element."""
+    known = _compiled()
+    return list(map(read_hint, tags, signs)) if known is None else known.read(tags, signs)
 
 
 @cache
-def _tables() -> dict[str, dict[str, Reason]]:
+def _compiled() -> Hints | None:
+    module = compiled_words()
+    if module is None:
+        return None
+    hints: Hints = module.Hints(_table())
+    return hints
+
+
+@lru_cache(maxsize=1 << 13)
+def read_hint(tag: str, signs: str) -> Hint | None:
+    """Return what an element's tag and the words of its signs say, the surest of them; None for nothing."""
+    table = _table()
+    own = table.get(f"<{tag}>")
+    words = _WORD.findall(signs.lower())
+    if _beginnings().isdisjoint(words):
+        return own
+    pairs = (f"{first}-{second}" for first, second in pairwise(words))
+    found = (table[word] for word in chain(words, pairs) if word in table)
+    return max(chain((own,) if own else (), found), key=attrgetter("most"), default=None)
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """Return the words with which an entry of the table begins."""
+    return frozenset(word.partition("-")[0] for word in _table())
+
+
+@cache
+def _table() -> dict[str, Hint]:
     source = resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8")
-    tables: dict[str, dict[str, Reason]] = {level: {} for level in _MOST_PROSE}
-    for reason, levels in tomllib.loads(source).items():
-        for level, words in levels.items():
-            tables[level].update(dict.fromkeys(words.split(), Reason(reason)))
-    return tables
+    return {
+        word: Hint(Reason(reason), _LEVELS[level])
+        for reason, levels in tomllib.loads(source).items()
+        for level, words in levels.items()
+        for word in words.split()
+    }

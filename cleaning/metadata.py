@@ -1,228 +1,107 @@
-"""What a page says of itself: title, author, date, language, section, canonical URL.
+"""What a page says of itself: title, authors, dates, language, section, canonical URL, site, lead image.
 
 Sources in order of trust: JSON-LD, OpenGraph and other meta tags, microdata, the visible page.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from htmldate import find_date
-
+from cleaning.authors import read_authors
 from cleaning.blocks import Metadata
+from cleaning.dates import read_dates
 from cleaning.language import identify
-from cleaning.terms import normalise
+from cleaning.statements import read_statements, tidy
+from cleaning.titles import read_site_name, read_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lxml.html import HtmlElement
+    from collections.abc import Iterable, Iterator
 
     from cleaning.blocks import Page
+    from cleaning.statements import Statements
 
-_ARTICLE_TYPES = re.compile(r"(?:Article|Posting|Report|Page|Recipe|Product)$")
-_ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
-_TITLE_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00bb\u00b7_-]\s+|\s*[|_]\s*")
-_SHORTEST_TITLE = 15  # characters; shorter parts of a title stand in the text by chance
-_BYLINE = re.compile(r"^(?:by|von|por|par|di)\s+", re.IGNORECASE)
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?=$|[-_])")
-_LONGEST = 1_000  # characters of a field; a page's title may be its whole text
-_MOST_JSON_CHARS = 500_000
-_MOST_JSON_NODES = 2_000
-# htmldate copies and serialises the whole tree; beyond this many elements it costs more than all of cleaning.
-_MOST_DATED_ELEMENTS = 3_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Statements:
-    """What the machine-readable parts of a page state: meta tags by lower-cased name, and its JSON-LD objects."""
-
-    metas: dict[str, str]
-    objects: list[dict[str, Any]]
-
-    def meta(self, *names: str) -> str | None:
-        return next((self.metas[name] for name in names if self.metas.get(name)), None)
-
-    def linked(self, *keys: str) -> Iterator[Any]:
-        """Yield what the article-like JSON-LD objects hold under these keys."""
-        for key in keys:
-            yield from (found[key] for found in self.objects if found.get(key))
+_LANGUAGE = re.compile(r"([a-z]{2,3})(?=$|[-_])")
+# ISO 639-1; `xx`, `jp` and `cn` are what pages declare that know no better.
+_TWO_LETTERS = frozenset(
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en"
+    " eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv"
+    " ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne"
+    " ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss"
+    " st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
+)
+_NO_LANGUAGE = frozenset("und mul zxx mis xxx".split())
+_TWO_OF_THREE = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "por": "pt"}
+_LONGEST_URL = 2_000  # characters
+_UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def read_metadata(page: Page, text: str = "") -> Metadata:
-    """Return a page's metadata; fields stay None where it is silent.
+def read_metadata(page: Page, statements: Statements | None = None, text: str = "") -> Metadata:
+    """Return a page's metadata; fields stay empty where it is silent.
 
-    `text` is the page's kept text: its language is recognised where the page does not declare one.
+    `statements` are what `read_statements` gives for the page, read here where they are not given. `text` is the
+    page's kept text: its language is recognised where the page does not declare one.
     """
-    stated = _Statements(_metas(page.root), list(_article_objects(page.root)))
+    stated = statements or read_statements(page.root)
+    dates = read_dates(page.root, stated, page.url)
     return Metadata(
-        title=_title(page.root, stated, text),
-        author=_author(page.root, stated),
-        published=_published(page, stated),
-        language=_language(page.root, stated, text),
-        section=_tidy(next(_names(stated.linked("articleSection")), None))
-        or _tidy(stated.meta("article:section", "og:article:section")),
-        canonical=_canonical(page, stated),
+        title=read_title(stated, page.url, text),
+        authors=read_authors(page.root, stated),
+        published=dates.published,
+        modified=dates.modified,
+        language=_language(page, stated, text),
+        section=_section(stated),
+        canonical=_first_url(page, [stated.links.get("canonical"), *stated.meta("og:url")]),
+        site_name=read_site_name(stated),
+        image=_first_url(page, _images(stated)),
     )
 
 
-def _metas(root: HtmlElement) -> dict[str, str]:
-    metas: dict[str, str] = {}
-    for element in root.iter("meta"):
-        name = element.get("property") or element.get("name") or element.get("itemprop")
-        content = element.get("content")
-        if name and content and content.strip():
-            metas.setdefault(name.strip().lower(), content)
-    return metas
-
-
-def _article_objects(root: HtmlElement) -> Iterator[dict[str, Any]]:
-    for script in root.iter("script"):
-        if "ld+json" not in (script.get("type") or "") or not script.text or len(script.text) > _MOST_JSON_CHARS:
-            continue
-        try:
-            parsed = json.loads(script.text, strict=False)
-        except (ValueError, RecursionError):  # pages ship broken JSON; other sources remain
-            continue
-        yield from _objects_of(parsed)
-
-
-def _objects_of(parsed: Any) -> Iterator[dict[str, Any]]:
-    """Yield the article-like objects of a JSON-LD document, at its top or in its graph."""
-    queue = [parsed]
-    for _ in range(_MOST_JSON_NODES):
-        if not queue:
-            return
-        node = queue.pop(0)
-        if isinstance(node, list):
-            queue.extend(node)
-        elif isinstance(node, dict):
-            types = node.get("@type")
-            names = types if isinstance(types, list) else [types]
-            if any(isinstance(name, str) and _ARTICLE_TYPES.search(name) for name in names):
-                yield node
-            queue.extend(node[key] for key in ("@graph", "mainEntity") if key in node)
-
-
-def _names(values: Iterator[Any]) -> Iterator[str]:
-    """Yield the texts in JSON-LD values: strings, objects with a name, lists of either."""
-    for value in values:
-        for entry in value if isinstance(value, list) else [value]:
-            name = entry.get("name") if isinstance(entry, dict) else entry
-            if isinstance(name, str):
-                yield name
-
-
-def _title(root: HtmlElement, stated: _Statements, text: str) -> str | None:
-    headline = next(filter(None, map(_tidy, _names(stated.linked("headline")))), None)
-    shown = _first_text(root, "title")
-    whole = headline or _tidy(stated.meta("og:title", "twitter:title")) or shown
-    if whole and shown and shown.startswith((f'{whole}"', f'{whole} "')):
-        whole = shown  # the tag's value ended early, at a quotation mark of the title's own
-    heading = _first_text(root, "h1")
-    if whole is None or (heading and len(heading) > len(whole) / 3 and heading.lower() in whole.lower()):
-        return heading
-    return _without_site(whole, _tidy(stated.meta("og:site_name", "application-name")), text)
-
-
-def _without_site(title: str, site: str | None, text: str) -> str:
-    """Return the title without the site's name at either end, where that name or the page's text tells it apart."""
-    parts = _TITLE_SEPARATOR.split(title)
-    if site:
-        others = [part for part in parts if part.lower() != site.lower()]
-        if 0 < len(others) < len(parts):
-            return max(others, key=len)
-    shown = [part for part in parts if len(part) >= _SHORTEST_TITLE and part in text]
-    return shown[0] if len(shown) == 1 else title
-
-
-def _author(root: HtmlElement, stated: _Statements) -> str | None:
-    names = list(dict.fromkeys(filter(None, map(_tidy, _names(stated.linked("author", "creator"))))))
-    if names:
-        return ", ".join(names[:5])
-    found = _tidy(stated.meta("author", "article:author", "dc.creator", "parsely-author", "sailthru.author"))
-    if found and not found.startswith("http"):
-        return _BYLINE.sub("", found)
-    for path in ('.//*[@itemprop="author"]', './/a[contains(@rel, "author")]'):
-        for element in root.iterfind(path) if "contains" not in path else root.xpath(path):
-            name = _tidy(element.text_content())
-            if name:
-                return _BYLINE.sub("", name)
-    return None
-
-
-def _published(page: Page, stated: _Statements) -> str | None:
-    names = (
-        "article:published_time",
-        "og:article:published_time",
-        "datepublished",
-        "date",
-        "dc.date",
-        "dc.date.issued",
-        "pubdate",
-        "parsely-pub-date",
-        "sailthru.date",
+def _section(stated: Statements) -> str | None:
+    metas = map(tidy, stated.meta("article:section", "og:article:section", "parsely-section"))
+    items = (tidy(element.get("content") or element.text) for element in stated.items("articleSection"))
+    return next(
+        filter(None, (name for names in (stated.texts("articleSection"), metas, items) for name in names)), None
     )
-    texts = [*_names(stated.linked("datePublished", "uploadDate")), stated.meta(*names) or ""]
-    elements = page.root.iterfind('.//*[@itemprop="datePublished"]')
-    texts.extend(element.get("content") or element.get("datetime") or "" for element in elements)
-    found = next(filter(None, map(_iso_date, texts)), None)
-    return found or _search_date(page)
 
 
-def _iso_date(text: str) -> str | None:
-    match = _ISO_DATE.match(text.strip())
-    if match is None:
+def _language(page: Page, stated: Statements, text: str) -> str | None:
+    """Return the declared language where that is one; a page that declares none is recognised by its text."""
+    attribute = page.root.get("lang") or page.root.get("{http://www.w3.org/XML/1998/namespace}lang")
+    declared = [attribute, *stated.texts("inLanguage"), *stated.meta("og:locale", "content-language", "language")]
+    return next(filter(None, map(_code, filter(None, declared))), None) or identify(text)
+
+
+def _code(declared: str) -> str | None:
+    match = _LANGUAGE.match(declared[:20].strip().lower())
+    if match is None or match[1] in _NO_LANGUAGE:
         return None
+    code = _TWO_OF_THREE.get(match[1], match[1])
+    return code if len(code) > 2 or code in _TWO_LETTERS else None  # noqa: PLR2004 — the letters of a code
+
+
+def _images(stated: Statements) -> Iterator[str | None]:
+    for values in stated.linked("image", "thumbnailUrl"):
+        for value in values:
+            found = (value.get("url") or value.get("contentUrl")) if isinstance(value, dict) else value
+            yield found if isinstance(found, str) else None
+    yield from stated.meta("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+    for element in stated.items("image"):
+        yield element.get("content") or element.get("src") or element.get("href")
+    yield stated.links.get("image_src")
+
+
+def _first_url(page: Page, addresses: Iterable[str | None]) -> str | None:
+    return next(filter(None, (_absolute(page.url, address) for address in addresses if address)), None)
+
+
+def _absolute(base: str | None, address: str) -> str | None:
+    """Return the absolute web address, None for one that is none, is too long or has characters that hide it."""
+    bare = address[: _LONGEST_URL + 100].strip()
     try:
-        return date(*map(int, match.groups())).isoformat()
+        absolute = urljoin(base or "", bare)
     except ValueError:
         return None
-
-
-def _search_date(page: Page) -> str | None:
-    elements = sum(1 for _ in page.root.iter())
-    if elements > _MOST_DATED_ELEMENTS or elements < 3:  # noqa: PLR2004 — html, body, one element: no date there
-        return None
-    try:
-        found: str | None = find_date(
-            page.root, extensive_search=False, original_date=True, url=page.url, deferred_url_extractor=True
-        )
-    except ValueError:  # it edits a copy of the tree, where lxml refuses text with control characters
-        return None
-    return found
-
-
-def _language(root: HtmlElement, stated: _Statements, text: str) -> str | None:
-    declared = root.get("lang") or stated.meta("og:locale", "content-language", "language") or ""
-    match = _LANGUAGE.match(declared.strip().lower())
-    if match:
-        return match[0]
-    return identify(text)
-
-
-def _canonical(page: Page, stated: _Statements) -> str | None:
-    links = (
-        link.get("href") for link in page.root.iter("link") if "canonical" in (link.get("rel") or "").lower().split()
-    )
-    href = next(filter(None, links), None) or stated.meta("og:url")
-    if not href:
-        return None
-    try:
-        absolute = urljoin(page.url or "", href.strip())
-    except ValueError:
-        return None
-    return absolute if absolute.startswith(("http://", "https://")) else None
-
-
-def _first_text(root: HtmlElement, tag: str) -> str | None:
-    return next(filter(None, (_tidy(element.text_content()) for element in root.iter(tag))), None)
-
-
-def _tidy(text: str | None) -> str | None:
-    return normalise(text)[:_LONGEST] or None if text else None
+    fits = absolute.startswith(("http://", "https://")) and len(absolute) <= _LONGEST_URL
+    return absolute if fits and not _UNSAFE.search(absolute) else None

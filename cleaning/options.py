@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Number = TypeVar("Number", int, float)
+_SWITCHED = {"true": True, "false": False}
+FAVOURS = ("balanced", "precision", "recall")
 
 
 def option(default: Number, low: Number, high: Number, help_text: str) -> Number:
@@ -22,18 +24,30 @@ def option(default: Number, low: Number, high: Number, help_text: str) -> Number
     return declared
 
 
+def word(default: str, words: tuple[str, ...], help_text: str) -> str:
+    """Declare one of several words."""
+    declared: str = field(default=default, metadata={"choices": words, "help": help_text})
+    return declared
+
+
+def switch(help_text: str) -> bool:
+    """Declare what is off unless asked for."""
+    declared: bool = field(default=False, metadata={"choices": ("true", "false"), "help": help_text})
+    return declared
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The options of `cleaning.clean`; each method reads those it knows."""
 
     max_bytes: int = option(10_000_000, 1_000, 1_000_000_000, "largest page that is read, in bytes")
     max_blocks: int = option(20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped")
-    min_prose_share: float = option(
-        0.3, 0.0, 1.0, "default: least share of prose near a block that is kept; more drops more short blocks"
+    favour: str = word(
+        "balanced",
+        FAVOURS,
+        "default: what to avoid where it is in doubt: text that is not the page's (precision), losses (recall)",
     )
-    max_link_share: float = option(
-        0.9, 0.0, 1.0, "default: an element with a larger share of linked words is navigation; less drops more"
-    )
+    comments: bool = switch("default: keep readers' comments too, also on pages that are not made of them")
 
     weighted_alpha: float = option(0.3, 0.0, 1.0, "weighted: weight of title words (alpha <= beta <= gamma, sum 1)")
     weighted_beta: float = option(0.3, 0.0, 1.0, "weighted: weight of link words")
@@ -79,14 +93,22 @@ class Options:
             )
 
 
-def read_pair(text: str) -> tuple[str, int | float | str]:
-    """Return the name and the value of NAME=VALUE, a number where it reads as one; `Options` judges both.
+def allowed(bounds: Mapping[str, Any]) -> str:
+    """Return a phrase that says which values an option takes; `bounds` is the metadata of its field."""
+    words = bounds.get("choices")
+    return ", ".join(words) if words else f"{bounds['low']} to {bounds['high']}"
+
+
+def read_pair(text: str) -> tuple[str, bool | int | float | str]:
+    """Return the name and the value of NAME=VALUE, a number, true or false where it reads so; `Options` judges both.
 
     Raises OptionError for a text without "=".
     """
     name, equals, value = text.partition("=")
     if not equals:
         raise OptionError(f"{text!r} is not NAME=VALUE")
+    if value.lower() in _SWITCHED:
+        return name, _SWITCHED[value.lower()]
     for number in (int, float):
         try:
             return name, number(value)
@@ -103,6 +125,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _check(name: str, value: object, default: object, bounds: Mapping[str, Any]) -> None:
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise OptionError(f"option {name!r} is {value!r}; it must be true or false")
+    elif isinstance(default, str):
+        if value not in bounds["choices"]:
+            raise OptionError(f"option {name!r} is {value!r}; it must be one of {', '.join(bounds['choices'])}")
+    else:
+        _check_number(name, value, default, bounds)
+
+
+def _check_number(name: str, value: object, default: object, bounds: Mapping[str, Any]) -> None:
     right = isinstance(value, int | float) if isinstance(default, float) else isinstance(value, int)
     if not right or isinstance(value, bool):
         raise OptionError(f"option {name!r} takes a number like {default!r}, not {value!r}")

@@ -28,13 +28,15 @@ _DETECTED_BYTES = 16_384
 _FEWEST_DETECTED_BYTES = 16
 _BROWSERS_DEFAULT = "cp1252"
 # libxml2 stops reading at `</html>` and puts what follows `</body>` outside; browsers, and some pages, read on.
-_END_TAGS = ("</body", "</BODY", "</html", "</HTML")
-_END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+_FIRST_END = re.compile(rb"</(?:body|html|BODY|HTML)")
+_END_TAG = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
 # The time that libxml2 takes grows with the square of a tag's attributes: 40,000 take more than a second.
 _LONGEST_TAG = 50_000
 _MOST_ATTRIBUTES = 5_000
-_LAST_TAG = re.compile(r"<[a-z].*", re.IGNORECASE | re.DOTALL)
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_LAST_TAG = re.compile(rb"<[a-z].*", re.IGNORECASE | re.DOTALL)
+_VALUE = re.compile(rb"=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"']*)|/")
+# Not an attribute's: long stretches without a tag's end are mostly JSON in scripts, which must not pass for a tag.
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 # What may stand in a head; before anything else the HTML standard closes it.
 _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
 # lxml reads such characters and refuses to write them.
@@ -46,9 +48,13 @@ _ELEMENTS = etree.XPath("count(//*)")
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    text: str
+    utf_8: bytes
     encoding: str
     oddities: tuple[Oddity, ...]
+
+    @property
+    def text(self) -> str:
+        return self.utf_8.decode("utf-8")
 
 
 def parse(
@@ -68,11 +74,11 @@ def parse(
     if len(source) > max_bytes:
         raise PageError(PageFault.TOO_LARGE, f"the page has {len(source)} bytes, more than max_bytes={max_bytes}")
     if isinstance(source, str):
-        return _build(source, url, None, ())
+        return _build(source.encode("utf-8", "replace"), url, None, ())
     if _is_binary(source) and "utf-16" not in (encoding or "").lower():
         raise PageError(PageFault.BINARY, f"the page starts with {source[:8]!r}: not a text format")
     decoded = decode(source, encoding)
-    return _build(decoded.text, url, decoded.encoding, decoded.oddities)
+    return _build(decoded.utf_8, url, decoded.encoding, decoded.oddities)
 
 
 def decode(body: bytes, declared: str | None = None) -> _Decoded:
@@ -83,14 +89,17 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
     """
     mark, mark_bytes = w3lib.encoding.read_bom(body)
     if mark is not None and mark_bytes is not None:
-        return _finish(body[len(mark_bytes) :], mark, ())
-    declarations = [read_label(declared), _meta_encoding(body)]
+        unmarked = body[len(mark_bytes) :]
+        return _finish(unmarked, unmarked.decode(mark, "replace"), mark, ())
+    declarations = list(filter(None, [read_label(declared), _meta_encoding(body)]))
     oddities: tuple[Oddity, ...] = ()
-    for encoding in filter(None, declarations):
-        if not _contradicted(body, encoding):
-            return _finish(body, encoding, oddities)
-        oddities = (Oddity.CHARSET_CONTRADICTED,)
-    return _finish(body, _detect(body), oddities)
+    for encoding in (*declarations, "utf-8"):
+        text = _text_in(body, encoding)
+        if text is not None:
+            return _finish(body, text, encoding, oddities)
+        oddities = (Oddity.CHARSET_CONTRADICTED,) if declarations else ()
+    encoding = _detect(body)
+    return _finish(body, body.decode(encoding, "replace"), encoding, oddities)
 
 
 def read_label(declared: str | None) -> str | None:
@@ -111,18 +120,18 @@ def _charset(name: str | None) -> str | None:
     return name if name and _CHARSET.fullmatch(name) else None
 
 
-def _contradicted(body: bytes, encoding: str) -> bool:
+def _text_in(body: bytes, encoding: str) -> str | None:
+    """Return the text, None where the bytes contradict the encoding."""
     if encoding.startswith("utf-16"):
-        return 0 not in body[:_SNIFFED_BYTES]
+        return body.decode(encoding, "replace") if 0 in body[:_SNIFFED_BYTES] else None
     # Text in an older encoding is not valid UTF-8 by chance; UTF-8 decodes as nonsense in many of them.
-    if encoding != "utf-8" and _count_high_bytes(body) and _is_utf8(body):
-        return True
+    if encoding != "utf-8" and not body.isascii() and _is_utf8(body):
+        return None
     try:
-        body.decode(encoding)
+        return body.decode(encoding)
     except UnicodeDecodeError:
-        bad = body.decode(encoding, "replace").count("\ufffd")
-        return bad > _MOST_BAD_SHARE * _count_high_bytes(body)
-    return False
+        text = body.decode(encoding, "replace")
+        return None if text.count("\ufffd") > _MOST_BAD_SHARE * _count_high_bytes(body) else text
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -138,8 +147,6 @@ def _count_high_bytes(body: bytes) -> int:
 
 
 def _detect(body: bytes) -> str:
-    if _is_utf8(body) or not _contradicted(body, "utf-8"):
-        return "utf-8"
     if _count_high_bytes(body) < _FEWEST_DETECTED_BYTES:
         return _BROWSERS_DEFAULT
     first = next(i for i, byte in enumerate(body) if byte >= 0x80)  # noqa: PLR2004 — the end of ASCII
@@ -147,11 +154,12 @@ def _detect(body: bytes) -> str:
     return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _BROWSERS_DEFAULT
 
 
-def _finish(body: bytes, encoding: str, oddities: tuple[Oddity, ...]) -> _Decoded:
-    text = body.decode(encoding, "replace")
+def _finish(body: bytes, text: str, encoding: str, oddities: tuple[Oddity, ...]) -> _Decoded:
     if "\ufffd" in text:
         oddities = (*oddities, Oddity.UNDECODABLE_BYTES)
-    return _Decoded(text, encoding, oddities)
+    elif encoding == "utf-8":
+        return _Decoded(body, encoding, oddities)
+    return _Decoded(text.encode("utf-8"), encoding, oddities)
 
 
 def _is_binary(body: bytes) -> bool:
@@ -161,31 +169,43 @@ def _is_binary(body: bytes) -> bool:
     return start.startswith(_BINARY_STARTS) or start.count(0) > _MOST_NUL_SHARE * len(start)
 
 
-def _build(text: str, url: str | None, encoding: str | None, oddities: tuple[Oddity, ...]) -> Page:
-    _refuse_endless_tags(text)
-    body = _without_end(text.replace("\x00", "")).strip().encode("utf-8", "replace")
+def _build(utf_8: bytes, url: str | None, encoding: str | None, oddities: tuple[Oddity, ...]) -> Page:
+    _refuse_endless_tags(utf_8)
+    body = _without_end(utf_8.replace(b"\x00", b"")).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
+    # In C: lxml.html's own look-up, in Python, takes longer than all else of reaching an element.
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=html.HtmlElement))
     root = _read(body, parser)
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*oddities, Oddity.EMPTY))
     _refuse_endless_tree(root, body)
     _close_head(root)
     # libxml2 gives up at 2,048 levels, silently; what lies beyond is lost.
-    if any("Excessive depth" in error.message for error in parser.error_log.filter_from_fatals()):
+    last = parser.error_log.last_error
+    if last is not None and "Excessive depth" in last.message:
         return Page(root, url, encoding, (*oddities, Oddity.DEEP_NESTING))
     return Page(root, url, encoding, oddities)
 
 
-def _refuse_endless_tags(text: str) -> None:
-    if len(text) < _LONGEST_TAG:
-        return
-    for part in text.split(">"):
-        if len(part) > _LONGEST_TAG and (match := _LAST_TAG.match(part, max(0, part.rfind("<")))):
-            count = len(_QUOTED.sub("", match[0]).split())
-            if count > _MOST_ATTRIBUTES:
-                raise PageError(
-                    PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MOST_ATTRIBUTES}"
-                )
+def _refuse_endless_tags(body: bytes) -> None:
+    start = 0
+    while start + _LONGEST_TAG < len(body):
+        # Where each stretch of so many bytes has an end of a tag, no tag is longer: few steps instead of all tags.
+        end = body.rfind(b">", start, start + _LONGEST_TAG)
+        if end < 0:
+            end = body.find(b">", start + _LONGEST_TAG)
+            end = len(body) if end < 0 else end
+            _refuse_many_attributes(body[start:end])
+        start = end + 1
+
+
+def _refuse_many_attributes(part: bytes) -> None:
+    if match := _LAST_TAG.match(part, max(0, part.rfind(b"<"))):
+        count = len(_QUOTED.sub(b"", _VALUE.sub(b" ", match[0])).split())
+        if count > _MOST_ATTRIBUTES:
+            raise PageError(
+                PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MOST_ATTRIBUTES}"
+            )
 
 
 def _refuse_endless_tree(root: html.HtmlElement, body: bytes) -> None:
@@ -210,9 +230,11 @@ def _close_head(root: html.HtmlElement) -> None:
     body[:0] = moved
 
 
-def _without_end(text: str) -> str:
-    ends = [end for end in map(text.find, _END_TAGS) if end >= 0]
-    return text[: min(ends)] + _END_TAG.sub("", text[min(ends) :]) if ends else text
+def _without_end(body: bytes) -> bytes:
+    first = _FIRST_END.search(body)
+    if first is None:
+        return body
+    return b"".join((memoryview(body)[: first.start()], _END_TAG.sub(b"", body[first.start() :])))
 
 
 def _read(body: bytes, parser: html.HTMLParser) -> html.HtmlElement | None:

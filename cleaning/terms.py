@@ -49,14 +49,18 @@ def tokenise(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     tokens: list[str] = []
-    for word in _WORD.findall(folded):
+    for word in _WORD.findall(fold(text)):
         if _UNSPACED_START.match(word):
             tokens.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         else:
             tokens.append(word)
     return tokens
+
+
+def fold(text: str) -> str:
+    """Return the text with the differences gone that make no other word: of case, width and apostrophe."""
+    return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
 
 
 def count_words(text: str) -> int:

@@ -47,6 +47,15 @@ class Config:
     )
     cleaning_method: str = setting("default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS))
     cleaning_options: Mapping[str, Any] = setting(None, "options of the method, as JSON or a mapping")
+    cleaning_processes: int = setting(
+        0, "processes beside the crawl's own that clean pages; with 0 the crawl's own does", low=0, high=256
+    )
+    cleaning_seconds: float = setting(
+        30.0,
+        "longest time for one page, after which its cleaning is killed; only with CLEANING_PROCESSES of at least 1",
+        low=0.05,
+        high=3600.0,
+    )
     dedup_scope: str = setting(
         "all",
         "what a block may be a duplicate of: all stored blocks, its site's, its page's, none",

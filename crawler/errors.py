@@ -6,6 +6,9 @@ CrawlerError
 ├── CompareError  nothing can be compared: a target that holds no page, a method that cannot work on it
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
 ├── RenderError   a browser is missing or does not start, or fails on a page
+├── CleanerError  cleaning a page fails in a process of its own
+│   ├── CleanerLostError     the process has died
+│   └── CleanerTimeoutError  the page takes too long; the process was killed
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
     └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
 """
@@ -35,6 +38,18 @@ class CompareError(CrawlerError):
 
 class RenderError(CrawlerError):
     """A browser that is missing or does not start, or that fails on a page."""
+
+
+class CleanerError(CrawlerError):
+    """A page on which cleaning fails in a process of its own; the note is the traceback there."""
+
+
+class CleanerLostError(CleanerError):
+    """A page whose cleaning process has died."""
+
+
+class CleanerTimeoutError(CleanerError):
+    """A page whose cleaning took too long; its process was killed."""
 
 
 class StoreError(CrawlerError):

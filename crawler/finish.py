@@ -16,6 +16,7 @@ class Finish(StrEnum):
 
     REFUSED = "refused"
     STORE_FAILED = "store_failed"
+    CLEANERS_FAILED = "cleaners_failed"
 
 
 def failure(stats: Mapping[str, Any], max_refused_share: float) -> str | None:
@@ -25,6 +26,8 @@ def failure(stats: Mapping[str, Any], max_refused_share: float) -> str | None:
     reason = stats.get("finish_reason")
     if reason == Finish.STORE_FAILED or stats.get("store/error"):
         return f"the database failed: {stats.get('store/error', 'see the log')}"
+    if reason == Finish.CLEANERS_FAILED:
+        return "a cleaning process that had died could not be started again: see the log"
     if reason == Finish.REFUSED:
         return "the site refused too many requests in a row"
     if refused > max_refused_share * total:

@@ -34,7 +34,7 @@ def page(
         url=response.url,
         body=response.body,
         tree=_tree(response),
-        stated=Metadata(title=title, author=author, published=day, section=section),
+        stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
         etag=_header(response, "ETag"),
         last_modified=_header(response, "Last-Modified"),
     )

@@ -35,6 +35,8 @@ class Outcome(StrEnum):
     DOWNLOAD_FAILED = "download_failed"
     CALLBACK_FAILED = "callback_failed"
     CLEANING_FAILED = "cleaning_failed"
+    CLEANING_TIMEOUT = "cleaning_timeout"
+    """Cleaning took longer than CLEANING_SECONDS."""
 
 
 REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})

@@ -2,56 +2,97 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning import PageError, clean
-from cleaning.language import load_model
+from crawler.cleaners.supervise import Cleaners
+from crawler.cleaners.work import Order, Task, prepare
 from crawler.config import Config
-from crawler.errors import SetupError
+from crawler.errors import CleanerTimeoutError, SetupError
+from crawler.finish import Finish
 from crawler.visit import PAGE_FAULTS, Outcome, Visit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
 
     from cleaning import CleanPage
+    from crawler.visit import Fetched
 
 logger = logging.getLogger(__name__)
 
 
 class CleanPipeline:
-    """Cleans each visit that has a page; what is no visit passes untouched."""
+    """Cleans each visit that has a page; what is no visit passes untouched.
 
-    def __init__(self, method: str, options: dict[str, Any], stats: StatsCollector) -> None:
+    With `cleaners` it is done in their processes, several pages at once, and visits go on in the order in which their
+    pages are done. A page that was not made of its bytes is cleaned here all the same.
+    """
+
+    def __init__(
+        self, method: str, options: Mapping[str, Any], crawler: Crawler, cleaners: Cleaners | None = None
+    ) -> None:
+        assert crawler.stats
         self._method = method
         self._options = options
-        self._stats = stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._cleaners = cleaners
+        self._closing: asyncio.Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
-        _load_language_model()
+        method, options = config.cleaning_method, config.cleaning_options
+        if not config.cleaning_processes:
+            prepare()
+            return cls(method, options, crawler)
         assert crawler.stats
-        return cls(config.cleaning_method, dict(config.cleaning_options), crawler.stats)
+        task = Task.cleaning(method, options, config.cleaning_seconds)
+        return cls(method, options, crawler, Cleaners.start(config.cleaning_processes, task, crawler.stats))
 
-    def process_item(self, item: Any) -> Any:
+    async def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.fetched is None:
             return item
         try:
-            cleaned = clean(item.fetched.tree, method=self._method, **self._options)
+            cleaned = await self._clean(item.fetched)
         except PageError as error:
             return self._failed(item, PAGE_FAULTS[error.cause], str(error))
+        except CleanerTimeoutError as error:
+            logger.error("Cleaning %s was stopped: %s", item.url, error)  # noqa: TRY400 — it says all
+            return self._failed(item, Outcome.CLEANING_TIMEOUT, str(error))
+        except SetupError as error:
+            logger.error("%s was not cleaned, and the crawl ends: %s", item.url, error)  # noqa: TRY400 — as above
+            self._close_spider()
+            return self._failed(item, Outcome.CLEANING_FAILED, str(error))
         except Exception as error:
             # The one broad except of the project: a page that breaks cleaning must not end the crawl.
             logger.exception("Cleaning failed on %s", item.url)
             return self._failed(item, Outcome.CLEANING_FAILED, repr(error))
         self._count(cleaned)
         return replace(item, cleaned=replace(cleaned, metadata=item.fetched.stated.filled_from(cleaned.metadata)))
+
+    def close_spider(self) -> None:
+        if self._cleaners is not None:
+            self._cleaners.close()
+
+    async def _clean(self, fetched: Fetched) -> CleanPage:
+        order = Order.of(fetched) if self._cleaners else None
+        if self._cleaners is None or order is None:
+            return clean(fetched.tree, method=self._method, **self._options)
+        return await self._cleaners.clean(order)
+
+    def _close_spider(self) -> None:
+        """Close once; closing waits for the visits under way, so it must not be waited for here."""
+        if self._closing is None:
+            assert self._crawler.engine is not None
+            closing = self._crawler.engine.close_spider_async(reason=Finish.CLEANERS_FAILED)
+            self._closing = asyncio.ensure_future(closing)
 
     def _failed(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
         """The visit was counted as a page; it is none. A callback that failed stays counted as that."""
@@ -68,14 +109,3 @@ class CleanPipeline:
             self._stats.inc_value(f"blocks/{reason}", count)
         for oddity in cleaned.oddities:
             self._stats.inc_value(f"page/{oddity}")
-
-
-def _load_language_model() -> None:
-    """Load it now: a full disk is found before the crawl, and the first page does not wait."""
-    try:
-        load_model()
-    except OSError as error:
-        raise SetupError(
-            f"the language model cannot be unpacked in {tempfile.gettempdir()}: {error.strerror}; "
-            "free some 30 MB there, or name another folder in the environment variable TMPDIR"
-        ) from error

@@ -1,39 +1,44 @@
-"""Scores and costs of several methods over the same pages, each parsed once."""
+"""Scores and costs of several methods and peers over the same pages, each parsed once for all methods."""
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import corpus
 from lxml import html
+from peers import attempt
+from scores import difference, score, summary
+from timing import settled, timed
 
 from cleaning import METHODS, PageError, clean, parse
+from cleaning.language import identify
 from cleaning.methods.ce import learn
 from crawler.render import RenderError
 
+if TYPE_CHECKING:
+    from folds import Folds
+
+    from crawler.render import Browser
+
 SETS = {"fundus-dev": 4, "wcxb-dev": 1}  # words to a shingle
 LARGEST_PAGE = 100_000_000
-_WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True)
-class Score:
-    f1: float
-    precision: float
-    recall: float
+FEWEST_OF_LANGUAGE = 3  # pages of a data set
+LEARNED = "default"  # the method that was made on these very pages
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a method made of a data set.
+    """What a method or a peer made of a data set.
 
-    `groups` gives means and counts by group of pages (all, half of the hosts, type, language). The costs are multiples
-    of lxml's parse, which takes `lxml_seconds` for the method's pages. `failed` pages could not be rendered and count
-    as empty texts; `alone` pages are their host's only one, for a method that needs several.
+    `groups` gives means, counts and intervals by group of pages (all, half of the hosts, type, language), `ahead` how
+    far the method is ahead of each peer in each. The costs are multiples of lxml's parse, which takes `lxml_seconds`
+    for the same pages. `failed` pages could not be rendered, or the peer found nothing or failed: they count as empty
+    texts; `alone` pages are their host's only one, for a method that needs several. `judged` says how the method that
+    was made on these pages was judged: in-sample or cross-validated.
     """
 
     groups: dict
@@ -42,6 +47,8 @@ class Measured:
     cost_rendered: float | None = None
     failed: int = 0
     alone: int = 0
+    judged: str = ""
+    ahead: dict = field(default_factory=dict)
 
     @property
     def whole(self):
@@ -50,37 +57,59 @@ class Measured:
 
 @dataclass
 class _Sums:
-    scores: dict = field(default_factory=lambda: defaultdict(list))
+    scores: dict = field(default_factory=dict)  # by the page's id
     lxml_seconds: float = 0.0
     parse_seconds: float = 0.0
-    clean_seconds: float = 0.0
+    own_seconds: float = 0.0
     render_seconds: float = 0.0
     failed: int = 0
 
+    def of(self, samples):
+        return [self.scores[sample.id] for sample in samples]
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What an evaluation has beside the pages and the package.
+
+    A browser, and how many pages of a set it renders at most. The peers: calls by name, from bytes to text. The folds
+    that judge the learned method, by models that know no page of the host; its cost is that of the package's model.
+    """
+
+    browser: Browser | None = None
+    render_pages: int | None = None
+    peers: dict = field(default_factory=dict)
+    folds: Folds | None = None
+
 
 class Evaluation:
-    """The methods' results on the pages of one data set; of them at most `render_pages` are rendered."""
+    """The results on the pages of one data set."""
 
-    def __init__(self, name, methods, browser=None, samples=None, render_pages=None):
+    def __init__(self, name, methods, samples=None, equipment=None):
+        equipment = equipment or Equipment()
         self._name = name
         self._methods = list(methods)
-        self._browser = browser
+        self._peers = equipment.peers
+        self._folds = equipment.folds
+        self._browser = equipment.browser
         everything = corpus.read_samples(name)
         self._samples = everything if samples is None else samples
-        self._sums = {method: _Sums() for method in self._methods}
+        self._sums = {each: _Sums() for each in (*self._methods, *self._peers)}
         self._templates = {}
-        self._to_render = {sample.id for sample in corpus.pin(self._samples, render_pages)}
+        self._to_render = {sample.id for sample in corpus.pin(self._samples, equipment.render_pages)}
         if any(METHODS[method].needs == "template" for method in self._methods):
             self._templates = learn_templates(corpus.same_hosts(everything, self._samples))
 
     def run(self):
-        for done, sample in enumerate(self._samples):
-            if done == 0:
-                self._warm(sample)
-            self._measure(sample, done)
-            if (done + 1) % 50 == 0 or done + 1 == len(self._samples):
-                print(f"{self._name}: {done + 1}/{len(self._samples)} pages", file=sys.stderr)
-        return {method: self._result(method) for method in self._methods}
+        """Return what was measured, by method and peer."""
+        for sample in self._samples[:1]:
+            self._warm(sample)
+        with settled():
+            for turn, sample in enumerate(self._samples):
+                self._measure(sample, turn)
+                if (turn + 1) % 50 == 0 or turn + 1 == len(self._samples):
+                    print(f"{self._name}: {turn + 1}/{len(self._samples)} pages", file=sys.stderr)
+        return self._results()
 
     def _warm(self, sample):
         """Load what is loaded at first use: stop words, stemmer, language models."""
@@ -88,30 +117,40 @@ class Evaluation:
         for method in self._methods:
             if not METHODS[method].needs:
                 clean(page, method=method)
+        for extract in self._peers.values():
+            attempt(extract, sample.body)
 
     def _measure(self, sample, turn):
         body = sample.body
         lxml_seconds, _ = timed(lambda: html.document_fromstring(body, parser=html.HTMLParser(encoding="utf-8")))
         parse_seconds, page = timed(lambda: parse(body, sample.url, max_bytes=LARGEST_PAGE))
         page = replace(page, template=self._templates.get(sample.host, frozenset()))
-        # Another method is first on each page: the first finds the tree's elements not yet in memory as Python objects.
-        first = turn % len(self._methods)
-        for method in self._methods[first:] + self._methods[:first]:
-            if METHODS[method].needs == "layout" and sample.id not in self._to_render:
+        # Another is first on each page: the first method finds the tree's elements not yet in memory as Python objects.
+        first, everyone = turn % len(self._sums), list(self._sums)
+        for each in everyone[first:] + everyone[:first]:
+            rendered = each in METHODS and METHODS[each].needs == "layout"
+            if rendered and sample.id not in self._to_render:
                 continue
-            sums = self._sums[method]
+            sums = self._sums[each]
             sums.lxml_seconds += lxml_seconds
-            sums.parse_seconds += parse_seconds
-            seen = self._render(body, sample, sums) if METHODS[method].needs == "layout" else page
-            text = self._clean(seen, method, sums) if seen else ""
-            found = score(text, sample.text, SETS[self._name])
-            for group in dict.fromkeys(filter(None, ["all", sample.half, sample.type, sample.language])):
-                sums.scores[group].append(found)
+            if each in self._peers:
+                text = self._extract(each, body)
+            else:
+                sums.parse_seconds += parse_seconds
+                seen = self._render(body, sample, sums) if rendered else page
+                text = self._clean(seen, each, sample.host) if seen else ""
+            sums.scores[sample.id] = score(text, sample.text, SETS[self._name])
 
-    def _clean(self, page, method, sums):
+    def _extract(self, peer, body):
+        seconds, text = timed(lambda: attempt(self._peers[peer], body))
+        self._sums[peer].own_seconds += seconds
+        self._sums[peer].failed += not text
+        return text
+
+    def _clean(self, page, method, host):
         seconds, cleaned = timed(lambda: clean(page, method=method))
-        sums.clean_seconds += seconds
-        return cleaned.text
+        self._sums[method].own_seconds += seconds
+        return self._folds.text(page, host) if self._folds and method == LEARNED else cleaned.text
 
     def _render(self, body, sample, sums):
         """Return the page as the browser lays it out, None where it cannot; the browser's time is not our process's."""
@@ -125,20 +164,49 @@ class Evaluation:
         finally:
             sums.render_seconds += time.perf_counter() - began
 
-    def _result(self, method):
-        sums, needs = self._sums[method], METHODS[method].needs
-        groups = {group: summary(scores) for group, scores in sums.scores.items()}
-        cost = round((sums.parse_seconds + sums.clean_seconds) / sums.lxml_seconds, 2)
-        rendered = round((sums.render_seconds + sums.clean_seconds) / sums.lxml_seconds, 1)
+    def _results(self):
+        groups = group(self._samples)
+        return {each: self._result(each, groups) for each in self._sums}
+
+    def _result(self, each, groups):
+        sums, needs = self._sums[each], METHODS[each].needs if each in METHODS else None
+        measured = {name: [one for one in of_group if one.id in sums.scores] for name, of_group in groups.items()}
+        measured = {name: of_group for name, of_group in measured.items() if of_group}
+        rendered = round((sums.render_seconds + sums.own_seconds) / sums.lxml_seconds, 1)
         alone = sum(sample.host not in self._templates for sample in self._samples)
         return Measured(
-            groups,
-            cost,
+            {name: summary(sums.of(of_group), hosts(of_group)) for name, of_group in measured.items()},
+            round((sums.parse_seconds + sums.own_seconds) / sums.lxml_seconds, 2),
             sums.lxml_seconds,
             rendered if needs == "layout" else None,
             sums.failed,
             alone if needs == "template" else 0,
+            ("cross-validated" if self._folds else "in-sample") if each == LEARNED else "",
+            {peer: self._ahead(sums, self._sums[peer], measured) for peer in self._peers if each in METHODS},
         )
+
+    def _ahead(self, ours, theirs, groups):
+        return {
+            name: difference(ours.of(of_group), theirs.of(of_group), hosts(of_group))
+            for name, of_group in groups.items()
+        }
+
+
+def group(samples):
+    """Return the pages by group: all, half of the hosts, type, language of the gold text (rare ones together)."""
+    languages = {sample.id: identify(sample.text) or "unknown" for sample in samples}
+    counts = Counter(languages.values())
+    groups = defaultdict(list)
+    for sample in samples:
+        language = languages[sample.id]
+        language = language if counts[language] >= FEWEST_OF_LANGUAGE else "other"
+        for name in ("all", sample.half, f"type: {sample.type}", f"language: {language}"):
+            groups[name].append(sample)
+    return dict(groups)
+
+
+def hosts(samples):
+    return [sample.host for sample in samples]
 
 
 def learn_templates(samples):
@@ -151,32 +219,3 @@ def learn_templates(samples):
         for host, of_host in by_host.items()
         if len(of_host) > 1
     }
-
-
-def timed(call):
-    """Return the CPU seconds that a call takes, and its result."""
-    began = time.process_time()
-    found = call()
-    return time.process_time() - began, found
-
-
-def score(found, gold, size):
-    """Return the score of a text against the gold one, over multisets of shingles of that many words."""
-    ours, theirs = shingles(found, size), shingles(gold, size)
-    common = (ours & theirs).total()
-    if not ours and not theirs:
-        return Score(1.0, 1.0, 1.0)
-    precision, recall = common / max(1, ours.total()), common / max(1, theirs.total())
-    return Score(2 * precision * recall / (precision + recall) if common else 0.0, precision, recall)
-
-
-def shingles(text, size):
-    words = _WORD.findall(text.lower())
-    return Counter(zip(*(words[place:] for place in range(size)), strict=False))
-
-
-def summary(scores):
-    """Return the means over pages and the share of pages under 0.5."""
-    pages = len(scores)
-    means = {name: round(sum(getattr(one, name) for one in scores) / pages, 4) for name in Score.__annotations__}
-    return {"pages": pages, **means, "under_half": round(sum(one.f1 < 0.5 for one in scores) / pages, 4)}

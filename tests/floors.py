@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import corpus
-from evaluation import Evaluation
+from evaluation import Equipment, Evaluation
 
 from cleaning import METHODS
 
@@ -51,7 +51,7 @@ def measure_rendered(methods, browser):
 
 
 def _means(name, methods, browser=None, count=None):
-    results = Evaluation(name, methods, browser, pinned(name)[:count]).run()
+    results = Evaluation(name, methods, pinned(name)[:count], Equipment(browser)).run()
     return {method: found.whole["f1"] for method, found in results.items()}
 
 

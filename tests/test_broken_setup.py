@@ -58,6 +58,8 @@ def crawl(folder, saved_pages, *settings):
     [
         ("CLEANING_METHOD=defualt", "did you mean 'default'"),
         ('CLEANING_OPTIONS={"max_block": 500}', "did you mean 'max_blocks'"),
+        ("CLEANING_PROCESSES=257", "between 0 and 256"),
+        ("CLEANING_SECONDS=0", "between 0.05 and 3600"),
         ("DEDUP_DISTANCE=9", "between 0 and 3"),
         ("DEDUP_SCOP=site", "did you mean 'DEDUP_SCOPE'"),
         ("DATABASE_URL=sqlite:///missing/folder/blocks.db", "missing/folder"),
@@ -133,12 +135,13 @@ def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pa
     assert texts(tmp_path / "blocks.db") == texts(tmp_path / "whole.db")
 
 
-def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages):
+@pytest.mark.parametrize("processes", [0, 2])
+def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages, processes):
     settings = 'EXTENSIONS={"full_disk.FullDisk": 1}'
     (tmp_path / "full_disk.py").write_text(
         FULL_DISK.replace("        crawler.signals", "        extension.fill()\n        crawler.signals"), "utf-8"
     )
-    finished = crawl(tmp_path, saved_pages, settings)
+    finished = crawl(tmp_path, saved_pages, settings, f"CLEANING_PROCESSES={processes}")
     assert finished.returncode == 2, finished.stderr
     assert "TMPDIR" in finished.stderr
     assert "Traceback" not in finished.stderr

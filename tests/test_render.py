@@ -26,8 +26,10 @@ EASY = {"CLEANING_METHOD": "vce", "CLEANING_OPTIONS": '{"vce_threshold": 1}'}
 FEW = {"CONCURRENT_REQUESTS": "1", "CLOSESPIDER_ITEMCOUNT": "4"}
 
 
-def test_a_crawl_cleans_by_the_layout_of_its_pages(demo, tmp_path, chromium):
-    finished = run(demo, tmp_path, {"RENDER": "true", "CHROMIUM": chromium} | EASY | FEW)
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_crawl_cleans_by_the_layout_of_its_pages(demo, tmp_path, chromium, processes):
+    settings = {"RENDER": "true", "CHROMIUM": chromium, "CLEANING_PROCESSES": processes}
+    finished = run(demo, tmp_path, settings | EASY | FEW)
     assert finished.returncode == 0, finished.stderr
     with sqlite3.connect(tmp_path / "blocks.db") as database:
         pages = database.execute("select url, method from page").fetchall()

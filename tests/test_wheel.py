@@ -1,8 +1,11 @@
 """What users install: a wheel, used from an empty folder."""
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,17 +13,44 @@ import pytest
 from crawler.demo.run import BASE_URL, FAST_SETTINGS, site
 
 ROOT = Path(__file__).parents[1]
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+HEADERS = Path(sysconfig.get_path("include"), "Python.h")
+
+
+CORE = (
+    "from cleaning import compiled; "
+    "print(compiled.compiled_scan(), compiled.compiled_trees(), compiled.compiled_words(), compiled.compiled_looks(), "
+    "compiled.compiled_rows())"
+)
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with the built wheel's files; put first on the path it hides the checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder / "dist", ROOT], check=True)
-    (wheel,) = (folder / "dist").glob("blocksieve-*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True)
+    wheel = build(folder / "dist")
+    subprocess.run([*PIP, "install", "--no-deps", "--target", folder / "site", wheel], check=True)
     return folder / "site"
+
+
+def build(folder, **environment):
+    """Return the wheel, built in that environment."""
+    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
+    subprocess.run(command, env=os.environ | environment, check=True)
+    (wheel,) = folder.glob("blocksieve-*.whl")
+    return wheel
+
+
+def run(installed, folder, code, **environment):
+    """Return what Python code prints in that folder."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(installed)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def scrapy(installed, folder, *arguments, **environment):
@@ -38,15 +68,27 @@ def scrapy(installed, folder, *arguments, **environment):
 
 def test_the_installed_packages_are_the_wheels(installed, tmp_path):
     code = "import cleaning, crawler, pipelines, spiders; print(cleaning.__file__, spiders.__file__)"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert found.stdout.count(str(installed)) == 2
+    assert run(installed, tmp_path, code).count(str(installed)) == 2
+
+
+@pytest.mark.skipif(
+    shutil.which("cc") is None or not HEADERS.exists(), reason="COMPILER: there is none, or no header of Python"
+)
+def test_the_wheel_has_the_compiled_core(installed, tmp_path):
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="").count(str(installed)) == 5
+
+
+def test_the_core_of_the_wheel_is_not_used_where_the_environment_forbids_it(installed, tmp_path):
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1") == "None None None None None\n"
+
+
+@pytest.mark.parametrize("environment", [{"CC": "false"}, {"BLOCKSIEVE_PURE": "1"}])
+def test_a_wheel_built_without_a_compiler_is_pure(environment, tmp_path):
+    wheel = build(tmp_path / "dist", **environment)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "cleaning/compiled.py" in names
+    assert not [name for name in names if name.endswith((".so", ".pyd", ".c", ".pyx", ".pxi"))]
 
 
 def test_the_spiders_are_listed_in_an_empty_folder(installed, tmp_path):

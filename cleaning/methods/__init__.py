@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
+from cleaning.learned.model import shipped
 from cleaning.methods import ce, coreex, default, econ, eniw, fe, kfe, pab, subtree, tags, vce, weighted
+from cleaning.methods.method import Method, Verdict
 from cleaning.segments import keep_undropped
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from cleaning.blocks import Decision, Page
-    from cleaning.features import Leaf
-    from cleaning.options import Options
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A cleaning method in three steps.
-
-    `segment` cuts the page into leaves, in = out: each text of the page is in one of them. `score` gives each a
-    number on the method's own scale, `decide` says of each whether it is kept and why; both see at most `max_blocks`
-    leaves, and are not called for a page without any. `needs` names the field of `Page` without which the method
-    cannot work.
-    """
-
-    segment: Callable[[Page, Options], list[Leaf]]
-    score: Callable[[Page, Sequence[Leaf], Options], list[float]]
-    decide: Callable[[Page, Sequence[Leaf], Sequence[float], Options], list[Decision]]
-    citation: str
-    needs: Literal["layout", "template"] | None = None
-
+__all__ = ["METHODS", "NEEDS", "Method", "Verdict"]
 
 _DEBNATH = (
     "S. Debnath, P. Mitra, N. Pal, C. L. Giles, Automatic Identification of Informative Sections of Web Pages, "
@@ -39,7 +15,7 @@ _DEBNATH = (
 )
 
 METHODS: dict[str, Method] = {
-    "default": Method(default.segment, default.score, default.decide, "Blocksieve's own; see cleaning/README.md"),
+    "default": default.learned(shipped),
     "weighted": Method(
         weighted.segment,
         weighted.score,

@@ -1,8 +1,10 @@
-"""What cleaning costs, step by step, as a multiple of lxml's parse of the same bytes.
+"""What cleaning costs, step by step and beside public extractors, as a multiple of lxml's parse of the same bytes.
 
-Every step runs on every page in turn, several rounds; each page's best time counts, and the sums are compared.
+All is CPU time. Everything runs on every page, several rounds, another first each time; each page's best time counts.
+The extractors (extra `peers`) go from the bytes of a page to its text, `clean` to text and metadata. Before each call
+the garbage of the one before is collected, so that everyone pays for their own.
 
-    python tests/bench/clean.py [--rounds 3] [--pages 300] [--json]
+    python tests/bench/clean.py [--rounds 3] [--pages 300] [--without-peers] [--json]
 
 The data is found through BLOCKSIEVE_DATA (default: ../shared/data beside the checkout).
 """
@@ -12,22 +14,33 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import sys
-import time
+from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 from lxml import html
 from rich.console import Console
 from rich.table import Table
 
-from cleaning import METHODS, Options, clean, parse
-from cleaning.metadata import read_metadata
+sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ are run by path
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data")) / "extraction"
+import corpus
+import peers
+from peers import attempt
+from timing import settled, timed
+
+from cleaning import Options, clean, parse
+from cleaning.compiled import scan_tree
+from cleaning.learned.decide import decide
+from cleaning.learned.facts import read_facts
+from cleaning.learned.model import shipped
+from cleaning.metadata import read_metadata
+from cleaning.statements import read_statements
+
 OPTIONS = Options(max_bytes=100_000_000)
-DEFAULT = METHODS["default"]
+BASE, WHOLE = "lxml parse", "clean, all of it"
 
 
 def lxml_parse(body):
@@ -35,63 +48,105 @@ def lxml_parse(body):
 
 
 def steps(body):
-    """Yield each step's name and the call to time, in the order in which `clean` takes them."""
+    """Return the call to time by its name: lxml's parse, then each step in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
-    leaves = DEFAULT.segment(page, OPTIONS)
-    scores = DEFAULT.score(page, leaves, OPTIONS)
-    yield "lxml parse", lambda: lxml_parse(body)
-    yield "parse", lambda: parse(body, max_bytes=OPTIONS.max_bytes)
-    yield "segment", lambda: DEFAULT.segment(page, OPTIONS)
-    yield "score", lambda: DEFAULT.score(page, leaves, OPTIONS)
-    yield "decide", lambda: DEFAULT.decide(page, leaves, scores, OPTIONS)
-    yield "metadata", lambda: read_metadata(page)
-    yield "clean, all of it", lambda: clean(body, max_bytes=OPTIONS.max_bytes)
+    stated, seen = read_statements(page.root), scan_tree(page.root)
+    facts = read_facts(page, stated)
+    found = shipped().judge(seen, facts) if seen.blocks else None
+    return {
+        BASE: lambda: lxml_parse(body),
+        "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
+        "statements": lambda: read_statements(page.root),
+        "scan": lambda: scan_tree(page.root),
+        "facts": lambda: read_facts(page, stated),
+        "model": lambda: shipped().judge(seen, facts) if found else None,
+        "decide": lambda: decide(seen, found, OPTIONS) if found else None,
+        "metadata": lambda: read_metadata(page, stated),
+        WHOLE: lambda: clean(body, max_bytes=OPTIONS.max_bytes),
+    }
 
 
-def measure(bodies, rounds):
-    """Return the seconds that each step takes over all pages."""
-    seconds = {}
-    for done, body in enumerate(bodies, 1):
-        for name, call in steps(body):
-            seconds[name] = seconds.get(name, 0.0) + min(timed(call) for _ in range(rounds))
-        if done % 50 == 0:
-            print(f"{done}/{len(bodies)} pages", file=sys.stderr)
+def measure(bodies, rounds, extractors):
+    """Return by name the best time of each page, in seconds."""
+    seconds = defaultdict(list)
+    for turn, body in enumerate(bodies):
+        calls = steps(body) | {name: partial(attempt, extract, body) for name, extract in extractors.items()}
+        if turn == 0:  # what is loaded at first use
+            for call in calls.values():
+                call()
+        for name, best in fastest(calls, rounds, turn).items():
+            seconds[name].append(best)
+        if (turn + 1) % 50 == 0:
+            print(f"{turn + 1}/{len(bodies)} pages", file=sys.stderr)
     return seconds
 
 
-def timed(call):
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
+def fastest(calls, rounds, turn):
+    """Return each call's best time; in every round, and on every page, another one is first."""
+    names, times = list(calls), defaultdict(list)
+    for number in range(rounds):
+        first = (turn + number) % len(names)
+        for name in names[first:] + names[:first]:
+            times[name].append(timed(calls[name])[0])
+    return {name: min(times[name]) for name in names}
 
 
-def bodies(most):
-    paths = sorted(DATA.glob("*/html/*.html.gz"))
+def rows(seconds):
+    """Return the figures of each step and extractor: mean, median, 95th percentile in ms a page, and the multiple."""
+    base = sum(seconds[BASE])
+    return {
+        name: {
+            "ms_a_page": round(1000 * float(np.mean(spent)), 3),
+            "p50_ms": round(1000 * float(np.median(spent)), 3),
+            "p95_ms": round(1000 * float(np.percentile(spent, 95)), 3),
+            "times_lxml_parse": round(sum(spent) / base, 3),
+        }
+        for name, spent in seconds.items()
+    }
+
+
+def show(figures, pages):
+    table = Table("step or extractor", "ms a page", "p50", "p95", "× lxml parse", title=f"{pages} pages, CPU time")
+    for name, row in figures.items():
+        table.add_row(name, *(f"{value:.2f}" for value in row.values()), end_section=name == WHOLE)
+    Console().print(table)
+
+
+def sample(most):
+    """Return the bytes of an even sample of so many pages."""
+    paths = sorted((corpus.DATA / "extraction").glob("*/html/*.html.gz"))
     return [gzip.decompress(path.read_bytes()) for path in paths[:: max(1, len(paths) // most)][:most]]
+
+
+def find_extractors(wanted):
+    """Return the calls of the peers by name; none, and a word on it, where they are not installed."""
+    if wanted and peers.missing():
+        print(
+            f"extractors not measured: {', '.join(peers.missing())} missing; pip install 'blocksieve[peers]'",
+            file=sys.stderr,
+        )
+        return {}
+    return peers.load() if wanted else {}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pages", type=int, default=300, help="an even sample of so many pages")
+    parser.add_argument("--without-peers", action="store_true", help="only our own steps")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     options = parser.parse_args()
-    if not DATA.exists():
-        parser.error(f"there is no data at {DATA}; set BLOCKSIEVE_DATA")
-    pages = bodies(options.pages)
-    seconds = measure(pages, options.rounds)
-    base = seconds["lxml parse"]
-    rows = {
-        name: {"ms_a_page": round(1000 * spent / len(pages), 3), "times_lxml_parse": round(spent / base, 3)}
-        for name, spent in seconds.items()
-    }
+    if not corpus.DATA.exists():
+        parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
+    extractors = find_extractors(not options.without_peers)
+    with settled():
+        bodies = sample(options.pages)
+        figures = rows(measure(bodies, options.rounds, extractors))
     if options.json:
-        print(json.dumps({"pages": len(pages), "steps": rows}, indent=2))
-        return
-    table = Table("step", "ms a page", "× lxml parse", title=f"{len(pages)} pages")
-    for name, row in rows.items():
-        table.add_row(name, f"{row['ms_a_page']:.2f}", f"{row['times_lxml_parse']:.2f}")
-    Console().print(table)
+        versions = {name: peers.PEERS[name].version for name in extractors}
+        print(json.dumps({"pages": len(bodies), "steps": figures, "versions": versions}, indent=2))
+    else:
+        show(figures, len(bodies))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Each stage adds one pipeline to the one before: fetch, clean, dedup, store. The stages run in turn, several rounds,
 each in a process of its own with a fresh database; the ratios of one run are what counts, not the absolute figures.
+With --cleaning-processes all stages together run with each of these values of CLEANING_PROCESSES instead.
 
-    python tests/bench/crawl.py [--rounds 5] [--json]
+    python tests/bench/crawl.py [--rounds 5] [--cleaning-processes 0 1 2] [--json]
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -56,17 +58,24 @@ class Stopwatch:
             "pages": stats.get("visit/page", 0),
             "responses": stats.get("response_received_count", 0),
             "seconds": time.perf_counter() - self.began[0],
-            "cpu_seconds": time.process_time() - self.began[1],
+            "cpu_seconds": time.process_time() - self.began[1] + cleaning_seconds(),
         }
         print(json.dumps(figures), flush=True)
 
 
-def worker(stage, database):
+def cleaning_seconds():
+    """Return the CPU time of the cleaning processes, which have ended, their start included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def worker(stage, database, processes):
     """Run one crawl in this process."""
     settings = get_project_settings()
     settings.setdict(FAST_SETTINGS, priority="cmdline")
     settings.setdict(
         {
+            "CLEANING_PROCESSES": processes,
             "DATABASE_URL": f"sqlite:///{database}",
             "EXTENSIONS": {Stopwatch: 1},
             "ITEM_PIPELINES": {path: order for order, path in enumerate(STAGES[stage])},
@@ -80,27 +89,35 @@ def worker(stage, database):
     process.start()
 
 
-def run_stage(stage, address):
+def run_stage(stage, processes, address):
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--worker", stage, "--database", str(Path(folder, "blocks.db"))]
+        command += ["--cleaning-processes", str(processes)]
         finished = subprocess.run(command, env=environment(address), capture_output=True, text=True, check=True)
     return json.loads(finished.stdout.splitlines()[-1])
 
 
-def measure(rounds):
-    runs = {stage: [] for stage in STAGES}
+def plan(processes):
+    """Return what is run, by its name in the table: the stage and the number of cleaning processes."""
+    if not processes:
+        return {stage: (stage, 0) for stage in STAGES}
+    return {"fetch": ("fetch", 0)} | {f"all, {count} processes": ("+ store", count) for count in processes}
+
+
+def measure(rounds, planned):
+    runs = {name: [] for name in planned}
     with site() as address:
         for turn in range(rounds + 1):
-            for stage in STAGES:
-                figures = run_stage(stage, address)
+            for name, (stage, processes) in planned.items():
+                figures = run_stage(stage, processes, address)
                 if turn:  # the first round warms the caches of the disk and the site
-                    runs[stage].append(figures)
-                print(f"round {turn}/{rounds} {stage:8} {figures['seconds']:.2f} s", file=sys.stderr)
+                    runs[name].append(figures)
+                print(f"round {turn}/{rounds} {name:8} {figures['seconds']:.2f} s", file=sys.stderr)
     return runs
 
 
 def summary(runs):
-    """Return for each stage pages, medians of pages/s and CPU ms a page, and pages/s as a share of fetch-only's."""
+    """Return for each run pages, medians of pages/s and CPU ms a page, and pages/s as a share of fetch-only's."""
     rows = {}
     for stage, figures in runs.items():
         rate = statistics.median(run["pages"] / run["seconds"] for run in figures)
@@ -115,13 +132,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print figures for programs")
+    parser.add_argument("--cleaning-processes", type=int, nargs="+", default=[])
     parser.add_argument("--worker", choices=STAGES, help=argparse.SUPPRESS)
     parser.add_argument("--database", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        worker(options.worker, options.database)
+        worker(options.worker, options.database, options.cleaning_processes[0])
         return
-    rows = summary(measure(options.rounds))
+    rows = summary(measure(options.rounds, plan(options.cleaning_processes)))
     if options.json:
         print(json.dumps(rows, indent=2))
         return

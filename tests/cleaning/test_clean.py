@@ -73,7 +73,7 @@ def test_text_is_the_kept_texts_one_a_line():
 def test_page_tells_its_address_method_encoding_and_metadata():
     page = clean(PAGE.encode(), "https://example.org/x", method="default")
     assert (page.url, page.method, page.encoding) == ("https://example.org/x", "default", "utf-8")
-    assert (page.title, page.author, page.published, page.language) == ("Library", None, None, "en")
+    assert (page.title, page.author, page.published, page.language) == ("Library opens", None, None, "en")
     assert page.title == page.metadata.title
 
 

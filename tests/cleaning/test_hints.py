@@ -1,87 +1,68 @@
-"""Hints: what tags, classes, ids and roles say, and when they are not believed."""
+"""Hints: what tags and the words of class, id and role say of an element."""
 
 import tomllib
 from importlib import resources
 
 import pytest
 
-from cleaning import Reason, parse
-from cleaning.features import enclosing, walk
-from cleaning.hints import read_hints, spread
-
-PROSE = "<p>The quick brown fox jumps over the lazy dog while the cat sleeps on the warm stove.</p>"
-
-
-def reasons(page):
-    """Return reason by text, for the texts that a hint speaks against."""
-    leaves = walk(parse(page).root)
-    found = read_hints(enclosing(leaves))
-    return {leaf.block.text: found[leaf.node] for leaf in leaves if leaf.node in found}
+from cleaning import Reason
+from cleaning.hints import Hint, read_hint
 
 
 @pytest.mark.parametrize(
-    ("element", "reason"),
+    ("tag", "signs", "reason"),
     [
-        ("<nav>x</nav>", Reason.NAVIGATION),
-        ('<ul class="breadcrumb"><li>x</li></ul>', Reason.NAVIGATION),
-        ("<footer><p>x</p></footer>", Reason.FOOTER),
-        ('<div role="contentinfo">x</div>', Reason.FOOTER),
-        ('<div id="cookie-banner">x</div>', Reason.OVERLAY),
-        ("<button>x</button>", Reason.FORM),
-        ('<div class="box ad-300">x</div>', Reason.ADVERTISEMENT),
-        ('<section class="RELATED">x</section>', Reason.RELATED),
-        ('<div class="share_tools">x</div>', Reason.SOCIAL),
-        ('<div id="comments">x</div>', Reason.COMMENT),
-        ('<p class="byline">x</p>', Reason.BYLINE),
-        ("<figure><figcaption>x</figcaption></figure>", Reason.CAPTION),
-        ("<aside>x</aside>", Reason.ASIDE),
-        ('<p class="visually-hidden">x</p>', Reason.HIDDEN),
+        ("nav", "", Reason.NAVIGATION),
+        ("ul", "breadcrumb", Reason.NAVIGATION),
+        ("footer", "", Reason.FOOTER),
+        ("div", "contentinfo", Reason.FOOTER),
+        ("div", "cookie-banner", Reason.OVERLAY),
+        ("button", "", Reason.FORM),
+        ("div", "box ad-300", Reason.ADVERTISEMENT),
+        ("section", "RELATED", Reason.RELATED),
+        ("div", "share_tools", Reason.SOCIAL),
+        ("div", "comments", Reason.COMMENT),
+        ("p", "byline", Reason.BYLINE),
+        ("figcaption", "", Reason.CAPTION),
+        ("aside", "", Reason.ASIDE),
+        ("p", "visually-hidden", Reason.HIDDEN),
     ],
 )
-def test_tag_or_word_names_the_reason(element, reason):
-    assert reasons(element + PROSE) == {"x": reason}
+def test_tag_or_word_names_the_reason(tag, signs, reason):
+    assert read_hint(tag, signs).reason is reason
 
 
-@pytest.mark.parametrize("word", ["header", "read", "shadow", "download", "canvas", "uncommented", "adverb"])
+@pytest.mark.parametrize("word", ["header", "read", "shadow", "download", "canvas", "uncommented", "adverb", "", "12"])
 def test_part_of_a_word_says_nothing(word):
-    assert reasons(f'<div class="{word}" id="{word}">x</div>{PROSE}') == {}
+    assert read_hint("div", word) is None
 
 
-def test_word_that_covers_most_of_the_prose_is_not_believed():
-    thread = "".join(f'<li class="comment">{PROSE}</li>' for _ in range(3))
-    assert reasons(f"<ol>{thread}</ol>{PROSE}") == {}
-    assert set(reasons(f'{PROSE * 3}<ol><li class="comment">{PROSE}</li></ol>').values()) == {Reason.COMMENT}
+@pytest.mark.parametrize("signs", ["cookie-consent", "cookie_consent", "page Cookie Consent"])
+def test_two_words_side_by_side_may_say_more_than_each(signs):
+    assert read_hint("div", signs).reason is Reason.OVERLAY
+    assert read_hint("div", signs).most > read_hint("div", "consent").most > read_hint("div", "cookie").most
 
 
-def test_cookie_notice_longer_than_the_text_is_still_one():
-    notice = f'<div class="cookie-consent">{PROSE * 5}</div>'
-    assert set(reasons(f"{notice}<p>A sentence of its own stands here, and it is quite long.</p>").values()) == {
-        Reason.OVERLAY
-    }
+def test_word_that_leaves_doubt_overrules_nothing():
+    assert read_hint("div", "cookie") == Hint(Reason.OVERLAY, 0)
 
 
-def test_wrapper_of_the_whole_page_says_nothing():
-    assert reasons(f'<body class="has-sidebar"><form class="modal"><div class="widget">{PROSE}</div></form>') == {}
+def test_surest_word_counts_and_of_equals_the_first():
+    assert read_hint("div", "comment footer disqus").reason is Reason.COMMENT
+    assert read_hint("div", "share colophon").reason is Reason.FOOTER
+    assert read_hint("div", "main share footer") == Hint(Reason.SOCIAL, 0)
+    assert read_hint("nav", "colophon").reason is Reason.NAVIGATION
 
 
-def test_outermost_hint_counts():
-    assert reasons(f'<footer><div class="share">x</div></footer>{PROSE}') == {"x": Reason.FOOTER}
-
-
-def test_reasons_spread_inward():
-    leaves = walk(parse("<div><section><p>x</p></section></div><p>y</p>").root)
-    nodes = enclosing(leaves)
-    spread_out = spread(nodes, {nodes[1]: Reason.LINKS})
-    assert [node.tag for node in nodes] == ["body", "div", "section", "p", "p"]
-    assert list(spread_out) == nodes[1:4]
-
-
-def test_page_without_text_has_no_hints():
-    assert read_hints([]) == {}
+def test_word_that_is_a_tags_name_is_not_the_tag():
+    assert read_hint("div", "aside") is None
+    assert read_hint("div", "nav") == Hint(Reason.NAVIGATION, 0)
+    assert read_hint("nav", "").most > 0
 
 
 def test_every_table_is_a_reason_and_no_word_stands_twice():
     tables = tomllib.loads(resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8"))
     words = [word for levels in tables.values() for text in levels.values() for word in text.split()]
     assert set(tables) <= set(Reason)
+    assert {level for levels in tables.values() for level in levels} == {"certain", "sure", "likely"}
     assert len(words) == len(set(words))

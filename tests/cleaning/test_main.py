@@ -58,7 +58,7 @@ def test_packed_file_is_unpacked(tmp_path):
 def test_json_holds_everything(page):
     shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/").stdout)
     expected = clean(PAGE, "https://example.org/")
-    assert shown["metadata"]["title"] == "Library"
+    assert shown["metadata"]["title"] == "Library opens"
     assert (shown["url"], shown["method"], shown["encoding"], shown["oddities"]) == (
         "https://example.org/",
         "default",

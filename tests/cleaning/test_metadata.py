@@ -1,28 +1,14 @@
 """What a page says of itself: order of the sources, broken and hostile statements."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stated_pages import article, linked, metadata
 
 from cleaning import Metadata, parse
 from cleaning.metadata import read_metadata
 
-URL = "https://example.org/news/1.html"
 PROSE = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables."
-
-
-def metadata(head="", body="<p>text</p>", url=URL):
-    return read_metadata(parse(f"<html><head>{head}</head><body>{body}</body></html>", url))
-
-
-def linked(value):
-    return f'<script type="application/ld+json">{json.dumps(value)}</script>'
-
-
-def article(**fields):
-    return linked({"@context": "https://schema.org", "@type": "NewsArticle", **fields})
 
 
 OPEN_GRAPH = (
@@ -145,7 +131,9 @@ def test_title_has_a_bound_and_no_control_characters():
     ],
 )
 def test_canonical_is_an_absolute_web_address_or_nothing(href, expected):
-    assert metadata(f'<link rel="canonical" href="{href}">').canonical == expected
+    assert (
+        metadata(f'<link rel="canonical" href="{href}">', url="https://example.org/news/1.html").canonical == expected
+    )
 
 
 def test_relative_canonical_of_a_page_without_address_is_nothing():
@@ -194,7 +182,7 @@ def test_declared_language_is_its_code(language, expected):
 
 
 def test_language_of_the_text_stands_in_for_a_declared_one():
-    assert read_metadata(parse("<p>x</p>"), PROSE).language == "en"
+    assert read_metadata(parse("<p>x</p>"), text=PROSE).language == "en"
 
 
 def test_section_is_read():

@@ -1,172 +1,219 @@
-"""Our own method: what it keeps, and the reason for each block that it drops."""
+"""Our own method: what users want of it, on pages that look like real ones."""
 
 import time
 
 import pytest
+from news_pages import LANGUAGES
 
-from cleaning import Reason, clean, parse
-from cleaning.features import walk
-from cleaning.methods.default import _is_label
+from cleaning import METHODS, Kind, Options, Reason, clean, parse
+from cleaning.blocks import PageType
+from cleaning.clean import judge
+from cleaning.statements import read_statements
 
+URL = "https://www.example.org/2024/05/bridge-opens"
+ENGLISH = LANGUAGES["english"]
 FOX = "The quick brown fox jumps over the lazy dog, and the cat on the warm stove looks at it."
-PROSE = f"<p>{FOX}</p>"
-ARTICLE = f"<article><h1>Of foxes</h1>{PROSE * 3}</article>"
-LINKS = "".join(f'<li><a href="/{n}">Another page of this site, number {n}</a></li>' for n in range(6))
+MENU = "".join(f'<li><a href="/{word}">{word}</a></li>' for word in ("Home", "Forum", "Members", "Search", "Help"))
+HEAD = f'<header class="site-header"><nav class="menu"><ul>{MENU}</ul></nav></header>'
+FOOT = '<footer class="site-footer"><p>© 2024 Example. All rights reserved. <a href="/privacy">Privacy</a></p></footer>'
+
+
+def framed(title, main):
+    """Return a page with a menu and a foot around its main part."""
+    return (
+        f"<!DOCTYPE html><html><head><title>{title}</title></head><body>{HEAD}<main>{main}</main>{FOOT}</body></html>"
+    )
+
+
+def thread():
+    """Return a thread of a forum: posts with what stands beside them."""
+    posts = "".join(
+        f'<div class="post" id="post-{number}"><div class="postprofile"><a href="/u/{number}">member{number}</a>'
+        f"<dl><dt>Posts:</dt><dd>{number}07</dd></dl></div>"
+        f'<div class="postbody"><div class="content">{text}</div></div></div>'
+        for number, text in enumerate(ENGLISH.paragraphs)
+    )
+    stated = '<script type="application/ld+json">{"@type": "DiscussionForumPosting"}</script>'
+    return framed("Old harbour bridge - Forum", f'<h2 class="topic-title">Old harbour bridge</h2>{stated}{posts}')
+
+
+def listing():
+    """Return a section page: headlines with teasers that lead to articles."""
+    teasers = "".join(
+        f'<article class="teaser"><h2><a href="/news/story-{number}">{text.split(".")[0]}</a></h2>'
+        f'<p class="summary">{text}</p><a class="more" href="/news/story-{number}">Read more</a></article>'
+        for number, text in enumerate(ENGLISH.sentences * 2)
+    )
+    pager = "".join(f'<li><a href="/news/page/{number}">{number}</a></li>' for number in range(1, 9))
+    return framed("News archive", f'<h1>News</h1>{teasers}<nav class="pagination"><ul>{pager}</ul></nav>')
+
+
+PARTS = f"""
+<h1>Of lanterns</h1><p>{ENGLISH.paragraphs[0]}</p>
+<h2>What is needed</h2><ul><li>A wick of woven cotton, as long as a hand</li><li>Half a litre of clean oil</li></ul>
+<h2>Weights and sizes</h2><p>{ENGLISH.paragraphs[1]}</p>
+<table><tr><th>Part of the lantern</th><th>Weight in grams</th></tr>
+<tr><td>The glass</td><td>214 grams</td></tr></table>
+<h2>How to light it</h2><p>{ENGLISH.paragraphs[2]}</p><pre><code>light --oil half-a-litre
+wait --minutes 2</code></pre>
+<blockquote>Never leave a lantern alone, said my grandmother, for it does not like the dark.</blockquote>
+<p>{ENGLISH.paragraphs[3]}</p>
+"""
+
+
+def kept(page, url=URL, **options):
+    return [block.text for block in clean(page, url, **options).kept]
 
 
 def reasons(page, **options):
     """Return reason by text."""
-    return {decision.block.text: decision.reason for decision in clean(page, **options).decisions}
+    return {decision.block.text: decision.reason for decision in clean(page, URL, **options).decisions}
 
 
-def kept(page, **options):
-    return [block.text for block in clean(page, **options).kept]
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_article_is_kept_and_nothing_around_it(name):
+    language = LANGUAGES[name]
+    found = clean(language.page, URL)
+    texts = [block.text for block in found.kept if block.text != language.title]
+    assert texts == language.paragraphs
+    assert found.type is PageType.ARTICLE
+    assert 0.5 < found.confidence <= 1
 
 
-def test_text_and_its_headings_are_kept():
-    page = f"<div><h2>One</h2>{PROSE}<h2>Two</h2>{PROSE}</div>"
-    assert kept(page) == ["One", FOX, "Two", FOX]
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_what_is_dropped_has_its_reason(name):
+    language = LANGUAGES[name]
+    found = reasons(language.page)
+    assert found[language.cookies] is Reason.OVERLAY
+    assert found[language.foot] is Reason.FOOTER
+    assert found[language.caption] is Reason.CAPTION
+    assert {found[word] for word in language.menu} == {Reason.NAVIGATION}
+    assert {found[word] for word in language.related} == {Reason.RELATED}
+    assert {found[word] for word in language.comments} == {Reason.COMMENT}
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        "<ul><li>Wax</li><li>Wick</li></ul>",
-        "<table><tr><th>Weight</th><td>214 g</td></tr></table>",
-        "<blockquote>So it goes</blockquote>",
-        "<pre>x = 1</pre>",
-        "<dl><dt>fox</dt><dd>a beast</dd></dl>",
-    ],
-)
-def test_lists_tables_quotes_and_code_in_the_text_are_kept(part):
-    texts = set(reasons(part))
-    assert texts <= set(kept(f"<div>{PROSE}{part}{PROSE}</div>"))
+def test_notice_in_words_that_no_training_page_had_is_dropped_by_its_class():
+    notice = "".join(f"<p>{sentence}</p>" for sentence in ENGLISH.sentences)
+    page = framed("Bridge", f"<h1>Bridge</h1><div>{''.join(f'<p>{text}</p>' for text in ENGLISH.paragraphs)}</div>")
+    found = reasons(page.replace("<main>", f'<div class="cookie-consent">{notice}</div><main>'))
+    assert {found[sentence] for sentence in ENGLISH.sentences} == {Reason.OVERLAY}
+    assert {found[text] for text in ENGLISH.paragraphs} == {Reason.KEPT}
+
+
+def test_class_around_most_of_the_text_is_not_believed():
+    page = framed("Bridge", f"<aside>{''.join(f'<p>{text}</p>' for text in ENGLISH.paragraphs)}</aside>")
+    assert set(ENGLISH.paragraphs) <= set(kept(page))
+
+
+def test_comments_are_kept_where_they_are_asked_for():
+    long = "I have waited for this bridge since I was a child, and now my own children cross it on their way to school."
+    page = ENGLISH.page.replace(ENGLISH.comments[0], long)
+    assert long not in kept(page)
+    with_comments = kept(page, comments=True)
+    assert [text for text in with_comments if text not in kept(page)] == [long, ENGLISH.comments[1]]
+
+
+def test_favour_trades_losses_for_what_is_not_the_pages():
+    for page in (ENGLISH.page, listing(), thread(), framed("Lanterns", PARTS)):
+        precise, balanced, complete = (kept(page, favour=word) for word in ("precision", "balanced", "recall"))
+        assert set(precise) <= set(balanced) <= set(complete)
+
+
+def test_posts_of_a_forum_are_kept():
+    found = clean(thread(), "https://forum.example.org/viewtopic.php?t=12")
+    assert found.type is PageType.FORUM
+    assert set(ENGLISH.paragraphs) <= {block.text for block in found.kept}
+    assert not {"Members", "Search", "Help"} & {block.text for block in found.kept}
+
+
+def test_listing_says_that_it_is_no_article():
+    found = clean(listing(), "https://www.example.org/news/")
+    assert found.type is not PageType.ARTICLE
+    texts = {block.text for block in found.kept}
+    assert set(ENGLISH.sentences) <= texts
+    assert not {"7", "8", "Help"} & texts
+
+
+@pytest.mark.parametrize("page", ["", "<html><body></body></html>", "<script>let x = 1</script>"])
+def test_page_without_text_has_no_type(page):
+    found = clean(page)
+    assert (found.type, found.confidence, found.decisions) == (None, None, ())
+
+
+def test_other_methods_have_no_opinion_on_the_type():
+    found = clean(ENGLISH.page, method="eniw")
+    assert (found.type, found.confidence) == (None, None)
+
+
+def test_headings_lists_tables_code_and_quotes_keep_their_kinds():
+    found = {block.text: block.kind for block in clean(framed("Lanterns", PARTS), URL).kept}
+    expected = {
+        "What is needed": Kind.HEADING,
+        "How to light it": Kind.HEADING,
+        "A wick of woven cotton, as long as a hand": Kind.LIST_ITEM,
+        "Half a litre of clean oil": Kind.LIST_ITEM,
+        "Part of the lantern": Kind.TABLE_CELL,
+        "214 grams": Kind.TABLE_CELL,
+        "light --oil half-a-litre\nwait --minutes 2": Kind.CODE,
+        "Never leave a lantern alone, said my grandmother, for it does not like the dark.": Kind.QUOTE,
+    }
+    assert {text: found.get(text) for text in expected} == expected
+
+
+def test_words_are_parted_at_blocks_and_breaks_and_joined_across_inline_tags():
+    text = f"{ENGLISH.sentences[0]}<br>{ENGLISH.sentences[1]} It was un<b>believ</b>able."
+    page = framed("Bridge", f"<h1>Bridge</h1><div><p>{text}</p><p>{ENGLISH.paragraphs[1]}</p></div>" + PARTS)
+    whole = "\n".join(kept(page))
+    assert "of work.Thousands" not in whole
+    assert "It was unbelievable." in whole
+    assert "The glass214" not in whole
 
 
 def test_several_containers_keep_their_sections():
-    page = "".join(f'<div class="row"><div class="col"><h2>Part {n}</h2>{PROSE * 2}</div></div>' for n in range(4))
-    assert len(kept(page)) == 12
+    sections = "".join(
+        f'<section class="row"><div class="col"><h2>Part {number} of the story</h2><p>{text}</p></div></section>'
+        for number, text in enumerate(ENGLISH.paragraphs)
+    )
+    texts = kept(framed("The story of the bridge", f"<h1>The story of the bridge</h1>{sections}"))
+    assert [text for text in texts if text in ENGLISH.paragraphs] == ENGLISH.paragraphs
+    assert sum(text.startswith("Part ") for text in texts) == len(ENGLISH.paragraphs)
 
 
-def test_list_of_links_is_navigation():
-    assert reasons(f"{ARTICLE}<ul>{LINKS}</ul>")["Another page of this site, number 3"] is Reason.LINKS
+def test_in_is_out_and_scores_are_probabilities():
+    found = clean(thread(), URL)
+    assert len(found.decisions) == len(METHODS["default"].segment(parse(thread()), Options()))
+    assert [decision.block.position for decision in found.decisions] == list(range(len(found.decisions)))
+    assert all(0 <= decision.score <= 1 for decision in found.decisions)
 
 
-def test_list_of_links_is_the_content_of_a_listing():
-    assert len(kept(f"<h1>All pages</h1><ul>{LINKS}</ul>")) == 7
+@pytest.mark.parametrize("page", [ENGLISH.page, thread(), listing()], ids=["article", "forum", "listing"])
+def test_steps_decide_as_the_whole_does(page):
+    tree, method, options = parse(page, URL), METHODS["default"], Options()
+    leaves = method.segment(tree, options)
+    by_steps = method.decide(tree, leaves, method.score(tree, leaves, options), options)
+    assert judge(tree, read_statements(tree.root), method, options).decisions == by_steps
 
 
-def test_links_in_running_text_are_kept():
-    linked = '<p>The <a href="/a">vixen of the north</a> came <a href="/b">over the hills</a> at dawn.</p>'
-    assert kept(f"<div>{PROSE}{linked}</div>") == [FOX, "The vixen of the north came over the hills at dawn."]
-
-
-def test_short_link_beside_text_is_dropped():
-    assert reasons(f'<div>{PROSE}<a href="/more">Read more</a>{PROSE}</div>')["Read more"] is Reason.LINKS
-
-
-def test_label_is_short():
-    found = reasons(f"<div>{PROSE}<p>Ms Vulpes | 4 May 2021</p>{PROSE}</div>")
-    assert found == {FOX: Reason.KEPT, "Ms Vulpes | 4 May 2021": Reason.SHORT}
-
-
-def test_lines_of_verse_are_kept():
-    page = f"<div>{PROSE}<p>Foxes bark<br>Owls hoot<br>Snow falls</p>{PROSE}</div>"
-    assert kept(page) == [FOX, "Foxes bark", "Owls hoot", "Snow falls", FOX]
-
-
-def test_one_paragraph_is_not_the_main_element():
-    assert kept(f"<div>{PROSE}<p>The cat purrs.</p></div>") == [FOX, "The cat purrs."]
-
-
-def test_text_far_from_the_main_element_is_outside():
-    text = "This site is run by volunteers who love foxes and cats alike."
-    page = f"<div><div>{PROSE * 8}</div></div><div><p>{text}</p></div>"
-    assert reasons(page)[text] is Reason.OUTSIDE
-
-
-def test_headline_and_standfirst_before_the_main_element_are_kept():
-    head = "<div><h1>Of foxes</h1><p>What they do all day, and why the dog does not mind it at all.</p></div>"
-    assert kept(f"<div>{head}<div>{PROSE * 3}</div></div>")[:2] == [
-        "Of foxes",
-        "What they do all day, and why the dog does not mind it at all.",
-    ]
-
-
-def test_table_beside_the_main_element_is_kept():
-    table = "<div><h3>Data</h3><table><tr><th>Weight</th><td>214 g</td></tr></table></div>"
-    assert kept(f"<section><div>{PROSE * 3}</div>{table}</section>")[-3:] == ["Data", "Weight", "214 g"]
-
-
-def test_share_of_prose_is_the_score():
-    scores = [decision.score for decision in clean(f"<div>{PROSE}<h2>Of the fox</h2></div>").decisions]
-    assert scores == [1.0, pytest.approx(19 / 22)]
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        (
-            "狐狸每天晚上都从树林里出来，在村口的小路上等着那只老猫，然后一起去河边看月亮。",
-            "作者：林晓舟 二〇一五年四月",
-        ),
-        ("キツネは毎晩森から出てきて、村の入り口の道で年老いた猫を待ち、いっしょに川辺へ行く。", "文・高槻みのり"),
-        ("여우는 매일 밤 숲에서 나와 마을 입구의 길에서 늙은 고양이를 기다렸다가 함께 강가로 간다.", "김여우 기자"),
-        ("لومڑی ہر رات جنگل سے نکلتی ہے اور گاؤں کے راستے پر بوڑھی بلی کا انتظار کرتی ہے۔", "سلمى الحاج"),
-        ("लोमड़ी हर रात जंगल से निकलती है और गाँव के रास्ते पर बूढ़ी बिल्ली की राह देखती है।", "कविता रावत"),
-        ("Лиса каждую ночь выходит из леса и ждёт на дороге у деревни старую кошку.", "Ольга Ветрова"),
-    ],
-)
-def test_no_rule_needs_a_language(text, label):
-    page = f"<body><div><p>{text}</p><p>{label}</p><p>{text}</p></div><ul>{LINKS}</ul>"
-    assert kept(page) == [text, text]
-
-
-def test_empty_shell_keeps_nothing():
-    assert kept('<div id="root"><p>Loading…</p></div><noscript>Please enable JavaScript.</noscript>') == []
-
-
-def test_higher_prose_share_keeps_fewer_blocks():
-    page = f"<div>{PROSE}<ul>{'<li>one two three four five</li>' * 4}</ul></div>"
-    assert len(kept(page, min_prose_share=0.0)) > len(kept(page, min_prose_share=0.9))
-
-
-def test_lower_link_share_drops_more_blocks():
-    item = '<li>fox <a href="/">and hound and cat</a></li>'
-    page = f"<div>{PROSE * 2}<ul>{item * 3}</ul></div>"
-    assert reasons(page)["fox and hound and cat"] is Reason.KEPT
-    assert reasons(page, max_link_share=0.7)["fox and hound and cat"] is Reason.LINKS
+def test_blocks_beyond_the_bound_are_truncated():
+    found = clean("".join(f"<p>{FOX} {number}</p>" for number in range(150)), max_blocks=100)
+    assert found.counts()[Reason.TRUNCATED] == 50
+    assert [decision.reason for decision in found.decisions[100:]] == [Reason.TRUNCATED] * 50
+    assert found.type is not None
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        '<div class="comment">' * 1_500 + PROSE * 20_000,
-        f'<div class="c{{}}">{PROSE}</div>' * 20_000,
-        "<h1>x y</h1>" * 20_000 + f"<div>{PROSE}</div>",
+        '<div class="comment">' * 1_500 + f"<p>{FOX}</p>" * 20_000,
+        f'<div class="c{{}}"><p>{FOX}</p></div>' * 20_000,
+        "<h1>x y</h1>" * 20_000 + f"<p>{FOX}</p>",
         "<table><tr>" + "<td>1 2</td>" * 30_000,
+        f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{FOX * 5_000}"}}</script>'
+        + f"<p>{FOX * 5_000}</p>" * 5,
     ],
-    ids=["deep", "classes", "headlines", "cells"],
+    ids=["deep", "classes", "headlines", "cells", "stated"],
 )
 def test_odd_pages_take_bounded_time(page):
-    began = time.perf_counter()
+    began = time.process_time()
     clean(page)
-    assert time.perf_counter() - began < 10
-
-
-@pytest.mark.parametrize(
-    ("page", "label"),
-    [
-        ("<p>Jutta Ebersbach | 28. Mai 2019, 16:02</p>", True),
-        ("<p>Print</p>", True),
-        ("<p>It rains.</p>", False),
-        ("<p>下雨了。</p>", False),
-        ("<p>what is it to you</p>", False),
-        ("<p>Print<br>Mail</p>", False),
-        ('<p class="box-title">Note</p>', False),
-        ("<h2>Note</h2>", False),
-        ("<ul><li>Wick</ul>", False),
-    ],
-)
-def test_label_is_a_short_line_that_stands_alone_and_says_nothing(page, label):
-    assert _is_label(walk(parse(page).root)[0]) is label
+    assert time.process_time() - began < 10

@@ -197,6 +197,19 @@ def test_nesting_of_100_000_levels_survives():
     assert text_of(page).startswith("top")
 
 
+@pytest.mark.parametrize("attribute", ["a%d ", "a%d/", "a%d=1 ", 'a%d="1"', "a%d = 1\n"])
+@pytest.mark.parametrize("before", [0, 49_990, 50_001, 123_456])
+def test_tag_of_thousands_of_attributes_is_refused_wherever_it_stands(attribute, before):
+    attributes = "".join(attribute % number for number in range(12_000))
+    with pytest.raises(PageError, match=r"a tag of \d+ attributes, more than 5000"):
+        parse(f"<p>{'x' * (before // 2)}<b>{'x' * (before // 2)}<div {attributes}>")
+
+
+@pytest.mark.parametrize("value", ["'%s'", '"%s"', "%s"])
+def test_long_value_is_one_attribute(value):
+    assert text_of(parse(f"<p title={value % ('data:a/b/c,x=y;' * 20_000)}>text</p>")) == "text"
+
+
 @pytest.mark.parametrize("end", ["</body>", "</html>", "</body></html>", "</BODY >\n</HTML>", "</html><html><body>"])
 def test_text_after_the_end_tags_is_read(end):
     body = parse(f"<html><body><p>first</p>{end}<p>second</p></body></html>").root.find("body")

@@ -42,7 +42,11 @@ def described(visit):
         assert is_dataclass(page)
         found["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
         found["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
-        found["page"] |= {"last_modified": page.last_modified} | asdict(page.stated)
+        found["page"] |= {"last_modified": page.last_modified} | described_metadata(page.stated)
     if visit.cleaned:
-        found["cleaned"] = asdict(visit.cleaned.metadata)
+        found["cleaned"] = described_metadata(visit.cleaned.metadata)
     return found
+
+
+def described_metadata(metadata):
+    return asdict(metadata) | {"author": metadata.author}

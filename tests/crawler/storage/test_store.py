@@ -231,14 +231,14 @@ def test_no_visits_are_saved_as_nothing(save):
 
 
 def test_nul_and_lone_surrogates_are_no_obstacle(save, visit, rows):
-    stated = Metadata(author="a\x00b\udc80c", section="\ud800", language="e\x00n")
+    stated = Metadata(authors=("a\x00b\udc80c",), section="\ud800", language="e\x00n")
     save(visit(f"{A}?q=\x00\ud800", prose(1), title="t\x00\udfffi\x1btle", stated=stated))
     (page,) = rows("SELECT url, title, author, section, language FROM page")
     assert page == {"url": f"{A}?q=\ufffd\ufffd", "title": "title", "author": "abc", "section": "", "language": "en"}
 
 
 def test_what_the_spider_states_wins(save, visit, rows):
-    save(visit(A, title="of the page", stated=Metadata(author="stated")))
+    save(visit(A, title="of the page", stated=Metadata(authors=("stated",))))
     save(visit(B, title="of the page", stated=Metadata(title="stated")))
     assert rows("SELECT title, author FROM page ORDER BY id") == [
         {"title": "of the page", "author": "stated"},

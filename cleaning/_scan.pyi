@@ -1,0 +1,9 @@
+from lxml.html import HtmlElement
+
+from cleaning.blocks import Block, Decision, Reason
+from cleaning.scan import Scan
+
+BUILT_WITH: str
+
+def decisions(blocks: list[Block], scores: list[float], reasons: list[Reason]) -> list[Decision]: ...
+def scan_tree(root: HtmlElement) -> Scan: ...

@@ -1,0 +1,123 @@
+"""How much words speak for main text: words of class, id, role and tag around a block, and of short texts themselves.
+
+A word's score is the logarithm of odds, learned from the training pages: above 0 for the main text, below for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cleaning.compiled import compiled_words
+from cleaning.terms import tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cleaning._words import Words
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SHORTEST, _LONGEST, _MOST = 2, 20, 40  # characters of a word, words of an element
+# Texts of more words speak by their form; these by what they say: "read more", "comments", "cookies".
+_MOST_TEXT_WORDS = 14
+_CACHED = 1 << 13
+
+
+class Sign(NamedTuple):
+    """The scores of an element's words: least, greatest and mean; 0 where no word is known."""
+
+    least: float = 0.0
+    greatest: float = 0.0
+    mean: float = 0.0
+
+
+_SILENT = Sign()
+
+
+def element_words(tag: str, signs: str) -> frozenset[str]:
+    """Return the words of an element: its tag, those of its signs (`articleBody` has two), and pairs of neighbours."""
+    words = [word.lower() for word in _WORD.findall(signs) if _SHORTEST <= len(word) <= _LONGEST][:_MOST]
+    pairs = (f"{first}_{second}" for first, second in pairwise(words))
+    return frozenset((f"<{tag}>", *words, *pairs))
+
+
+def inline_words(signs: str) -> frozenset[str]:
+    """Return the words of the inline elements around a text; none without signs."""
+    return frozenset(f"i:{word}" for word in element_words("", signs)) if signs else frozenset()
+
+
+def text_words(text: str) -> frozenset[str]:
+    """Return the words of a short text, numbers as one word; none for a long one."""
+    if len(text) > _MOST_TEXT_WORDS * _LONGEST:
+        return frozenset()
+    words = tokenise(text)
+    if len(words) > _MOST_TEXT_WORDS:
+        return frozenset()
+    return frozenset("t:0" if word.isdigit() else f"t:{word}" for word in words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """The words' scores; what was looked up lately is remembered, up to a bound."""
+
+    scores: Mapping[str, float]
+    of_element: Callable[[str, str], Sign] = field(init=False)
+    of_inline: Callable[[str], Sign] = field(init=False)
+    of_text: Callable[[str], Sign] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name, words_of in (("of_element", element_words), ("of_inline", inline_words), ("of_text", text_words)):
+            object.__setattr__(self, name, lru_cache(_CACHED)(self._looking_up(words_of)))
+
+    def elements(self, tags: list[str], signs: list[str]) -> np.ndarray:
+        """Return the signs of elements (3 x m, float64)."""
+        known = _known(self)
+        return _columns(map(self.of_element, tags, signs)) if known is None else known.elements(tags, signs)
+
+    def inlines(self, signs: list[str]) -> np.ndarray:
+        """Return the signs of the inline elements around texts (3 x n, float64)."""
+        known = _known(self)
+        return _columns(map(self.of_inline, signs)) if known is None else known.inlines(signs)
+
+    def texts(self, texts: list[str]) -> np.ndarray:
+        """Return the signs of texts (3 x n, float64)."""
+        known = _known(self)
+        return _columns(map(self.of_text, texts)) if known is None else known.texts(texts)
+
+    def _looking_up(self, words_of: Callable[..., Iterable[str]]) -> Callable[..., Sign]:
+        return lambda *texts: self._sign(words_of(*texts))
+
+    def _sign(self, words: Iterable[str]) -> Sign:
+        found = [self.scores[word] for word in words if word in self.scores]
+        return Sign(min(found), max(found), sum(found) / len(found)) if found else _SILENT
+
+
+@lru_cache(maxsize=8)  # a model has one
+def _known(lexicon: Lexicon) -> Words | None:
+    module = compiled_words()
+    if module is None:
+        return None
+    words: Words = module.Words(lexicon.scores)
+    return words
+
+
+def _columns(signs: Iterable[Sign]) -> np.ndarray:
+    return np.array(list(signs), np.float64).reshape(-1, len(_SILENT)).T
+
+
+def pack(scores: Mapping[str, float]) -> dict[str, np.ndarray]:
+    """Return the scores as two plain arrays."""
+    words = sorted(scores)
+    text = "\n".join(words).encode()
+    return {"words": np.frombuffer(text, np.uint8), "scores": np.array([scores[word] for word in words], np.float16)}
+
+
+def unpack(arrays: Mapping[str, np.ndarray]) -> Lexicon:
+    """Return the lexicon of two arrays made by `pack`."""
+    words = arrays["words"].tobytes().decode().split("\n")
+    return Lexicon(dict(zip(words, arrays["scores"].astype(np.float32).tolist(), strict=True)))

@@ -1,0 +1,122 @@
+"""`python -m cleaning.training DATA`: train the model of the method `default`, or judge it by cross-validation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cleaning.errors import ModelError
+from cleaning.learned.model import SHIPPED
+from cleaning.training.data import SETS, digests, read_examples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cleaning.training.data import Example
+
+_FAILED = 1
+_LARGEST_MODEL = 2_000_000  # bytes
+_FEWEST_HOSTS = 10  # parts of them are left out in turn, twice over
+_EPILOG = """\
+examples:
+  python -m cleaning.training ../shared/data                     train on all pages, write the package's model
+  python -m cleaning.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
+  python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
+
+A model takes some minutes; a fold that is there already, of the same data and code, is not trained again. The same
+data and code give the same bytes. FOLDER is what `python tests/quality.py --cross-validate` asks for; pages.jsonl in
+it has the score of each page.
+
+exit code: 0 done, 1 the model or a fold cannot be written or used, 2 wrong usage, no data or no LightGBM
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments (default: those of the process) ask for; return the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.folds is None and (given.card or given.ablation):
+        parser.error("--card and --ablation need --folds FOLDER: their figures are those of cross-validation")
+    _check_library(parser)
+    examples = _read(parser, given.data)
+    try:
+        return _judge(given, examples) if given.folds else _train(given.out, examples)
+    except (ModelError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return _FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m cleaning.training",
+        description="Train the model of the method `default`, or judge its training by cross-validation over hosts.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, metavar="DATA", help=f"folder that has extraction/{{{','.join(SETS)}}}")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", default=SHIPPED, help="the model; its hash is written beside it"
+    )
+    parser.add_argument("--folds", type=Path, metavar="FOLDER", help="train and judge models of folds instead")
+    parser.add_argument("--card", type=Path, metavar="FILE", help="write the model card, of --out and the folds")
+    parser.add_argument(
+        "--ablation", action="store_true", help="measure the groups of features too; kept in FOLDER for later cards"
+    )
+    return parser
+
+
+def _check_library(parser: argparse.ArgumentParser) -> None:
+    try:
+        import lightgbm  # noqa: F401, PLC0415 — part of the extra, and not needed for --help
+    except (ImportError, OSError) as error:  # OSError: the system has no libgomp
+        parser.error(f"training needs LightGBM ({error}): pip install 'blocksieve[train]'")
+
+
+def _read(parser: argparse.ArgumentParser, data: Path) -> list[Example]:
+    for name in SETS:
+        truth = data / "extraction" / name / "truth.jsonl"
+        if not truth.is_file():
+            parser.error(f"there is no {truth}: DATA is the folder that has extraction/{name}")
+    try:
+        examples = read_examples(data)
+    except (OSError, ValueError, KeyError) as error:
+        parser.error(f"the data in {data} cannot be read: {error!r}")
+    if len({example.host for example in examples if example.size}) < _FEWEST_HOSTS:
+        parser.error(f"the data in {data} is of too few hosts: training leaves some out, and needs {_FEWEST_HOSTS}")
+    return examples
+
+
+def _train(out: Path, examples: Sequence[Example]) -> int:
+    from cleaning.training.fit import fit  # noqa: PLC0415 — imports LightGBM
+
+    sys.stderr.write(f"training on {len(examples)} pages\n")
+    fit(examples).write(out)
+    size = out.stat().st_size
+    if size > _LARGEST_MODEL:
+        sys.stderr.write(f"{out} has {size:,} bytes; more than {_LARGEST_MODEL:,} are not to be shipped\n")
+        return _FAILED
+    sys.stderr.write(f"{out}: {size:,} bytes\n")
+    return 0
+
+
+def _judge(given: argparse.Namespace, examples: Sequence[Example]) -> int:
+    from cleaning.training import ablation, card, folds  # noqa: PLC0415 — as above
+
+    hashes = digests(given.data)
+    stamped = folds.stamp(hashes)
+    folds.train_folds(examples, given.folds, stamped)
+    outcomes = folds.judge_folds(examples, given.folds)
+    kept = given.folds / "ablation.json"
+    if given.ablation:
+        ablation.write_ablation(kept, ablation.ablate(examples), stamped)
+    if given.card:
+        shown = card.Card(given.out, hashes, examples, outcomes, ablation.read_ablation(kept, stamped))
+        shown.write(given.card)
+    sys.stderr.write(card.summary(outcomes))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

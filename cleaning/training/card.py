@@ -1,0 +1,184 @@
+"""The model card: what the model is, what it was made of, how it does; each figure comes from what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cleaning.learned import context, features, kinds
+from cleaning.learned.model import Model
+from cleaning.training.ablation import WHOLE
+from cleaning.training.data import SETS
+from cleaning.training.fit import FIRST, SECOND, TYPE_RECIPE
+from cleaning.training.labels import split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cleaning.training.ablation import Ablation
+    from cleaning.training.boost import Recipe
+    from cleaning.training.data import Example
+    from cleaning.training.folds import Outcome
+
+# The part of the file that is written by hand, and kept when the rest is written anew.
+_BEGIN, _END = "<!-- written by hand: begin -->", "<!-- written by hand: end -->"
+_NOTHING_YET = "Nothing yet."
+_FEWEST_OF_LANGUAGE = 10  # pages
+_LABELLED = "wcxb-dev"  # the set that knows its pages' types
+_SURE = 0.9
+_HALF = 0.5
+_NAMED = ("num_leaves", "max_depth", "learning_rate", "min_data_in_leaf", "verbose")  # in the table
+_SCORES = ("pages", "F1", "precision", "recall", "under 0.5")
+_STEPS = {"page type": TYPE_RECIPE, "first look": FIRST, "second look": SECOND}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card tells: the model's file, the sets' hashes, the pages, what cross-validation made of them."""
+
+    model: Path
+    digests: Mapping[str, str]
+    examples: Sequence[Example]
+    outcomes: Sequence[Outcome]
+    ablation: Ablation
+
+    def write(self, path: Path) -> None:
+        """Write the card; what is written by hand in an older one stays.
+
+        Raises ModelError where there is no model.
+        """
+        template = Template(resources.files("cleaning").joinpath("training", "card.md").read_text("utf-8"))
+        labelled = [outcome for outcome in self.outcomes if outcome.set == _LABELLED]
+        text = template.substitute(
+            features=len(features.NAMES) + len(kinds.NAMES),
+            context=len(context.NAMES),
+            fewest=_FEWEST_OF_LANGUAGE,
+            model=self._model(),
+            data=self._data(),
+            recipe=_recipe(),
+            sets=_scores("set", self.outcomes, lambda outcome: outcome.set),
+            types=_scores("type", labelled, lambda outcome: outcome.type),
+            languages=self._languages(),
+            accuracy=_accuracy(labelled),
+            confusion=_confusion(labelled),
+            ablation=_ablation(self.ablation),
+            looked_at=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
+        )
+        path.write_text(text, "utf-8")
+
+    def _model(self) -> str:
+        model = Model.load(self.model)
+        stated = self.model.with_name(f"{self.model.name}.sha256").read_text("utf-8").split()[0]
+        trees = zip(_STEPS, (model.types, model.first, model.second), strict=True)
+        leaves = ((name, each, (each.left == np.arange(len(each.left))).sum()) for name, each in trees)
+        rows = [
+            ("file", f"`{self.model.name}`, {self.model.stat().st_size:,} bytes, SHA-256 `{stated}`"),
+            *((f"trees: {name}", f"{len(each.roots):,} of {count:,} leaves") for name, each, count in leaves),
+            ("words of elements and short texts", f"{len(model.lexicon.scores):,}"),
+            ("words of addresses and stated types", f"{len(model.page_lexicon):,}"),
+        ]
+        return _table(("", ""), rows)
+
+    def _data(self) -> str:
+        rows = []
+        for name in SETS:
+            of_set = [example for example in self.examples if example.set == name]
+            hosts, blocks = len({example.host for example in of_set}), sum(example.size for example in of_set)
+            words = sum(len(split_words(example.gold)) for example in of_set)
+            figures = (f"{figure:,}" for figure in (len(of_set), hosts, blocks, words))
+            rows.append((f"`{name}`", *figures, f"`{self.digests[name]}`"))
+        return _table(("set", "pages", "hosts", "blocks", "words of gold text", "SHA-256"), rows)
+
+    def _languages(self) -> str:
+        times = Counter(outcome.language for outcome in self.outcomes)
+        rare = {language for language, count in times.items() if count < _FEWEST_OF_LANGUAGE}
+        by_set = (
+            _scores(
+                f"{name}, language",
+                [outcome for outcome in self.outcomes if outcome.set == name],
+                lambda outcome: "other" if outcome.language in rare else outcome.language,
+            )
+            for name in SETS
+        )
+        return "\n\n".join(by_set)
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Return the table of scores by set."""
+    return _scores("set", outcomes, lambda outcome: outcome.set) + "\n"
+
+
+def _recipe() -> str:
+    head = ("step", "rounds", "leaves", "learning rate", "least rows in a leaf", "depth")
+    return _table(head, [(name, *map(str, _figures(recipe))) for name, recipe in _STEPS.items()]) + (
+        "\n\nOther parameters: "
+        + ", ".join(f"`{name}` {value}" for name, value in FIRST.parameters.items() if name not in _NAMED)
+        + "; the objective for page types is `multiclass`."
+    )
+
+
+def _figures(recipe: Recipe) -> tuple[float, ...]:
+    return recipe.rounds, recipe.leaves, recipe.rate, recipe.least_rows, recipe.depth
+
+
+def _scores(what: str, outcomes: Sequence[Outcome], group: Callable[[Outcome], str]) -> str:
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[group(outcome)].append(outcome)
+    rows = []
+    for name in sorted(groups, key=lambda name: (-len(groups[name]), name)):
+        scores = [outcome.score for outcome in groups[name]]
+        means = (np.mean([getattr(one, measure) for one in scores]) for measure in ("f1", "precision", "recall"))
+        under = np.mean([one.f1 < _HALF for one in scores])
+        rows.append((name, f"{len(scores):,}", *(f"{mean:.3f}" for mean in means), f"{under:.1%}"))
+    return _table((what, *_SCORES), rows)
+
+
+def _accuracy(outcomes: Sequence[Outcome]) -> str:
+    right = [outcome.guess is outcome.type for outcome in outcomes]
+    if not right:
+        return "No page has a labelled type."
+    sure = [is_right for is_right, outcome in zip(right, outcomes, strict=True) if outcome.confidence >= _SURE]
+    told = f"The type of {np.mean(right):.1%} of the {len(right):,} pages of `{_LABELLED}` is told as labelled"
+    return f"{told}; of the {len(sure):,} with a confidence of {_SURE} or more, {np.mean(sure or [False]):.1%}."
+
+
+def _confusion(outcomes: Sequence[Outcome]) -> str:
+    times = Counter((outcome.type, outcome.guess) for outcome in outcomes)
+    guesses = (*kinds.TYPES, None)
+    rows = [(labelled, *(str(times[labelled, guess]) for guess in guesses)) for labelled in kinds.TYPES]
+    return _table(("", *kinds.TYPES, "none"), rows)
+
+
+def _ablation(found: Ablation) -> str:
+    if not found:
+        return "Not measured (`--ablation`)."
+    whole = found[WHOLE]
+    rows = [(WHOLE, *(f"{mean:.3f}" for mean in whole.values()))]
+    for group, means in found.items():
+        if group != WHOLE:
+            rows.append((group, *(f"{means[name] - mean:+.3f}" for name, mean in whole.items())))
+    return (
+        "F1 of the first look alone, trained on four fifths of the hosts and measured on the others, and how much it "
+        "changes without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
+    )
+
+
+def _by_hand(path: Path) -> str:
+    if not path.exists():
+        return _NOTHING_YET
+    _, begin, rest = path.read_text("utf-8").partition(_BEGIN)
+    text, end, _ = rest.partition(_END)
+    return text.strip("\n") if begin and end else _NOTHING_YET
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head)]
+    lines += [["---"] * len(lines[0]), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

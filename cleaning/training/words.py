@@ -1,0 +1,113 @@
+"""What the words around blocks, in short texts and in addresses are worth, learned from labels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cleaning.learned.kinds import TYPES, page_words
+from cleaning.learned.lexicon import element_words, inline_words, text_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cleaning.training.data import Example
+
+_FEWEST_HOSTS = 5  # a word of fewer sites says something of these alone
+_PRIOR = 0.5  # pages' worth of what is usual, added to what a word was seen with
+_TEXT_WEIGHT = 10.0  # of all short texts of a page together
+Totals = dict[str, np.ndarray]
+
+
+@cache
+def count_words(example: Example) -> Totals:
+    """Return for each word of a page how much text it stands around: (main text, all text), a page's whole being 1."""
+    scan, labels = example.scan, example.labels.astype(np.float64)
+    if not example.size:
+        return {}
+    weights = scan.counts[:, 0] + 1.0
+    weights /= weights.sum()
+    sums = np.zeros((example.size + 1, 2))
+    np.cumsum(np.stack([weights * labels, weights], axis=1), axis=0, out=sums[1:])
+    totals: Totals = defaultdict(lambda: np.zeros(2))
+    for word, spans in _spans(example).items():
+        totals[word] += _covered(spans, sums)
+    each = _TEXT_WEIGHT / max(3, example.size)
+    for place, block in enumerate(scan.blocks):
+        share = np.array([labels[place], 1.0])
+        for word in inline_words(scan.signs[place]):
+            totals[word] += weights[place] * share
+        for word in text_words(block.text):
+            totals[word] += each * share
+    return dict(totals)
+
+
+def _spans(example: Example) -> dict[str, list[tuple[int, int]]]:
+    scan = example.scan
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for tag, signs, first, last in zip(scan.tags, scan.node_signs, scan.first, scan.last, strict=True):
+        for word in element_words(tag, signs):
+            spans[word].append((int(first), int(last)))
+    return spans
+
+
+def _covered(spans: Iterable[tuple[int, int]], sums: np.ndarray) -> np.ndarray:
+    """Return the sum over the blocks in any of the spans, each once."""
+    found, end = np.zeros(2), 0
+    for first, last in sorted(spans):
+        if last > end:
+            found += sums[last] - sums[max(first, end)]
+            end = last
+    return found
+
+
+class WordTotals:
+    """The totals of the pages by fold, so that scores can leave folds out."""
+
+    def __init__(self, examples: Sequence[Example], folds: np.ndarray) -> None:
+        counted = [count_words(example) for example in examples]
+        hosts: dict[str, set[str]] = defaultdict(set)
+        for example, totals in zip(examples, counted, strict=True):
+            for word in totals:
+                hosts[word].add(example.host)
+        self._words = sorted(word for word, of_word in hosts.items() if len(of_word) >= _FEWEST_HOSTS)
+        places = {word: place for place, word in enumerate(self._words)}
+        self._sums = np.zeros((int(folds.max()) + 1, len(places), 2))
+        for fold, totals in zip(folds, counted, strict=True):
+            for word, total in totals.items():
+                if word in places:
+                    self._sums[fold, places[word]] += total
+        # The folds' shares of main text are alike; one prior serves them all.
+        self._usual = float(
+            np.mean([np.average(each.labels, weights=each.scan.counts[:, 0] + 1) for each in examples if each.size])
+        )
+
+    def scores(self, without: Iterable[int]) -> dict[str, float]:
+        """Return the words' scores learned without these folds; rounded as the model file stores them."""
+        kept = [fold for fold in range(len(self._sums)) if fold not in set(without)]
+        main, everything = self._sums[kept].sum(axis=0).T
+        prior = _PRIOR * self._usual, _PRIOR * (1 - self._usual)
+        odds = np.log((main + prior[0]) / (everything - main + prior[1])) - np.log(self._usual / (1 - self._usual))
+        return dict(zip(self._words, odds.astype(np.float16).tolist(), strict=True))
+
+
+def type_scores(examples: Sequence[Example]) -> dict[str, np.ndarray]:
+    """Return for each word of pages how much it speaks for each of TYPES (float32), learned from these pages."""
+    times: Mapping[str, np.ndarray] = defaultdict(lambda: np.zeros(len(TYPES)))
+    hosts: dict[str, set[str]] = defaultdict(set)
+    whole = np.ones(len(TYPES))
+    for example in examples:
+        place = TYPES.index(example.type)
+        whole[place] += 1
+        for word in page_words(example.scan, example.facts):
+            times[word][place] += 1
+            hosts[word].add(example.host)
+    usual = whole / whole.sum()
+    return {
+        word: np.log((found + usual) / (found.sum() + 1) / usual).astype(np.float16).astype(np.float32)
+        for word, found in times.items()
+        if len(hosts[word]) >= _FEWEST_HOSTS
+    }

@@ -1,0 +1,62 @@
+"""Builds the compiled core (`cleaning/*.pyx`) where there is a compiler; elsewhere the wheel is pure Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # its configuration is of no interest here
+    """What hatchling asks before it builds a wheel; BLOCKSIEVE_PURE=1 in the environment keeps it pure."""
+
+    _folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        package = Path(self.root) / "cleaning"
+        if version == "editable":  # the package is read from the checkout: what was built there before is gone
+            for module in (*package.glob("_*.so"), *package.glob("_*.pyd")):
+                module.unlink()
+        if os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}:
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        try:
+            modules = _compile(package, Path(self._folder.name))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever is missing, pure Python does the same
+            self.app.display_warning(f"Blocksieve is built without its compiled core, and is slower: {error!s:.200}")
+            return
+        if version == "editable":
+            for module in modules:
+                (package / module.name).write_bytes(module.read_bytes())
+            return
+        build_data["force_include"].update({str(module): f"cleaning/{module.name}" for module in modules})
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 — hatchling's
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _compile(package: Path, folder: Path) -> list[Path]:
+    """Return the compiled modules, in `folder`; raises whatever Cython, setuptools and the compiler raise."""
+    # Imported here: where one is missing, the build is pure.
+    import lxml  # noqa: PLC0415
+    from Cython.Build import cythonize  # noqa: PLC0415
+    from setuptools import Distribution, Extension  # noqa: PLC0415
+
+    headers = lxml.get_include()
+    flags = [] if os.name == "nt" else ["-g0"]
+    extensions = [
+        Extension(f"cleaning.{source.stem}", [str(source)], include_dirs=headers, extra_compile_args=flags)
+        for source in sorted(package.glob("*.pyx"))
+    ]
+    cythonized = cythonize(extensions, build_dir=str(folder / "c"), include_path=headers, force=True, quiet=True)
+    command = Distribution({"ext_modules": cythonized}).get_command_obj("build_ext")
+    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "o")
+    command.ensure_finalized()
+    command.run()
+    return [Path(path) for path in command.get_outputs()]

@@ -1,0 +1,126 @@
+"""Features in C: the rows that numpy makes, to the last bit, on any page."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cleaning import parse
+from cleaning.compiled import compiled_rows, scan_tree
+from cleaning.learned import context, features
+from cleaning.learned.counted import Counted
+from cleaning.learned.features import Signs
+from cleaning.learned.model import shipped
+
+sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
+import corpus
+
+pytestmark = pytest.mark.skipif(
+    compiled_rows() is None, reason="COMPILER: Blocksieve was installed without its compiled core"
+)
+PROSE = "This is a text of many words, so that it counts as prose; it ends, as texts do, with a full stop."
+pieces = st.one_of(
+    st.sampled_from(["word", " ", "字", "<br>", PROSE, PROSE[:30], "Title", "<a href=x>linked</a>", "<b>bold</b>"]),
+    st.builds(
+        "<{} class={}>".format, st.sampled_from("p div li ul td table nav main h1 h2 pre".split()), st.just("ad")
+    ),
+    st.sampled_from("p div li ul td table nav main h1 h2 pre".split()).map("<{}>".format),
+    st.sampled_from(["</p>", "</div>", "</ul>", "</table>", "</h1>", "</main>"]),
+)
+PAGES = st.lists(pieces, max_size=40).map("".join).map("<p>x".__add__)
+
+
+def signs_of(scan, lexicon):
+    texts = [block.text for block in scan.blocks]
+    return Signs(lexicon.elements(scan.tags, scan.node_signs), lexicon.inlines(scan.signs), lexicon.texts(texts))
+
+
+def filled(fill, width, *args):
+    rows = np.full((args[0].size, width), np.nan, np.float32)
+    fill(rows, *args)
+    return rows
+
+
+def assert_same_rows(scan, title, scores):
+    counted, core = Counted(scan), compiled_rows()
+    assert_same(
+        features.NAMES, features.pure_fill, core.fill_features, counted, title, signs_of(scan, shipped().lexicon)
+    )
+    assert_same(context.NAMES, context.pure_fill, core.fill_context, counted, scores, scores * counted.chars)
+
+
+def assert_same(names, pure, compiled, *args):
+    found, want = filled(compiled, len(names), *args), filled(pure, len(names), *args)
+    same = (found == want) | (np.isnan(found) & np.isnan(want))  # as the columns that neither fills
+    different = np.flatnonzero(~same.all(axis=0))
+    assert [names[column] for column in different] == []
+
+
+@given(PAGES, st.sampled_from(["", "word", "Title", "A Title of words"]), st.randoms(use_true_random=False))
+def test_rows_are_the_pure_ones(source, title, random):
+    scan = scan_tree(parse(source).root)
+    assert_same_rows(scan, title, np.array([random.choice((0.0, random.random(), 1.0)) for _ in scan.blocks]))
+
+
+@pytest.mark.parametrize("name", ["wcxb-dev", "fundus-dev"])
+def test_saved_pages_have_the_pure_rows(data, name):
+    for sample in corpus.pin(corpus.read_samples(name), 40):
+        page = parse(sample.body, sample.url)
+        scan = scan_tree(page.root)
+        if scan.blocks:
+            size = len(scan.blocks)
+            assert_same_rows(scan, page.root.findtext(".//title") or "", np.linspace(0, 1, size) ** 2)
+            within = scan.first_blocks(size // 2 + 1)
+            assert_same_rows(within, "", np.linspace(1, 0, len(within.blocks)))
+
+
+def test_a_deep_page_has_the_pure_rows():
+    scan = scan_tree(parse("<div><nav>" * 30 + "a" + "</nav>b" * 30).root)
+    assert_same_rows(scan, "", np.linspace(0, 1, len(scan.blocks)))
+
+
+def changed(scan, **columns):
+    return type(scan)(*(columns.get(name, getattr(scan, name)) for name in type(scan).__dataclass_fields__))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"first": [-1, 0, 1]},
+        {"last": [2, 1, 3]},
+        {"last": [2, 1]},
+        {"first": [0, 0]},
+    ],
+)
+def test_numbers_that_lead_nowhere_are_refused(columns):
+    scan = scan_tree(parse("<p>x</p><p>y").root)
+    assert (scan.first.tolist(), scan.last.tolist()) == ([0, 0, 1], [2, 1, 2])
+    counted = Counted(changed(scan, **{name: np.array(values, np.int32) for name, values in columns.items()}))
+    rows, scores = np.empty((2, 200), np.float32), np.zeros(2)
+    with pytest.raises(ValueError, match=r"blocks outside|one length"):
+        compiled_rows().fill_features(rows, counted, "", signs_of(scan, shipped().lexicon))
+    with pytest.raises(ValueError, match=r"blocks outside|one length"):
+        compiled_rows().fill_context(rows, counted, scores, scores)
+
+
+@pytest.mark.parametrize("shape", [(1, 200), (3, 200), (2, 20)])
+def test_a_table_that_is_too_small_is_refused(shape):
+    scan = scan_tree(parse("<p>x</p><p>y").root)
+    counted, rows, scores = Counted(scan), np.empty(shape, np.float32), np.zeros(2)
+    with pytest.raises(ValueError, match="the table is"):
+        compiled_rows().fill_features(rows, counted, "", signs_of(scan, shipped().lexicon))
+    with pytest.raises(ValueError, match="the table is"):
+        compiled_rows().fill_context(rows, counted, scores, scores)
+
+
+def test_columns_of_other_lengths_are_refused():
+    scan = scan_tree(parse("<p>x</p><p>y").root)
+    counted, rows, scores = Counted(scan), np.empty((2, 200), np.float32), np.zeros(3)
+    short = Signs(*(each[:, 1:] for each in signs_of(scan, shipped().lexicon)))
+    with pytest.raises(ValueError, match="one length"):
+        compiled_rows().fill_features(rows, counted, "", short)
+    with pytest.raises(ValueError, match="blocks"):
+        compiled_rows().fill_context(rows, counted, scores, scores)

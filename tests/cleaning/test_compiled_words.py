@@ -1,0 +1,195 @@
+"""Words, evidence, hints and looks in C: what the pure functions find, on any text and page."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cleaning import clean, parse
+from cleaning.compiled import compiled_looks, compiled_words, scan_tree
+from cleaning.hints import read_hint, read_hints
+from cleaning.learned.evidence import _compare, compare
+from cleaning.learned.facts import Facts, runs
+from cleaning.learned.lexicon import Lexicon, element_words, inline_words, text_words
+from cleaning.learned.looks import Looks, pure_looks, read_looks
+from cleaning.learned.model import shipped
+from cleaning.terms import tokenise
+
+sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
+import corpus
+
+pytestmark = pytest.mark.skipif(
+    None in (compiled_words(), compiled_looks()),
+    reason="COMPILER: Blocksieve was installed without its compiled core",
+)
+SIGNS = [
+    "articleBody",
+    "HTMLVideo main-text",
+    "nav_bar",
+    "A",
+    "AB",
+    "aB",
+    "a" * 21,
+    "x" * 20,
+    "col2row",
+    "",
+    " ",
+    "footer",
+    "footer footer",
+    "cookie-banner ad_slot",
+    "\u212aelvin \u0130stanbul éclair",
+    " ".join(f"word{'abc'[n % 3]}" for n in range(60)),
+]
+TEXTS = [
+    "Read 42 more",
+    "it's 'quoted' rock'n'roll a'",
+    "\u2019tis John\u2019s ½ ﬁne",
+    "这是一个测试。中文 x 字",
+    "हिन्दी में लिखा गया",
+    "١٢٣ نص عربي",
+    "ß İ Ω e\u0301 \U00020000\U00020001",
+    "under_score 7",
+    "word " * 14,
+    "word " * 15,
+    "x" * 280,
+    "x" * 281,
+    "",
+]
+signs = st.one_of(st.sampled_from(SIGNS), st.lists(st.sampled_from(SIGNS), max_size=6).map("-".join), st.text())
+texts = st.one_of(st.sampled_from(TEXTS), st.lists(st.sampled_from(TEXTS), max_size=6).map(" ".join), st.text())
+tags = st.sampled_from(["p", "div", "nav", "o:p", "x-é", ""])
+pieces = st.one_of(
+    st.sampled_from(["word", " ", "字", "<br>"]),
+    st.builds("<{} class='{}'>".format, st.sampled_from("p div li ul td table a h1".split()), st.sampled_from(SIGNS)),
+    st.sampled_from(["</p>", "</div>", "</ul>", "</a>", "</table>"]),
+)
+
+
+def scored(words):
+    """Return a lexicon of every other of the words, and of pieces of words that are none."""
+    known = sorted(words)[::2]
+    return Lexicon(
+        {"art": 9.0, "t:rea": 9.0, "i:": 9.0} | {word: float(np.float16(-1 / (n + 1))) for n, word in enumerate(known)}
+    )
+
+
+def assert_same_signs(lexicon, elements, inlines, short):
+    of_tags, of_signs = [tag for tag, _ in elements], [each for _, each in elements]
+    assert lexicon.elements(of_tags, of_signs).T.tolist() == [list(lexicon.of_element(*each)) for each in elements]
+    assert lexicon.inlines(inlines).T.tolist() == [list(lexicon.of_inline(each)) for each in inlines]
+    assert lexicon.texts(short).T.tolist() == [list(lexicon.of_text(each)) for each in short]
+
+
+@given(st.lists(st.tuples(tags, signs), max_size=8), st.lists(signs, max_size=8), st.lists(texts, max_size=8))
+def test_words_are_found_as_the_pure_lexicon_finds_them(elements, inlines, short):
+    words = [element_words(*each) for each in elements] + [inline_words(each) for each in inlines]
+    assert_same_signs(scored(frozenset().union(*words, *map(text_words, short))), elements, inlines, short)
+
+
+@given(st.lists(texts, max_size=6), st.lists(texts, max_size=3), texts)
+def test_evidence_is_the_pure_one(found, summaries, body):
+    words = tokenise(body * 2)
+    facts = Facts(body=frozenset(runs(words)), summaries=tuple(frozenset(tokenise(text)) for text in summaries))
+    assert compare([*found, body], facts).T.tolist() == [list(_compare(text, facts)) for text in [*found, body]]
+
+
+@given(st.lists(st.tuples(tags, signs), max_size=8))
+def test_hints_are_the_pure_ones(elements):
+    found = read_hints([tag for tag, _ in elements], [each for _, each in elements])
+    assert found == [read_hint(*each) for each in elements]
+
+
+@given(st.lists(pieces, max_size=40).map("<p>x".__add__("{}").format) | st.lists(pieces, max_size=40).map("".join))
+def test_looks_are_the_pure_ones(source):
+    scan = scan_tree(parse(f"<p>x</p>{source}").root)
+    assert_same_looks(read_looks(scan), pure_looks(scan))
+
+
+def assert_same_looks(found, want):
+    for name in Looks.__dataclass_fields__:
+        column, expected = getattr(found, name), getattr(want, name)
+        assert (column.dtype, column.tolist()) == (expected.dtype, expected.tolist()), name
+
+
+@pytest.mark.parametrize("name", ["wcxb-dev", "fundus-dev"])
+def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
+    lexicon = shipped().lexicon
+    for sample in corpus.pin(corpus.read_samples(name), 60):
+        scan = scan_tree(parse(sample.body, sample.url).root)
+        elements = list(zip(scan.tags, scan.node_signs, strict=True))
+        texts_ = [block.text for block in scan.blocks]
+        assert_same_signs(lexicon, elements, scan.signs, texts_)
+        assert read_hints(scan.tags, scan.node_signs) == [read_hint(*each) for each in elements]
+        if scan.blocks:
+            assert_same_looks(read_looks(scan), pure_looks(scan))
+            stated = tokenise(" ".join(texts_[::3]))
+            facts = Facts(body=frozenset(runs(stated)), summaries=(frozenset(stated[:40]),))
+            assert compare(texts_, facts).T.tolist() == [list(_compare(text, facts)) for text in texts_]
+
+
+def test_decisions_are_the_same_without_the_core(data):
+    names = [sample.id for sample in corpus.pin(corpus.read_samples("wcxb-dev"), 12)]
+    code = (
+        "import json, sys; import corpus; from cleaning import clean; names = json.loads(sys.argv[1]);"
+        "pages = {each.id: each for each in corpus.read_samples('wcxb-dev')};"
+        "print(json.dumps([[[each.score, each.reason] for each in clean(pages[name].body, pages[name].url).decisions]"
+        " for name in names]))"
+    )
+    pure = {**os.environ, "BLOCKSIEVE_PURE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(names)], capture_output=True, text=True, check=True, env=pure
+    )
+    pages = {each.id: each for each in corpus.read_samples("wcxb-dev")}
+    for name, decisions in zip(names, json.loads(found.stdout), strict=True):
+        ours = clean(pages[name].body, pages[name].url).decisions
+        assert [each.reason for each in ours] == [reason for _, reason in decisions]
+        assert [each.score for each in ours] == pytest.approx([score for score, _ in decisions], abs=1e-9)
+
+
+def test_hostile_texts_take_a_bounded_time():
+    words = [f"w{number}" for number in range(20_000)]
+    facts = Facts(body=frozenset(runs(words)), summaries=(frozenset(words[:300]),))
+    began = time.process_time()
+    found = compare([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], facts)
+    assert time.process_time() - began < 5  # a tenth of a second
+    assert found[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda words: words.elements([None], ["a"]),
+        lambda words: words.elements(["a"], [b"a"]),
+        lambda words: words.inlines([1]),
+        lambda words: words.texts([None]),
+        lambda words: words.texts(None),
+    ],
+)
+def test_what_is_no_text_is_refused(ask):
+    with pytest.raises(TypeError):
+        ask(compiled_words().Words({"<a>": 1.0}))
+
+
+@pytest.mark.parametrize(("parent", "node"), [([-1, 5], [0]), ([-1, 0], [2]), ([-1], [0])])
+def test_numbers_that_lead_nowhere_are_refused(parent, node):
+    scan = scan_tree(parse("<p>x").root)
+    changed = type(scan)(
+        scan.blocks,
+        scan.counts,
+        np.array(node, np.int32),
+        scan.signs,
+        scan.tags,
+        np.array(parent, np.int32),
+        scan.node_signs,
+        scan.first,
+        scan.last,
+    )
+    with pytest.raises(ValueError, match="element"):
+        read_looks(changed)

@@ -1,0 +1,46 @@
+"""The ablation: every column is in one group, and a group that decides is missed."""
+
+import numpy as np
+
+from cleaning import parse
+from cleaning.blocks import PageType
+from cleaning.compiled import scan_tree
+from cleaning.learned import features, kinds
+from cleaning.learned.facts import Facts
+from cleaning.training.ablation import WHOLE, _groups, ablate, read_ablation, write_ablation
+from cleaning.training.data import Example
+
+TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen."
+
+
+def test_every_column_is_in_one_group():
+    columns = [column for _, columns in _groups() for column in columns]
+    assert sorted(columns) == list(range(len(features.NAMES) + len(kinds.NAMES)))
+
+
+def page(random, number):
+    """Return a page whose main text is told by its class alone: blocks stand in any order and say the same."""
+    names = random.permutation(["story"] * 3 + ["promo"] * 3)
+    source = "".join(f'<div class="{name}">{TEXT}</div>' for name in names)
+    labels = (names == "story").astype(np.float32)
+    gold = "\n".join([TEXT] * 3)
+    found = scan_tree(parse(source).root)
+    host = f"{number}.example"
+    return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, Facts(), labels, np.full(6, 14.0))
+
+
+def test_group_that_decides_is_missed():
+    random = np.random.default_rng(3)
+    found = ablate([page(random, number) for number in range(60)])
+    assert next(iter(found)) == WHOLE
+    assert found[WHOLE] == {"wcxb-dev": 1.0}
+    assert found["lexicon"]["wcxb-dev"] < 0.9
+    assert found["address"] == found[WHOLE]
+
+
+def test_ablation_of_other_data_or_code_is_not_read(tmp_path):
+    found = {WHOLE: {"wcxb-dev": 0.5}}
+    write_ablation(tmp_path / "ablation.json", found, {"code": "1"})
+    assert read_ablation(tmp_path / "ablation.json", {"code": "1"}) == found
+    assert read_ablation(tmp_path / "ablation.json", {"code": "2"}) == {}
+    assert read_ablation(tmp_path / "none.json", {"code": "1"}) == {}

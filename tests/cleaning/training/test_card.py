@@ -1,0 +1,50 @@
+"""The model card's tables."""
+
+from cleaning.blocks import PageType
+from cleaning.training.card import _accuracy, _by_hand, _confusion, _scores
+from cleaning.training.folds import Outcome
+from cleaning.training.scores import Score
+
+
+def outcome(kind, guess, confidence=0.5, f1=1.0):
+    return Outcome("1", "wcxb-dev", "a.example", "en", kind, guess, confidence, Score(f1, 0.5, 0.25))
+
+
+FOUND = [
+    outcome(PageType.ARTICLE, PageType.ARTICLE, 0.95),
+    outcome(PageType.ARTICLE, PageType.FORUM, 0.9, f1=0.25),
+    outcome(PageType.ARTICLE, None, 0.0),
+    outcome(PageType.LISTING, PageType.LISTING, f1=0.499),
+]
+
+
+def test_scores_are_means_with_the_largest_group_first():
+    assert _scores("type", FOUND, lambda one: one.type).splitlines()[2:] == [
+        "| article | 3 | 0.750 | 0.500 | 0.250 | 33.3% |",
+        "| listing | 1 | 0.499 | 0.500 | 0.250 | 100.0% |",
+    ]
+
+
+def test_accuracy_is_told_of_all_and_of_the_sure():
+    assert _accuracy(FOUND) == (
+        "The type of 50.0% of the 4 pages of `wcxb-dev` is told as labelled; of the 2 with a confidence "
+        "of 0.9 or more, 50.0%."
+    )
+    assert _accuracy([]) == "No page has a labelled type."
+
+
+def test_confusion_counts_every_page_once():
+    rows = [line.strip("| ").split(" | ") for line in _confusion(FOUND).splitlines()[2:]]
+    counts = {row[0]: list(map(int, row[1:])) for row in rows}
+    assert counts["article"] == [1, 1, 0, 0, 0, 0, 0, 1]
+    assert counts["listing"] == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert sum(map(sum, counts.values())) == 4
+
+
+def test_card_without_markers_has_nothing_by_hand(tmp_path):
+    card = tmp_path / "card.md"
+    assert _by_hand(card) == "Nothing yet."
+    card.write_text("# A card of another hand", "utf-8")
+    assert _by_hand(card) == "Nothing yet."
+    card.write_text("x\n<!-- written by hand: begin -->\n\n1. One\n<!-- written by hand: end -->\ny", "utf-8")
+    assert _by_hand(card) == "1. One"

@@ -1,0 +1,76 @@
+"""What words are worth: odds of main text, without the pages left out."""
+
+import numpy as np
+import pytest
+
+from cleaning import parse
+from cleaning.blocks import PageType
+from cleaning.compiled import scan_tree
+from cleaning.learned.facts import read_facts
+from cleaning.statements import read_statements
+from cleaning.training.data import Example
+from cleaning.training.words import WordTotals, count_words, type_scores
+
+PAGE = "<main class=story><p>aa bb cc</p><p>dd ee ff</p></main><div class=story><p class=box>gg</p></div>"
+
+
+def example(source, labels, host="a.example", kind=PageType.ARTICLE):
+    page = parse(source, f"https://{host}/blog")
+    found = scan_tree(page.root)
+    facts = read_facts(page, read_statements(page.root))
+    words = np.array([len(block.text.split()) for block in found.blocks], np.float64)
+    return Example(host, "wcxb-dev", host, None, kind, "", found, facts, np.array(labels, np.float32), words)
+
+
+def test_word_stands_around_text_once_however_many_elements_have_it():
+    totals = count_words(example(PAGE, [1, 0, 0]))
+    assert totals["story"].tolist() == pytest.approx([0.4, 1.0])  # weights: words + 1, of ten
+    assert totals["box"].tolist() == pytest.approx([0.0, 0.2])
+    nested = count_words(example("<div class=aa><div class=aa><p>x</p></div></div><p>y</p>", [1, 0]))
+    assert nested["aa"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_short_texts_have_words_of_their_own():
+    totals = count_words(example(PAGE, [1, 0, 0]))
+    assert totals["t:aa"].tolist() == pytest.approx([10 / 3, 10 / 3])
+    assert totals["t:gg"].tolist() == pytest.approx([0.0, 10 / 3])
+
+
+def test_page_without_blocks_has_no_words():
+    assert count_words(example("", [])) == {}
+
+
+def test_word_of_main_text_is_worth_more_and_rare_ones_nothing():
+    source = "<div class=story><p>x</p></div><div class=menu><p>y</p></div>"
+    examples = [example(source, [1, 0], f"{number}.example") for number in range(5)]
+    examples.append(example("<div class=mine><p>x</p></div>", [1], "0.example"))
+    scores = WordTotals(examples, np.zeros(6, int)).scores(())
+    assert scores["story"] > 1
+    assert scores["menu"] < -1
+    assert abs(scores["<div>"]) < 0.5
+    assert "mine" not in scores  # of one host alone
+
+
+def test_left_out_pages_say_nothing():
+    told = [example("<div class=box><p>x</p></div><p>y</p>", [1, 0], f"{number}.example") for number in range(5)]
+    contradicted = [example("<div class=box><p>x</p></div><p>y</p>", [0, 1], f"{number}.other") for number in range(5)]
+    totals = WordTotals(told + contradicted, np.repeat([0, 1], 5))
+    assert totals.scores((1,))["box"] == pytest.approx(-totals.scores((0,))["box"], abs=0.01)
+    assert totals.scores((1,))["box"] > 1
+    assert totals.scores(())["box"] == pytest.approx(0, abs=0.01)
+
+
+def test_scores_are_those_that_the_file_can_hold():
+    examples = [example("<p>x</p><div>y</div>", [0.3, 0.1], f"{number}.example") for number in range(7)]
+    scores = WordTotals(examples, np.zeros(7, int)).scores(())
+    assert all(score == np.float16(score) for score in scores.values())
+
+
+def test_words_of_addresses_speak_for_types():
+    examples = [example("<p>x", [1], f"{number}.example") for number in range(5)]
+    examples += [example("<p>x", [1], f"{number}.forum", PageType.FORUM) for number in range(5)]
+    scores = type_scores(examples)
+    article, forum = 0, 1
+    assert scores["h:forum"][forum] > 0 > scores["h:forum"][article]
+    assert scores["h:example"][article] > 0 > scores["h:example"][forum]
+    assert scores["u:blog"][article] == pytest.approx(scores["u:blog"][forum], abs=0.05)

@@ -1,0 +1,39 @@
+"""A small folder of development data, and the programs run on it."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+SETS = ("fundus-dev", "wcxb-dev")
+
+
+def write(folder, hosts=("example.org",), pages=3):
+    """Write two sets of so many pages of each host; return the folder."""
+    for name in SETS:
+        place = folder / "extraction" / name
+        (place / "html").mkdir(parents=True)
+        numbered = enumerate(host for host in hosts for _ in range(pages))
+        rows = [_write_page(place, host, number) for number, host in numbered]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (place / "truth.jsonl").write_text(lines, "utf-8")
+    return folder
+
+
+def _write_page(place, host, number):
+    text = f"This is the text of page {number}, and there is enough of it to be taken for prose. " * 4
+    body = f"<title>Page {number}</title><body><nav><a href=/>Home</a></nav><article><p>{text}</p></article>"
+    path = f"html/{number}.html.gz"
+    (place / path).write_bytes(gzip.compress(body.encode(), mtime=0))
+    url = f"https://{host}/{number}"
+    return {"id": str(number), "url": url, "html_path": path, "text": f"{text}\u2028", "type": "forum"}
+
+
+def run(program, folder, *arguments):
+    """Run a program of the tests' folder with this folder as its data."""
+    command = [sys.executable, str(TESTS / program), *map(str, arguments)]
+    environment = os.environ | {"BLOCKSIEVE_DATA": str(folder)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,0 +1,196 @@
+"""Real crawls with CLEANING_PROCESSES: the same as without; what hangs, dies or is killed costs no other page."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from crawler.demo.run import command, environment, site
+
+ROOT = Path(__file__).parents[1]
+URL = "https://town.example.org/"
+PROSE = "Report number {0} of the town library says that it opens again on Monday after {0} years of repairs. "
+# Python imports a module of this name at every start, in the crawl and in its cleaning processes.
+HOSTILE_METHOD = """
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from cleaning.methods import METHODS
+
+def segment(page, options):
+    while "endless" in page.url:
+        pass
+    if "fatal" in page.url:
+        marker.touch()
+        os._exit(4)
+    return METHODS["default"].segment(page, options)
+
+# After a page of this name no process can start.
+marker = Path(__file__).with_name("fatal")
+if marker.exists() and "crawler.cleaners" in " ".join(sys.orig_argv):
+    os._exit(3)
+
+METHODS["hostile"] = replace(METHODS["default"], segment=segment, judge=None)
+"""
+QUIET = {"PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
+SECONDS = 60
+
+
+def rows(path, query):
+    with closing(sqlite3.connect(path, timeout=30)) as database:
+        assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+        return sorted(database.execute(query).fetchall())
+
+
+def contents(path):
+    """Return the pages, and the texts of each: which of two duplicates is the block depends on the order."""
+    columns = "url, title, author, published, language, section, visits"
+    return (
+        rows(path, f"select {columns} from page"),
+        rows(path, "select p.url, t.position, t.text from page_text t join page p on p.id = t.page_id"),
+    )
+
+
+def counts(path):
+    """Return the crawl's totals, without those that depend on the order or the clock."""
+    query = "select key, value from crawl, json_each(totals) where key glob 'visit/*' or key glob 'blocks/*'"
+    return rows(path, query)
+
+
+@pytest.fixture(scope="module")
+def address():
+    with site() as found:
+        yield found
+
+
+@pytest.fixture
+def start(address, tmp_path):
+    """Start a crawl of one category of the demo site with so many cleaning processes."""
+
+    @contextmanager
+    def run(name, processes):
+        settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(processes)}
+        line = command(tmp_path / f"{name}.db", {"category": "Food-and-Drink"}, settings)
+        with subprocess.Popen(line, env=environment(address)) as crawl:
+            yield crawl
+
+    return run
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Start a crawl of saved pages with these names, in two processes; the page `endless` is never done."""
+
+    @contextmanager
+    def run(*names, seconds):
+        (tmp_path / "sitecustomize.py").write_text(HOSTILE_METHOD, "utf-8")
+        for number, name in enumerate(names):
+            article = f"<html><body><article><p>{PROSE.format(number) * 3}</p></article></body></html>"
+            (tmp_path / f"{name}.html").write_text(article, "utf-8")
+        index = "".join(f"{name}.html\t{URL}{name}\n" for name in names)
+        (tmp_path / "index.tsv").write_text(f"file\turl\n{index}", "utf-8")
+        settings = QUIET | {"CLEANING_METHOD": "hostile", "CLEANING_PROCESSES": "2", "CLEANING_SECONDS": str(seconds)}
+        line = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={tmp_path}"]
+        line += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+        paths = {
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+            "SCRAPY_SETTINGS_MODULE": "crawler.settings",
+        }
+        with subprocess.Popen(line, cwd=tmp_path, env=os.environ | paths, stderr=subprocess.PIPE, text=True) as crawl:
+            yield crawl
+
+    return run
+
+
+def runs_on(crawl):
+    """Wait a moment and tell whether the crawl has not ended."""
+    try:
+        crawl.wait(0.05)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def cleaning_processes(crawl, count=2):
+    """Return the crawl's cleaning processes as soon as there are so many."""
+    while runs_on(crawl):
+        found = psutil.Process(crawl.pid).children()
+        if len(found) == count and all("crawler.cleaners" in " ".join(child.cmdline()) for child in found):
+            return found
+    raise AssertionError("the crawl has ended")
+
+
+def wait_for_pages(crawl, path, pages):
+    """Return as soon as so many pages are stored, or the crawl has ended."""
+    while runs_on(crawl):
+        if path.exists():
+            with closing(sqlite3.connect(path, timeout=30)) as database:
+                try:
+                    if database.execute("select count(*) from page").fetchone()[0] >= pages:
+                        return
+                except sqlite3.OperationalError:  # the tables are not there yet
+                    continue
+
+
+def gone(processes):
+    return not psutil.wait_procs(processes, timeout=SECONDS)[1]
+
+
+def test_two_processes_store_what_the_crawl_s_own_stores_even_when_they_are_killed(start, tmp_path):
+    with start("own", 0) as own:
+        assert own.wait() == 0
+    with start("shared", 2) as shared:
+        found = cleaning_processes(shared)
+        for pages, process in zip((4, 8), found, strict=True):
+            wait_for_pages(shared, tmp_path / "shared.db", pages)
+            process.kill()
+        assert shared.wait() == 0
+    assert gone(found)
+    assert contents(tmp_path / "shared.db") == contents(tmp_path / "own.db")
+    assert counts(tmp_path / "shared.db") == counts(tmp_path / "own.db")
+    log = (tmp_path / "shared.log").read_text("utf-8")
+    assert "Traceback" not in log
+    assert "do not add up" not in log
+    assert rows(tmp_path / "shared.db", "select value from crawl, json_each(totals) where key = 'clean/restarts'")
+
+
+def test_a_page_that_is_never_done_is_killed_and_counted_and_the_others_are_stored(archive, tmp_path):
+    with archive("first", "endless", "third", "fourth", seconds=1.5) as crawl:
+        log = crawl.stderr.read()
+        assert crawl.wait() == 0
+    assert [url for (url,) in rows(tmp_path / "blocks.db", "select url from page")] == [
+        f"{URL}{name}" for name in ("first", "fourth", "third")
+    ]
+    counted = dict(counts(tmp_path / "blocks.db"))
+    assert (counted["visit/page"], counted["visit/cleaning_timeout"]) == (3, 1)
+    assert f"Cleaning {URL}endless was stopped: it takes more than 1.5 seconds (setting CLEANING_SECONDS)" in log
+    assert "Traceback" not in log
+
+
+def test_a_process_that_cannot_be_started_again_ends_the_crawl(archive):
+    with archive("fatal", *map(str, range(5)), seconds=60) as crawl:
+        log = crawl.stderr.read()
+        assert crawl.wait() == 1
+    assert "cleaners_failed" in log
+    assert "a cleaning process that had died could not be started again" in log
+    assert "do not add up" not in log
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGINT], [signal.SIGINT, signal.SIGINT]])
+def test_however_a_crawl_ends_no_process_of_its_own_is_left(archive, tmp_path, signals):
+    with archive("first", "endless", "third", seconds=3) as crawl:
+        found = cleaning_processes(crawl)
+        wait_for_pages(crawl, tmp_path / "blocks.db", 1)  # the other one is at work on the endless page
+        for each in signals:
+            crawl.send_signal(each)
+            next((line for line in crawl.stderr if "Received SIGINT" in line), None)
+        crawl.stderr.read()
+    assert gone(found)
