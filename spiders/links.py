@@ -93,7 +93,7 @@ def article_links(response: TextResponse, allow: re.Pattern[str] | None = None) 
         chosen = {anchor.url for anchor in anchors if allow.search(anchor.url)}
     else:
         chosen = {url for url, score in points.items() if score >= _ENOUGH}
-    return _merged([anchor for anchor in anchors if anchor.url in chosen])
+    return _merged([anchor for anchor in anchors if anchor.url in chosen], _times(response.selector.root))
 
 
 def _points(anchor: _Anchor, listing: str) -> int:
@@ -179,7 +179,18 @@ def _is_framed(ancestors: list[HtmlElement]) -> bool:
     return False
 
 
-def _merged(anchors: list[_Anchor]) -> list[Link]:
+def _times(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
+    """Return the `time` elements in each element that has any: the first two, since one alone dates an entry."""
+    found: dict[HtmlElement, list[HtmlElement]] = {}
+    for element in islice(root.iter("time"), _MOST_LINKS):
+        for ancestor in element.iterancestors():
+            inside = found.setdefault(ancestor, [])
+            if len(inside) <= 1:
+                inside.append(element)
+    return found
+
+
+def _merged(anchors: list[_Anchor], times: dict[HtmlElement, list[HtmlElement]]) -> list[Link]:
     """Return one link a URL, with the longest of its texts and the date that stands nearest."""
     by_url: dict[str, list[_Anchor]] = {}
     for anchor in anchors:
@@ -187,19 +198,19 @@ def _merged(anchors: list[_Anchor]) -> list[Link]:
     links = []
     for url, alike in by_url.items():
         text = max((anchor.text for anchor in alike), key=len)
-        published = url_date(url) or next(filter(None, (_time_beside(anchor.element) for anchor in alike)), None)
+        published = url_date(url) or next(filter(None, (_time_beside(anchor.element, times) for anchor in alike)), None)
         links.append(Link(url, text, published))
     return links
 
 
-def _time_beside(element: HtmlElement) -> date | None:
+def _time_beside(element: HtmlElement, times: dict[HtmlElement, list[HtmlElement]]) -> date | None:
     """Return the date of the only `time` element in the link's entry of the listing."""
     for ancestor in islice(element.iterancestors(), 5):
-        times = list(islice(ancestor.iter("time"), 2))
-        if len(times) > 1:
+        inside = times.get(ancestor, [])
+        if len(inside) > 1:
             return None
-        if times:
-            return iso_day(times[0].get("datetime") or "")
+        if inside:
+            return iso_day(inside[0].get("datetime") or "")
     return None
 
 
