@@ -1,6 +1,8 @@
 # Two commands matter: `make demo` and `make test`. Both need Python 3.11 or newer, git and no root.
 PYTHON ?= python3
 VENV := .venv
+# Tests wait for crawls, browsers and servers as long as they compute.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := $(VENV)/bin
 
 .PHONY: help demo test lint types contracts services services-stop bench format clean
@@ -13,7 +15,7 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show what came 
 	@$(BIN)/python -m crawler.demo.run
 
 test: lint types contracts $(VENV)/.dev ## all that CI runs: style, types, import contracts, tests
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -24,6 +24,7 @@ SUPPORT = Path(__file__).parent / "support"
 SERVER = make_url(os.environ.get("BLOCKSIEVE_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
 # Nobody is to be spared on the loopback address.
 HURRY = {
+    "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
     "ITEM_PIPELINES": '{"collect.Collect": 1}',
     "PROGRESS": "off",
@@ -37,6 +38,11 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 def pytest_addoption(parser):
     parser.addoption("--regenerate", action="store_true", help="rewrite the kept blocks of the golden pages")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the tests of whole programs, which take longest: no worker is to be left with one at the end."""
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.blocks import PageType, Reason
+from cleaning.blocks import Kind, PageType, Reason
 from cleaning.compiled import decisions
 from cleaning.hints import read_hints
 from cleaning.learned.counted import running
@@ -26,6 +26,9 @@ _MOST_LINKED = 0.5
 _PROSE_CHARS = 60  # outside links
 # A page whose best choice is not expected to score this has no main text: a shell that scripts fill, a notice.
 _LEAST_EXPECTED = 0.4
+# A text of so many words is kept in one place only; lines of code and cells of tables repeat on purpose.
+_FEWEST_COPIED = 3
+_REPEATING = (Kind.CODE, Kind.TABLE_CELL)
 
 
 def decide(scan: Scan, found: Judgement, options: Options) -> list[Decision]:
@@ -56,6 +59,23 @@ def choose(scores: np.ndarray, weights: np.ndarray, beta: float) -> np.ndarray:
     return chosen
 
 
+def _copies(scan: Scan, kept: np.ndarray) -> set[int]:
+    """Return the places of the kept blocks that say in another part of the page what one before them says.
+
+    Not in the same element: the lines of a refrain stand side by side.
+    """
+    parents = scan.parent[scan.node].tolist()
+    first: dict[str, int] = {}
+    copies: set[int] = set()
+    for place in np.flatnonzero(kept).tolist():
+        block = scan.blocks[place]
+        if block.words < _FEWEST_COPIED or block.kind in _REPEATING:
+            continue
+        if first.setdefault(block.text, parents[place]) != parents[place]:
+            copies.add(place)
+    return copies
+
+
 class _Hints:
     """What the words of each element say, and which blocks a sure one rules out."""
 
@@ -84,6 +104,7 @@ class _Reasons:
         clear = (sums[scan.last] == sums[scan.first]).tolist()
         self._hints = hints
         self._kept, self._numbers = kept.tolist(), scan.node.tolist()
+        self._copies = _copies(scan, kept)
         self._likely: list[Reason | None] = []
         for parent, hint, empty in zip(scan.parent.tolist(), hints.of_elements, clear, strict=True):
             outer = self._likely[parent] if parent >= 0 else None
@@ -94,7 +115,7 @@ class _Reasons:
 
     def of(self, place: int, block: Block) -> Reason:
         if self._kept[place]:
-            return Reason.KEPT
+            return Reason.PAGE_DUPLICATE if place in self._copies else Reason.KEPT
         number = self._numbers[place]
         found = self._hints.sure[number] or self._likely[number] or _reason(self._hints.of_inline[place])
         if found:

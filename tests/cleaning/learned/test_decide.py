@@ -15,6 +15,8 @@ from cleaning.learned.model import Judgement
 from cleaning.options import Options
 
 PROSE = "<p>The quick brown fox jumps over the lazy dog, and the cat on the warm stove looks at it.</p>"
+OTHERS = [PROSE.replace("fox", beast) for beast in ("hare", "wolf")]
+THREE = PROSE + "".join(OTHERS)
 chances = st.floats(0, 1).map(lambda value: round(value, 3))
 
 
@@ -77,18 +79,20 @@ def test_page_of_which_little_is_expected_keeps_nothing():
 
 
 def test_sure_word_overrules_the_score():
-    source = f'{PROSE * 3}<div class="cookie-consent"><p>We like cookies of all sorts and hope you do too.</p></div>'
+    source = f'{THREE}<div class="cookie-consent"><p>We like cookies of all sorts and hope you do too.</p></div>'
     assert decided(source, [0.9, 0.9, 0.9, 1.0]) == [Reason.KEPT] * 3 + [Reason.OVERLAY]
 
 
 def test_sure_word_around_most_of_the_prose_says_nothing():
-    assert decided(f"<aside>{PROSE * 2}</aside>{PROSE}", [1.0, 1.0, 0.0]) == [Reason.KEPT] * 2 + [Reason.OUTSIDE]
+    assert decided(f"<aside>{PROSE}{OTHERS[0]}</aside>{OTHERS[1]}", [1.0, 1.0, 0.0]) == [Reason.KEPT] * 2 + [
+        Reason.OUTSIDE
+    ]
 
 
 def test_form_gives_a_reason_where_no_word_does():
     link = '<p><a href="/">one two three four five six seven</a></p>'
     long = "<p>one two three four five six seven</p>"
-    source = f"{long}{PROSE}{link}<p>one</p>{long}{PROSE}{link}"
+    source = f"{long}{PROSE}{link}<p>one</p>{long}{OTHERS[0]}{link}"
     assert decided(source, [0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]) == [
         Reason.OUTSIDE,
         Reason.KEPT,
@@ -108,5 +112,22 @@ def test_comments_are_kept_where_they_are_asked_for_and_say_something():
 
 @pytest.mark.parametrize(("favour", "kept"), [("precision", 1), ("balanced", 2), ("recall", 3)])
 def test_favour_moves_the_threshold(favour, kept):
-    reasons = decided(PROSE * 3, [0.99, 0.6, 0.25], favour=favour)
+    reasons = decided(THREE, [0.99, 0.6, 0.25], favour=favour)
     assert reasons.count(Reason.KEPT) == kept
+
+
+def test_text_is_kept_once():
+    source = f"{PROSE}{OTHERS[0]}<section>{PROSE}</section><div class='related'>{PROSE}</div>"
+    assert decided(source, [0.9, 0.9, 0.9, 0.8]) == [Reason.KEPT] * 2 + [Reason.PAGE_DUPLICATE] * 2
+    assert decided(source, [0.0, 0.9, 0.9, 0.0]) == [Reason.OUTSIDE, Reason.KEPT, Reason.KEPT, Reason.RELATED]
+
+
+def test_refrain_is_kept_each_time():
+    song = f"<div>{PROSE}{OTHERS[0]}{PROSE}{OTHERS[1]}{PROSE}</div>"
+    assert decided(song, [0.9] * 5) == [Reason.KEPT] * 5
+
+
+def test_few_words_cells_and_code_may_stand_twice():
+    row = "<table><tr><td>as long as the others</td></tr></table>"
+    repeating = f"<div>{PROSE}<p>Very good</p>{row}<pre>import all of it</pre></div>"
+    assert decided(repeating * 2, [1.0] * 8) == [Reason.KEPT] * 4 + [Reason.PAGE_DUPLICATE] + [Reason.KEPT] * 3

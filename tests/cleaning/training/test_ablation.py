@@ -11,6 +11,7 @@ from cleaning.training.ablation import WHOLE, _groups, ablate, read_ablation, wr
 from cleaning.training.data import Example
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen."
+TEXTS = [TEXT.replace("one", word) for word in "red green blue black white grey".split()]
 
 
 def test_every_column_is_in_one_group():
@@ -19,11 +20,11 @@ def test_every_column_is_in_one_group():
 
 
 def page(random, number):
-    """Return a page whose main text is told by its class alone: blocks stand in any order and say the same."""
+    """Return a page whose main text is told by its class alone: blocks stand in any order and say much the same."""
     names = random.permutation(["story"] * 3 + ["promo"] * 3)
-    source = "".join(f'<div class="{name}">{TEXT}</div>' for name in names)
+    source = "".join(f'<div class="{name}">{text}</div>' for name, text in zip(names, TEXTS, strict=True))
     labels = (names == "story").astype(np.float32)
-    gold = "\n".join([TEXT] * 3)
+    gold = "\n".join(text for name, text in zip(names, TEXTS, strict=True) if name == "story")
     found = scan_tree(parse(source).root)
     host = f"{number}.example"
     return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, Facts(), labels, np.full(6, 14.0))
