@@ -53,7 +53,9 @@ def near_pairs(fingerprints: Fingerprints, most_bits: int) -> Iterator[Indices]:
             sizes = np.diff(starts, append=len(members))
             splits = sizes > _LARGEST_GROUP if group.free ^ band else np.zeros(len(sizes), dtype=bool)
             for start, size in zip(starts[splits], sizes[splits], strict=True):
-                waiting.append(_Group(members[start : start + size], group.free ^ band, unequal))
+                part = members[start : start + size]
+                if _can_differ(fingerprints[part], unequal):
+                    waiting.append(_Group(part, group.free ^ band, unequal))
             left = np.repeat(~splits, sizes)
             ends = np.repeat(starts + sizes, sizes)[left] - np.flatnonzero(left) + np.arange(left.sum())
             yield from _compared(fingerprints, members[left], ends, _Test(most_bits, unequal))
@@ -82,6 +84,12 @@ def _compared(fingerprints: Fingerprints, members: Indices, ends: Indices, test:
         if len(near):
             yield np.sort(np.column_stack((members[near], members[near + step])), axis=1)
         step += 1
+
+
+def _can_differ(values: Fingerprints, masks: tuple[int, ...]) -> bool:
+    """Tell whether there is a difference between the values under each mask: without, no pair can have them all."""
+    differing = int(np.bitwise_or.reduce(values ^ values[0]))
+    return all(differing & mask for mask in masks)
 
 
 def _bands(free: int, number: int) -> list[int]:
