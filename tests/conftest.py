@@ -24,7 +24,6 @@ SUPPORT = Path(__file__).parent / "support"
 SERVER = make_url(os.environ.get("BLOCKSIEVE_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
 # Nobody is to be spared on the loopback address.
 HURRY = {
-    "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
     "ITEM_PIPELINES": '{"collect.Collect": 1}',
     "PROGRESS": "off",
