@@ -110,8 +110,8 @@ def _columns(signs: Iterable[Sign]) -> np.ndarray:
     return np.array(list(signs), np.float64).reshape(-1, len(_SILENT)).T
 
 
-def pack(scores: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """Return the scores as two plain arrays."""
+def pack(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the scores of words, each a number or a row of as many, as two plain arrays."""
     words = sorted(scores)
     text = "\n".join(words).encode()
     return {"words": np.frombuffer(text, np.uint8), "scores": np.array([scores[word] for word in words], np.float16)}
@@ -119,5 +119,10 @@ def pack(scores: Mapping[str, float]) -> dict[str, np.ndarray]:
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> Lexicon:
     """Return the lexicon of two arrays made by `pack`."""
+    return Lexicon({word: float(score) for word, score in unpack_scores(arrays).items()})
+
+
+def unpack_scores(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the scores (float32) of two arrays made by `pack`."""
     words = arrays["words"].tobytes().decode().split("\n")
-    return Lexicon(dict(zip(words, arrays["scores"].astype(np.float32).tolist(), strict=True)))
+    return dict(zip(words, arrays["scores"].astype(np.float32), strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 
 from cleaning.errors import ModelError
 from cleaning.learned import context, features, kinds
-from cleaning.learned.lexicon import Lexicon, pack, unpack
+from cleaning.learned.lexicon import Lexicon, pack, unpack, unpack_scores
 from cleaning.learned.trees import Trees, probabilities
 
 if TYPE_CHECKING:
@@ -64,12 +64,9 @@ class Model:
 
     def write(self, path: Path) -> None:
         """Write the model to a file of plain arrays, and its hash beside it (`sha256sum --check` reads that)."""
-        words = sorted(self.page_lexicon)
-        arrays = {f"lexicon.{name}": array for name, array in pack(self.lexicon.scores).items()}
-        arrays["pages.words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
-        arrays["pages.scores"] = np.array([self.page_lexicon[word] for word in words], np.float16)
-        for part in ("types", "first", "second"):
-            arrays |= {f"{part}.{name}": array for name, array in getattr(self, part).pack().items()}
+        parts = {"lexicon": pack(self.lexicon.scores), "pages": pack(self.page_lexicon)}
+        parts |= {"types": self.types.pack(), "first": self.first.pack(), "second": self.second.pack()}
+        arrays = {f"{part}.{name}": array for part, packed in parts.items() for name, array in packed.items()}
         arrays["names"] = np.frombuffer(_names().encode(), np.uint8)
         arrays["format"] = np.asarray(_FORMAT)
         packed = io.BytesIO()
@@ -87,10 +84,9 @@ class Model:
         arrays = _read(path)
         if int(arrays["format"]) != _FORMAT or arrays["names"].tobytes().decode() != _names():
             raise ModelError(f"the model {path} was trained for another version of Blocksieve; train it again")
-        words = arrays["pages.words"].tobytes().decode().split("\n")
         return cls(
             unpack(_part(arrays, "lexicon")),
-            dict(zip(words, arrays["pages.scores"].astype(np.float32), strict=True)),
+            unpack_scores(_part(arrays, "pages")),
             *(Trees.unpack(_part(arrays, part)) for part in ("types", "first", "second")),
         )
 

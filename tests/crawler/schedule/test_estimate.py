@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
+from histories import histories
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,21 +131,7 @@ def test_nothing_is_gained_at_once_and_more_by_waiting():
 moments = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=st.just(UTC))  # noqa: DTZ001 — naive bounds
 
 
-@given(
-    st.builds(
-        History,
-        st.text(),
-        st.sampled_from(Kind),
-        moments,
-        moments,
-        moments,
-        st.integers(-5, 10**9),
-        st.integers(-5, 10**9),
-        st.none() | st.dates(),
-        st.integers(-5, 10**6),
-    ),
-    moments,
-)
+@given(histories(moments), moments)
 def test_whatever_a_history_says_its_rate_is_finite_and_above_nothing(page, now):
     assert 0 < rate(page, now) < math.inf
     assert 0 < estimate(page).rate < math.inf

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from histories import histories
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,28 +83,16 @@ def test_bounds_that_cannot_be_are_refused(least, most):
 
 
 moments = st.datetimes(datetime(1, 6, 1), datetime(9990, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 — naive bounds
-histories = st.builds(
-    History,
-    st.text(),
-    st.sampled_from(Kind),
-    moments,
-    moments,
-    moments,
-    st.integers(-5, 10**9),
-    st.integers(-5, 10**9),
-    st.none() | st.dates(),
-    st.integers(-5, 10**6),
-)
 
 
-@given(histories, moments, st.floats(1, 1e6), st.floats(1, 100))
+@given(histories(moments), moments, st.floats(1, 1e6), st.floats(1, 100))
 def test_the_next_visit_is_within_bounds_whatever_the_clock_and_the_dates(page, now, least, ratio):
     bounds = Bounds(least, least * ratio)
     # datetime rounds to microseconds.
     assert least - 1e-6 <= seconds(page, now, bounds) <= least * ratio + 1e-6
 
 
-@given(st.lists(histories, max_size=8, unique_by=lambda page: page.key), moments, moments, st.integers(-2, 10))
+@given(st.lists(histories(moments), max_size=8, unique_by=lambda page: page.key), moments, moments, st.integers(-2, 10))
 def test_choosing_keeps_to_the_budget_whatever_the_clock_and_the_dates(pages, since, now, budget):
     alive = sum(not retired(page) for page in pages)
     chosen = choose([due(page, since, BOUNDS) for page in pages], budget, now)
@@ -111,7 +100,7 @@ def test_choosing_keeps_to_the_budget_whatever_the_clock_and_the_dates(pages, si
     assert len({one.history.key for one in chosen}) == len(chosen)
 
 
-@given(histories, moments)
+@given(histories(moments), moments)
 def test_there_is_a_reason_whatever_the_clock_and_the_dates(page, now):
     assert "last seen" in why(page, now, BOUNDS)
 

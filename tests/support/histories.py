@@ -1,0 +1,21 @@
+"""Histories that no database would have, for tests with hypothesis."""
+
+from hypothesis import strategies as st
+
+from crawler.schedule import History, Kind
+
+
+def histories(moments):
+    """Return a strategy: histories of any kind, with these moments, whatever the counts and dates say."""
+    return st.builds(
+        History,
+        st.text(),
+        st.sampled_from(Kind),
+        moments,
+        moments,
+        moments,
+        st.integers(-5, 10**9),
+        st.integers(-5, 10**9),
+        st.none() | st.dates(),
+        st.integers(-5, 10**6),
+    )
