@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
@@ -14,17 +15,21 @@ import crawler.settings as ours
 from cleaning import METHODS
 from crawler.config import Config
 from crawler.errors import ConfigError, RenderError
+from crawler.network.handler import HttpHandler
 from crawler.render.browser import MISSING, Browser
 from crawler.replay import open_source
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+    from crawler.frontier.scheduler import Frontier
     from crawler.render.handler import RenderHandler
     from crawler.replay import ReplaySource
+    from crawler.writer import Writer
 
 logger = logging.getLogger(__name__)
 
+_HANDLER = "crawler.network.handler.HttpHandler"
 _TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # A replay contacts no site: nobody is to be spared, and what was saved is as it was saved.
 _REPLAY_SETTINGS: dict[str, Any] = {
@@ -39,13 +44,15 @@ _REPLAY_SETTINGS: dict[str, Any] = {
 class Blocksieve:
     """Checks the settings and completes Scrapy's with them.
 
-    `replay` is the opened source, None on the network; `renderer` the one download handler for rendered pages, which
-    sets itself when it is built.
+    `replay` is the opened source, None on the network. Those that set themselves when they are built: `renderer`, the
+    one download handler for rendered pages; `writer`, the thread that stores; `frontier`, where it is in the database.
     """
 
     def __init__(self) -> None:
         self.replay: ReplaySource | None = None
         self.renderer: RenderHandler | None = None
+        self.writer: Writer | None = None
+        self.frontier: Frontier | None = None
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would leave us out."""
@@ -63,6 +70,8 @@ class Blocksieve:
             _switch_to_replay(settings)
         if config.render:
             _switch_to_rendering(settings, config)
+        elif not config.replay:
+            _check_addresses(settings)
 
 
 def _check_method(config: Config) -> None:
@@ -88,6 +97,22 @@ def _add_components(settings: BaseSettings) -> None:
             continue
         for path, order in getattr(ours, table).items():
             settings.setdefault_in_component_priority_dict(table, load_object(path), order)
+
+
+def _check_addresses(settings: BaseSettings) -> None:
+    """Put our download handler in the place of Scrapy's own; a project's other handlers stay."""
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+    theirs = {scheme: load_object(handlers[scheme]) for scheme in ("http", "https") if handlers.get(scheme)}
+    checked = {scheme: _HANDLER for scheme, handler in theirs.items() if handler is HTTP11DownloadHandler}
+    priority = max(settings.getpriority("DOWNLOAD_HANDLERS") or 0, SETTINGS_PRIORITIES["addon"])
+    settings.set("DOWNLOAD_HANDLERS", settings.getdict("DOWNLOAD_HANDLERS") | checked, priority=priority)
+    for scheme, handler in theirs.items():
+        if handler not in {HTTP11DownloadHandler, HttpHandler}:
+            logger.warning(
+                "DOWNLOAD_HANDLERS has %s for %s, which connects to any address: ALLOW_ADDRESSES has no effect there",
+                handler.__qualname__,
+                scheme,
+            )
 
 
 def _name_contact(settings: BaseSettings, contact: str) -> None:

@@ -16,6 +16,12 @@ from crawler.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+FRESH = "fresh"
+"""The argument of every spider that begins a crawl anew, although one of the same arguments has not come to its end."""
+
+RECRAWL = "_recrawl"
+"""The argument that `scrapy recrawl` adds: such a crawl begins with what is stored, not with the spider's start."""
+
 _LONGEST_PATTERN = 500
 _LONGEST_URL = 2_000
 _MOST_PAGES = 100_000
@@ -42,11 +48,14 @@ class ArgumentSpider(Spider):
 
 
 def read_arguments(declared: type[Declared], given: Mapping[str, Any], spider: str) -> Declared:
-    """Return the arguments with the given values; names that begin with `_` are other programs' business (scrapyd)."""
+    """Return the arguments with the given values.
+
+    Names that begin with `_` are other programs' business (scrapyd), FRESH is the frontier's.
+    """
     known = {entry.name: entry for entry in fields(declared)}  # type: ignore[arg-type] # a dataclass
     values: dict[str, Any] = {}
     for name, text in given.items():
-        if name.startswith("_"):
+        if name.startswith("_") or name == FRESH:
             continue
         if name not in known:
             raise ConfigError(f"the spider {spider!r} has no argument {name!r}; {nearest(name, known)}")
@@ -60,6 +69,16 @@ def read_arguments(declared: type[Declared], given: Mapping[str, Any], spider: s
             f"the spider {spider!r} needs the argument {missing[0]!r}: {known[missing[0]].metadata['help']}"
         )
     return declared(**values)
+
+
+def given(spider: Spider) -> dict[str, str]:
+    """Return the arguments as they were given, secrets and all: what Scrapy put on the spider as plain texts.
+
+    Names that begin with `_` are left out: scrapyd gives each job another `_job`, and it would be another crawl. Only
+    RECRAWL is kept, which is to make it another one.
+    """
+    texts = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
+    return {name: value for name, value in texts.items() if name == RECRAWL or not name.startswith("_")}
 
 
 def read_url(text: str) -> str:

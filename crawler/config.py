@@ -10,12 +10,16 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
+from xxhash import xxh64_intdigest
+
 from cleaning import METHODS, Options
 from cleaning.errors import OptionError
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.options import nearest
 from crawler.errors import ConfigError
+from crawler.network.addresses import Addresses
 from crawler.render.rendering import SANDBOXES, Rendering
+from crawler.schedule import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +87,51 @@ class Config:
     keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
     store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
     store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)
+    frontier_lease_seconds: float = setting(
+        60.0,
+        "time after which a request that a process took and did not end, nor renewed, is given to another",
+        low=1.0,
+        high=86_400.0,
+    )
+    frontier_max_attempts: int = setting(
+        3, "times that a request is begun whose callback fails, or whose process dies", low=1, high=100
+    )
+    frontier_wait_seconds: float = setting(
+        600.0,
+        "longest time a crawl waits when all that is left is for hosts that want to be left alone",
+        low=0.0,
+        high=86_400.0,
+    )
+    host_pause_seconds: float = setting(
+        60.0,
+        "how long a host is left alone that asks for it by a quota or CAPTCHA page; twice as long each time in a row",
+        low=0.0,
+        high=86_400.0,
+    )
+    host_pause_most_seconds: float = setting(
+        21_600.0, "longest time that a host is left alone", low=1.0, high=2_592_000.0
+    )
+    crawl_delay_most: float = setting(
+        120.0,
+        "longest time between two requests to a host, in seconds, that its robots.txt gets when it asks for one "
+        "(Crawl-delay, Request-rate); 0 takes no notice",
+        low=0.0,
+        high=86_400.0,
+    )
+    conditional: bool = setting(
+        True,
+        "ask for a stored page only if it has changed (If-None-Match, If-Modified-Since), and do not read one again "
+        "whose body is the stored one; where its callback yields more than the page, it is fetched and read anyway",
+    )
+    revisit_least_seconds: float = setting(
+        3_600.0, "least time between two visits to a page by `scrapy recrawl`", low=1.0, high=31_536_000.0
+    )
+    revisit_most_seconds: float = setting(
+        2_592_000.0, "most time between two visits to a page by `scrapy recrawl`", low=1.0, high=31_536_000.0
+    )
+    revisit_budget: int = setting(
+        0, "most visits that `scrapy recrawl` makes in 24 hours; 0 sets no limit", low=0, high=1_000_000_000
+    )
     page_max_bytes: int = setting(10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000)
     render: bool = setting(False, "render pages in a browser before they are read; needs the extra `render`")
     render_javascript: bool = setting(True, "run the scripts of rendered pages")
@@ -94,6 +143,12 @@ class Config:
         "auto", "the browser's sandbox: auto is on unless the process is root's", choices=SANDBOXES
     )
     replay: str = setting("", "folder with index.tsv, or WARC file, that answers all requests instead of the network")
+    allow_addresses: str = setting(
+        "",
+        "networks and addresses that a crawl may connect to beside public ones, with commas between them: "
+        "`127.0.0.0/8,::1`; others (loopback, private, link-local and more) are refused. A proxy's own address is not "
+        "checked, and it resolves names itself",
+    )
     contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
     max_refused_share: float = setting(
         0.5, "share of visits refused by sites above which a crawl's exit code is not 0", low=0.0, high=1.0
@@ -104,6 +159,11 @@ class Config:
     progress: str = setting(
         "auto", "progress line on stderr: auto shows it on a terminal", choices=("auto", "on", "off")
     )
+    summary: str = setting("", "file to which each crawl adds a line of JSON on how it went; `-` is stdout")
+    metrics: str = setting(
+        "", "file of metrics for Prometheus, `NAME.prom`, one for each crawl that may run; needs the extra `metrics`"
+    )
+    metrics_seconds: float = setting(15.0, "time between two writes of METRICS", low=0.1, high=3600.0)
 
     @classmethod
     def read(cls, settings: BaseSettings) -> Config:
@@ -119,7 +179,32 @@ class Config:
             Options.read(config.cleaning_options)
         except OptionError as error:
             raise ConfigError(f"CLEANING_OPTIONS: {error}") from error
+        try:
+            Addresses.read(config.allow_addresses)
+        except ValueError as error:
+            raise ConfigError(
+                f"ALLOW_ADDRESSES is {config.allow_addresses!r}; it takes networks and addresses: {error}"
+            ) from error
+        try:
+            config.revisits  # noqa: B018 — raises
+        except ValueError as error:
+            raise ConfigError(f"REVISIT_LEAST_SECONDS and REVISIT_MOST_SECONDS: {error}") from error
         return config
+
+    @property
+    def revisits(self) -> Bounds:
+        """The least and the most time between two visits to a page."""
+        return Bounds(self.revisit_least_seconds, self.revisit_most_seconds)
+
+    @property
+    def options_hash(self) -> int:
+        """What tells whether two crawls clean pages with the same options."""
+        return xxh64_intdigest(json.dumps(self.cleaning_options, sort_keys=True, default=str).encode())
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where the crawl may connect to."""
+        return Addresses.read(self.allow_addresses)
 
     @property
     def rendering(self) -> Rendering:
@@ -131,6 +216,7 @@ class Config:
             network=not self.replay,
             seconds=self.render_seconds,
             max_bytes=self.page_max_bytes,
+            addresses=self.addresses,
         )
 
 

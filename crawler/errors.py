@@ -9,6 +9,7 @@ CrawlerError
 ├── CleanerError  cleaning a page fails in a process of its own
 │   ├── CleanerLostError     the process has died
 │   └── CleanerTimeoutError  the page takes too long; the process was killed
+├── FrontierError a request that cannot be stored, or not be made of what is stored
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
     └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
 """
@@ -38,6 +39,10 @@ class CompareError(CrawlerError):
 
 class RenderError(CrawlerError):
     """A browser that is missing or does not start, or that fails on a page."""
+
+
+class FrontierError(CrawlerError):
+    """A request that cannot be stored, or a stored one that the spider knows nothing of any more."""
 
 
 class CleanerError(CrawlerError):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
@@ -20,21 +21,28 @@ from twisted.python.failure import Failure
 from cleaning.blocks import Oddity
 from cleaning.errors import PageError
 from cleaning.parse import parse
+from crawler import conditional
+from crawler.addon import Blocksieve
 from crawler.brake import Brake
 from crawler.config import Config
+from crawler.frontier.pack import START
+from crawler.page import header
 from crawler.recognition import judge_body, judge_page, judge_status
 from crawler.response import RENDERED, PageResponse, content_type
 from crawler.verdict import Verdict
 from crawler.visit import PAGE_FAULTS, REFUSALS, Fetched, Outcome, Visit
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from cleaning.blocks import Page
+    from crawler.frontier.scheduler import Frontier
+    from crawler.storage.frontier import Wanted
+    from crawler.storage.leases import Leased
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +72,13 @@ class JudgeMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    def process_response(self, request: Request, response: Response) -> Response:
+    def process_response(self, request: Request, response: Response) -> Response | Request:
         # robots.txt and the like are fetched for Scrapy itself.
         if request.callback is NO_CALLBACK or _is_judged(response):
             return response
+        if conditional.is_doubtful(request, response):
+            self._crawler.stats.inc_value("page/not_modified_doubted")
+            return conditional.unconditional(request)
         judged = self._judge(request, response)
         if isinstance(judged, Verdict):
             judged.mark(response)
@@ -78,8 +89,12 @@ class JudgeMiddleware:
 
     def _judge(self, request: Request, response: Response) -> Verdict | Page | None:
         """Return the page, or why it is none; nothing for a response that is not to be judged."""
-        if not self._handles(request, response.status) and (verdict := judge_status(response.status, response.body)):
-            return verdict
+        if not self._handles(request, response.status):
+            verdict = conditional.judge(request, response) or judge_status(response.status, response.body)
+            if verdict and response.status == HTTPStatus.OK:
+                self._crawler.stats.inc_value("page/same_body")
+            if verdict:
+                return verdict
         if request.meta.get("judge", True) is False:
             return None
         declared = content_type(response)
@@ -111,9 +126,10 @@ def _is_judged(response: Response) -> bool:
 
 @dataclass(slots=True)
 class _Drained:
-    """What a callback has given so far, beside the requests and items that went on at once."""
+    """What a callback has given so far, beside the items that went on at once, and requests without a frontier."""
 
     pages: list[Fetched] = field(default_factory=list)
+    requests: list[Wanted] = field(default_factory=list)
     children: int = 0
     items: int = 0
     error: str | None = None
@@ -122,8 +138,9 @@ class _Drained:
 class VisitMiddleware:
     """Drains what a callback yields into one Visit a response, and counts it as `visit/<outcome>`.
 
-    Child requests and ordinary items pass untouched and in order; the visit comes last. A callback that fails has
-    one visit too, with the error and the last page it gave before.
+    Ordinary items pass untouched and in order; the visit comes last. So do child requests, unless the frontier is in
+    the database: then they are part of the visit, to be stored with it. A callback that fails has one visit too, with
+    the error and the last page it gave before.
     """
 
     def __init__(self, crawler: Crawler, brake: Brake | None) -> None:
@@ -139,6 +156,28 @@ class VisitMiddleware:
         brake = None if config.replay else Brake(crawler, max_delay, config.max_refusals_in_a_row)
         return cls(crawler, brake)
 
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Give the start requests to the frontier, unless it has them."""
+        frontier = self._frontier
+        if frontier is None:
+            async for thing in start:
+                yield thing
+        elif not frontier.seeded:
+            number = 0
+            async for thing in start:
+                if isinstance(thing, Request):
+                    await frontier.room()
+                    thing.meta[START] = f"start{number}"
+                    frontier.check(thing)
+                    number += 1
+                yield thing
+            frontier.end_seeding()
+
+    @property
+    def _frontier(self) -> Frontier | None:
+        addon = self._crawler.get_addon(Blocksieve)
+        return addon.frontier if addon else None
+
     def process_spider_input(self, response: Response) -> None:
         if verdict := Verdict.read(response):
             raise Refused(verdict, response)
@@ -153,8 +192,12 @@ class VisitMiddleware:
                 if isinstance(thing, Fetched):
                     drained.pages.append(thing)
                     continue
-                drained.children += isinstance(thing, Request)
-                drained.items += not isinstance(thing, Request)
+                if isinstance(thing, Request):
+                    drained.children += 1
+                    if self._keep(thing, response, drained):
+                        continue
+                else:
+                    drained.items += 1
                 yield thing
         except Exception as error:  # noqa: BLE001 — the per-page boundary: one page must not end the crawl
             drained.error = self._report(error, response)
@@ -171,9 +214,30 @@ class VisitMiddleware:
             drained.error = self._report(exception, response)
         return self._conclude(response, drained)
 
+    def _keep(self, request: Request, response: Response, drained: _Drained) -> bool:
+        """Tell whether a child request is the visit's to bring along, or refused by those who are asked beforehand."""
+        frontier = self._frontier
+        leased = frontier.lease(response.request) if frontier and response.request else None
+        if frontier is None or leased is None:
+            return False
+        if self._is_admitted(request):
+            drained.requests.append(frontier.pack(request, leased.child(len(drained.requests))))
+        return True
+
+    def _is_admitted(self, request: Request) -> bool:
+        """Ask what the engine asks before it gives a request to the scheduler: other sites are refused here."""
+        answers = self._crawler.signals.send_catch_log(
+            signals.request_scheduled, request=request, spider=self._crawler.spider, dont_log=IgnoreRequest
+        )
+        return not any(isinstance(answer, Failure) and isinstance(answer.value, IgnoreRequest) for _, answer in answers)
+
     def _conclude(self, response: Response, drained: _Drained) -> list[Visit]:
         verdict = Verdict.read(response)
         visits = _visits(response, drained, verdict)
+        frontier = self._frontier
+        leased = frontier.lease(response.request) if frontier and response.request else None
+        if leased is not None:
+            visits = list(_with_request(visits, leased, drained.requests))
         for visit in visits:
             self._count(visit)
         if self._brake is not None:
@@ -204,13 +268,24 @@ def _visits(response: Response, drained: _Drained, verdict: Verdict | None) -> l
         at=datetime.now(UTC),
         outcome=Outcome.PAGE if drained.pages else without_page,
         status=response.status,
+        items=drained.items,
         error=verdict.detail if verdict else None,
+        etag=header(response, "ETag"),
+        last_modified=header(response, "Last-Modified"),
     )
     visits = [replace(whole, url=page.url, fetched=page) for page in drained.pages] or [whole]
     visits[0] = replace(visits[0], children=drained.children)
     if drained.error is not None:
         visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=drained.error)
     return visits
+
+
+def _with_request(visits: list[Visit], leased: Leased, requests: list[Wanted]) -> Iterator[Visit]:
+    """Yield the visits of a leased request; the last of them ends it, and brings its children."""
+    for number, visit in enumerate(visits, 1):
+        asked = replace(visit, ticket=leased.ticket, request=leased.wanted, attempts=leased.attempts)
+        part = replace(asked, part=number, parts=len(visits))
+        yield replace(part, requests=tuple(requests)) if part.ends else part
 
 
 def _apply(brake: Brake, response: Response, verdict: Verdict | None, *, served: bool) -> None:

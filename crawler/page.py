@@ -11,7 +11,7 @@ from crawler.response import PageResponse, content_type
 from crawler.visit import Fetched
 
 if TYPE_CHECKING:
-    from scrapy.http import TextResponse
+    from scrapy.http import Response, TextResponse
 
     from cleaning.blocks import Page
 
@@ -35,8 +35,8 @@ def page(
         body=response.body,
         tree=_tree(response),
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
-        etag=_header(response, "ETag"),
-        last_modified=_header(response, "Last-Modified"),
+        etag=header(response, "ETag"),
+        last_modified=header(response, "Last-Modified"),
     )
 
 
@@ -48,6 +48,7 @@ def _tree(response: TextResponse) -> Page:
     return parse(response.body, response.url, declared)
 
 
-def _header(response: TextResponse, name: str) -> str | None:
+def header(response: Response, name: str) -> str | None:
+    """Return the value of a response's header, None where it has none of that name."""
     value = response.headers.get(name)
     return value.decode("latin-1") if value else None

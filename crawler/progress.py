@@ -16,6 +16,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config
+from crawler.totals import queued
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +80,7 @@ class Progress:
             f"{kept} blocks kept",
             f"{count('blocks/seen') - kept} dropped",
             f"{pages / seconds:.1f} pages/s",
-            f"queue {count('scheduler/enqueued') - count('scheduler/dequeued')}",
+            f"queue {queued(self._stats.get_stats())}",
         ]
         if refused:
             parts.append(f"{refused} refused")

@@ -14,15 +14,34 @@ COMMANDS_MODULE = "crawler.commands"
 ADDONS = {"crawler.addon.Blocksieve": 100}
 
 # What happens to a response, in order: judged and parsed, drained into one visit, cleaned, compared, stored.
+SCHEDULER = "crawler.frontier.scheduler.Frontier"
 DOWNLOADER = "crawler.downloader.Downloader"
-DOWNLOADER_MIDDLEWARES = {"crawler.middlewares.JudgeMiddleware": 10}
+DOWNLOADER_MIDDLEWARES = {
+    "crawler.middlewares.JudgeMiddleware": 10,
+    "crawler.robots.RobotsMiddleware": 100,
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+}
+# Only http and https, and only to public addresses and those of ALLOW_ADDRESSES.
+DOWNLOAD_HANDLERS = {
+    "http": "crawler.network.handler.HttpHandler",
+    "https": "crawler.network.handler.HttpHandler",
+    "data": "crawler.network.handler.SchemeHandler",
+    "file": "crawler.network.handler.SchemeHandler",
+    "ftp": "crawler.network.handler.SchemeHandler",
+    "s3": "crawler.network.handler.SchemeHandler",
+}
 SPIDER_MIDDLEWARES = {"crawler.middlewares.VisitMiddleware": 10}
 ITEM_PIPELINES = {
     "pipelines.clean.CleanPipeline": 300,
     "pipelines.dedup.DedupPipeline": 400,
     "pipelines.store.StorePipeline": 500,
 }
-EXTENSIONS = {"crawler.progress.Progress": 500}
+# How a crawl is watched: the last two only where SUMMARY and METRICS say where to.
+EXTENSIONS = {
+    "crawler.progress.Progress": 500,
+    "crawler.summary.Summary": 510,
+    "crawler.metrics.Metrics": 520,
+}
 
 # A guest on other people's sites: who we are, what we leave alone, how fast we come.
 USER_AGENT = "blocksieve/0.1.0"

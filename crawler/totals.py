@@ -9,6 +9,13 @@ from cleaning.blocks import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+CRAWL_ID = "store/crawl_id"
+"""The stat with the crawl's number in the database."""
+QUEUED = "frontier/queued"
+"""The stat with how many requests stood in the database's queue when they were counted last."""
+
+# Stats of the moment, which are nothing to add up.
+_NO_COUNTERS = frozenset({CRAWL_ID, QUEUED})
 _STORED_PREFIXES = (
     "visit/",
     "blocks/",
@@ -20,6 +27,8 @@ _STORED_PREFIXES = (
     "section/",
     "clean/",
     "brake/",
+    "frontier/",
+    "recrawl/",
 )
 
 
@@ -28,8 +37,15 @@ def totals(stats: Mapping[str, Any]) -> dict[str, int | str]:
     return {
         name: value
         for name, value in sorted(stats.items())
-        if name.startswith(_STORED_PREFIXES) and isinstance(value, int | str)
+        if name.startswith(_STORED_PREFIXES) and isinstance(value, int | str) and name not in _NO_COUNTERS
     }
+
+
+def queued(stats: Mapping[str, Any]) -> int:
+    """Return how many requests wait in the crawl's queue: in the database, or in memory where there is no frontier."""
+    if QUEUED in stats:
+        return _count(stats, QUEUED)
+    return _count(stats, "scheduler/enqueued") - _count(stats, "scheduler/dequeued")
 
 
 def imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
@@ -39,12 +55,12 @@ def imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
     if seen != decided:
         yield f"{seen} blocks were seen, but {decided} kept or dropped for a reason"
     pages = _count(stats, "clean/pages")
-    written = sum(_count(stats, f"store/pages_{event}") for event in ("new", "changed", "unchanged", "failed"))
+    written = sum(_count(stats, f"store/pages_{event}") for event in ("new", "changed", "unchanged", "failed", "lost"))
     if pages != written:
-        yield f"{pages} pages were cleaned, but {written} stored or failed"
+        yield f"{pages} pages were cleaned, but {written} stored, failed or lost"
     kept = _count(stats, "blocks/kept")
     placed = sum(_count(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATES))
-    if kept != placed and not _count(stats, "store/pages_failed"):
+    if kept != placed and not (_count(stats, "store/pages_failed") or _count(stats, "store/pages_lost")):
         yield f"{kept} blocks were kept, but {placed} stored, refreshed, duplicates or template"
 
 

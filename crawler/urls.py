@@ -34,6 +34,12 @@ def site(url: str) -> str:
     return registered_domain(url) or ""
 
 
+def host(url: str) -> str:
+    """Return the host name of a URL, as Scrapy's download slots have it; "" where there is none."""
+    parts = _split(url)
+    return (parts.hostname or "") if parts else ""
+
+
 def without_credentials(url: str) -> str:
     """Return the URL without user name and password; U+FFFD stands for control characters and lone surrogates."""
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from cleaning.blocks import CleanPage, Decision, Metadata, Page
+    from crawler.storage.frontier import Ticket, Wanted
 
 
 class Outcome(StrEnum):
@@ -32,15 +33,24 @@ class Outcome(StrEnum):
     QUOTA = "quota"
     HTTP_ERROR = "http_error"
     ROBOTS = "robots"
+    ADDRESS = "address"
+    """The URL leads where crawls do not go: into a network that is not public, or by another way than http."""
     DOWNLOAD_FAILED = "download_failed"
     CALLBACK_FAILED = "callback_failed"
     CLEANING_FAILED = "cleaning_failed"
     CLEANING_TIMEOUT = "cleaning_timeout"
     """Cleaning took longer than CLEANING_SECONDS."""
+    DROPPED = "dropped"
+    """Another pipeline dropped the visit."""
+    PIPELINE_FAILED = "pipeline_failed"
+    """Another pipeline failed on the visit."""
 
 
 REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
 """The site does not want us now: slow down."""
+
+PAUSES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
+"""The host wants to be left alone for a while."""
 
 PAGE_FAULTS = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 """How a visit ends whose page cleaning cannot read."""
@@ -85,6 +95,13 @@ class Visit:
 
     `fetched` is set by the spider's callback, `cleaned` by the clean pipeline, `candidates` by the dedup pipeline, and
     `fingerprint`, the whole page's (None where it has too few unique terms to be compared by it).
+
+    `children` and `items` count what the callback yielded beside pages. `etag` and `last_modified` are the response's;
+    a page has its own.
+
+    With the frontier in the database, `ticket` is that of the `request`, which had failed `attempts` times before, and
+    `requests` are the children, to be stored with the visit. A response may have several visits: each says which `part`
+    of how many it is, and the last one `ends` the request.
     """
 
     url: str
@@ -92,8 +109,21 @@ class Visit:
     outcome: Outcome
     status: int | None = None
     children: int = 0
+    items: int = 0
     error: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
     fetched: Fetched | None = None
     cleaned: CleanPage | None = None
     candidates: tuple[Candidate, ...] = ()
     fingerprint: int | None = None
+    ticket: Ticket | None = None
+    request: Wanted | None = None
+    attempts: int = 0
+    requests: tuple[Wanted, ...] = ()
+    part: int = 1
+    parts: int = 1
+
+    @property
+    def ends(self) -> bool:
+        return self.part == self.parts

@@ -6,7 +6,6 @@ And real databases: tests that need PostgreSQL make databases of their own on th
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 
+import processes
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
@@ -24,6 +24,7 @@ SUPPORT = Path(__file__).parent / "support"
 SERVER = make_url(os.environ.get("BLOCKSIEVE_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
 # Nobody is to be spared on the loopback address.
 HURRY = {
+    "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
     "ITEM_PIPELINES": '{"collect.Collect": 1}',
     "PROGRESS": "off",
@@ -125,9 +126,7 @@ def crawl(tmp_path):
         paths = os.pathsep.join([str(ROOT), str(SUPPORT)])
         environ = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         environ |= {"COLLECT_TO": str(collected), "PYTHONPATH": paths, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-        finished = subprocess.run(
-            command, cwd=folder, env=environ | (environment or {}), capture_output=True, text=True, check=False
-        )
+        finished = processes.run(command, cwd=folder, env=environ | (environment or {}), capture_output=True, text=True)
         return read(Crawled(finished.returncode, finished.stderr), collected)
 
     return run

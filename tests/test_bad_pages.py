@@ -4,9 +4,9 @@ import gzip
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 
+import processes
 import pytest
 
 PROSE = (
@@ -65,7 +65,7 @@ def crawled(tmp_path_factory):
     command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={pages}", "-s", "LOG_LEVEL=INFO"]
     command += ["-s", "TEMPLATE_MIN_PAGES=0"]  # many of the pages have the same prose
     environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-    finished = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    finished = processes.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     database = sqlite3.connect(folder / "blocks.db")
     database.row_factory = sqlite3.Row
     yield finished, database

@@ -2,9 +2,9 @@
 
 import signal
 import sqlite3
-import subprocess
 from contextlib import closing
 
+import processes
 import pytest
 
 from crawler.demo.run import command, environment, site
@@ -25,7 +25,7 @@ def start(address, tmp_path):
     def run(database, log):
         quiet = {"LOG_FILE": str(tmp_path / log), "PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
         line = command(tmp_path / database, CATEGORY, quiet)
-        return subprocess.Popen(line, env=environment(address))
+        return processes.start(line, env=environment(address))
 
     return run
 

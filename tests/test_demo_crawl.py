@@ -159,7 +159,14 @@ def test_a_second_crawl_stores_no_page_and_no_block_again(crawls):
     assert all(page["visits"] >= 2 and page["changes"] == 0 for page in crawls["second"]["pages"])
 
 
+def test_a_second_crawl_reads_no_page_again(crawls):
+    totals = crawls["second"]["crawls"][1]
+    assert totals["visit/not_modified"] == len(crawls["first"]["pages"])
+    assert "clean/pages" not in totals
+
+
 def test_blocks_in_are_kept_or_dropped_for_a_reason(crawls):
+    assert crawls["second"]["crawls"][0]["blocks/seen"] > 0
     for totals in crawls["second"]["crawls"]:
-        assert totals["blocks/seen"] == sum(totals.get(f"blocks/{reason}", 0) for reason in Reason)
+        assert totals.get("blocks/seen", 0) == sum(totals.get(f"blocks/{reason}", 0) for reason in Reason)
         assert totals.get("store/imbalances", 0) == 0

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 
+import processes
 import pytest
 
 from crawler.demo.run import command, environment, site
@@ -18,7 +19,7 @@ def run(demo, folder, settings):
     """Crawl a part of the demo, with its log on stderr."""
     arguments = {"category": "Computers-and-Technology", "pages": "1"}
     line = command(folder / "blocks.db", arguments, {"LOG_FILE": "", "PROGRESS": "off"} | settings)
-    return subprocess.run(line, env=environment(demo), cwd=folder, capture_output=True, text=True, check=False)
+    return processes.run(line, env=environment(demo), cwd=folder, capture_output=True, text=True)
 
 
 # Three properties that differ, as the paper asks for, are rare on the demo's pages.

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 
+import processes
 import psycopg
 import pytest
 from cluster import Cluster, programs
@@ -94,7 +95,7 @@ def crawl_pages(pages, folder, url, settings):
     for name, value in ({"PROGRESS": "off", "CONCURRENT_REQUESTS": 2} | settings).items():
         command += ["-s", f"{name}={value}"]
     environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-    return subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    return processes.start(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def contents(url):
@@ -197,12 +198,12 @@ def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_p
 def test_killed_crawls_leave_whole_pages_and_the_next_one_completes_them(on_private, start, undisturbed):
     killed = on_private("killed")
     for pages in (6, 20):
-        with start(killed) as crawl:
+        with start(killed, FRONTIER_LEASE_SECONDS=3) as crawl:
             wait_until(lambda least=pages: stored_pages(killed) >= least, crawl)
             crawl.kill()
         texts = contents_of_pages(killed)
         assert set(texts.values()) == {60}
-    with start(killed) as crawl:
+    with start(killed, FRONTIER_LEASE_SECONDS=3) as crawl:
         assert crawl.wait() == 0, crawl.stderr.read()
     assert contents(killed)[:2] == undisturbed[:2]
 
@@ -269,5 +270,9 @@ def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
             assert not logged(tmp_path / "log", "do not add up")
             assert not logged(tmp_path / "log", "Traceback")
     one, other = map(contents, databases)
-    assert one == other
+    assert one[:2] == other[:2]
+    # Whether a copy came before its text was template or after depends on the order of the visits.
+    for _, _, counts in (one, other):
+        counts["dedup"] = counts.pop("dedup/exact", 0) + counts.pop("dedup/template", 0)
+    assert one[2] == other[2]
     assert len({url for url, _, _ in one[0]}) > 10

@@ -1,5 +1,6 @@
 """What users install: a wheel, used from an empty folder."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -104,8 +105,8 @@ def test_a_category_is_crawled_into_a_database_in_an_empty_folder(installed, tmp
     assert crawled.returncode == 0, crawled.stderr
     assert (tmp_path / "blocks.db").exists()
     status = scrapy(installed, tmp_path, "status", "--json")
-    assert '"pages": 0' not in status.stdout
     assert status.returncode == 0, status.stderr
+    assert json.loads(status.stdout)["totals"]["pages"] > 0
 
 
 def test_the_commands_are_there_without_a_project(installed, tmp_path):

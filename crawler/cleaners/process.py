@@ -35,6 +35,8 @@ class Raised:
 
 def main() -> None:
     """Serve until the crawl is done with this process."""
+    # Sent to all processes of a systemd unit: the crawl, which has it too, ends this one when its pages are done.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(level=logging.WARNING)
     with socket.socket(fileno=0) as channel, channel.makefile("rb") as orders:
         try:

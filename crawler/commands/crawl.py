@@ -1,16 +1,20 @@
 """`scrapy crawl`, with one sentence for a mistake and an exit code that cron can trust.
 
-0   pages were stored, or nothing has changed
-1   the crawl ended, but nothing was stored, the database failed, or too much was refused
-2   a setting, an argument or the installation is wrong: nothing was crawled
+0    pages were stored, or nothing has changed
+1    nothing was stored, too much was refused, the database failed, ...: `crawler/finish.py` has the table
+2    a setting, an argument or the installation is wrong: nothing was crawled
+130  Ctrl-C stopped the crawl; what was fetched until then is stored
+143  SIGTERM did, as systemd and scrapyd send it
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
@@ -18,11 +22,12 @@ from scrapy.exceptions import UsageError
 from cleaning.options import nearest
 from crawler.config import Config
 from crawler.errors import ConfigError, CrawlerError
-from crawler.finish import failure
+from crawler.finish import FAILURE, MISTAKE, STOP_SIGNAL, judge
 from crawler.loader import check_packages
 
 if TYPE_CHECKING:
     import argparse
+    from types import FrameType
 
     from scrapy.crawler import Crawler
 
@@ -39,7 +44,7 @@ class Command(ScrapyCrawl):
                 check_packages()
             except CrawlerError as error:
                 _say(str(error))
-                sys.exit(2)
+                sys.exit(MISTAKE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -48,7 +53,7 @@ class Command(ScrapyCrawl):
             self.exitcode = self._crawl(args[0], opts.spargs)
         except CrawlerError as error:
             _say(str(error))
-            self.exitcode = 2
+            self.exitcode = MISTAKE
 
     def _crawl(self, name: str, arguments: dict[str, str]) -> int:
         process = self.crawler_process
@@ -57,23 +62,39 @@ class Command(ScrapyCrawl):
             raise ConfigError(f"there is no spider {name!r}; {nearest(name, process.spider_loader.list())}")
         crawler = self._create_crawler(name)
         running = process.crawl(crawler, **arguments)
+        if isinstance(running, asyncio.Task):
+            # Not before the loop runs: Scrapy's own handlers are there then.
+            running.get_loop().call_soon(note_signals, crawler)
         process.start()
         error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
         if error is None:
-            return 1 if process.bootstrap_failed else _exit_code(crawler)
+            return FAILURE if process.bootstrap_failed else exit_code(crawler)
         if not isinstance(error, CrawlerError):
             logger.error("The crawl failed", exc_info=error)
-            return 1
+            return FAILURE
         raise error
 
 
-def _exit_code(crawler: Crawler) -> int:
-    share = Config.read(crawler.settings).max_refused_share
-    problem = failure(crawler.stats.get_stats(), share)
-    if problem is None:
-        return 0
-    _say(problem)
-    return 1
+def note_signals(crawler: Crawler) -> None:
+    """Let the stats say which signal stopped the crawl: Scrapy's finish reason is `shutdown` for each."""
+
+    def noted(number: int, frame: FrameType | None) -> None:
+        # The stats are made in the crawl's first moments; a crawl stopped before that is counted as a failed one.
+        with contextlib.suppress(RuntimeError):
+            crawler.stats.set_value(STOP_SIGNAL, number)
+        handlers[number](number, frame)
+
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in handlers:
+        signal.signal(number, noted)
+
+
+def exit_code(crawler: Crawler) -> int:
+    """Return the exit code of a crawl that is over, and say what it is not 0 for."""
+    ending = judge(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
+    if ending.problem:
+        _say(ending.problem)
+    return ending.exit_code
 
 
 def _say(sentence: str) -> None:

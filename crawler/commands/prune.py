@@ -34,10 +34,10 @@ class Command(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Remove the pages that match every criterion given, with their blocks, sightings and HTML: nothing of "
-            "them is left in an SQLite file; PostgreSQL keeps it for a while in free space, logs and backups. Where "
-            "another page holds the text of a removed block too, it stays there. Asks first on a terminal; elsewhere "
-            "it takes --yes."
+            "Remove the pages that match every criterion given, with their blocks, sightings, HTML and requests: "
+            "nothing of them is left in an SQLite file; PostgreSQL keeps it for a while in free space, logs and "
+            "backups. Where another page holds the text of a removed block too, it stays there. Asks first on a "
+            "terminal; elsewhere it takes --yes."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def _pruned(engine: Engine, opts: argparse.Namespace) -> Pruned:
     """Prune, once it is agreed to; in a dry run only count."""
     selection = Selection.of(opts.site, opts.url, opts.older_than)
     expected = count(engine, selection)
-    if opts.dry_run or not expected.pages:
+    if opts.dry_run or not (expected.pages or expected.sections or expected.requests):
         return expected
     if not opts.yes and not confirmed(f"This removes {_sentence(expected)}. Go on?"):
         raise StoreError("nothing was removed; --yes removes without asking")
@@ -85,5 +85,5 @@ def _pruned(engine: Engine, opts: argparse.Namespace) -> Pruned:
 def _sentence(pruned: Pruned) -> str:
     return (
         f"{pruned.pages:,} pages, {pruned.blocks:,} blocks ({pruned.promoted:,} live on where other pages hold "
-        f"their text) and {pruned.sightings:,} sightings"
+        f"their text), {pruned.sightings:,} sightings, {pruned.sections:,} sections and {pruned.requests:,} requests"
     )

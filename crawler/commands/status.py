@@ -1,4 +1,4 @@
-"""`scrapy status`: what the database holds and what the last crawls did."""
+"""`scrapy status`: what the database holds, what its queue holds, and what the last crawls did."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from rich.text import Text
 from scrapy.commands import ScrapyCommand
 
 from crawler.config import Config
-from crawler.storage import report, schema
+from crawler.storage import queue, report, schema
 from crawler.storage.engine import location, opened, reading, size_bytes
+from crawler.storage.frontier import clock
 from crawler.terminal import attempt, console, counters, no_arguments, print_json, printable, table
 
 if TYPE_CHECKING:
     import argparse
+    from datetime import datetime
 
     from sqlalchemy.engine import Connection
 
-_SITES_SHOWN = 20
+_SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
 _SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
 _CRAWL_COLUMNS = ("crawl", "spider", "state", "started", "duration", "pages", "kept", "dropped", "refused", "failed")
 
@@ -33,6 +35,13 @@ class _Status:
     totals: report.Totals
     sites: list[report.SiteTotals]
     crawls: list[report.CrawlReport]
+    queues: list[queue.CrawlQueue]
+    hosts: list[queue.HostState]
+    due: queue.Due
+
+
+_QUEUE_COLUMNS = ("crawl", "spider", "arguments", "state", "queued", "leased", "until", "processes", "failed")
+_HOST_COLUMNS = ("host", "delay", "left alone until", "reason")
 
 
 class Command(ScrapyCommand):
@@ -48,7 +57,9 @@ class Command(ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Show pages, blocks and sightings, in all and by site, the database's size and place, and the last "
-            "crawls: state, duration, pages, blocks kept and dropped by reason, visits refused and failed by reason."
+            "crawls: state, duration, pages, blocks kept and dropped by reason, visits refused and failed by reason. "
+            "Then what waits: requests of each open crawl, hosts that are left alone or asked slowly, pages due for a "
+            "re-crawl."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -74,6 +85,7 @@ class Command(ScrapyCommand):
 
 
 def _status(connection: Connection, url: str, crawls: int) -> _Status:
+    now = clock(connection)
     return _Status(
         database=location(url),
         schema=schema.HEAD,
@@ -81,6 +93,9 @@ def _status(connection: Connection, url: str, crawls: int) -> _Status:
         totals=report.totals(connection),
         sites=report.sites(connection),
         crawls=report.last_crawls(connection, max(0, crawls)),
+        queues=queue.queues(connection, now),
+        hosts=queue.slow_hosts(connection, now),
+        due=queue.due(connection, now),
     )
 
 
@@ -110,6 +125,25 @@ def _print(status: _Status) -> None:
         out.print(Text(f"and {len(status.sites) - _SITES_SHOWN:,} more sites: --json lists them"))
     if status.crawls:
         out.print(table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
+    _print_queue(status)
+
+
+def _print_queue(status: _Status) -> None:
+    out, due = console(), status.due
+    out.print(
+        Text(
+            f"{due.pages:,} pages and {due.sections:,} sections are due for a re-crawl, {due.retired_pages:,} pages "
+            f"and {due.retired_sections:,} sections are retired"
+        )
+    )
+    for title, columns, rows, most in (
+        ("Queue", _QUEUE_COLUMNS, [_queue_row(one) for one in status.queues], _QUEUES_SHOWN),
+        ("Hosts", _HOST_COLUMNS, [_host_row(one) for one in status.hosts], _HOSTS_SHOWN),
+    ):
+        if rows:
+            out.print(table(title, columns, rows[:most]))
+        if len(rows) > most:
+            out.print(Text(f"and {len(rows) - most:,} more: --json lists them"))
 
 
 def _site_row(one: report.SiteTotals) -> list[object]:
@@ -122,3 +156,27 @@ def _crawl_row(one: report.CrawlReport) -> list[object]:
     started = f"{one.started:%Y-%m-%d %H:%M}"
     reasons = [counters(counts) for counts in (one.dropped, one.refused, one.failed)]
     return [one.id, one.spider, state, started, duration, one.pages, one.kept, *reasons]
+
+
+def _queue_row(one: queue.CrawlQueue) -> list[object]:
+    arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items()) or "-"
+    until = _moment(one.leased_until)
+    return [
+        one.crawl_id,
+        one.spider,
+        arguments,
+        one.state,
+        one.queued,
+        one.leased,
+        until,
+        one.processes,
+        counters(dict(one.failed)),
+    ]
+
+
+def _host_row(one: queue.HostState) -> list[object]:
+    return [one.host, f"{one.delay:.1f} s", _moment(one.paused_until), one.reason]
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -6,7 +6,6 @@ import asyncio
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -133,20 +132,10 @@ class _Gate:
     def _allows(self, request: Request) -> bool:
         if request.is_navigation_request() or request.resource_type in _REFUSED_TYPES:
             return False
-        return not _is_private(request.url) or _is_private(self._source.url or "")
+        # Other names are checked where the browser connects: by `crawler.render.outlet`.
+        return self._how.addresses.host_refusal(urlsplit(request.url).hostname or "") is None
 
 
 def _address(url: str | None) -> str:
     match = _PLAIN_URL.match(url or "")
     return match[0] if match else _NAMELESS
-
-
-def _is_private(url: str) -> bool:
-    """Tell whether a URL names this machine or an address of a local network."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return not ip_address(host).is_global
-    except ValueError:  # a name
-        return False

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from playwright.async_api import Error as PlaywrightError
@@ -19,9 +20,11 @@ from cleaning.parse import decode, parse
 from crawler.addon import Blocksieve
 from crawler.config import Config
 from crawler.errors import RenderError
+from crawler.network.handler import HttpHandler
 from crawler.recognition import judge_body, judge_status
 from crawler.render.browser import reason
 from crawler.render.draw import Source, close, draw
+from crawler.render.outlet import Outlet
 from crawler.replay.handler import ReplayHandler
 from crawler.response import RENDERED, PageResponse, content_type
 
@@ -43,18 +46,19 @@ _PROBE_SECONDS = 5.0
 
 
 class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it is untyped
-    """Fetches as Scrapy or the replay does, and renders pages in scrapy-playwright's browser, each in a new context.
+    """Fetches as a crawl or replay does, and renders pages in scrapy-playwright's browser, each in a new context.
 
     The document is fetched by Scrapy, not by the browser: what holds for a fetched page (delays, redirects, robots.txt,
     sizes, statuses) holds for a rendered one, the site is asked for it once, and a browser that dies costs no second
     request. Only pages are rendered, by what `crawler.recognition` makes of status and body.
     """
 
-    def __init__(self, crawler: Crawler, replay: ReplayHandler | None) -> None:
+    def __init__(self, crawler: Crawler, fetcher: HttpHandler | ReplayHandler) -> None:
         super().__init__(crawler)
         config = Config.read(crawler.settings)
         self._how = replace(config.rendering, user_agent=crawler.settings["USER_AGENT"])
-        self._replay = replay
+        self._fetcher = fetcher
+        self._outlet = Outlet(config.addresses, partial(self.stats.inc_value, "render/refused"))
         self._compression = HttpCompressionMiddleware(crawler=crawler)
         self._free = asyncio.Semaphore(_PAGES_AT_ONCE)
         self._restarting = asyncio.Lock()
@@ -66,13 +70,13 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         addon = crawler.get_addon(Blocksieve)
         assert addon is not None  # it names this class in DOWNLOAD_HANDLERS
         if addon.renderer is None:
-            addon.renderer = cls(crawler, ReplayHandler.from_crawler(crawler) if addon.replay else None)
+            fetcher = ReplayHandler if addon.replay else HttpHandler
+            addon.renderer = cls(crawler, fetcher.from_crawler(crawler))
         return addon.renderer
 
     async def download_request(self, request: Request) -> Response:
         """Raises RenderError for a page that the browser does not survive, or that takes too long."""
-        fetch = self._replay.download_request if self._replay else super().download_request
-        response: Response = await fetch(request)
+        response = await self._fetcher.download_request(request)
         if not _is_asked(request):
             return response
         response = cast("Response", self._compression.process_response(request, response))
@@ -82,6 +86,13 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         if not self._closed:
             self._closed = True
             await super().close()
+            await self._outlet.close()
+            await self._fetcher.close()
+
+    async def _launch(self) -> None:
+        if self._how.network and self._how.proxy is None:
+            self._how = replace(self._how, proxy=await self._outlet.open())
+        await super()._launch()
 
     def _is_page(self, response: Response) -> bool:
         refused = judge_status(response.status, response.body) or judge_body(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from crawler.errors import RenderError
+from crawler.network.addresses import Addresses
 
 SANDBOXES = ("auto", "on", "off")
 # Boxes are compared between pages and runs: all see the same window, language and clock.
@@ -20,6 +21,7 @@ _QUIET = (
     "--disable-quic",
     "--disable-sync",
     "--no-first-run",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 # Beneath the page's requests, which are answered or refused one by one: no name resolves, the only way out is a proxy
 # whose name does not resolve either, and nothing goes past it.
@@ -28,7 +30,6 @@ _OFFLINE = (
     "--proxy-server=http://denied.invalid:9",
     "--proxy-bypass-list=<-loopback>",
     "--dns-prefetch-disable",
-    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 # No frames, workers and plug-ins: what they show is not in the page's tree. The sandbox keeps a page from opening
 # windows and dialogs, sending forms and starting downloads.
@@ -49,8 +50,9 @@ class Rendering:
 
     `executable` is the browser's path or name, "" for one of the usual names, or Playwright's own. `sandbox` is on,
     off, or auto: on unless the process is root's, under which Chromium has none. `network` allows a page to load its
-    styles, scripts and images. `seconds` is the longest time for the browser's start, and for a page. `max_bytes`
-    bounds the page before and after it is rendered.
+    styles, scripts and images, by way of `proxy` where there is one; hosts that say themselves where they are must be
+    at one of `addresses`. `seconds` is the longest time for the browser's start, and for a page. `max_bytes` bounds
+    the page before and after it is rendered.
     """
 
     executable: str = ""
@@ -60,6 +62,8 @@ class Rendering:
     seconds: float = 20.0
     max_bytes: int = 10_000_000
     user_agent: str | None = None
+    addresses: Addresses = field(default_factory=Addresses)
+    proxy: str | None = None
 
     def launch_options(self) -> dict[str, Any]:
         """Return Playwright's options for a start. Raises RenderError where `executable` is no program."""
@@ -81,6 +85,7 @@ class Rendering:
             "accept_downloads": False,
             "java_script_enabled": self.javascript,
             "locale": "en-US",
+            "proxy": {"server": self.proxy} if self.proxy else None,
             "reduced_motion": "reduce",
             "service_workers": "block",
             "timezone_id": "UTC",

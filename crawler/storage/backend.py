@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.exc import DBAPIError
 
+    from crawler.storage.claim import Claim
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -53,6 +55,9 @@ class Backend(Protocol):
 
     def scrub(self, engine: Engine) -> None:
         """Get rid of what deleted rows leave behind."""
+
+    def claim(self, engine: Engine, crawl_id: int) -> Claim | None:
+        """Take part in a crawl, as a process; None where only time tells which processes are alive."""
 
     def transaction_id(self, connection: Connection) -> str | None:
         """Return the id by which the fate of the running transaction can be asked; None where commits are local."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cleaning.fingerprint import distance
 from crawler.storage.batches import batched
-from crawler.storage.models import signed, unsigned
+from crawler.storage.columns import signed, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

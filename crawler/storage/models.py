@@ -1,5 +1,7 @@
 """The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
 
+Those of the frontier are in `frontier_tables.py`: request, host, section, sitemap_trust.
+
 A block's text is stored once. Where another page holds the same text, or nearly the same, that page has a
 sighting of the block, with its own text where it differs at all; a page that is nearly the same as another, as a
 whole, has a row in `mirror`. What many pages of a site show is template: `recurrence` says so, and the views
@@ -9,36 +11,51 @@ later visit: what is missing there has `gone_at` set.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Column,
-    DateTime,
-    Float,
-    ForeignKey,
-    Identity,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    TypeDecorator,
-    text,
+from sqlalchemy import JSON, BigInteger, Column, Float, ForeignKey, Index, Integer, LargeBinary, Table, Text, text
+
+from crawler.storage.columns import (
+    Bits64,
+    Id,
+    Key,
+    Moment,
+    metadata,
+    partial_index,
+    required,
+    row_id,
+    seen,
+    visited,
+    watched,
 )
+from crawler.storage.frontier_tables import host, request, section, sitemap_trust
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import Dialect
     from sqlalchemy.schema import SchemaItem
+
+__all__ = [
+    "ONLY",
+    "CrawlState",
+    "belongs",
+    "block",
+    "crawl",
+    "fingerprint",
+    "host",
+    "metadata",
+    "mirror",
+    "page",
+    "page_fingerprint",
+    "recurrence",
+    "request",
+    "section",
+    "sighting",
+    "site",
+    "sitemap_trust",
+]
 
 # What only one kind of database has is marked so in its `info`.
 ONLY = "only"
-_SIGN = 1 << 63
-_MODULUS = 1 << 64
 
 
 class CrawlState(StrEnum):
@@ -48,85 +65,19 @@ class CrawlState(StrEnum):
     FINISHED = "finished"
 
 
-class Bits64(TypeDecorator[int]):
-    """64 bits: unsigned in Python, signed in the database, which knows no others."""
-
-    impl = BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: int | None, dialect: Dialect) -> int | None:  # noqa: ARG002 — SQLAlchemy's
-        return None if value is None else signed(value)
-
-    def process_result_value(self, value: int | None, dialect: Dialect) -> int | None:  # noqa: ARG002 — as above
-        return None if value is None else unsigned(value)
-
-
-class Moment(TypeDecorator[datetime]):
-    """A point in time, aware, in UTC; on SQLite as text that sorts like the time."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 — as above
-        if value is not None and value.tzinfo is None:
-            raise ValueError(f"{value!r} has no time zone; the database stores moments in UTC")
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 — as above
-        return None if value is None else value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
-
-
-def signed(bits: int) -> int:
-    """Return 64 unsigned bits as the signed number that the database stores."""
-    return bits - _MODULUS if bits >= _SIGN else bits
-
-
-def unsigned(number: int) -> int:
-    """Return a stored signed number as 64 unsigned bits."""
-    return number % _MODULUS
-
-
-# SQLite numbers rows by itself only where the type is exactly INTEGER.
-_Id = BigInteger().with_variant(Integer, "sqlite")
-# Texts that are looked up compare byte by byte on both: a server's locale can change with its operating system,
-# and an index in its order is damaged then.
-_Key = Text().with_variant(Text(collation="C"), "postgresql")
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def _required(name: str, kind: Any, *arguments: Any, **options: Any) -> Column[Any]:
-    return Column(name, kind, *arguments, nullable=False, **options)
-
-
-def _id() -> Column[Any]:
-    return _required("id", _Id, Identity(), primary_key=True)
-
-
-def _seen() -> list[Column[Any]]:
-    return [_required("first_seen", Moment), _required("last_seen", Moment)]
-
-
 def _content() -> list[Column[Any]]:
     """Return what block and sighting share, so that one can become the other without loss."""
     return [
-        _required("page_id", _Id, ForeignKey("page.id"), index=True),
-        _required("position", Integer),
-        _required("kind", Text),
-        _required("path", Text),
-        _required("words", Integer),
-        _required("score", Float),
-        _required("priority", Float),
-        _required("digest", Bits64),
+        required("page_id", Id, ForeignKey("page.id"), index=True),
+        required("position", Integer),
+        required("kind", Text),
+        required("path", Text),
+        required("words", Integer),
+        required("score", Float),
+        required("priority", Float),
+        required("digest", Bits64),
         Column("fingerprint", Bits64),
-        *_seen(),
+        *seen(),
         Column("gone_at", Moment),
     ]
 
@@ -135,53 +86,62 @@ def _content() -> list[Column[Any]]:
 crawl = Table(
     "crawl",
     metadata,
-    _id(),
-    _required("spider", Text),
-    _required("arguments", JSON),
-    _required("state", Text),
-    _required("started", Moment),
+    row_id(),
+    required("spider", Text),
+    required("arguments", JSON),
+    required("state", Text),
+    required("started", Moment),
     Column("finished", Moment),
     Column("reason", Text),
-    _required("totals", JSON),
+    required("totals", JSON),
+    Column("seeded", Moment),  # when all its start requests were in the frontier
     sqlite_autoincrement=True,
 )
 
 page = Table(
     "page",
     metadata,
-    _id(),
-    _required("url", Text),
-    _required("url_key", _Key, unique=True),
-    _required("site", _Key, index=True),
+    row_id(),
+    required("url", Text),
+    required("url_key", Key, unique=True),
+    required("site", Key, index=True),
     Column("section", Text),
     Column("title", Text),
     Column("author", Text),
     Column("published", Text),
     Column("language", Text),
-    *_seen(),
-    _required("last_changed", Moment),
-    _required("visits", Integer),
-    _required("changes", Integer),
-    Column("next_visit", Moment),
-    _required("crawl_id", _Id, ForeignKey("crawl.id")),
+    *visited(),
+    required("crawl_id", Id, ForeignKey("crawl.id")),
     Column("etag", Text),
     Column("last_modified", Text),
-    _required("body_hash", Bits64),
+    required("body_hash", Bits64),
     Column("page_fingerprint", Bits64),
-    _required("method", Text),
-    _required("scheme", _Key, index=True),
+    required("method", Text),
+    required("scheme", Key, index=True),
     Column("encoding", Text),
-    Column("html", LargeBinary),  # zlib; last, so that reading the others does not walk over it
+    # zlib; SQLite walks over it to what is behind it, so behind it is what only re-crawls read.
+    Column("html", LargeBinary),
+    # Null in pages of crawls before there were re-crawls.
+    Column("spider", Text),
+    Column("callback", Text),
+    Column("cb_kwargs", JSON(none_as_null=True)),
+    Column("arguments", JSON(none_as_null=True)),
+    Column("headers", JSON(none_as_null=True)),  # of the request
+    Column("meta", JSON(none_as_null=True)),
+    Column("children", Integer),  # what its callback yielded beside it; null where that is not known
+    Column("options_hash", Bits64),  # xxh64 of the method's options
+    *watched(),
+    partial_index("ix_page_next_visit", "next_visit", where="retired_at IS NULL"),
     sqlite_autoincrement=True,
 )
 
 block = Table(
     "block",
     metadata,
-    _id(),
+    row_id(),
     # The page's, once more: a heading common to thousands of sites is looked up within its own only.
-    _required("site", _Key),
-    _required("text", Text),
+    required("site", Key),
+    required("text", Text),
     *_content(),
     Index(None, "digest", "site"),
     sqlite_autoincrement=True,
@@ -190,9 +150,9 @@ block = Table(
 sighting = Table(
     "sighting",
     metadata,
-    _id(),
-    _required("block_id", _Id, ForeignKey("block.id"), index=True),
-    _required("distance", Integer),
+    row_id(),
+    required("block_id", Id, ForeignKey("block.id"), index=True),
+    required("distance", Integer),
     Column("text", Text),  # null: the block's own
     *_content(),
 )
@@ -206,9 +166,9 @@ def _fingerprints(name: str, owner: str) -> Table:
     return Table(
         name,
         metadata,
-        _required("fingerprint", Bits64, primary_key=True),
-        _required(owner, _Id, primary_key=True),
-        _required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits
+        required("fingerprint", Bits64, primary_key=True),
+        required(owner, Id, primary_key=True),
+        required("low", BigInteger, info={ONLY: "sqlite"}),  # the low 32 bits
         Index(f"ix_{name}_low", "low", info={ONLY: "sqlite"}),
         *(
             Index(
@@ -230,36 +190,25 @@ page_fingerprint = _fingerprints("page_fingerprint", "page_id")
 mirror = Table(
     "mirror",
     metadata,
-    _required("page_id", _Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
-    _required("original_id", _Id, ForeignKey("page.id"), index=True),
-    _required("distance", Integer),
-    _required("first_seen", Moment),
+    required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    required("original_id", Id, ForeignKey("page.id"), index=True),
+    required("distance", Integer),
+    required("first_seen", Moment),
 )
 
-site = Table("site", metadata, _required("site", _Key, primary_key=True), _required("pages", Integer))
+site = Table("site", metadata, required("site", Key, primary_key=True), required("pages", Integer))
 
 # On how many pages of a site a text with terms stands now; texts without any say nothing.
 recurrence = Table(
     "recurrence",
     metadata,
-    _required("site", _Key, primary_key=True),
-    _required("digest", Bits64, primary_key=True),
-    _required("pages", Integer),
+    required("site", Key, primary_key=True),
+    required("digest", Bits64, primary_key=True),
+    required("pages", Integer),
     Column("template_at", Moment),
     # Of the few that could become template, and of those that are.
-    Index(
-        "ix_recurrence_site_pages",
-        "site",
-        "pages",
-        sqlite_where=text("pages > 1"),
-        postgresql_where=text("pages > 1"),
-    ),
-    Index(
-        "ix_recurrence_template",
-        "site",
-        sqlite_where=text("template_at IS NOT NULL"),
-        postgresql_where=text("template_at IS NOT NULL"),
-    ),
+    partial_index("ix_recurrence_site_pages", "site", "pages", where="pages > 1"),
+    partial_index("ix_recurrence_template", "site", where="template_at IS NOT NULL"),
     sqlite_with_rowid=False,
 )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.exc import DBAPIError
 
+    from crawler.storage.claim import Claim
+
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
 _VERSION_UNIT = 10_000  # how the protocol numbers them: 150020 is 15.20
@@ -107,6 +109,9 @@ class PostgreSQL:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             # Without TRUNCATE, which would wait for every reader.
             connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
+
+    def claim(self, engine: Engine, crawl_id: int) -> Claim | None:  # noqa: ARG002 — the protocol's
+        return None
 
     def transaction_id(self, connection: Connection) -> str | None:
         return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))

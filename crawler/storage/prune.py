@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import and_, delete, func, insert, not_, or_, select
 
 from crawler import urls
 from crawler.errors import StoreError
+from crawler.storage import traces
 from crawler.storage.compare import Original
 from crawler.storage.engine import erasing, reading
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
     from crawler.storage.index import FingerprintIndex
+    from crawler.storage.traces import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +47,39 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a selection removes; `promoted` counts removed blocks whose text lives on as another page's block."""
+    """What a selection removes; `promoted` counts removed blocks whose text lives on as another page's block.
+
+    `requests` are those of all crawls for the pages, `sections` what is visited again for its links.
+    """
 
     pages: int
     blocks: int
     sightings: int
     promoted: int
+    sections: int = 0
+    requests: int = 0
 
 
 def count(engine: Engine, selection: Selection) -> Pruned:
     """Return what `prune` would remove now."""
     with reading(engine) as connection:
-        return _count(connection, selection)
+        return _count(connection, selection, traces.named(connection, selection, _doomed(selection)))
 
 
 def prune(engine: Engine, selection: Selection) -> Pruned:
-    """Delete the selected pages with their blocks, sightings and HTML, in one transaction; return what went.
+    """Delete the selected pages with their blocks, sightings, HTML and requests, in one transaction; return what went.
 
     A block with sightings on other pages hands its text on: the oldest live sighting becomes a block of its own
     page, with the text as that page has it, and the others become sightings of that. The mirrors of a page hand on its
-    place in the same way. A text that is template no more is seen at the site's next visit.
+    place in the same way. A text that is template no more is seen at the site's next visit. Sections are selected as
+    pages are, and a whole site's hosts go with it. A crawl that is at one of the pages just then does not store it.
     """
     index = INDEXES[engine.dialect.name](MAX_DISTANCE)
     with erasing(engine) as connection:
         lock_all(connection)
-        pruned = _count(connection, selection)
+        names = traces.named(connection, selection, _doomed(selection))
+        pruned = _count(connection, selection, names)
+        traces.remove(connection, selection, names)
         add_pages(connection, _doomed(selection), -1)
         Mirrors(engine.dialect.name, Rules()).remove(connection, _doomed(selection))
         for block_id in connection.scalars(_bequeathing(selection)).all():
@@ -107,14 +117,15 @@ def _bequeathing(selection: Selection) -> Select[int]:
     )
 
 
-def _count(connection: Connection, selection: Selection) -> Pruned:
+def _count(connection: Connection, selection: Selection, names: Named) -> Pruned:
     def number(column: Any) -> ScalarSelect[int]:
         of_doomed = column.in_(_doomed(selection))
         return select(func.count()).select_from(column.table).where(of_doomed).scalar_subquery()
 
     promoted = select(func.count()).select_from(_bequeathing(selection).subquery()).scalar_subquery()
-    counts = select(number(page.c.id), number(block.c.page_id), number(sighting.c.page_id), promoted)
-    return Pruned(*connection.execute(counts).one())
+    sections = select(func.count()).select_from(traces.sections(selection).subquery()).scalar_subquery()
+    counts = select(number(page.c.id), number(block.c.page_id), number(sighting.c.page_id), promoted, sections)
+    return replace(Pruned(*connection.execute(counts).one()), requests=len(traces.requests(connection, names)))
 
 
 def _promote(connection: Connection, index: FingerprintIndex, block_id: int, selection: Selection) -> None:

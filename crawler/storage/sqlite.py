@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL
 
 from crawler.errors import StoreError
 from crawler.storage.backend import Diagnosis
+from crawler.storage.claim import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,9 @@ class SQLite:
         with engine.connect() as connection:
             # On the driver's own connection: a checkpoint cannot run in a transaction.
             connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def claim(self, engine: Engine, crawl_id: int) -> Claim | None:
+        return Claim.take(_path(engine.url), crawl_id)
 
     def transaction_id(self, connection: Connection) -> str | None:  # noqa: ARG002 — the protocol's
         return None

@@ -2,74 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import delete, false, insert, update
+from sqlalchemy import delete, false
 
 from cleaning.fingerprint import SCHEMES, distance
-from crawler.mask import mask_arguments
-from crawler.storage import pages, rows, schema, scheme
+from crawler.storage import crawls, ends, frontier, pages, rows, schema, scheme, upkeep
 from crawler.storage.compare import Original, compare
-from crawler.storage.engine import open_engine, writing
+from crawler.storage.ends import Manners
+from crawler.storage.engine import backend, open_engine, writing
 from crawler.storage.index import INDEXES, Entry
-from crawler.storage.locks import block_keys, lock, mirror_keys, page_key
+from crawler.storage.locks import block_keys, lock, lock_all, mirror_keys, page_key
 from crawler.storage.mirrors import Mirrors, Standing
-from crawler.storage.models import CrawlState, crawl
+from crawler.storage.models import crawl
 from crawler.storage.originals import find_originals
 from crawler.storage.patience import Patience
+from crawler.storage.revisits import Origin
 from crawler.storage.rows import Home, Sighted
 from crawler.storage.rules import Rules
+from crawler.storage.saved import PageState, Saved, counted, with_spared
 from crawler.storage.templates import Bounds, Change, Tally
+from crawler.storage.upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
+    from crawler.storage.claim import Claim
     from crawler.storage.compare import Comparison
+    from crawler.storage.crawls import Joined
     from crawler.storage.pages import Reading
+    from crawler.storage.upkeep import Absence
     from crawler.visit import Candidate, Visit
 
-
-class PageState(StrEnum):
-    """What a visit meant for its page; a closed set, counted under these words."""
-
-    NONE = "none"
-    """The visit had no page."""
-    NEW = "new"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What became of a visit: its candidates are stored + refreshed + exact + near + template.
-
-    `refreshed` counts blocks and sightings that the page held before, `revived` those of them that had been gone,
-    `exact` and `near` new sightings, `template` new ones of texts that were template on the site before, `gone` rows
-    that the page held at its last visit and does not any more; `mirrors` is 1 if the page became a mirror.
-    """
-
-    url: str
-    state: PageState
-    page_id: int | None = None
-    stored: int = 0
-    refreshed: int = 0
-    revived: int = 0
-    exact: int = 0
-    near: int = 0
-    template: int = 0
-    gone: int = 0
-    mirrors: int = 0
+Result = TypeVar("Result")
 
 
 class Store:
-    """A database of blocks, open for one writer."""
+    """A database of blocks, open for one writer; `origin` is that of the crawl it has joined."""
 
     def __init__(
         self,
@@ -82,6 +57,9 @@ class Store:
         patience: Patience | None = None,
     ) -> None:
         self.engine = engine
+        self.origin: Origin | None = None
+        self._manners = Manners()
+        self._claim: Claim | None = None
         self._patience = patience or Patience()
         self._rules = rules
         self._bounds = templates
@@ -116,68 +94,103 @@ class Store:
 
     def close(self) -> None:
         """Close the connections; the store is not used after."""
+        if self._claim is not None:
+            self._claim.close()
         self.engine.dispose()
+
+    def join_crawl(self, spider: str, arguments: Mapping[str, Any], manners: Manners, *, fresh: bool = False) -> Joined:
+        """Return the open crawl of this spider and these arguments, begun now where there is none, or if `fresh`.
+
+        Requests that a process had taken which is no more are free again, on SQLite at once.
+        """
+        self._manners = manners
+        self.origin = None if manners.is_replay else Origin.of(spider, arguments)
+        joined = self.write(lambda connection: crawls.join(connection, spider, arguments, fresh=fresh))
+        self._claim = backend(self.engine).claim(self.engine, joined.crawl_id)
+        if self._claim is not None and self._claim.alone:
+            self.write(lambda connection: frontier.reset(connection, joined.crawl_id))
+        return joined
 
     def begin_crawl(self, spider: str, arguments: Mapping[str, Any]) -> int:
         """Note that a crawl starts and return its id; secrets among its arguments are masked."""
-        values = {
-            "spider": spider,
-            "arguments": mask_arguments(arguments),
-            "state": CrawlState.OPEN.value,
-            "started": datetime.now(UTC),
-            "totals": {},
-        }
-        key = self._patience.write(
-            self.engine, lambda connection: connection.execute(insert(crawl), values).inserted_primary_key
-        )
-        assert key is not None  # one row, always
-        return int(key[0])
+        return self.write(lambda connection: crawls.begin(connection, spider, arguments))
 
-    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any]) -> None:
-        """Note that a crawl has ended, why, and what it counted."""
-        values = {
-            "state": CrawlState.FINISHED.value,
-            "finished": datetime.now(UTC),
-            "reason": reason,
-            "totals": dict(totals),
-        }
-        statement = update(crawl).where(crawl.c.id == crawl_id).values(values)
-        self._patience.write(self.engine, lambda connection: connection.execute(statement))
+    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> None:
+        """Note that a process ends its part in a crawl, why, what it counted, and whether nothing is left to do."""
+        self.write(lambda connection: crawls.end(connection, crawl_id, reason, totals, finished=finished))
+
+    def write(self, work: Callable[[Connection], Result]) -> Result:
+        """Do the work in a transaction of its own and return its result; a server that went away is waited for."""
+        if self._claim is not None:
+            self._claim.check()
+        return self._patience.write(self.engine, work)
 
     def save(self, crawl_id: int, visits: Sequence[Visit]) -> list[Saved]:
         """Store the visits' pages, all of them or none, and return what became of each visit, in order.
 
-        A server that went away is waited for. Raises StoreError where the database is full, read-only, damaged,
-        locked or away for too long.
+        The requests that the visits end are acknowledged with it, and their children stored; a visit whose request is
+        another process's by now is not stored. A server that went away is waited for. Raises StoreError where the
+        database is full, read-only, damaged, locked or away for too long.
         """
-        readings = [pages.read(visit, crawl_id, self._scheme) for visit in visits]
+        source = pages.Source(crawl_id, self._scheme, self._manners.revisits, self.origin, self._manners.options_hash)
+        readings = [pages.read(visit, source) for visit in visits]
+        absences = [found for pair in zip(visits, readings, strict=True) if (found := upkeep.absence(*pair))]
 
         def work(connection: Connection) -> list[Saved]:
-            lock(connection, self._claims(visits, readings))
+            alone = self._lock(connection, absences, self._claims(visits, readings))
+            lost = ends.acknowledge(connection, visits, self._manners.most_attempts)
             tally = Tally(connection)
-            saved = [self._save(tally, *one) for one in zip(visits, readings, strict=True)]
+            keeper = Upkeep(tally, self._mirrors, self._manners, self.origin, alone=alone)
+            saved = [
+                Saved(visit.url, PageState.LOST) if visit.ticket in lost else self._save(keeper, visit, reading)
+                for visit, reading in zip(visits, readings, strict=True)
+            ]
+            tally.settle(self._bounds, datetime.now(UTC))
+            kept = [visit for visit in visits if visit.ticket not in lost]
+            spared = ends.follow(connection, crawl_id, kept, self._manners)
+            return list(with_spared(saved, visits, spared))
+
+        return self.write(work)
+
+    def miss(self, absences: Sequence[Absence]) -> list[Saved]:
+        """Note pages that were not where they had been, as their requests led elsewhere; return what became of each."""
+
+        def work(connection: Connection) -> list[Saved]:
+            alone = self._lock(connection, absences, [page_key(one.key) for one in absences])
+            tally = Tally(connection)
+            keeper = Upkeep(tally, self._mirrors, self._manners, self.origin, alone=alone)
+            saved = [keeper.miss(one) for one in absences]
             tally.settle(self._bounds, datetime.now(UTC))
             return saved
 
-        return self._patience.write(self.engine, work)
+        return self.write(work)
 
     def stop_waiting(self) -> None:
         """Wait for the database no longer: what it does not take now fails. Any thread may say so."""
         self._patience.end()
 
+    def _lock(self, connection: Connection, absences: Sequence[Absence], keys: Iterable[int]) -> bool:
+        """Wait for the keys, or for all where a page may be retired; tell whether those are had."""
+        if not upkeep.may_retire(connection, absences):
+            lock(connection, keys)
+            return False
+        lock_all(connection)
+        return True
+
     def _claims(self, visits: Sequence[Visit], readings: Sequence[Reading | None]) -> Iterator[int]:
         """Give the keys of all that a batch looks up or inserts."""
         for visit, page_read in zip(visits, readings, strict=True):
+            yield page_key(upkeep.key(visit, page_read))
             if page_read is not None:
                 yield page_key(page_read.key)
                 if self._rules.beyond_page:
                     yield from block_keys(visit.candidates, page_read.site)
                     yield from mirror_keys(visit.fingerprint)
 
-    def _save(self, tally: Tally, visit: Visit, page_read: Reading | None) -> Saved:
+    def _save(self, keeper: Upkeep, visit: Visit, page_read: Reading | None) -> Saved:
         if page_read is None:
-            return Saved(visit.url, PageState.NONE)
-        connection = tally.connection
+            return keeper.keep(visit)
+        tally, connection = keeper.tally, keeper.tally.connection
         known = pages.find(connection, page_read.key)
         earlier = rows.earlier(connection, known.page_id) if known else []
         before = self._mirrors.standing(connection, known.page_id, known.fingerprint) if known else Standing()
@@ -191,8 +204,10 @@ class Store:
         sighted = self._write_blocks(connection, home, comparison)
         mirrors = self._mirrors.place(connection, home, visit.fingerprint, before)
         template = tally.templates(home.site)
-        tally.note(Change.of(home.site, earlier if known else None, visit.candidates))
-        return _saved(Saved(visit.url, state, page_id, mirrors=int(mirrors)), comparison, sighted, template)
+        was_there = known is not None and not known.retired
+        tally.note(Change.of(home.site, earlier if was_there else None, visit.candidates))
+        keeper.beside(visit, page_read)
+        return counted(Saved(visit.url, state, page_id, mirrors=int(mirrors)), comparison, sighted, template)
 
     def _candidates(self, visit: Visit) -> Sequence[Candidate]:
         if self._rules.scope != "off":
@@ -267,19 +282,3 @@ def _repeat(one: Candidate, original: Original) -> Sighted:
 
 def _state(comparison: Comparison) -> PageState:
     return PageState.CHANGED if comparison.changed else PageState.UNCHANGED
-
-
-def _saved(base: Saved, comparison: Comparison, sighted: Sequence[Sighted], template: frozenset[int]) -> Saved:
-    dropped = sum(one.digest in template for one in comparison.new)
-    counted = [one for one in sighted if one.candidate.digest not in template]
-    exact = sum(one.exact for one in counted)
-    return replace(
-        base,
-        stored=len(comparison.new) - dropped - len(counted),
-        refreshed=len(comparison.kept),
-        revived=sum(each.earlier.gone for each in comparison.kept),
-        exact=exact,
-        near=len(counted) - exact,
-        template=dropped,
-        gone=len(comparison.missing),
-    )

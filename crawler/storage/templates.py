@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select, text, update
 
+from crawler.storage.columns import signed
 from crawler.storage.compare import NO_TERMS
-from crawler.storage.models import block, page, recurrence, sighting, signed
+from crawler.storage.models import block, page, recurrence, sighting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,19 +80,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a visit changed: whether the page is new to its site, and the digests that it shows now or no more."""
+    """What a visit changed: how many pages more its site has, and the digests that the page shows now or no more."""
 
     site: str
-    is_new: bool
+    pages: int
     shown: frozenset[int]
     lost: frozenset[int]
 
     @classmethod
     def of(cls, site: str, earlier: Iterable[Earlier] | None, candidates: Iterable[Candidate]) -> Change:
-        """Return the change from what the page showed at its last visit, None for a page never seen, to candidates."""
+        """Return the change from what the page showed at its last visit, None where it was not there, to candidates."""
         before = frozenset(row.digest for row in earlier or () if not row.gone) - {NO_TERMS}
         now = frozenset(one.digest for one in candidates) - {NO_TERMS}
-        return cls(site, earlier is None, now - before, before - now)
+        return cls(site, int(earlier is None), now - before, before - now)
+
+    @classmethod
+    def leaving(cls, site: str, earlier: Iterable[Earlier]) -> Change:
+        """Return the change of a page that is there no more, from what it showed at its last visit."""
+        return cls(site, -1, frozenset(), cls.of(site, earlier, ()).lost)
 
 
 class Tally:
@@ -116,7 +122,7 @@ class Tally:
         """Write the counts and decide anew what is template on the sites; nothing may be written after it."""
         more = Counter[str]()
         for change in self._changes:
-            more[change.site] += change.is_new
+            more[change.site] += change.pages
         pages = {site: _count_pages(self.connection, site, more[site]) for site in sorted(more)}
         _count_texts(self.connection, self._changes)
         for site, number in pages.items():
@@ -126,8 +132,11 @@ class Tally:
 
 
 def add_pages(connection: Connection, pages: Select[int], times: int) -> None:
-    """Count what the selected pages show `times` more; -1 takes them out. Nobody else may write meanwhile."""
-    sites = select(page.c.site).where(page.c.id.in_(pages))
+    """Count what the selected pages show `times` more; -1 takes them out. Nobody else may write meanwhile.
+
+    Pages that are retired count for nothing: they have left already.
+    """
+    sites = select(page.c.site).where(page.c.id.in_(pages), page.c.retired_at.is_(None))
     for site, number in Counter(connection.scalars(sites)).items():
         _count_pages(connection, site, times * number)
     add_texts(connection, pages, times)

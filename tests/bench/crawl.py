@@ -1,7 +1,8 @@
 """Pages a second and CPU a page of a crawl, stage by stage, on the demo site.
 
-Each stage adds one pipeline to the one before: fetch, clean, dedup, store. The stages run in turn, several rounds,
-each in a process of its own with a fresh database; the ratios of one run are what counts, not the absolute figures.
+Each stage adds something to the one before: fetch, clean, dedup, store, and the frontier in the database in place of
+Scrapy's scheduler. The stages run in turn, several rounds, each in a process of its own with a fresh database; the
+ratios of one run are what counts, not the absolute figures.
 With --cleaning-processes all stages together run with each of these values of CLEANING_PROCESSES instead.
 
     python tests/bench/crawl.py [--rounds 5] [--cleaning-processes 0 1 2] [--json]
@@ -28,12 +29,9 @@ from scrapy.utils.project import get_project_settings
 
 from crawler.demo.run import BASE_URL, FAST_SETTINGS, environment, site
 
-STAGES = {
-    "fetch": [],
-    "+ clean": ["pipelines.clean.CleanPipeline"],
-    "+ dedup": ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline"],
-    "+ store": ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline", "pipelines.store.StorePipeline"],
-}
+PIPELINES = ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline", "pipelines.store.StorePipeline"]
+STAGES = {"fetch": 0, "+ clean": 1, "+ dedup": 2, "+ store": 3, "+ frontier": 3}
+"""How many of the pipelines a stage has."""
 
 
 class Stopwatch:
@@ -78,12 +76,14 @@ def worker(stage, database, processes):
             "CLEANING_PROCESSES": processes,
             "DATABASE_URL": f"sqlite:///{database}",
             "EXTENSIONS": {Stopwatch: 1},
-            "ITEM_PIPELINES": {path: order for order, path in enumerate(STAGES[stage])},
+            "ITEM_PIPELINES": {path: order for order, path in enumerate(PIPELINES[: STAGES[stage]])},
             "LOG_FILE": os.devnull,
             "PROGRESS": "off",
         },
         priority="cmdline",
     )
+    if stage != "+ frontier":
+        settings.set("SCHEDULER", "scrapy.core.scheduler.Scheduler", priority="cmdline")
     process = AsyncCrawlerProcess(settings)
     process.crawl("ezine", base_url=BASE_URL, categories="all")
     process.start()
@@ -101,7 +101,7 @@ def plan(processes):
     """Return what is run, by its name in the table: the stage and the number of cleaning processes."""
     if not processes:
         return {stage: (stage, 0) for stage in STAGES}
-    return {"fetch": ("fetch", 0)} | {f"all, {count} processes": ("+ store", count) for count in processes}
+    return {"fetch": ("fetch", 0)} | {f"all, {count} processes": ("+ frontier", count) for count in processes}
 
 
 def measure(rounds, planned):

@@ -45,6 +45,7 @@ def visit(crawl, serve, spider, answer):
     def run(answers, source=EVERY_LINK, **settings):
         site, requests = serve({path: answer(**sent) for path, sent in answers.items()})
         limits = {"MAX_REFUSALS_IN_A_ROW": 1000, "AUTOTHROTTLE_MAX_DELAY": 0.001}
+        limits |= {"FRONTIER_MAX_ATTEMPTS": 1, "HOST_PAUSE_SECONDS": 0}
         crawled = crawl(spider(source), {"site": site, "paths": " ".join(answers)}, limits | settings)
         crawled.requests = requests
         return crawled

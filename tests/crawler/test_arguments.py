@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import pytest
+from scrapy import Spider
 
-from crawler.arguments import argument, read_arguments, read_count, read_url
+from crawler.arguments import argument, given, read_arguments, read_count, read_url
 from crawler.errors import ConfigError
 
 
@@ -44,3 +45,8 @@ def test_names_of_other_programs_pass():
 def test_a_mistake_is_named(given, says):
     with pytest.raises(ConfigError, match=says):
         read_arguments(Asked, given, "s")
+
+
+def test_what_another_program_adds_is_not_given():
+    spider = Spider("section", url="https://me:secret@x.example/", pages="2", _job="e86ef20a", _recrawl="1")
+    assert given(spider) == {"url": "https://me:secret@x.example/", "pages": "2", "_recrawl": "1"}

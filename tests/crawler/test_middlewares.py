@@ -15,7 +15,7 @@ PAGES = {
     "/no-type": ({"body": ARTICLE, "headers": {}}, "page"),
     "/octets": ({"body": ARTICLE, "headers": {"Content-Type": "application/octet-stream"}}, "page"),
     "/xhtml": ({"body": ARTICLE, "headers": {"Content-Type": "application/xhtml+xml"}}, "page"),
-    "/not-modified": ({"status": 304}, "not_modified"),
+    "/not-modified": ({"status": 304}, "http_error"),  # nobody had asked whether it is
     "/gone": ({"body": ARTICLE, "status": 410}, "not_found"),
     "/missing": ({"body": f"<p>{WIDGET}</p>", "status": 404}, "not_found"),
     "/forbidden": ({"body": "<h1>Forbidden</h1>", "status": 403}, "forbidden"),

@@ -25,6 +25,12 @@ def test_the_line_shows_pages_blocks_rate_and_queue(stats):
     assert rate.endswith("pages/s")
 
 
+def test_the_queue_in_the_database_is_shown(stats):
+    stats.set_value("frontier/queued", 1234)
+    stats.set_value("scheduler/dequeued", 15)
+    assert Progress(stats, "on").line().plain.endswith("queue 1234")
+
+
 def test_refusals_are_shown_once_there_are_any(stats):
     line = Progress(stats, "on").line
     assert "refused" not in line().plain

@@ -1,6 +1,8 @@
 """Crawls with RENDER=true: what is rendered, what is not, and what a hanging or dying browser costs."""
 
 import re
+import socket
+from contextlib import closing
 
 import pytest
 
@@ -133,7 +135,7 @@ def test_a_page_loads_what_its_layout_is_made_of_but_nothing_from_inside(crawl, 
         "<link rel=stylesheet href=/style.css><img src=/i.png><video src=/film></video><iframe src=/frame></iframe>"
     )
     answers[f"{BASE_URL}page"] = answer(PAGE.format(inside + outside))
-    settings = RENDER | {"CHROMIUM": chromium}
+    settings = RENDER | {"ALLOW_ADDRESSES": "", "CHROMIUM": chromium}
     arguments = {"site": BASE_URL.rstrip("/"), "paths": "/page"}
     crawled = crawl(spider(LOOK), arguments, settings, environment={"http_proxy": site, "no_proxy": ""})
     asked = dict(requests)
@@ -141,6 +143,24 @@ def test_a_page_loads_what_its_layout_is_made_of_but_nothing_from_inside(crawl, 
     assert wanted <= asked.keys() <= wanted | {f"{BASE_URL}favicon.ico"}, crawled.log
     assert asked[f"{BASE_URL}i.png"]["User-Agent"].startswith("blocksieve/")
     assert crawled.stats["render/refused"] == len(hosts)
+
+
+def test_a_page_is_not_led_inside_by_a_redirect(crawl, serve, spider, answer, chromium, temporary):
+    """What the page asks for is allowed; the server sends the browser on to an address that is not."""
+    with closing(socket.create_server(("127.0.0.2", 0))) as inside:
+        inside.setblocking(False)
+        secret = f"http://127.0.0.2:{inside.getsockname()[1]}/secret"
+        answers = {
+            "/page": answer(PAGE.format("<img src=/seen.png><img src=/moved.png>")),
+            "/moved.png": answer(status=302, headers={"Location": secret}),
+        }
+        site, requests = serve(answers)
+        settings = RENDER | {"ALLOW_ADDRESSES": "127.0.0.1", "CHROMIUM": chromium}
+        crawled = crawl(spider(LOOK), {"site": site, "paths": "/page"}, settings)
+        assert {"/page", "/seen.png", "/moved.png"} <= {path for path, _ in requests}, crawled.log
+        assert crawled.stats["render/refused"] == 1
+        with pytest.raises(BlockingIOError):
+            inside.accept()
 
 
 def test_a_replay_is_rendered_with_the_network_denied_and_scripts_can_be_switched_off(

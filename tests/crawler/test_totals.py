@@ -1,6 +1,6 @@
 """A crawl's counts add up, or it is said."""
 
-from crawler.totals import imbalances, totals
+from crawler.totals import imbalances, queued, totals
 
 BALANCED = {
     "clean/pages": 3,
@@ -28,7 +28,7 @@ def test_a_block_without_a_reason_is_mentioned():
 
 def test_a_page_that_went_missing_is_mentioned():
     (sentence,) = imbalances(BALANCED | {"store/pages_new": 1})
-    assert "3 pages were cleaned, but 2 stored or failed" in sentence
+    assert "3 pages were cleaned, but 2 stored, failed or lost" in sentence
 
 
 def test_a_kept_block_that_went_missing_is_mentioned():
@@ -45,3 +45,15 @@ def test_only_our_own_counters_are_kept_with_the_crawl():
         "visit/page": 2,
         "store/error": "full",
     }
+
+
+def test_what_is_of_the_moment_is_not_kept_to_be_added_up():
+    assert totals({"store/crawl_id": 7, "frontier/queued": 3, "frontier/resumed": 1}) == {"frontier/resumed": 1}
+
+
+def test_the_queue_is_the_database_s_where_there_is_one():
+    in_memory = {"scheduler/enqueued": 9, "scheduler/dequeued": 4}
+    assert queued({}) == 0
+    assert queued(in_memory) == 5
+    assert queued(in_memory | {"frontier/queued": 0}) == 0
+    assert queued({"frontier/queued": 12, "scheduler/dequeued": 4}) == 12

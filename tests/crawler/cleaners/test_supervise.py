@@ -111,6 +111,15 @@ def test_an_idle_process_that_is_killed_costs_no_page_its_try(cleaners, stats):
     assert stats.get_value("clean/retries") is None
 
 
+def test_a_signal_for_the_whole_unit_does_not_end_a_process(cleaners, stats):
+    with cleaners() as started:
+        (first,) = run(started, "nothing")
+        os.kill(first, signal.SIGTERM)
+        (second,) = run(started, "nothing")
+    assert first == second
+    assert stats.get_value("clean/restarts") is None
+
+
 def test_an_exception_arrives_in_words_with_its_traceback(cleaners):
     with cleaners() as started:
         failed, other = run(started, "fail this", "nothing")

@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import processes
 import pytest
 from sqlalchemy import insert
 
@@ -30,14 +31,13 @@ def scrapy(tmp_path, environment):
     """Run a command and return the finished process."""
 
     def run(*arguments, **more):
-        return subprocess.run(
+        return processes.run(
             [sys.executable, "-m", "scrapy", *arguments],
             cwd=tmp_path,
             env=environment | more,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            check=False,
         )
 
     return run

@@ -14,7 +14,7 @@ from cleaning.methods import METHODS
 
 RAW = [name for name, method in METHODS.items() if method.needs is None]
 # Nobody is to be spared on the loopback address, which no proxy may stand before.
-HURRY = ["-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
+HURRY = ["-s", "ALLOW_ADDRESSES=127.0.0.0/8", "-s", "AUTOTHROTTLE_ENABLED=0", "-s", "RETRY_TIMES=0"]
 NO_PROXY = dict.fromkeys(("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"), "")
 NO_BROWSER = ["-s", "CHROMIUM=/nowhere/chromium"]
 TWO = ["--methods", "default,subtree"]

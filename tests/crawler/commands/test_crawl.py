@@ -36,7 +36,12 @@ def test_a_crawl_without_a_page_is_1_and_says_what_came_instead(section):
 
 
 def test_a_crawl_in_which_nothing_changed_is_0(section):
-    assert section(status=304).code == 0
+    conditions = {"DEFAULT_REQUEST_HEADERS": '{"If-None-Match": "*"}'}
+    assert section(conditions, status=304).code == 0
+
+
+def test_a_crawl_that_was_not_asking_whether_anything_changed_is_1(section):
+    assert section(status=304).code == 1
 
 
 def test_too_many_refusals_are_1(section):

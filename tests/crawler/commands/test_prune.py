@@ -11,6 +11,8 @@ from contextlib import closing
 import psycopg
 import pytest
 
+COUNTED = {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0, "sections": 0, "requests": 0}
+
 
 def pages(database):
     with closing(sqlite3.connect(database)) as connection:
@@ -26,7 +28,7 @@ def test_a_site_is_removed_once_agreed_to(scrapy, database):
 
 def test_a_site_is_removed_from_a_server(scrapy, on_server):
     pruned = scrapy("prune", "--site", "a.example", "--yes", "--json", DATABASE_URL=on_server)
-    assert json.loads(pruned.stdout) == {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0}
+    assert json.loads(pruned.stdout) == COUNTED
     with psycopg.connect(on_server) as connection:
         assert connection.execute("SELECT site FROM page").fetchall() == [("b.example",)]
         assert connection.execute("SELECT count(*) FROM fingerprint").fetchone() == (1,)
@@ -41,7 +43,7 @@ def test_without_a_terminal_nothing_is_removed_unasked(scrapy, database):
 
 def test_a_dry_run_only_counts(scrapy, database):
     counted = scrapy("prune", "--url", "https://a.example/1", "--dry-run", "--json")
-    assert json.loads(counted.stdout) == {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0}
+    assert json.loads(counted.stdout) == COUNTED
     assert len(pages(database)) == 2
 
 

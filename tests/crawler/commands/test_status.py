@@ -1,6 +1,8 @@
 """`scrapy status`."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 
 def test_everything_is_shown_and_nothing_obeyed(scrapy, database):
@@ -51,6 +53,58 @@ def test_a_database_that_a_server_lacks_is_named(scrapy, new_database):
     failed = scrapy("status", *url_option(f"{new_database()}_absent"))
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "_absent does not exist; create it with `createdb blocksieve_test_" in failed.stderr
+
+
+def test_what_waits_is_shown(scrapy, database):
+    fill_queue(database)
+    shown = scrapy("status").stdout
+    for part in (
+        "1 pages and 0 sections are due for a re-crawl, 1 pages and 0 sections are retired",
+        "download_failed 2",
+        "url=https://a.example/[/b]",
+        "2099-01-01 00:00:00",
+        "quota",
+        "2.5 s",
+    ):
+        assert part in shown, (part, shown)
+    assert "\x1b" not in shown
+
+
+def test_json_holds_what_waits(scrapy, database):
+    fill_queue(database)
+    status = json.loads(scrapy("status", "--json").stdout)
+    (found,) = status["queues"]
+    assert (found["crawl_id"], found["spider"], found["state"]) == (2, "section", "open")
+    assert (found["queued"], found["leased"], found["processes"], found["failed"]) == (3, 2, 1, {"download_failed": 2})
+    assert found["leased_until"].startswith("2099-01-01")
+    assert [(host["host"], host["delay"], host["reason"]) for host in status["hosts"]] == [
+        ("a.example", 0.0, "quota"),
+        ("b.example", 2.5, None),
+    ]
+    assert status["due"] == {"pages": 1, "sections": 0, "retired_pages": 1, "retired_sections": 0}
+
+
+def fill_queue(database):
+    """Add an open crawl with requests in each state, hosts, and a page that is due beside one that is retired."""
+    soon, then = "2024-05-01 12:00:00.000000", "2099-01-01 00:00:00.000000"
+    states = ["queued"] * 3 + ["leased"] * 2 + ["failed"] * 2 + ["done"]
+    request = "crawl_id, key, url, host, method, headers, cb_kwargs, meta, priority, attempts, added, state"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        arguments = json.dumps({"url": "https://a.example/[/b]\x1b[2J"})
+        connection.execute(
+            "INSERT INTO crawl (spider, arguments, state, started, totals) VALUES ('section', ?, 'open', ?, '{}')",
+            (arguments, soon),
+        )
+        connection.executemany(
+            f"INSERT INTO request ({request}) VALUES (2, ?, 'u', 'h', 'GET', '{{}}', '{{}}', '{{}}', 0, 0, ?, ?)",
+            [(str(number), soon, state) for number, state in enumerate(states)],
+        )
+        connection.execute("UPDATE request SET lease_id = 'one', lease_until = ? WHERE state = 'leased'", (then,))
+        connection.execute("UPDATE request SET outcome = 'download_failed' WHERE state = 'failed'")
+        connection.execute("INSERT INTO host (host, paused_until, reason) VALUES ('a.example', ?, 'quota')", (then,))
+        connection.execute("INSERT INTO host (host, delay) VALUES ('b.example', 2.5)")
+        connection.execute("UPDATE page SET spider = 'section', next_visit = ?", (soon,))
+        connection.execute("UPDATE page SET retired_at = ? WHERE id = 2", (soon,))
 
 
 def test_an_empty_database_has_a_status(scrapy):

@@ -10,7 +10,10 @@ from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.terms import terms
 from crawler.storage import schema
-from crawler.storage.engine import open_engine, opened
+from crawler.storage.crawls import join
+from crawler.storage.engine import open_engine, opened, writing
+from crawler.storage.frontier import Ending, RequestState, Wanted, acknowledge, add
+from crawler.storage.leases import Terms, lease
 from crawler.storage.models import metadata
 from crawler.storage.store import Store
 from crawler.visit import Candidate, Fetched, Outcome, Visit
@@ -151,3 +154,84 @@ def closing_store(url):
         return closing(Store(engine, **options))
 
     return open_store
+
+
+def make_wanted(key, *, host="a.example", **values):
+    """A request for a page of a host."""
+    return Wanted(key, f"https://{host}/{key}", host, **values)
+
+
+def make_terms(lease_id="one", *, at=START, seconds=60, horizon=0, **values):
+    """What a worker asks for."""
+    return Terms(lease_id, at, at + timedelta(seconds=seconds), horizon, **values)
+
+
+@pytest.fixture(scope="session")
+def wanted():
+    return make_wanted
+
+
+@pytest.fixture(scope="session", name="terms")
+def terms_of_a_lease():
+    return make_terms
+
+
+@pytest.fixture(scope="session")
+def now():
+    return START
+
+
+@pytest.fixture
+def new_crawl(engine):
+    """Begin a crawl and return its id."""
+
+    def begin():
+        with writing(engine) as connection:
+            return join(connection, "test", {}, fresh=True).crawl_id
+
+    return begin
+
+
+@pytest.fixture
+def crawl_id(new_crawl):
+    return new_crawl()
+
+
+@pytest.fixture
+def other_crawl_id(engine, crawl_id):
+    with writing(engine) as connection:
+        return join(connection, "other", {}, fresh=False).crawl_id
+
+
+@pytest.fixture
+def store_wanted(engine, crawl_id):
+    """Store requests of one crawl and return how many are new."""
+
+    def store(*wanted):
+        with writing(engine) as connection:
+            return add(connection, crawl_id, wanted, START)
+
+    return store
+
+
+@pytest.fixture
+def take(engine, crawl_id):
+    """Lease requests of that crawl."""
+
+    def lease_some(lease_id="one", **values):
+        with writing(engine) as connection:
+            return lease(connection, crawl_id, make_terms(lease_id, **values))
+
+    return lease_some
+
+
+@pytest.fixture
+def end(engine):
+    """Acknowledge leased requests with one state."""
+
+    def acknowledge_all(leased, state=RequestState.DONE, outcome="page", **values):
+        with writing(engine) as connection:
+            endings = [Ending(one.ticket, state, outcome, **values) for one in leased]
+            return acknowledge(connection, endings, START)
+
+    return acknowledge_all

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select
 from sqlalchemy.exc import StatementError
 
+from crawler.storage.columns import signed, unsigned
 from crawler.storage.index import INDEXES, Entry
-from crawler.storage.models import crawl, fingerprint, signed, unsigned
+from crawler.storage.models import crawl, fingerprint
 
 BITS = [0, 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1]
 

@@ -69,6 +69,18 @@ def test_texts_of_pages_already_there_are_counted_by_the_second_migration(engine
     assert [rows(f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()] == before
 
 
+def test_pages_already_there_are_kept_by_the_third_migration(engine, save, visit, rows):
+    save(visit("https://a.example/1", "one", title="First"), visit("https://a.example/2", "two"))
+    before = [row | {"children": None} for row in rows("SELECT * FROM page ORDER BY id")]
+    assert [(row["misses"], row["spider"], row["retired_at"]) for row in before] == [(0, None, None)] * 2
+    schema.downgrade(engine, "0002")
+    assert not {"request", "host", "section", "sitemap_trust"} & contents(engine)[0]
+    assert "misses" not in rows("SELECT * FROM page")[0]
+    schema.upgrade(engine)
+    assert rows("SELECT * FROM page ORDER BY id") == before
+    assert rows("SELECT seeded FROM crawl") == [{"seeded": None}]
+
+
 def test_preparing_creates_once(empty):
     assert schema.prepare(empty) is True
     assert schema.prepare(empty) is False
@@ -100,7 +112,7 @@ def test_a_page_s_html_is_not_compressed_again(engine):
 
 
 def test_an_empty_database_is_no_match(empty):
-    with pytest.raises(StoreError, match=r"has schema none, .* needs 0002; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0003; `scrapy upgrade`"):
         schema.check(empty)
 
 
@@ -108,7 +120,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check, schema.prepare, schema.upgrade):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0002.*install the newer version"):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0003.*install the newer version"):
             action(engine)
 
 

@@ -1,0 +1,125 @@
+"""`scrapy retry`: ask once more for what failed."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.arguments import RECRAWL
+from crawler.config import Config
+from crawler.mask import MASK
+from crawler.storage import queue, schema
+from crawler.storage.engine import opened, reading, writing
+from crawler.storage.frontier import clock
+from crawler.terminal import attempt, counters, no_arguments, print_json, say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sqlalchemy.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class _Retried:
+    """A crawl with requests that are queued again, and how it goes on; `masked` arguments have to be given anew."""
+
+    crawl_id: int
+    spider: str
+    arguments: dict[str, Any]
+    failed: dict[str, int]
+    processes: int
+    command: str
+    masked: list[str]
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "--failed [--spider NAME] [--host HOST] [--outcome WORD] [--dry-run] [--json]"
+
+    def short_desc(self) -> str:
+        return "Queue the requests that failed in the latest crawls again"
+
+    def long_desc(self) -> str:
+        return (
+            "Queue the failed requests of the latest crawl of each spider and arguments again, as if they were new, "
+            "and say which command goes on with that crawl. A process that is at the crawl already goes on with them "
+            "itself: it is safe to retry at any time."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--failed", action="store_true", help="the requests that failed (needed)")
+        parser.add_argument("--spider", metavar="NAME", help="only crawls of this spider")
+        parser.add_argument("--host", help="only requests to this host name")
+        parser.add_argument("--outcome", metavar="WORD", help="only those that ended so, e.g. download_failed")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be queued")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        no_arguments(args)
+        if not opts.failed:
+            raise UsageError("say what to retry: --failed", print_help=False)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
+        self.exitcode = attempt(lambda: self._retry(opts))
+
+    def _retry(self, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        chosen = queue.Failed(opts.spider, opts.host, opts.outcome)
+        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check(engine)
+            retried = _retried(engine, chosen, dry_run=opts.dry_run)
+        if opts.json:
+            print_json(retried)
+        else:
+            _print(retried, dry_run=opts.dry_run)
+
+
+def _retried(engine: Engine, chosen: queue.Failed, *, dry_run: bool) -> list[_Retried]:
+    with (reading if dry_run else writing)(engine) as connection:
+        found = (queue.failed if dry_run else queue.retry)(connection, chosen)
+    with reading(engine) as connection:
+        busy = {each.crawl_id: each.processes for each in queue.queues(connection, clock(connection))}
+    return [
+        _Retried(
+            crawl_id=each.crawl_id,
+            spider=each.spider,
+            arguments=each.arguments,
+            failed=dict(each.failed),
+            processes=busy.get(each.crawl_id, 0),
+            command=command(each.spider, each.arguments),
+            masked=[name for name, value in each.arguments.items() if MASK in str(value)],
+        )
+        for each in found
+    ]
+
+
+def command(spider: str, arguments: dict[str, Any]) -> str:
+    """Return the command that goes on with a crawl, for a shell."""
+    if RECRAWL in arguments:
+        return "scrapy recrawl --due"
+    given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    return shlex.join(["scrapy", "crawl", spider, *given])
+
+
+def _print(retried: list[_Retried], *, dry_run: bool) -> None:
+    if not retried:
+        say("nothing to retry: no such request failed in the latest crawls")
+    for each in retried:
+        number = sum(each.failed.values())
+        queued = "would be queued" if dry_run else "are queued"
+        say(f"crawl {each.crawl_id}: {number:,} requests {queued} again ({counters(each.failed)})")
+        if each.processes:
+            say(f"  {each.processes} processes are at it and go on with them")
+        else:
+            say(f"  {each.command}")
+        if each.masked:
+            say(f"  {MASK} stands for a secret that was not stored: give {', '.join(each.masked)} again")

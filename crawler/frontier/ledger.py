@@ -1,0 +1,212 @@
+"""The books of one process: what it has leased, and what it has to tell the database."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+from crawler.errors import StoreError
+from crawler.frontier.endings import End
+from crawler.frontier.exchange import News, count, take, tell
+from crawler.storage.revisits import is_repeatable, target
+from crawler.storage.upkeep import Absence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sqlalchemy.engine import Connection
+
+    from crawler.frontier.exchange import Taken, Worker
+    from crawler.storage.frontier import Ending, Ticket, Wanted
+    from crawler.storage.leases import Leased, Outlook
+    from crawler.writer import Writer
+
+Result = TypeVar("Result")
+
+_SHORTEST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.2, 5.0
+_RENEWALS = 3  # of a lease before it would expire
+_COUNT_SECONDS = 5.0  # from one count of what is queued to the next
+_COUNT_SHARE = 0.02  # of the time, at most
+
+
+class Ledger:
+    """Keeps the leases that have not ended (`held`, by the request's id) and exchanges with the database.
+
+    `arrived` is called in the crawl's own thread after each exchange that asked for leases; `delays` tells those of the
+    hosts, in seconds; `counted` is told every few seconds, and at the end, how many requests are queued. `outlook` is
+    what the last exchange saw: None until one was given fewer than it asked for. `spared` counts requests that a
+    re-crawl does not make, as they are not due.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        worker: Worker,
+        arrived: Callable[[Taken], None],
+        delays: Callable[[], Mapping[str, float]],
+        counted: Callable[[int], None],
+    ) -> None:
+        self.held: dict[int, Leased] = {}
+        self.outlook: Outlook | None = None
+        self.spared = 0
+        self._writer = writer
+        self._worker = worker
+        self._arrived = arrived
+        self._delays = delays
+        self._told_delays: Mapping[str, float] = {}
+        self._counted = counted
+        self._wanted: list[Wanted] = []
+        self._endings: list[Ending] = []
+        self._moved: list[Absence] = []
+        self._returned: list[Ticket] = []
+        self._seeded = False
+        self._unasked = True  # there may be requests that nobody has
+        self._running: asyncio.Future[None] | None = None
+        self._poll_at = self._rests_until = self._count_at = 0.0
+        self._renew_at = monotonic() + worker.lease_seconds / _RENEWALS
+        self._after_host = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all is told, no lease is held, and none was there to be had when the database was last asked."""
+        return not (self._untold or self._unasked or self._running or self.held)
+
+    @property
+    def unsent(self) -> int:
+        """How many new requests have not been brought to the database yet."""
+        return len(self._wanted)
+
+    def rests(self, seconds: float) -> bool:
+        """Tell whether all that is left is put off for longer than this, and no other process has any of it."""
+        seen = self.outlook
+        return seen is not None and seen.queued > 0 and not seen.leased and self._rests_until > monotonic() + seconds
+
+    def want(self, wanted: Wanted) -> None:
+        """Note a request that is to be made."""
+        self._wanted.append(wanted)
+        self._unasked = True
+
+    def end(self, ending: Ending) -> None:
+        """Note how a held request ends, unless that was noted before."""
+        leased = self.held.pop(ending.ticket.request_id, None)
+        if leased is not None:
+            self._endings.append(ending)
+            self._unasked = True
+            if ending.outcome == End.REDIRECTED and is_repeatable(leased.wanted):
+                self._moved.append(Absence(target(leased.wanted), leased.wanted.url, datetime.now(UTC)))
+
+    def give_back(self, request_id: int) -> None:
+        """Note that a held request is to be leased again some other time."""
+        leased = self.held.pop(request_id, None)
+        if leased is not None:
+            self._returned.append(leased.ticket)
+            self._unasked = True
+
+    def ended(self, tickets: Iterable[Ticket]) -> None:
+        """Forget leases that were acknowledged in the transaction of their visit, which may have brought requests."""
+        for ticket in tickets:
+            self.held.pop(ticket.request_id, None)
+        self._unasked = True
+
+    def seed(self) -> None:
+        """Note that the last start request was noted."""
+        self._seeded = True
+
+    def stir(self, room: int) -> None:
+        """Exchange, where there is reason to and it is not being done; up to so many leases are asked for."""
+        now = monotonic()
+        asks = room > 0 and (self._unasked or now >= self._poll_at)
+        due = self._untold or asks or now >= min(self._renew_at, self._count_at)
+        if due and self._running is None and not self._writer.failed:
+            self._running = asyncio.ensure_future(self._exchange(room if asks else 0))
+
+    async def wait(self) -> None:
+        """Wait for the exchange that is under way."""
+        if self._running is not None:
+            await asyncio.wait([self._running])
+
+    async def close(self) -> None:
+        """Tell what is left, and give back the leases that have not ended."""
+        await self.wait()
+        for request_id in list(self.held):
+            self.give_back(request_id)
+        self._count_at = 0.0
+        self.stir(0)
+        await self.wait()
+
+    @property
+    def _untold(self) -> bool:
+        return bool(self._wanted or self._endings or self._returned or self._seeded)
+
+    async def _exchange(self, room: int) -> None:
+        try:
+            await self._tell()
+            await self._miss()
+            taken = await self._take(room) if room else None
+            await self._count()
+        except StoreError as error:
+            self._writer.fail(error)
+            return
+        finally:
+            self._running = None
+        if taken is not None:
+            self._arrived(taken)
+
+    async def _tell(self) -> None:
+        now = monotonic()
+        renew = now >= self._renew_at
+        if not (self._untold or renew):
+            return
+        if renew:
+            self._renew_at = now + self._worker.lease_seconds / _RENEWALS
+        delays = self._delays()
+        news = News(
+            wanted=tuple(self._wanted),
+            endings=tuple(self._endings),
+            returned=tuple(self._returned),
+            seeded=self._seeded,
+            renew=renew,
+            delays=dict(delays.items() - self._told_delays.items()),
+        )
+        self._told_delays = delays
+        self._wanted, self._endings, self._returned, self._seeded = [], [], [], False
+        self.spared += await self._write(lambda connection: tell(connection, self._worker, news))
+        # What was noted while leases were being taken could not be among them.
+        self._unasked = self._unasked or bool(news.wanted or news.endings or news.returned)
+
+    async def _miss(self) -> None:
+        moved, self._moved = self._moved, []
+        if moved:
+            await self._writer.run(partial(self._writer.store.miss, moved))
+
+    async def _count(self) -> None:
+        began = monotonic()
+        if began < self._count_at:
+            return
+        self._counted(await self._write(lambda connection: count(connection, self._worker.crawl_id)))
+        ended = monotonic()
+        self._count_at = ended + max(_COUNT_SECONDS, (ended - began) / _COUNT_SHARE)
+
+    async def _take(self, room: int) -> Taken:
+        self._unasked = False
+        taken = await self._write(lambda connection: take(connection, self._worker, room, self._after_host))
+        for leased in taken.leased:
+            self.held[leased.ticket.request_id] = leased
+            self._after_host = leased.wanted.host
+        self._look_ahead(taken)
+        return taken
+
+    def _look_ahead(self, taken: Taken) -> None:
+        self.outlook = taken.outlook
+        self._unasked = self._unasked or taken.outlook is None
+        pause = _LONGEST_POLL_SECONDS
+        if taken.outlook is not None and taken.outlook.ready_at is not None:
+            pause = (taken.outlook.ready_at - taken.now).total_seconds()
+            self._rests_until = monotonic() + pause
+        self._poll_at = monotonic() + min(max(pause, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
+
+    async def _write(self, work: Callable[[Connection], Result]) -> Result:
+        return await self._writer.run(partial(self._writer.store.write, work))

@@ -1,0 +1,299 @@
+"""Scrapy's scheduler over the database: requests are leased from it a few at a time, and each one's end is told it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from scrapy import signals
+from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy.exceptions import CloseSpider
+from scrapy.utils.asyncio import AsyncioLoopingCall
+from scrapy.utils.defer import deferred_from_coro
+
+from crawler import conditional
+from crawler.addon import Blocksieve
+from crawler.arguments import RECRAWL
+from crawler.config import Config
+from crawler.errors import FrontierError
+from crawler.finish import Finish
+from crawler.frontier.endings import End
+from crawler.frontier.failures import Failures
+from crawler.frontier.habits import manners, worker
+from crawler.frontier.ledger import Ledger
+from crawler.frontier.pack import START, TICKET, is_plain, pack, secrets, unpack
+from crawler.frontier.slots import Slots
+from crawler.frontier.waiting import Waiting
+from crawler.storage.frontier import Ending, RequestState
+from crawler.totals import QUEUED
+from crawler.urls import host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
+
+    from crawler.frontier.exchange import Taken
+    from crawler.storage.frontier import Ticket, Wanted
+    from crawler.storage.leases import Leased
+    from crawler.writer import Writer
+
+logger = logging.getLogger(__name__)
+
+_AHEAD = 32  # leases beyond what is being fetched
+_TICK_SECONDS = 1.0
+_TICKS_A_LEASE = 4  # at least
+_MOST_UNSENT = 1_000  # start requests that wait for the database
+_QUIET_TICKS = 3  # after which a lease of which nothing is heard is taken for lost
+
+
+class Frontier(BaseScheduler):
+    """Keeps a crawl's requests in the database: one that is killed goes on where it stood.
+
+    What a callback yields is stored together with its visit (`crawler.middlewares.VisitMiddleware`, `Store.save`); here
+    arrive start requests, retries, redirects, and what extensions add.
+    """
+
+    def __init__(self, crawler: Crawler, writer: Writer, config: Config) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._writer = writer
+        self._config = config
+        self._waiting = Waiting()
+        self._failures = Failures(crawler, self)
+        self._timer = AsyncioLoopingCall(self._tick)
+        self._slots = Slots(crawler)
+        self._quiet = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Any:
+        """Return the frontier; Scrapy's own scheduler, in memory, where no pipeline stores visits."""
+        addon = crawler.get_addon(Blocksieve)
+        if addon is None or addon.writer is None:
+            logger.info("No visit is stored by this crawl: its requests are kept in memory, and are lost with it")
+            return Scheduler.from_crawler(crawler)
+        frontier = cls(crawler, addon.writer, Config.read(crawler.settings))
+        addon.frontier = frontier
+        crawler.signals.connect(frontier.spider_idle, signal=signals.spider_idle)
+        return frontier
+
+    @property
+    def seeded(self) -> bool:
+        """Whether all start requests are stored, by an earlier run of the crawl maybe."""
+        return self._seeded
+
+    @property
+    def is_hungry(self) -> bool:
+        """Whether there is room for further leases."""
+        return len(self._waiting) <= _AHEAD // 2
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing is being fetched, nor waits to be."""
+        engine = self._crawler.engine
+        assert engine is not None
+        return not self._waiting and not engine.downloader.active
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """Join the crawl, or begin it. Raises StoreError where another process has it and cannot share it."""
+        self._spider = spider
+        config, is_recrawl = self._config, hasattr(spider, RECRAWL)
+        joined = self._writer.join(spider, manners(config, is_recrawl=is_recrawl))
+        self._seeded = joined.seeded or is_recrawl
+        working = worker(config, joined, self._writer.store.origin, is_recrawl=is_recrawl)
+        counted = partial(self._stats.set_value, QUEUED)
+        self._ledger = Ledger(self._writer, working, self._arrived, self._slots.delays, counted)
+        if joined.resumed:
+            self._stats.set_value("frontier/resumed", 1)
+            logger.info("Going on with crawl %d, which has not come to its end", joined.crawl_id)
+        # Leases that last for seconds only are to be renewed in time.
+        self._timer.start(min(_TICK_SECONDS, config.frontier_lease_seconds / _TICKS_A_LEASE), now=False)
+        return None
+
+    def close(self, reason: str) -> Deferred[None] | None:  # noqa: ARG002 — Scrapy's
+        if self._timer.running:
+            self._timer.stop()
+        return deferred_from_coro(self._close())
+
+    async def _close(self) -> None:
+        await self._ledger.close()
+        if self._ledger.spared:
+            self._stats.inc_value("recrawl/not_due", self._ledger.spared)
+
+    async def room(self) -> None:
+        """Wait until there is room for a further start request."""
+        while self._ledger.unsent >= _MOST_UNSENT:
+            self._stir()
+            await self._ledger.wait()
+
+    def end_seeding(self) -> None:
+        """All start requests were given: they are not asked for again, whatever becomes of this process."""
+        self._seeded = True
+        self._ledger.seed()
+        self._stir()
+
+    def has_pending_requests(self) -> bool:
+        if self._waiting or not self._ledger.is_settled:
+            return True
+        seen = self._ledger.outlook
+        return seen is None or seen.leased > 0 or (seen.queued > 0 and not self._is_put_off())
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take a request, False for one that cannot be stored; which ones are known, only the database can tell."""
+        held = self.lease(request)
+        try:
+            if held is None:
+                self._ledger.want(self.pack(request))
+            elif _same(held.wanted.key, self._key(request)):
+                self._waiting.add(request, monotonic())
+            else:
+                self._redirect(request, held)
+        except FrontierError as error:
+            self._stats.inc_value("frontier/not_stored")
+            logger.error("%s", error)  # noqa: TRY400 — it says all
+            return False
+        self._stir()
+        return True
+
+    def next_request(self) -> Request | None:
+        request = self._waiting.pop(monotonic(), self._slots.free())
+        self._stir()
+        if request is not None:
+            self._stats.inc_value("scheduler/dequeued")
+        return request
+
+    def check(self, request: Request) -> None:
+        """Raise FrontierError for a request that cannot be stored."""
+        pack(request, self._spider, "")
+
+    def pack(self, request: Request, origin: str = "") -> Wanted:
+        """Return a request as it is stored. Raises FrontierError for one that cannot be.
+
+        Two that are not to be filtered are the same where they have the same `origin`, if any (see `Leased.child`).
+        """
+        if left_out := secrets(request):
+            if not self._stats.get_value("frontier/secrets_left_out"):
+                logger.warning(
+                    "The frontier stores no secrets: %s of a request to %s are left out, and of all others. What every "
+                    "request is to carry belongs into a downloader middleware",
+                    " and ".join(left_out),
+                    host(request.url),
+                )
+            self._stats.inc_value("frontier/secrets_left_out")
+        return pack(request, self._spider, self._key(request, origin))
+
+    def lease(self, request: Request) -> Leased | None:
+        """Return the lease that a request is made under, None for one that is not the frontier's."""
+        return self._ledger.held.get(request.meta.get(TICKET, 0))
+
+    def acknowledged(self, tickets: Iterable[Ticket]) -> None:
+        """Note that the transaction of their visits has ended these leases."""
+        self._ledger.ended(tickets)
+        self._stir()
+
+    def leave_alone(self, name: str) -> None:
+        """Give back the requests for a host that wants to be left alone; a replay asks none."""
+        for request in () if self._config.replay else self._waiting.take(name):
+            self._ledger.give_back(request.meta[TICKET])
+
+    def holds(self, ticket: Ticket) -> bool:
+        """Tell whether a lease has not ended yet, as far as is known here."""
+        leased = self._ledger.held.get(ticket.request_id)
+        return leased is not None and leased.ticket == ticket
+
+    def spider_idle(self) -> None:
+        """Leave the crawl open where its hosts want to be left alone for longer than anybody wants to wait."""
+        if self._is_put_off():
+            raise CloseSpider(Finish.PUT_OFF)
+
+    def _redirect(self, request: Request, held: Leased) -> None:
+        """Make a request of its own of where another one leads; it is nothing new where that is known already."""
+        suffix = held.wanted.key.partition("+")[2]
+        key = self._key(request.replace(dont_filter=False))
+        # What middlewares have put there is for this process; what the spider did was stored already.
+        meta = {name: value for name, value in request.meta.items() if is_plain(value)}
+        bare = conditional.unconditional(request).replace(callback=None, errback=None, meta=meta)
+        target = pack(bare, self._spider, f"{key}+{suffix}" if suffix else key)
+        self._ledger.want(replace(target, callback=held.wanted.callback, errback=held.wanted.errback))
+        self._end(held.ticket, RequestState.DONE, End.REDIRECTED)
+
+    def _arrived(self, taken: Taken) -> None:
+        for leased in taken.leased:
+            try:
+                request = unpack(leased.wanted, self._spider)
+            except (FrontierError, TypeError, ValueError) as error:
+                end = End.CALLBACK_MISSING if isinstance(error, FrontierError) else End.UNREADABLE
+                logger.error("Request %d cannot be made: %s", leased.ticket.request_id, error)  # noqa: TRY400 — as above
+                self._end(leased.ticket, RequestState.FAILED, end, str(error))
+                continue
+            request.meta[TICKET] = leased.ticket.request_id
+            if (known := taken.known.get(leased.ticket.request_id)) is not None:
+                # A browser that is told "not modified" has nothing to show.
+                conditional.ask(request, known, conditionally=not self._config.render)
+            self._failures.wrap(request)
+            self._waiting.add(request, monotonic() + max(0.0, (leased.start_at - taken.now).total_seconds()))
+        self._wake()
+
+    def _key(self, request: Request, origin: str = "") -> str:
+        """Return what a request is known by within its crawl; one that is not to be filtered has a key of its own."""
+        fingerprinter = self._crawler.request_fingerprinter
+        assert fingerprinter is not None
+        key = fingerprinter.fingerprint(request).hex()
+        if not request.dont_filter:
+            return key
+        # Start requests are given again, in the same order, where a crawl died before all of them were stored.
+        return f"{key}+{request.meta.get(START) or origin or uuid4().hex[:12]}"
+
+    def _end(self, ticket: Ticket, state: RequestState, end: End, error: str | None = None) -> None:
+        self._stats.inc_value(f"frontier/{end}")
+        self._ledger.end(Ending(ticket, state, end, error))
+        self._stir()
+
+    def _tick(self) -> None:
+        for name in self._slots.newly_delayed():
+            # Leased when nothing said that other processes are to have their turn in between.
+            self.leave_alone(name)
+        self._quiet = self._quiet + 1 if self._is_quiet() else 0
+        if self._quiet >= _QUIET_TICKS:
+            self._give_up()
+        self._stir()
+        self._wake()
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing is under way in this process although requests are held that have not ended."""
+        engine = self._crawler.engine
+        assert engine is not None
+        busy = engine.downloader.active or not engine.scraper.slot or not engine.scraper.slot.is_idle()
+        return bool(self._ledger.held) and not (busy or self._waiting or self._writer.waiting)
+
+    def _give_up(self) -> None:
+        for leased in list(self._ledger.held.values()):
+            logger.error("Nothing was heard of the request for %s", leased.wanted.url)
+            again = leased.attempts + 1 < self._config.frontier_max_attempts
+            state = RequestState.QUEUED if again else RequestState.FAILED
+            self._end(leased.ticket, state, End.UNACKNOWLEDGED)
+
+    def _stir(self) -> None:
+        self._ledger.stir(_AHEAD - len(self._waiting) if self.is_hungry else 0)
+
+    def _is_put_off(self) -> bool:
+        """Whether all that is left may be asked for only after FRONTIER_WAIT_SECONDS."""
+        return not self._waiting and self._ledger.is_settled and self._ledger.rests(self._config.frontier_wait_seconds)
+
+    def _wake(self) -> None:
+        """Let the engine ask again; Scrapy has no other way to tell it that there is something now."""
+        engine = self._crawler.engine
+        if engine is not None and engine._slot is not None:  # noqa: SLF001 — as said
+            engine._slot.nextcall.schedule()  # noqa: SLF001 — as above
+
+
+def _same(stored: str, key: str) -> bool:
+    """Tell whether two keys are of one address, whatever sets them apart from equal ones."""
+    return stored.partition("+")[0] == key.partition("+")[0]

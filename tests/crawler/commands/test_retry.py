@@ -1,0 +1,137 @@
+"""`scrapy retry`: what failed is asked for once more, by the command that it names."""
+
+import json
+import shlex
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+FAST = {
+    "ALLOW_ADDRESSES": "127.0.0.0/8",
+    "AUTOTHROTTLE_ENABLED": "0",
+    "PROGRESS": "off",
+    "RETRY_TIMES": "0",
+    "ROBOTSTXT_OBEY": "0",
+}
+PROSE = "The ferryman of the northern lake told visitor {0} how many storms he had crossed in the year {0}. "
+
+
+@pytest.fixture
+def site(serve, answer):
+    """A section of three articles, of which two are broken: its address, its answers and the paths asked for."""
+    links = "".join(
+        f'<h2><a href="/lake-news/article-{n}-of-the-ferryman.html">Article number {n} of the lake</a></h2>'
+        for n in range(3)
+    )
+    answers = {"/lake-news/": answer(f"<html><body><h1>News</h1>{links}</body></html>")}
+    for n in range(3):
+        text = f"<h1>Number {n}</h1>" + f"<p>{PROSE.format(n) * 4}</p>" * 3
+        path = f"/lake-news/article-{n}-of-the-ferryman.html"
+        answers[path] = answer(f"<html><body><article>{text}</article></body></html>", 500 if n else 200)
+    address, requests = serve(answers)
+    return f"{address}/lake-news/", answers, requests
+
+
+def repair(answers):
+    for found in answers.values():
+        found.status = 200
+
+
+@pytest.fixture
+def run(scrapy):
+    """Run a command with settings in which nobody is spared."""
+    return lambda *words: scrapy(*words, *(word for name, value in FAST.items() for word in ("-s", f"{name}={value}")))
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def read(query):
+        with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+            return database.execute(query).fetchall()
+
+    return read
+
+
+def test_what_failed_is_fetched_by_the_command_that_is_named(run, site, rows):
+    url, answers, requests = site
+    assert run("crawl", "section", "-a", f"url={url}").returncode == 0
+    assert rows("SELECT state, count(*) FROM request GROUP BY 1") == [("done", 2), ("failed", 2)]
+    repair(answers)
+    retried = run("retry", "--failed")
+    assert (retried.returncode, retried.stderr) == (0, "")
+    first, named = retried.stdout.splitlines()
+    assert first == "crawl 1: 2 requests are queued again (http_error 2)"
+    assert rows("SELECT state, finished, reason FROM crawl") == [("open", None, None)]
+    requests.clear()
+    program, *words = shlex.split(named)
+    assert program == "scrapy"
+    again = run(*words)
+    assert again.returncode == 0, again.stderr
+    broken = [path for path in answers if "article" in path and "-0-" not in path]
+    assert sorted(path for path, _ in requests) == broken
+    assert rows("SELECT count(*) FROM page") == [(3,)]
+    assert rows("SELECT state, reason FROM crawl") == [("finished", "finished")]
+
+
+def test_a_crawl_in_which_all_fails_again_has_failed(run, site):
+    url, _, _ = site
+    run("crawl", "section", "-a", f"url={url}")
+    run("retry", "--failed")
+    again = run("crawl", "section", "-a", f"url={url}")
+    assert again.returncode == 1
+    assert "no page was stored (http_error 2)" in again.stderr
+
+
+@pytest.fixture
+def failed(database):
+    """Put a request that failed into the database's crawl, which has a secret among its arguments."""
+    columns = "crawl_id, key, url, host, method, headers, cb_kwargs, meta, priority, state, attempts, added, outcome"
+    texts = ("k", "https://a.example/", "a.example", "GET", "{}", "{}", "{}")
+    values = (1, *texts, 0, "failed", 1, "2024-05-01 12:00:00.000000", "download_failed")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE crawl SET spider = 'ezine'")
+        connection.execute(f"INSERT INTO request ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+
+
+def test_a_dry_run_changes_nothing(scrapy, failed, rows):
+    before = rows("SELECT * FROM request"), rows("SELECT * FROM crawl")
+    shown = scrapy("retry", "--failed", "--dry-run").stdout
+    assert shown.startswith("crawl 1: 1 requests would be queued again (download_failed 1)\n  scrapy crawl ezine")
+    assert (rows("SELECT * FROM request"), rows("SELECT * FROM crawl")) == before
+
+
+def test_nothing_to_retry_is_said_and_no_failure(scrapy, failed, rows):
+    for chosen in (["--spider", "section"], ["--host", "b.example"], ["--outcome", "quota"]):
+        retried = scrapy("retry", "--failed", *chosen)
+        assert (retried.returncode, retried.stderr) == (0, "")
+        assert retried.stdout == "nothing to retry: no such request failed in the latest crawls\n"
+    assert json.loads(scrapy("retry", "--failed", "--json", "--spider", "section").stdout) == []
+    assert rows("SELECT state FROM request") == [("failed",)]
+
+
+def test_a_secret_has_to_be_given_again(scrapy, failed):
+    _, command, secret = scrapy("retry", "--failed").stdout.splitlines()
+    assert command == "  scrapy crawl ezine -a 'token=***'"
+    assert secret == "  *** stands for a secret that was not stored: give token again"
+
+
+def test_json_has_the_crawl_and_its_command(scrapy, failed):
+    chosen = ["--spider", "ezine", "--host", "a.example", "--outcome", "download_failed"]
+    assert json.loads(scrapy("retry", "--failed", "--json", *chosen).stdout) == [
+        {
+            "crawl_id": 1,
+            "spider": "ezine",
+            "arguments": {"token": "***"},
+            "failed": {"download_failed": 1},
+            "processes": 0,
+            "command": "scrapy crawl ezine -a 'token=***'",
+            "masked": ["token"],
+        }
+    ]
+
+
+def test_what_to_retry_has_to_be_said(scrapy):
+    refused = scrapy("retry")
+    assert refused.returncode == 2
+    assert "say what to retry: --failed" in refused.stderr

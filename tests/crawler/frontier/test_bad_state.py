@@ -1,0 +1,95 @@
+"""What a crawl finds in its database may be anything: clocks that were set, other spiders, rows of nonsense."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import insert, update
+
+from crawler.storage.models import host, request
+
+SPIDER = """
+    import scrapy
+    from crawler.page import page
+
+    class TheSpider(scrapy.Spider):
+        name = "the_spider"
+
+        async def start(self):
+            yield scrapy.Request(self.site + "/", callback=self.section)
+
+        def section(self, response):
+            for number in range(12):
+                callback = self.article if number % 2 else self.story
+                yield scrapy.Request(response.urljoin(f"/{number}"), callback=callback)
+
+        def article(self, response):
+            yield page(response)
+
+        def story(self, response):
+            yield page(response)
+"""
+STOPPED = {"CLOSESPIDER_PAGECOUNT": 3, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
+FAR = [timedelta(days=-3650), timedelta(days=3650)]
+
+
+@pytest.fixture
+def site(serve, answer, page):
+    address, asked = serve({path: answer(page) for path in ["/", *(f"/{number}" for number in range(12))]})
+    return address, lambda: sorted(path for path, _ in asked if path != "/robots.txt")
+
+
+@pytest.fixture
+def stopped(run, site, each_database):
+    """The database of a crawl that stopped after a few responses, how to go on with it, and what was asked for."""
+    address, asked = site
+    limits = {"DATABASE_URL": each_database.url, "FRONTIER_LEASE_SECONDS": 60}
+    run(SPIDER, {"site": address}, **limits, **STOPPED)
+    assert each_database.states()["queued"] >= 5
+    return each_database, lambda source=None: run(source, {"site": address}, **limits), asked
+
+
+@pytest.mark.parametrize("distance", FAR, ids=["past", "future"])
+def test_moments_of_a_clock_that_was_set_hold_nobody_up(stopped, distance):
+    database, go_on, asked = stopped
+    then = datetime.now(UTC) + distance
+    queued = request.c.state == "queued"
+    leased = {"state": "leased", "lease_id": "of-another", "lease_until": then}
+    database.write(update(request).where(queued, request.c.id % 2 == 0).values(leased))
+    database.write(host.delete())
+    database.write(insert(host).values(host="127.0.0.1", next_at=then, paused_until=then, delay=0.0, refusals=3))
+    finished = go_on()
+    assert finished.code == 0, finished.log
+    assert database.states() == {"done": 13}
+    assert asked() == sorted({*asked()})
+
+
+def test_a_method_that_is_gone_costs_its_own_requests_only(stopped):
+    database, go_on, asked = stopped
+    before = {path: end for path, end in database.requests().items() if end[0] == "done"}
+    finished = go_on(SPIDER.replace("self.story", "self.article").replace("def story", "def tale"))
+    assert finished.code == 0, finished.log
+    lost = {f"/{number}" for number in range(0, 12, 2)} - before.keys()
+    assert lost
+    found = database.requests()
+    assert {path for path, end in found.items() if end == ("failed", "callback_missing", 0)} == lost
+    assert {path for path, end in found.items() if end == ("done", "page", 0)} == found.keys() - lost - {"/"}
+    assert database.totals()["frontier/callback_missing"] == len(lost)
+    assert "the_spider.story, which does not exist any more" in finished.log
+    assert not lost & set(asked())
+    errors = {one["error"] for one in database.rows("SELECT error FROM request WHERE state = 'failed'")}
+    assert all("does not exist any more" in error for error in errors)
+
+
+def test_rows_that_make_no_request_cost_themselves_only(stopped):
+    database, go_on, _ = stopped
+    queued = [one["id"] for one in database.rows("SELECT id FROM request WHERE state = 'queued' ORDER BY id")]
+    broken = {"url": "no address"}, {"cb_kwargs": [1, 2]}, {"cb_kwargs": {"unknown": 1}}
+    for request_id, values in zip(queued, broken, strict=False):
+        database.write(update(request).where(request.c.id == request_id).values(values))
+    finished = go_on()
+    assert finished.code == 0, finished.log
+    outcomes = {one["id"]: one["outcome"] for one in database.rows("SELECT id, outcome FROM request")}
+    assert [outcomes[request_id] for request_id in queued[:3]] == ["unreadable", "unreadable", "callback_failed"]
+    assert {outcomes[request_id] for request_id in queued[3:]} == {"page"}
+    assert database.totals()["frontier/unreadable"] == 2
+    assert "Nothing was heard" not in finished.log

@@ -1,0 +1,83 @@
+"""Which runs of a spider are one crawl."""
+
+import json
+
+import pytest
+
+SPIDER = """
+    import scrapy
+    from crawler.page import page
+
+    class TheSpider(scrapy.Spider):
+        name = "the_spider"
+
+        async def start(self):
+            yield scrapy.Request(self.site + "/", callback=self.section, dont_filter=True)
+
+        def section(self, response):
+            for number in range(30):
+                yield scrapy.Request(response.urljoin(f"/{number}"))
+
+        def parse(self, response):
+            yield page(response)
+"""
+STOPPED = {"CLOSESPIDER_PAGECOUNT": 3, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
+PATHS = sorted(f"/{number}" for number in range(30))
+
+
+@pytest.fixture
+def site(serve, answer, page):
+    address, asked = serve({path: answer(page) for path in ["/", *PATHS]})
+    return address, lambda: [path for path, _ in asked if path != "/robots.txt"]
+
+
+def test_the_same_command_goes_on_with_an_open_crawl(run, site, database):
+    address, asked = site
+    stopped = run(SPIDER, {"site": address}, **STOPPED)
+    assert stopped.code == 0, stopped.log
+    assert [one["state"] for one in database.crawls()] == ["open"]
+    assert 1 < len(asked()) < 20
+    assert set(database.states()) == {"done", "queued"}
+
+    rest = run(None, {"site": address})
+    assert rest.code == 0, rest.log
+    assert "Going on with crawl 1" in rest.log
+    assert [(one["id"], one["state"]) for one in database.crawls()] == [(1, "finished")]
+    assert sorted(asked()) == ["/", *PATHS]
+    assert database.pages() == PATHS
+    totals = database.totals()
+    assert (totals["visit/page"], totals["visit/section"], totals["store/pages_new"]) == (30, 1, 30)
+
+
+def test_other_arguments_begin_another_crawl(run, site, database):
+    address, asked = site
+    run(SPIDER, {"site": address}, **STOPPED)
+    before = len(asked())
+    other = run(None, {"site": address, "more": "yes"})
+    assert other.code == 0, other.log
+    assert len(asked()) == before + 31
+    found = [(json.loads(one["arguments"]).get("more"), one["state"]) for one in database.crawls()]
+    assert found == [(None, "open"), ("yes", "finished")]
+
+
+def test_after_a_finished_crawl_comes_a_new_generation(run, site, database):
+    address, asked = site
+    for generation in (1, 2):
+        assert run(SPIDER, {"site": address}).code == 0
+        assert len(asked()) == generation * 31
+    assert [one["state"] for one in database.crawls()] == ["finished", "finished"]
+    assert {one["crawl_id"] for one in database.rows("SELECT crawl_id FROM request")} == {2}
+
+
+def test_a_fresh_one_is_begun_where_one_is_open(run, site, database):
+    address, asked = site
+    run(SPIDER, {"site": address}, **STOPPED)
+    before = len(asked())
+    assert run(None, {"site": address, "fresh": "1"}).code == 0
+    assert len(asked()) == before + 31
+    assert [(one["state"], one["reason"]) for one in database.crawls()] == [
+        ("finished", "replaced"),
+        ("finished", "finished"),
+    ]
+    assert [json.loads(one["arguments"]) for one in database.crawls()] == [{"site": address}] * 2
+    assert {one["crawl_id"] for one in database.rows("SELECT crawl_id FROM request")} == {2}

@@ -1,0 +1,75 @@
+"""A database that is taken away in mid-crawl ends the crawl, with one sentence."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import make_url
+
+SPIDER = """
+    import scrapy
+    from crawler.page import page
+
+    class TheSpider(scrapy.Spider):
+        name = "the_spider"
+
+        async def start(self):
+            for number in range(400):
+                yield scrapy.Request(self.site + f"/{number}")
+
+        def parse(self, response):
+            yield page(response)
+"""
+LIMITS = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2, "STORE_BATCH_PAGES": 2}
+
+
+@pytest.fixture
+def site(serve, answer, page, slow):
+    address, asked = serve(slow({f"/{number}": answer(page) for number in range(400)}))
+    return address, asked
+
+
+def delete(path):
+    path.unlink()
+
+
+def replace_by_a_copy(path):
+    with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(path.with_name("copy.db"))) as copy:
+        database.backup(copy)
+    path.with_name("copy.db").replace(path)
+
+
+def delete_all(path):
+    for each in path.parent.glob("blocks.db*"):
+        each.unlink()
+
+
+@pytest.mark.parametrize("take_away", [delete, delete_all, replace_by_a_copy])
+def test_another_file_in_its_place_ends_the_crawl(start, ended, wait_until, site, database, take_away):
+    address, asked = site
+    process = start(SPIDER, {"site": address}, **LIMITS)
+    path = Path(make_url(database.url).database)
+    wait_until(lambda: path.exists() and len(asked) > 10 and database.pages(), process)
+    take_away(path)
+    crawled = ended(process)
+    assert crawled.code == 1
+    assert "Spider closed (store_failed)" in crawled.log
+    assert crawled.log.count("blocks.db was deleted, moved or replaced during the crawl") >= 1
+    assert crawled.log.rstrip().splitlines()[-1].startswith("scrapy crawl: the database failed: the database ")
+    assert "Traceback" not in crawled.log
+    assert len(asked) < 300
+
+
+def test_a_dropped_database_ends_the_crawl(start, ended, wait_until, site, new_database, server):
+    address, asked = site
+    url = new_database()
+    process = start(SPIDER, {"site": address}, **LIMITS, DATABASE_URL=url, DATABASE_WAIT_SECONDS=2)
+    wait_until(lambda: len(asked) > 10, process)
+    server.execute(f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
+    crawled = ended(process)
+    assert crawled.code == 1
+    assert "Spider closed (store_failed)" in crawled.log
+    assert "does not exist; create it with `createdb" in crawled.log
+    assert "Traceback" not in crawled.log
+    assert len(asked) < 300

@@ -1,0 +1,121 @@
+"""Hosts that want to be left alone are, by this crawl and the next one, and others are not kept waiting."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+
+from crawler.storage.models import host
+
+QUOTA = "<html><body><p>An excessive amount of requests came from here.</p></body></html>"
+SPIDER = """
+    import scrapy
+    from crawler.page import page
+
+    class TheSpider(scrapy.Spider):
+        name = "the_spider"
+
+        async def start(self):
+            yield scrapy.Request(f"http://127.0.0.1:{self.port}/refused", priority=10)
+            for number in range(3):
+                yield scrapy.Request(f"http://127.0.0.1:{self.port}/later-{number}")
+                yield scrapy.Request(f"http://localhost:{self.port}/other-{number}")
+
+        def parse(self, response):
+            yield page(response)
+"""
+ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+
+
+class Refusing(dict):
+    """Answers of a host that refuses `/refused` the first few `times`; `asked` has what it was asked for, and when."""
+
+    def __init__(self, answers, answer, times):
+        super().__init__(answers)
+        self.refusal, self.times, self.asked = answer(QUOTA), times, []
+
+    def get(self, key, default=None):
+        self.asked.append((key, time.monotonic()))
+        if key == "/refused" and self.paths().count(key) <= self.times:
+            return self.refusal
+        return super().get(key, default)
+
+    def paths(self):
+        return [path for path, _ in self.asked if path != "/robots.txt"]
+
+    def when(self, path):
+        return [at for asked, at in self.asked if asked == path]
+
+
+@pytest.fixture
+def site(serve, answer, page):
+    def start(times):
+        paths = ["/refused", *(f"/{kind}-{number}" for number in range(3) for kind in ("later", "other"))]
+        answers = Refusing({path: answer(page) for path in paths}, answer, times)
+        address, _ = serve(answers)
+        return address.rpartition(":")[2], answers
+
+    return start
+
+
+def test_a_host_is_asked_again_after_its_pause_and_others_meanwhile(run, site, database):
+    port, answers = site(times=1)
+    crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=4, **ONE_BY_ONE)
+    assert crawled.code == 0, crawled.log
+    first, again = answers.when("/refused")
+    assert again - first >= 3.9  # the first was on its way for a moment
+    assert all(answers.when(f"/other-{number}")[0] < again for number in range(3))
+    late = [answers.when(f"/later-{number}")[0] - first for number in range(3)]
+    assert sum(seconds < 4 for seconds in late) <= 2, late  # on their way before the refusal was stored
+    assert database.requests()["/refused"] == ("done", "page", 1)
+    assert database.rows("SELECT host, reason, refusals FROM host WHERE reason IS NOT NULL") == [
+        {"host": "127.0.0.1", "reason": "quota", "refusals": 0}
+    ]
+    assert database.crawls()[0]["state"] == "finished"
+
+
+def test_a_crawl_that_can_only_wait_ends_and_goes_on_later(run, site, database):
+    port, answers = site(times=1)
+    limits = {"HOST_PAUSE_SECONDS": 7200, "FRONTIER_WAIT_SECONDS": 1} | ONE_BY_ONE
+    put_off = run(SPIDER, {"port": port}, **limits)
+    assert put_off.code == 0, put_off.log
+    assert "Spider closed (put_off)" in put_off.log
+    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("open", "put_off")]
+    assert {f"/other-{number}" for number in range(3)} <= set(answers.paths())
+    assert database.requests()["/refused"] == ("queued", "quota", 1)
+
+    asked = len(answers.paths())
+    too_soon = run(None, {"port": port}, **limits)
+    assert "Spider closed (put_off)" in too_soon.log
+    assert len(answers.paths()) == asked
+
+    database.write(update(host).values(paused_until=datetime.now(UTC) - timedelta(seconds=1)))
+    rest = run(None, {"port": port}, **limits)
+    assert rest.code == 0, rest.log
+    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("finished", "finished")]
+    assert set(database.states()) == {"done"}
+    assert sorted(answers.paths()) == sorted([*(path for path in database.requests()), "/refused"])
+
+
+def test_another_crawl_leaves_a_paused_host_alone_too(run, site, database):
+    port, answers = site(times=1)
+    limits = {"HOST_PAUSE_SECONDS": 600, "FRONTIER_WAIT_SECONDS": 0} | ONE_BY_ONE
+    run(SPIDER, {"port": port}, **limits)
+    asked = answers.paths()
+    other = run(None, {"port": port, "another": "crawl"}, **limits)
+    assert "Spider closed (put_off)" in other.log
+    assert sorted(answers.paths()[len(asked) :]) == ["/other-0", "/other-1", "/other-2"], other.log
+    assert len(database.crawls()) == 2
+
+
+def test_pauses_double_and_a_host_that_never_gives_in_is_given_up(run, site, database):
+    port, answers = site(times=9)
+    crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=1, FRONTIER_MAX_ATTEMPTS=3, **ONE_BY_ONE)
+    assert crawled.code == 0, crawled.log
+    asked = answers.when("/refused")
+    assert len(asked) == 3
+    # A page in between would have ended the row of refusals: the first has the greatest priority.
+    assert asked[2] - asked[1] >= 1.9  # as above
+    assert database.requests()["/refused"] == ("failed", "quota", 2)
+    assert database.crawls()[0]["state"] == "finished"

@@ -1,0 +1,147 @@
+"""Crawls that are led to addresses where crawls do not go: nothing is connected to."""
+
+import selectors
+import socket
+import textwrap
+from contextlib import ExitStack, closing
+
+import pytest
+
+ALLOWED = {"ALLOW_ADDRESSES": "127.0.0.1"}
+REBINDING = {"TWISTED_DNS_RESOLVER": "rebinding.Rebinding", "DNSCACHE_ENABLED": "0"}
+BOTH_FAMILIES = {"TWISTED_DNS_RESOLVER": "scrapy.resolver.CachingHostnameResolver"}
+# URLs one after another; each page's text is an item.
+LOOK = """
+    import scrapy
+
+    class Look(scrapy.Spider):
+        name = "look"
+
+        async def start(self):
+            for number, url in enumerate(self.urls.split()):
+                meta = {"proxy": self.proxy} if hasattr(self, "proxy") else {}
+                yield scrapy.Request(url, dont_filter=True, priority=-number, meta=meta)
+
+        def parse(self, response):
+            yield {"url": response.url}
+"""
+
+
+@pytest.fixture
+def look(crawl, tmp_path):
+    """Crawl these URLs with retries on."""
+    path = tmp_path / "look.py"
+    path.write_text(textwrap.dedent(LOOK), "utf-8")
+
+    def run(*urls, proxy=None, **settings):
+        arguments = {"urls": " ".join(urls)} | ({"proxy": proxy} if proxy else {})
+        limits = {"CONCURRENT_REQUESTS": "1", "DOWNLOAD_TIMEOUT": "5", "RETRY_TIMES": "2"}
+        return crawl(path, arguments, limits | settings)
+
+    return run
+
+
+@pytest.fixture
+def listen():
+    """Listen at an address and return the port, and how often somebody has connected."""
+    with ExitStack() as stack:
+
+        def start(address):
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            try:
+                server = stack.enter_context(closing(socket.create_server((address, 0), family=family)))
+            except OSError as error:
+                pytest.skip(f"nothing can listen at {address}: {error}")
+            return server.getsockname()[1], lambda: waits(server)
+
+        yield start
+
+
+def waits(server):
+    with selectors.DefaultSelector() as selector:
+        selector.register(server, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def outcomes(crawled):
+    return {name: count for name, count in crawled.stats.items() if name.startswith(("visit/", "retry/"))}
+
+
+def test_nothing_special_is_connected_to(look, listen):
+    port, connected = listen("127.0.0.1")
+    hosts = ("127.0.0.1", "2130706433", "0x7f.1", "017700000001", "[::ffff:127.0.0.1]", "[::1]", "LocalHost", "127.1.")
+    urls = [f"{scheme}://{host}:{port}/" for host in hosts for scheme in ("http", "https")]
+    crawled = look(*urls, "http://169.254.169.254/latest/", "http://[fd00::1]/", ALLOW_ADDRESSES="")
+    assert outcomes(crawled) == {"visit/address": len(urls) + 2}
+    assert "Traceback" not in crawled.log
+    assert "2130706433 leads to 127.0.0.1 (loopback), where crawls do not go unless ALLOW_ADDRESSES" in crawled.log
+    assert not connected()
+
+
+def test_a_name_is_judged_by_what_it_resolves_to(look, listen):
+    port, connected = listen("127.0.0.2")
+    hosts = ("inside.example", "INSIDE.example")
+    urls = [f"{scheme}://{host}:{port}/" for scheme in ("http", "https") for host in hosts]
+    crawled = look(*urls, **ALLOWED, **REBINDING)
+    assert outcomes(crawled) == {"visit/address": 4}
+    assert "inside.example leads to 127.0.0.2 (loopback)" in crawled.log
+    assert not connected()
+
+
+def test_a_name_that_moves_inside_after_its_first_answer_is_refused(look, serve, answer):
+    last = answer("here", headers={"Content-Type": "text/html", "Connection": "close"})
+    site, requests = serve({"/": last, "/robots.txt": last})
+    url = site.replace("127.0.0.1", "rebound.example")
+    crawled = look(f"{url}/", ROBOTSTXT_OBEY="0", **ALLOWED, **REBINDING)
+    assert (outcomes(crawled), len(requests)) == ({"visit/section": 1}, 1)
+    crawled = look(f"{url}/", f"{url}/", ROBOTSTXT_OBEY="0", **ALLOWED, **REBINDING)
+    assert (outcomes(crawled), len(requests)) == ({"visit/section": 1, "visit/address": 1}, 2)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "inside.example"])
+def test_a_redirect_from_an_allowed_address_to_another(look, listen, serve, answer, host):
+    port, connected = listen("127.0.0.2")
+    moved = answer("", 302, {"Location": f"http://{host}:{port}/secret"})
+    site, _ = serve({"/": moved, "/robots.txt": moved})
+    crawled = look(f"{site}/", **ALLOWED, **REBINDING)
+    assert outcomes(crawled) == {"visit/address": 1}
+    assert not connected()
+
+
+def test_version_6_is_judged_too(look, listen):
+    port, connected = listen("::1")
+    crawled = look(f"http://localhost:{port}/", f"http://[::1]:{port}/", **BOTH_FAMILIES, ALLOW_ADDRESSES="10.0.0.0/8")
+    assert outcomes(crawled) == {"visit/address": 2}
+    assert not connected()
+
+
+def test_of_a_name_s_addresses_the_allowed_one_is_taken(look, listen, serve, answer):
+    site, requests = serve({"/": answer("here")})
+    url = site.replace("127.0.0.1", "localhost")
+    crawled = look(f"{url}/", **BOTH_FAMILIES, **ALLOWED)
+    assert (outcomes(crawled), len(requests)) == ({"visit/section": 1}, 2)
+
+
+def test_other_ways_than_http_are_refused(look, tmp_path):
+    secret = tmp_path / "secret.html"
+    secret.write_text("a secret", "utf-8")
+    crawled = look(f"file://{secret}", "data:text/html,here", "ftp://127.0.0.1/", "s3://bucket/key", **ALLOWED)
+    assert (outcomes(crawled), crawled.items) == ({"visit/address": 4}, [])
+    assert "the URL's scheme is file" in crawled.log
+
+
+def test_a_proxy_may_stand_inside_and_resolves_names_itself(look, serve, answer):
+    asked = [f"http://{host}/" for host in ("a.example", "inside.example", "127.0.0.1", "2852039166", "x.localhost")]
+    proxy, requests = serve({url: answer("here") for url in asked})
+    crawled = look(*asked, proxy=proxy, ALLOW_ADDRESSES="", ROBOTSTXT_OBEY="0", **REBINDING)
+    assert outcomes(crawled) == {"visit/section": 2, "visit/address": 3}
+    assert [url for url, _ in requests] == asked[:2]
+
+
+def test_a_tunnel_through_a_proxy_inside(look, serve):
+    """This proxy knows no CONNECT, and says so: it was asked."""
+    proxy, _ = serve({})
+    settings = {"ALLOW_ADDRESSES": "", "RETRY_TIMES": "0", "ROBOTSTXT_OBEY": "0"}
+    crawled = look("https://inside.example/", "https://127.0.0.1/", proxy=proxy, **settings)
+    assert outcomes(crawled)["visit/address"] == 1
+    assert crawled.log.count("Could not open CONNECT tunnel with proxy") > 0

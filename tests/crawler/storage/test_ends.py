@@ -1,0 +1,152 @@
+"""Visits end their requests in the transaction that stores them, or are not stored."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from crawler.storage import ends
+from crawler.storage.ends import Manners
+from crawler.storage.engine import writing
+from crawler.storage.store import PageState
+from crawler.visit import Outcome, Visit
+
+AGAIN = {Outcome.CALLBACK_FAILED, Outcome.CAPTCHA, Outcome.QUOTA}
+FAILED = {
+    Outcome.ADDRESS,
+    Outcome.FORBIDDEN,
+    Outcome.HTTP_ERROR,
+    Outcome.DOWNLOAD_FAILED,
+    Outcome.CLEANING_FAILED,
+    Outcome.CLEANING_TIMEOUT,
+    Outcome.PIPELINE_FAILED,
+}
+
+
+@pytest.fixture
+def leased(store_wanted, take, wanted):
+    """Store a request and lease it."""
+
+    def one(key="page", **values):
+        store_wanted(wanted(key, **values))
+        return take()[0]
+
+    return one
+
+
+@pytest.fixture
+def bare(now):
+    """A visit without a page that ends a leased request."""
+
+    def make(lease, outcome, **values):
+        return Visit(lease.wanted.url, now, outcome, ticket=lease.ticket, attempts=lease.attempts, **values)
+
+    return make
+
+
+@pytest.fixture
+def save_all(store, crawl_id):
+    return lambda *visits: store.save(crawl_id, visits)
+
+
+@pytest.fixture
+def states(rows):
+    return lambda: {
+        one["key"]: (one["state"], one["outcome"], one["attempts"]) for one in rows("SELECT * FROM request")
+    }
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_each_outcome_has_its_state(leased, bare, save_all, states, outcome):
+    save_all(bare(leased(), outcome))
+    queued, failed = ("queued", outcome, 1), ("failed", outcome, 0)
+    assert states()["page"] == (queued if outcome in AGAIN else failed if outcome in FAILED else ("done", outcome, 0))
+
+
+@pytest.mark.parametrize("outcome", sorted(AGAIN))
+def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all, states, outcome):
+    last = replace(leased(), attempts=Manners().most_attempts - 1)
+    save_all(bare(last, outcome))
+    assert states()["page"][:2] == ("failed", outcome)
+
+
+def test_errors_are_kept_where_there_is_something_to_mend(leased, bare, save_all, rows):
+    save_all(bare(leased("a"), Outcome.HTTP_ERROR, error="HTTP status 500"))
+    save_all(bare(leased("b"), Outcome.NOT_FOUND, error="HTTP status 404"))
+    found = {one["key"]: one["error"] for one in rows("SELECT key, error FROM request")}
+    assert found == {"a": "HTTP status 500", "b": None}
+
+
+def test_the_page_its_children_and_the_end_come_together(leased, visit, wanted, save_all, states, rows):
+    lease = leased()
+    page = replace(visit(lease.wanted.url, "A text."), ticket=lease.ticket, requests=(wanted("child"), wanted("page")))
+    assert [one.state for one in save_all(page)] == [PageState.NEW]
+    assert states() == {"page": ("done", "page", 0), "child": ("queued", None, 0)}
+    assert [one["url"] for one in rows("SELECT url FROM page")] == [lease.wanted.url]
+
+
+@pytest.fixture
+def later(now):
+    """A moment at which the leases have expired."""
+    return now + timedelta(seconds=90)
+
+
+def test_a_visit_whose_lease_is_lost_harms_no_other(leased, take, visit, save_all, states, later):
+    lost, held = leased("lost"), leased("held")
+    mine = {one.wanted.key: one.ticket for one in take("two", at=later)}
+    visits = [
+        replace(visit(lost.wanted.url, "A text."), ticket=lost.ticket),
+        replace(visit(held.wanted.url, "Another."), ticket=mine["held"]),
+    ]
+    assert [one.state for one in save_all(*visits)] == [PageState.LOST, PageState.NEW]
+    assert states() == {"lost": ("leased", "lease_expired", 1), "held": ("done", "page", 1)}
+
+
+def test_a_visit_whose_lease_is_lost_leaves_nothing(leased, take, visit, wanted, save_all, rows, later):  # noqa: PLR0913, PLR0917 — fixtures
+    lost = leased("lost")
+    take("two", at=later)
+    save_all(replace(visit(lost.wanted.url, "A text."), ticket=lost.ticket, requests=(wanted("orphan"),)))
+    assert (rows("SELECT * FROM page"), rows("SELECT * FROM block")) == ([], [])
+    assert [one["key"] for one in rows("SELECT key FROM request")] == ["lost"]
+
+
+def test_the_same_visit_twice_is_stored_once(leased, visit, save_all, rows):
+    lease = leased()
+    page = replace(visit(lease.wanted.url, "A text."), ticket=lease.ticket)
+    assert [save_all(page)[0].state, save_all(page)[0].state] == [PageState.NEW, PageState.LOST]
+    assert [one["visits"] for one in rows("SELECT visits FROM page")] == [1]
+
+
+def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
+    lease = leased()
+    parts = [
+        replace(visit(f"{lease.wanted.url}/{part}", f"Text {part}."), ticket=lease.ticket, part=part, parts=3)
+        for part in (1, 2, 3)
+    ]
+    save_all(*parts[:2])
+    assert states()["page"][0] == "leased"
+    save_all(parts[2])
+    assert states()["page"] == ("done", "page", 0)
+
+
+def test_visits_without_a_request_end_none(visit, save_all, engine, states):
+    assert [one.state for one in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
+    with writing(engine) as connection:
+        assert ends.acknowledge(connection, [visit("https://a.example/y")], 3) == set()
+    assert states() == {}
+
+
+def test_a_refusal_pauses_its_host_and_a_page_ends_the_row_of_refusals(leased, bare, visit, save_all, rows):
+    refused, other = leased("a"), leased("b", host="b.example")
+    save_all(bare(refused, Outcome.QUOTA), replace(visit(other.wanted.url, "A text."), ticket=other.ticket))
+    (host,) = rows("SELECT * FROM host")
+    assert (host["host"], host["reason"], host["refusals"]) == ("a.example", "quota", 1)
+    page = leased("c")
+    save_all(replace(visit(page.wanted.url, "A text."), ticket=page.ticket))
+    assert [one["refusals"] for one in rows("SELECT refusals FROM host")] == [0]
+
+
+def test_a_page_among_refusals_does_not_end_their_row(leased, bare, visit, save_all, rows):
+    refused, served = leased("a"), leased("b")
+    save_all(replace(visit(served.wanted.url, "A text."), ticket=served.ticket), bare(refused, Outcome.CAPTCHA))
+    assert [(one["reason"], one["refusals"]) for one in rows("SELECT reason, refusals FROM host")] == [("captcha", 1)]

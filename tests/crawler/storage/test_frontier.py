@@ -1,0 +1,204 @@
+"""Requests on their way through the frontier: stored once, acknowledged under their lease, lost, given back."""
+
+from datetime import timedelta
+from threading import Barrier, Thread
+
+import pytest
+from sqlalchemy import select
+
+from crawler.storage.engine import opened, writing
+from crawler.storage.frontier import (
+    MOST_ERROR,
+    Ending,
+    RequestState,
+    Ticket,
+    Wanted,
+    acknowledge,
+    add,
+    clock,
+    release,
+    renew,
+    reset,
+)
+from crawler.storage.leases import lease
+from crawler.storage.models import request
+
+FULL = Wanted(
+    key="full",
+    url="https://a.example/1?q=%C3%A9",
+    host="a.example",
+    method="POST",
+    headers={"Accept": ["text/html", "*/*"], "X-Odd": ["\x00\xe9"]},
+    body=b"\x00\xff",
+    callback="parse_article",
+    errback="give_up",
+    cb_kwargs={"depth": 2, "name": "漢\x00"},
+    meta={"cookiejar": None},
+    priority=-3,
+)
+
+
+def test_what_is_wanted_comes_back_as_it_was(store_wanted, take, now):
+    store_wanted(FULL)
+    (leased,) = take()
+    assert leased.wanted == FULL
+    assert (leased.attempts, leased.start_at) == (0, now)
+
+
+def test_the_same_key_is_stored_once_a_crawl(engine, crawl_id, other_crawl_id, wanted, now, rows):
+    with writing(engine) as connection:
+        assert add(connection, crawl_id, [wanted("b"), wanted("a"), wanted("b")], now) == 2
+        assert add(connection, crawl_id, [wanted("a"), wanted("c")], now) == 1
+        assert add(connection, other_crawl_id, [wanted("a")], now) == 1
+        assert add(connection, crawl_id, [], now) == 0
+    assert [row["key"] for row in rows("SELECT key FROM request ORDER BY id")] == ["a", "b", "c", "a"]
+
+
+def test_a_key_that_has_ended_is_not_stored_again(store_wanted, take, wanted, end):
+    assert store_wanted(wanted("a")) == 1
+    end(take(), RequestState.DONE)
+    assert store_wanted(wanted("a")) == 0
+
+
+@pytest.mark.postgresql
+def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, engine, crawl_id, wanted, now, rows):
+    """Each would wait for the other if it inserted them in the order given."""
+    forth = [wanted(f"{number:05}") for number in range(1500)]
+    added, ready = [], Barrier(2)
+
+    def store(ones):
+        with opened(url) as own:
+            ready.wait()
+            with writing(own) as connection:
+                added.append(add(connection, crawl_id, ones, now))
+
+    threads = [Thread(target=store, args=(ones,)) for ones in (forth, forth[::-1])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(added) == 1500
+    assert len(added) == 2
+    assert rows("SELECT count(*) AS n FROM request") == [{"n": 1500}]
+
+
+def test_an_acknowledged_request_has_ended(store_wanted, take, wanted, end, rows):
+    store_wanted(wanted("a"), wanted("b"))
+    first, second = take()
+    assert end([first], RequestState.DONE) == {first.ticket.request_id}
+    end([second], RequestState.FAILED, outcome="http_error", error=f"\x00{'x' * 600}")
+    fields = "SELECT state, attempts, lease_id, lease_until, outcome, error, ended IS NOT NULL AS over FROM request"
+    done, failed = rows(f"{fields} ORDER BY id")
+    common = {"attempts": 0, "lease_id": None, "lease_until": None, "over": 1}
+    assert done == common | {"state": "done", "outcome": "page", "error": None}
+    assert failed == common | {"state": "failed", "outcome": "http_error", "error": "x" * MOST_ERROR}
+    assert take() == []
+
+
+def test_a_ticket_is_good_for_one_end(store_wanted, take, wanted, end, rows):
+    store_wanted(wanted("a"))
+    leased = take()
+    end(leased, RequestState.DONE)
+    assert end(leased, RequestState.FAILED) == set()
+    assert rows("SELECT state FROM request") == [{"state": "done"}]
+
+
+def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_wanted, take, wanted, end, now, rows):
+    store_wanted(wanted("a"))
+    (lost,) = take("one", seconds=10)
+    store_wanted(wanted("b"))
+    held = take("one", limit=1)
+    (again,) = take("two", at=now + timedelta(seconds=11))
+    assert again.ticket.request_id == lost.ticket.request_id
+    assert end([lost, *held], RequestState.DONE) == {held[0].ticket.request_id}
+    assert end([again], RequestState.DONE) == {again.ticket.request_id}
+
+
+def test_nothing_acknowledged_is_nothing(engine, now):
+    with writing(engine) as connection:
+        assert acknowledge(connection, [], now) == set()
+        assert acknowledge(connection, [Ending(Ticket(1, "none"), RequestState.DONE, "page")], now) == set()
+
+
+def test_a_request_to_try_again_waits_and_counts_the_attempt(store_wanted, take, wanted, end, now):
+    store_wanted(wanted("a"))
+    later = now + timedelta(seconds=5)
+    end(take(), RequestState.QUEUED, outcome="download_failed", not_before=later)
+    assert take(at=now + timedelta(seconds=4)) == []
+    (leased,) = take(at=later)
+    assert leased.attempts == 1
+
+
+def test_leased_is_no_end():
+    with pytest.raises(ValueError, match="request 7 cannot end as leased"):
+        Ending(Ticket(7, "one"), RequestState.LEASED, "page")
+
+
+def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted, rows):
+    store_wanted(wanted("a"), wanted("b"))
+    leased = take("one")
+    with writing(engine) as connection:
+        release(connection, [one.ticket for one in leased])
+        release(connection, [])
+    assert rows("SELECT DISTINCT state, attempts, lease_id FROM request") == [
+        {"state": "queued", "attempts": 0, "lease_id": None}
+    ]
+    again = take("two")
+    with writing(engine) as connection:
+        release(connection, [one.ticket for one in leased])
+    assert rows("SELECT DISTINCT state, lease_id FROM request") == [{"state": "leased", "lease_id": "two"}]
+    assert {one.wanted.key for one in again} == {"a", "b"}
+
+
+def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now):
+    store_wanted(wanted("a"), wanted("b"))
+    take("one", seconds=10)
+    with writing(engine) as connection:
+        assert renew(connection, crawl_id, "one", now + timedelta(seconds=20)) == 2
+        assert renew(connection, crawl_id, "other", now) == 0
+        assert renew(connection, crawl_id + 1, "one", now) == 0
+    assert take("two", at=now + timedelta(seconds=19)) == []
+    assert len(take("two", at=now + timedelta(seconds=21))) == 2
+
+
+@pytest.mark.postgresql
+def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_wanted, take, wanted, now):
+    """The other way round they would wait for each other."""
+    store_wanted(wanted("a"), wanted("b"))
+    first, _ = take("one")
+    with writing(engine) as acknowledging:
+        acknowledge(acknowledging, [Ending(first.ticket, RequestState.DONE, "page")], now)
+        with writing(engine) as connection:
+            assert renew(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
+
+
+def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted, take, wanted):
+    store_wanted(wanted("a"), wanted("b"))
+    take("dead")
+    with writing(engine) as connection:
+        assert reset(connection, crawl_id) == 2
+        assert reset(connection, crawl_id) == 0
+    assert [one.attempts for one in take("one")] == [0, 0]
+
+
+def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, now):
+    """An old ticket would be good for somebody else's request."""
+    store_wanted(wanted("a"), wanted("b"))
+    with writing(engine) as connection:
+        connection.execute(request.delete())
+        add(connection, crawl_id, [wanted("c")], now)
+        assert connection.scalars(select(request.c.id)).all() == [3]
+
+
+def test_workers_agree_on_the_time(engine):
+    with writing(engine) as connection:
+        first, second = clock(connection), clock(connection)
+    assert first <= second
+    assert first.utcoffset() == timedelta(0)
+
+
+@pytest.mark.postgresql
+def test_the_time_goes_on_in_a_transaction(engine, crawl_id, terms):
+    with writing(engine) as connection:
+        lease(connection, crawl_id, terms())
+        assert clock(connection) < clock(connection)

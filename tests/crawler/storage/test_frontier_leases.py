@@ -1,0 +1,287 @@
+"""Who gets which request, and when it may be sent: turns, priorities, delays, pauses, expired leases, bad clocks."""
+
+from datetime import timedelta
+from itertools import pairwise
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import insert, text
+
+from crawler.storage.engine import opened, reading, writing
+from crawler.storage.frontier import RequestState, add, release
+from crawler.storage.hosts import Gate, pause, set_delays
+from crawler.storage.leases import Outlook, lease, outlook
+from crawler.storage.models import host
+
+
+def keys(leased):
+    return [one.wanted.key for one in leased]
+
+
+def seconds(leased, now):
+    return [(one.start_at - now).total_seconds() for one in leased]
+
+
+@pytest.fixture
+def set_host(engine):
+    """Store what is known of a host."""
+
+    def store(name, **values):
+        with engine.begin() as connection:
+            connection.execute(insert(host), {"host": name, "delay": 0.0, "refusals": 0} | values)
+
+    return store
+
+
+@pytest.fixture
+def look(engine, crawl_id, now):
+    """Ask what there is to come for a worker."""
+
+    def ask(lease_id="one", at=now):
+        with reading(engine) as connection:
+            return outlook(connection, crawl_id, at, lease_id)
+
+    return ask
+
+
+def test_the_greatest_priority_is_first_then_the_oldest(store_wanted, take, wanted):
+    store_wanted(wanted("a"), wanted("b", priority=-1), wanted("c", priority=2), wanted("d"), wanted("e", priority=2))
+    assert keys(take(limit=3)) == ["c", "e", "a"]
+    assert keys(take()) == ["d", "b"]
+
+
+def test_hosts_of_one_priority_take_turns(store_wanted, take, wanted):
+    store_wanted(*(wanted(f"{name}{number}", host=name) for name in "abc" for number in range(3)))
+    assert keys(take(limit=4)) == ["a0", "b0", "c0", "a1"]
+    assert keys(take(limit=3, after_host="a")) == ["b1", "c1", "a2"]
+
+
+def test_a_greater_priority_goes_before_turns(store_wanted, take, wanted):
+    store_wanted(
+        *(wanted(f"a{number}", host="a") for number in range(3)),
+        *(wanted(f"z{number}", host="z", priority=1) for number in range(3)),
+    )
+    assert keys(take(limit=4)) == ["z0", "z1", "z2", "a0"]
+
+
+def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted):
+    names = [f"h{number:04}" for number in range(1000)]
+    store_wanted(*(wanted(f"{name}/{page}", host=name) for name in names for page in range(2)))
+    served, after = [], ""
+    while len(served) < len(names):
+        leased = take(limit=50, after_host=after)
+        after = leased[-1].wanted.host
+        served += [one.wanted.host for one in leased]
+    assert served == names
+
+
+def test_hosts_that_cannot_be_asked_now_do_not_hide_the_one_that_can(engine, store_wanted, take, wanted, now):
+    names = [f"h{number:04}" for number in range(500)]
+    store_wanted(*(wanted(name, host=name) for name in names))
+    values = {"delay": 0.0, "refusals": 1, "paused_until": now + timedelta(seconds=100)}
+    with engine.begin() as connection:
+        connection.execute(insert(host), [values | {"host": name} for name in names if name != "h0450"])
+    assert keys(take(after_host="h0001")) == ["h0450"]
+
+
+def test_a_request_without_a_host_is_leased_too(store_wanted, take, wanted):
+    store_wanted(wanted("a", host=""), wanted("b", host="b"))
+    assert keys(take()) == ["a", "b"]
+    store_wanted(wanted("c", host=""))
+    assert keys(take(after_host="b")) == ["c"]
+
+
+def test_other_crawls_are_others(engine, other_crawl_id, store_wanted, wanted, terms):
+    store_wanted(wanted("a"))
+    with writing(engine) as connection:
+        assert lease(connection, other_crawl_id, terms()) == []
+
+
+@pytest.mark.postgresql
+def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, store_wanted, wanted, terms):
+    store_wanted(*(wanted(f"{number:03}", host=f"h{number % 3}") for number in range(200)))
+    ready, got = Barrier(4), []
+
+    def work(name):
+        with opened(url) as own:
+            ready.wait()
+            for _ in range(5):
+                with writing(own) as connection:
+                    got.extend(lease(connection, crawl_id, terms(name, limit=10)))
+
+    threads = [Thread(target=work, args=(f"worker{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(keys(got)) == [f"{number:03}" for number in range(200)]
+
+
+@pytest.mark.postgresql
+def test_a_request_that_is_locked_is_left_alone(url, engine, store_wanted, take, wanted):
+    store_wanted(wanted("a"), wanted("b"))
+    with opened(url) as other, writing(other) as connection:
+        connection.execute(text("DELETE FROM request WHERE key = 'a'"))
+        assert keys(take()) == ["b"]
+
+
+def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, wanted, now):
+    store_wanted(*(wanted(f"a{number}", host="a") for number in range(9)), wanted("b", host="b"))
+    with writing(engine) as connection:
+        set_delays(connection, {"a": 1.5})
+    leased = take("one", horizon=4)
+    assert keys(leased) == ["a0", "b", "a1", "a2"]
+    assert seconds(leased, now) == [0, 0, 1.5, 3]
+    assert take("two", horizon=0.4) == []
+    assert seconds(take("two", horizon=6), now) == [4.5, 6]
+    assert seconds(take("one", horizon=7, at=now + timedelta(seconds=1)), now) == [7.5]
+
+
+def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_id, wanted, terms, now):
+    with writing(engine) as connection:
+        set_delays(connection, {"a.example": 2})
+        for each in (crawl_id, other_crawl_id):
+            add(connection, each, [wanted("a"), wanted("b")], now)
+    starts = []
+    for each in (crawl_id, other_crawl_id, crawl_id, other_crawl_id):
+        with writing(engine) as connection:
+            starts += seconds(lease(connection, each, terms(limit=1, horizon=60)), now)
+    assert starts == [0, 2, 4, 6]
+
+
+def test_a_host_whose_turn_comes_within_the_horizon_is_asked_then(set_host, store_wanted, take, wanted, now):
+    set_host("a", delay=1.0, next_at=now + timedelta(seconds=3))
+    store_wanted(wanted("a", host="a"))
+    assert take(horizon=2) == []
+    assert seconds(take(horizon=3), now) == [3]
+
+
+def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_wanted, take, wanted, now):
+    store_wanted(wanted("a", host="a"), wanted("b", host="b"))
+    with writing(engine) as connection:
+        until = pause(connection, "a", now, "captcha", first_seconds=60, most_seconds=600)
+    assert keys(take()) == ["b"]
+    assert keys(take(at=until)) == ["a"]
+
+
+def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_wanted, take, wanted, now, rows):
+    store_wanted(wanted("a"))
+    for attempt in range(3):
+        (leased,) = take(str(attempt), at=now + timedelta(seconds=11 * attempt), seconds=10)
+        assert leased.attempts == attempt
+    assert take("last", at=now + timedelta(seconds=33)) == []
+    assert rows("SELECT state, attempts, outcome, lease_id, ended IS NOT NULL AS over FROM request") == [
+        {"state": "failed", "attempts": 3, "outcome": "lease_expired", "lease_id": None, "over": 1}
+    ]
+
+
+def test_a_clock_that_was_set_back_stops_nobody(set_host, store_wanted, take, wanted, now):
+    years = timedelta(days=700)
+    set_host("a", delay=1.0, next_at=now + years)
+    set_host("b", paused_until=now + years)
+    store_wanted(wanted("a", host="a"), wanted("b", host="b"), wanted("c", host="c"))
+    take("one", at=now + years, limit=1, after_host="b")
+    leased = take("two")
+    assert sorted(keys(leased)) == ["a", "b", "c"]
+    assert seconds(leased, now) == [0, 0, 0]
+
+
+def test_a_lease_from_a_clock_that_was_set_back_is_handed_on(store_wanted, take, wanted, now):
+    store_wanted(wanted("a"))
+    take("one", at=now + timedelta(days=700), seconds=10)
+    assert keys(take("two", seconds=10)) == ["a"]
+
+
+FAR, NEAR = timedelta(seconds=601), timedelta(seconds=599)
+
+
+@pytest.mark.parametrize(
+    ("values", "opens"),
+    [
+        ({}, 0),
+        ({"next_at": -NEAR, "paused_until": -NEAR}, 0),
+        ({"next_at": NEAR}, 599),
+        ({"next_at": FAR}, 0),
+        ({"next_at": FAR, "delay": 61.0}, 601),
+        ({"paused_until": 2 * NEAR, "next_at": NEAR}, 1198),
+        ({"paused_until": timedelta(seconds=3601)}, 0),
+        ({"waits_until": timedelta(days=9)}, 777_600),
+    ],
+)
+@pytest.mark.sqlite
+def test_when_a_host_may_be_asked(values, opens, now):
+    moments = {name: now + value if isinstance(value, timedelta) else value for name, value in values.items()}
+    assert Gate("a", **moments).opens(now, 3600) == now + timedelta(seconds=opens)
+
+
+def test_where_nothing_is_left_there_is_no_outlook(look, store_wanted, take, wanted, end):
+    assert look() == Outlook(0, 0, None)
+    store_wanted(wanted("a"))
+    end(take("one"), RequestState.DONE)
+    assert look() == Outlook(0, 0, None)
+
+
+def test_what_others_have_leased_may_come_back(look, store_wanted, take, wanted, now):
+    store_wanted(wanted("a"), wanted("b"))
+    take("one", seconds=10)
+    assert look("one") == Outlook(0, 0, None)
+    assert look("two") == Outlook(0, 2, now + timedelta(seconds=10))
+    assert look("two", now + timedelta(seconds=11)) == Outlook(0, 0, now + timedelta(seconds=11))
+
+
+def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_wanted, wanted, now):
+    set_host("a", paused_until=now + timedelta(seconds=30))
+    set_host("b", delay=1.0, next_at=now + timedelta(seconds=20))
+    later = now + timedelta(seconds=25)
+    store_wanted(wanted("a", host="a"))
+    assert look() == Outlook(1, 0, now + timedelta(seconds=30))
+    store_wanted(wanted("c", host="c", not_before=later), wanted("d", host="c", not_before=later, priority=1))
+    assert look() == Outlook(1, 0, later)
+    store_wanted(wanted("b", host="b"))
+    assert look() == Outlook(1, 0, now + timedelta(seconds=20))
+    store_wanted(wanted("e", host="c"))
+    assert look() == Outlook(1, 0, now)
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 30), st.integers(0, 3)),
+        st.tuples(st.just("take"), st.integers(0, 2), st.integers(1, 5)),
+        st.tuples(st.just("give"), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("wait"), st.integers(1, 8), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=ACTIONS)
+@pytest.mark.sqlite
+def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_crawl, wanted, terms, now, actions):
+    """Whoever leases, gives back or lets a lease expire."""
+    crawl_id, moment, sent, asked, held = new_crawl(), now, {}, set(), {}
+    with engine.begin() as connection:
+        connection.execute(host.delete())
+        set_delays(connection, {"h1": 2, "h2": 5})
+    for verb, one, other in actions:
+        with writing(engine) as connection:
+            if verb == "add":
+                add(connection, crawl_id, [wanted(f"{one}", host=f"h{other}")], moment)
+                asked.add(f"{one}")
+            elif verb == "take":
+                got = lease(connection, crawl_id, terms(f"{one}", at=moment, limit=other, seconds=20))
+                held.setdefault(one, []).extend(found.ticket for found in got)
+                for found in got:
+                    sent.setdefault(found.wanted.host, []).append(found.start_at)
+            elif verb == "give":
+                release(connection, held.pop(one, []))
+        moment += timedelta(seconds=one if verb == "wait" else 0)
+    for name, delay in (("h1", 2), ("h2", 5)):
+        times = sent.get(name, [])
+        assert all(later - earlier >= timedelta(seconds=delay) for earlier, later in pairwise(times))
+    end = moment + timedelta(days=1)
+    with writing(engine) as connection:
+        last = lease(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, most_attempts=99))
+    assert set(keys(last)) == asked

@@ -1,0 +1,230 @@
+"""What waits, what failed, and what is asked for once more."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import JSON, event, insert, update
+
+from crawler.storage import hosts, queue
+from crawler.storage.crawls import begin, end, join
+from crawler.storage.engine import reading, writing
+from crawler.storage.frontier import RequestState
+from crawler.storage.leases import outlook
+from crawler.storage.models import page, section
+
+FAILED = RequestState.FAILED
+
+
+@pytest.fixture
+def seen(engine, now):
+    """What `queue` tells of the database at a moment."""
+
+    def tell(function, *more):
+        with reading(engine) as connection:
+            return function(connection, *(more or (now,)))
+
+    return tell
+
+
+@pytest.fixture
+def retry(engine):
+    def run(**chosen):
+        with writing(engine) as connection:
+            return queue.retry(connection, queue.Failed(**chosen))
+
+    return run
+
+
+@pytest.fixture
+def fail(store_wanted, take, wanted, end):
+    """Store requests and let them fail: outcome by key."""
+
+    def run(outcomes, **values):
+        store_wanted(*(wanted(key, **values) for key in outcomes))
+        for leased in take():
+            end([leased], FAILED, outcomes[leased.wanted.key], error="the server said no")
+
+    return run
+
+
+def test_an_empty_database_has_nothing_waiting(seen):
+    assert seen(queue.queues) == []
+    assert seen(queue.slow_hosts) == []
+    assert seen(queue.due) == queue.Due(0, 0, 0, 0)
+
+
+def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, take, wanted, now):
+    fail({"a": "download_failed", "b": "http_error", "c": "http_error"})
+    store_wanted(*(wanted(key) for key in "defg"))
+    take("one", limit=1)
+    take("two", limit=1, seconds=90)
+    (found,) = seen(queue.queues)
+    assert (found.crawl_id, found.spider, found.arguments, found.state) == (1, "test", {}, "open")
+    assert (found.queued, found.leased, found.processes) == (2, 2, 2)
+    assert found.leased_until == now + timedelta(seconds=90)
+    assert list(found.failed.items()) == [("http_error", 2), ("download_failed", 1)]
+
+
+def test_who_does_not_renew_is_not_at_it_any_more(seen, crawl_id, store_wanted, take, wanted, now):
+    store_wanted(wanted("a"), wanted("b"))
+    take("one", limit=1)
+    take("two", limit=1, seconds=90)
+    (found,) = seen(queue.queues, now + timedelta(seconds=61))
+    assert (found.leased, found.processes) == (2, 1)
+
+
+def test_a_finished_crawl_is_shown_for_what_failed_in_it(seen, engine, crawl_id, fail):
+    with writing(engine) as connection:
+        end(connection, crawl_id, "finished", {}, finished=True)
+    assert seen(queue.queues) == []
+    fail({"a": "http_error"})
+    (found,) = seen(queue.queues)
+    assert (found.state, found.failed) == ("finished", {"http_error": 1})
+
+
+def test_hosts_that_want_to_be_left_alone_come_before_slow_ones(seen, engine, now):
+    with writing(engine) as connection:
+        hosts.set_delays(
+            connection, {"fast.example": 0.0, "slow.example": 2.0, "slower.example": 5.0, "no.example": 9.0}
+        )
+        until = hosts.pause(connection, "no.example", now, "quota", first_seconds=60, most_seconds=600)
+    assert seen(queue.slow_hosts) == [
+        queue.HostState("no.example", 9.0, until, "quota"),
+        queue.HostState("slower.example", 5.0, None, None),
+        queue.HostState("slow.example", 2.0, None, None),
+    ]
+    assert seen(queue.slow_hosts, until)[0] == queue.HostState("no.example", 9.0, None, None)
+
+
+def test_what_is_due_and_what_is_retired_is_counted(seen, engine, save, visit, now):
+    save(*(visit(f"https://a.example/{number}", f"text {number}") for number in range(6)))
+    with writing(engine) as connection:
+        connection.execute(update(page).values(spider="section"))
+        for number, values in enumerate(
+            ({"next_visit": now}, {"next_visit": now + timedelta(1)}, {"next_visit": None})
+        ):
+            connection.execute(update(page).where(page.c.id == number + 1).values(values))
+        connection.execute(update(page).where(page.c.id == 4).values(next_visit=now, retired_at=now))
+        connection.execute(update(page).where(page.c.id == 5).values(next_visit=now - timedelta(days=9)))
+        connection.execute(update(page).where(page.c.id == 6).values(next_visit=now, spider=None))
+        connection.execute(insert(section), [a_section(1, now, None), a_section(2, now, now)])
+    assert seen(queue.due) == queue.Due(pages=2, sections=1, retired_pages=1, retired_sections=1)
+
+
+def a_section(number, next_visit, retired_at):
+    texts = {"url": f"https://a.example/s{number}", "url_key": f"https://a.example/s{number}", "site": "a.example"}
+    moments = dict.fromkeys(("first_seen", "last_seen", "last_changed"), next_visit)
+    numbers = dict.fromkeys(("visits", "changes", "links_hash"), 1)
+    empty = {column.name: {} for column in section.c if isinstance(column.type, JSON)}
+    others = {"spider": "section", "next_visit": next_visit, "retired_at": retired_at}
+    return texts | moments | numbers | empty | others
+
+
+def test_what_failed_is_queued_again_as_if_it_were_new(rows, engine, crawl_id, fail, retry):
+    fail({"a": "http_error", "b": "http_error"})
+    with writing(engine) as connection:
+        end(connection, crawl_id, "finished", {"visit/page": 3}, finished=True)
+    (found,) = retry()
+    assert (found.crawl_id, found.failed) == (crawl_id, {"http_error": 2})
+    assert rows("SELECT state, finished, reason FROM crawl") == [{"state": "open", "finished": None, "reason": None}]
+    columns = "state, attempts, not_before, lease_id, lease_until, outcome, error, ended"
+    for row in rows(f"SELECT {columns} FROM request"):
+        assert row == dict.fromkeys(row) | {"state": "queued", "attempts": 0}
+
+
+def test_the_same_command_joins_a_crawl_with_requests_to_retry(engine, crawl_id, fail, retry, take):
+    fail({"a": "http_error"})
+    with writing(engine) as connection:
+        end(connection, crawl_id, "finished", {}, finished=True)
+    retry()
+    with writing(engine) as connection:
+        joined = join(connection, "test", {}, fresh=False)
+    assert (joined.crawl_id, joined.resumed) == (crawl_id, True)
+    assert [leased.wanted.key for leased in take()] == ["a"]
+
+
+def test_what_has_not_failed_is_left_as_it_is(rows, store_wanted, take, wanted, end, retry):
+    store_wanted(wanted("done"), wanted("leased"), wanted("queued", priority=-1))
+    end(take(limit=1))
+    take(limit=1)
+    before = rows("SELECT * FROM request")
+    assert retry() == []
+    assert rows("SELECT * FROM request") == before
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({"host": "b.example"}, {"b"}),
+        ({"outcome": "download_failed"}, {"a"}),
+        ({"host": "a.example", "outcome": "http_error"}, {"c"}),
+        ({"spider": "test"}, {"a", "b", "c"}),
+        ({"spider": "other"}, set()),
+    ],
+)
+def test_only_what_is_chosen_is_queued(rows, fail, retry, chosen, expected):
+    fail({"a": "download_failed", "c": "http_error"})
+    fail({"b": "http_error"}, host="b.example")
+    retry(**chosen)
+    assert {row["key"] for row in rows("SELECT key FROM request WHERE state = 'queued'")} == expected
+
+
+def test_a_crawl_that_a_later_one_replaces_is_not_the_latest(engine, crawl_id, fail, retry, rows):
+    fail({"a": "http_error"})
+    with writing(engine) as connection:
+        begin(connection, "test", {})
+    assert retry() == []
+    assert rows("SELECT state FROM request") == [{"state": "failed"}]
+
+
+def test_other_arguments_are_another_crawl(engine, crawl_id, fail, retry):
+    fail({"a": "http_error"})
+    with writing(engine) as connection:
+        begin(connection, "test", {"url": "https://a.example/"})
+    assert [found.crawl_id for found in retry()] == [crawl_id]
+
+
+def test_a_crawl_that_ends_as_its_requests_are_queued_again_stays_open(engine, crawl_id, fail, retry, rows):
+    fail({"a": "http_error"})
+    retry()
+    with writing(engine) as connection:
+        end(connection, crawl_id, "finished", {}, finished=True)
+    assert rows("SELECT state FROM crawl") == [{"state": "open"}]
+
+
+def test_a_process_at_the_crawl_goes_on_with_what_is_queued_again(engine, crawl_id, fail, retry, take, now):
+    fail({"a": "http_error"})
+    retry()
+    with reading(engine) as connection:
+        assert outlook(connection, crawl_id, now, "one").queued == 1
+    (leased,) = take("one")
+    assert leased.attempts == 0
+
+
+def test_a_lost_lease_proves_nothing_after_a_retry(store_wanted, take, wanted, end, retry, rows):
+    store_wanted(wanted("a"))
+    (leased,) = take()
+    end([leased], FAILED, "http_error")
+    retry()
+    assert end([leased], RequestState.DONE) == set()
+    assert rows("SELECT state FROM request") == [{"state": "queued"}]
+
+
+@pytest.mark.sqlite
+def test_no_query_reads_all_requests(engine, dialect, now):
+    statements = []
+
+    def note(connection, cursor, statement, parameters, *_context):
+        statements.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", note)
+    with reading(engine) as connection:
+        queue.queues(connection, now)
+        queue.failed(connection, queue.Failed(outcome="http_error"))
+    event.remove(engine, "before_cursor_execute", note)
+    asked = [each for each in statements if "FROM request" in each[0]]
+    assert len(asked) >= 4
+    with engine.connect() as connection:
+        for statement, parameters in asked:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+            assert not any(step[3] == "SCAN request" for step in plan), (statement, plan)

@@ -1,0 +1,170 @@
+"""What is known of pages before they are visited again, on both kinds of database."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from xxhash import xxh64_intdigest
+
+from crawler.storage.ends import Manners
+from crawler.storage.frontier import Ticket, Wanted, add_some
+from crawler.storage.leases import Leased
+from crawler.storage.revisits import REVISITED, Known, Origin, Reader, known, not_due
+from crawler.storage.store import Store
+from crawler.visit import Outcome, Visit
+
+URL = "https://a.example/1"
+READER = Reader(Origin("one", {"a": "1"}), "default", 7, keep_html=True)
+WANTED = Wanted("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
+
+
+@pytest.fixture
+def keep(engine):
+    """Save visits of a crawl of the spider `one`."""
+    store = Store(engine)
+    crawl_id = store.join_crawl("one", {"a": "1"}, Manners(options_hash=7)).crawl_id
+    yield lambda *visits: store.save(crawl_id, visits)
+    if store._claim is not None:
+        store._claim.close()
+
+
+@pytest.fixture
+def read(visit):
+    """A visit of a page with validators."""
+
+    def make(wanted=WANTED, **values):
+        made = visit(wanted.url, "one", body=b"the body")
+        fetched = replace(made.fetched, etag='"tag"', last_modified="Monday")
+        return replace(made, fetched=fetched, request=wanted, **values)
+
+    return make
+
+
+@pytest.fixture
+def ask(engine, now):
+    """Return what is known where these requests are leased."""
+
+    def of(*wanted, reader=READER, attempts=0):
+        leased = [Leased(Ticket(number, "one"), one, attempts, now) for number, one in enumerate(wanted)]
+        with engine.connect() as connection:
+            return known(connection, reader, leased)
+
+    return of
+
+
+def test_a_page_is_known_by_the_request_that_read_it(keep, read, ask):
+    keep(read())
+    assert ask(replace(WANTED, url="https://a.example/other"), WANTED) == {
+        1: Known(xxh64_intdigest(b"the body"), '"tag"', "Monday")
+    }
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"callback": "parse_listing"},
+        {"callback": None},
+        {"cb_kwargs": {"n": 2}},
+        {"method": "HEAD"},
+        {"body": b"q"},
+        {"url": f"{URL}#top"},
+    ],
+)
+def test_another_request_is_for_another_reading(keep, read, ask, other):
+    keep(read())
+    assert ask(replace(WANTED, **other)) == {}
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        replace(READER, origin=Origin("two", {"a": "1"})),
+        replace(READER, origin=Origin("one", {"a": "2"})),
+        replace(READER, method="tags"),
+        replace(READER, options_hash=8),
+        replace(READER, keep_html=False),
+    ],
+)
+def test_another_crawl_reads_pages_in_another_way(keep, read, ask, reader):
+    keep(read())
+    assert ask(WANTED, reader=reader) == {}
+
+
+@pytest.mark.parametrize(
+    "values", [{"children": 1}, {"items": 1}, {"outcome": Outcome.CALLBACK_FAILED}, {"part": 2, "parts": 2}]
+)
+def test_a_page_whose_callback_yields_more_is_not_known(keep, read, ask, values):
+    keep(read(**values))
+    assert ask(WANTED) == {}
+
+
+def test_a_request_that_is_made_once_more_is_made_in_full(keep, read, ask):
+    keep(read())
+    assert ask(WANTED, attempts=1) == {}
+
+
+def test_a_retired_page_is_read_again(keep, read, ask, now):
+    keep(read())
+    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
+    assert ask(WANTED) == {}
+
+
+def test_a_page_under_a_canonical_key_is_known_to_its_own_visit(keep, read, visit, ask):
+    made = visit(f"{URL}?from=feed", "one", canonical=URL)
+    keep(replace(made, request=replace(WANTED, url=made.url)))
+    assert ask(replace(WANTED, url=made.url)) == {}
+    assert ask(WANTED) == {}
+    assert list(ask(replace(WANTED, url=made.url, meta={REVISITED: URL}))) == [0]
+
+
+def test_nothing_is_asked_for_no_requests(ask):
+    assert ask() == {}
+
+
+@pytest.fixture
+def spared(engine):
+    def of(*wanted, at):
+        with engine.connect() as connection:
+            return not_due(connection, wanted, at)
+
+    return of
+
+
+def test_stored_pages_and_sections_have_a_time_of_their_own(keep, read, spared, now):
+    listing = replace(WANTED, key="listing", url="https://a.example/")
+    keep(read(), Visit(listing.url, now, Outcome.SECTION, request=listing, requests=(WANTED,)))
+    new = replace(WANTED, key="new", url="https://a.example/new")
+    posted = replace(WANTED, key="posted", method="POST")
+    assert spared(WANTED, listing, new, posted, at=now) == {"key", "listing"}
+    assert spared(WANTED, at=now + timedelta(days=99)) == {"key"}  # its own re-visit is another request
+    assert spared(at=now) == frozenset()
+
+
+def test_a_retired_page_is_looked_for_where_something_leads_there_again(keep, read, spared, now):
+    keep(read())
+    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
+    assert spared(WANTED, at=now + timedelta(days=1, hours=1)) == {"key"}
+    assert spared(WANTED, at=now + timedelta(days=99)) == frozenset()
+
+
+def test_pages_that_cannot_be_visited_by_themselves_are_not_spared(engine, visit, spared, now):
+    store = Store(engine)
+    store.save(store.begin_crawl("one", {}), [visit(URL, "one")])
+    assert spared(WANTED, at=now) == frozenset()
+
+
+def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, take, rows, now):
+    with engine.begin() as connection:
+        added = add_some(connection, crawl_id, [wanted("b"), wanted("a"), wanted("c")], {"b"}, now)
+        again = add_some(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
+    assert (added.queued, added.spared) == (2, {"b"})
+    assert (again.queued, again.spared) == (0, frozenset())
+    assert [one.wanted.key for one in take()] == ["a", "c"]
+    assert rows("SELECT state, outcome, ended IS NULL AS open FROM request WHERE key = 'b'") == [
+        {"state": "done", "outcome": "not_due", "open": False}
+    ]
+
+
+def test_arguments_of_other_programs_are_no_origin():
+    origin = Origin.of("one", {"url": "https://me:secret@a.example/", "api_key": "secret", "_job": "7"})
+    assert origin == Origin("one", {"url": "https://***@a.example/", "api_key": "***"})

@@ -1,0 +1,198 @@
+"""What robots.txt asks for is kept, however many processes crawl."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import processes
+import psycopg
+import pytest
+from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
+
+from crawler.politeness import asked
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+# Where several are to crawl together, each begins when all are there.
+SPIDER = """
+    import asyncio
+    import os
+    from pathlib import Path
+
+    import scrapy
+    from crawler.page import page
+
+    class Some(scrapy.Spider):
+        name = "some"
+
+        async def start(self):
+            await self.meet()
+            for number in range(int(self.pages)):
+                yield scrapy.Request(f"{self.site}/{number}")
+
+        async def meet(self):
+            folder = Path(getattr(self, "meeting", "/nowhere"))
+            if folder.is_dir():
+                (folder / str(os.getpid())).touch()
+                while len(list(folder.iterdir())) < 2:
+                    await asyncio.sleep(0.01)
+
+        def parse(self, response):
+            yield page(response)
+"""
+PIPELINES = (
+    '{"pipelines.clean.CleanPipeline": 300, "pipelines.dedup.DedupPipeline": 400, "pipelines.store.StorePipeline": 500}'
+)
+
+
+@pytest.mark.parametrize(
+    ("robots", "seconds"),
+    [
+        ("", 0),
+        ("User-agent: *\nCrawl-delay: 2.5", 2.5),
+        ("User-agent: blocksieve\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9", 3),
+        ("User-agent: other\nCrawl-delay: 9", 0),
+        ("User-agent: *\nRequest-rate: 2/1m", 30),
+        ("User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10", 10),
+        ("User-agent: *\nCrawl-delay: 50\nRequest-rate: 1/10", 50),
+        ("User-agent: *\nRequest-rate: 1/10 0900-1700", 10),
+        ("User-agent: *\nRequest-rate: 0/10", 0),
+        ("User-agent: *\nCrawl-delay: -3", 0),
+        ("User-agent: *\nCrawl-delay: soon", 0),
+        ("User-agent: *\nRequest-rate: 1/" + "9" * 400, 10**9),
+    ],
+)
+def test_the_slower_of_delay_and_rate_is_asked(robots, seconds):
+    assert asked(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
+
+
+def test_another_parser_is_asked_for_its_delay_alone():
+    robots = b"User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10"
+    assert asked(PythonRobotParser(robots, None), "blocksieve") == 5
+
+
+@pytest.fixture
+def timed():
+    """Start a server of pages with this robots.txt; its address, and the moments at which pages were asked for."""
+    servers = []
+
+    def start(robots):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.robots, server.moments = robots.encode(), []
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}", server.moments
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    timeout = 10
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = self.server.robots
+        if self.path != "/robots.txt":
+            self.server.moments.append(time.monotonic())
+            body = f"<html><body><p>The page at {self.path} of this site.</p></body></html>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments):
+        pass
+
+
+def are_apart(moments, seconds):
+    """Tell whether they are so far apart, on the whole: the first request may have been long on its way."""
+    return moments[-1] - moments[0] >= (len(moments) - 2) * seconds
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"AUTOTHROTTLE_ENABLED": "1", "AUTOTHROTTLE_START_DELAY": "0.01"},
+        {"AUTOTHROTTLE_ENABLED": "1", "AUTOTHROTTLE_START_DELAY": "0.01", "AUTOTHROTTLE_MAX_DELAY": "0.1"},
+        {"DOWNLOAD_DELAY": "0.01"},
+        {"SCHEDULER": "scrapy.core.scheduler.Scheduler"},
+    ],
+)
+def test_requests_to_a_host_are_as_far_apart_as_it_asks(crawl, spider, timed, tmp_path, settings):
+    site, moments = timed("User-agent: *\nCrawl-delay: 0.4")
+    stored = {"DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}", "ITEM_PIPELINES": PIPELINES}
+    crawled = crawl(spider(SPIDER), {"site": site, "pages": 5}, stored | settings)
+    assert crawled.code == 0, crawled.log
+    assert len(moments) == 5
+    assert are_apart(moments, 0.4), moments
+    assert crawled.log.count("asks for 0.4 seconds between two requests") == 1
+
+
+def test_a_longer_delay_of_our_own_is_kept(crawl, spider, timed):
+    site, moments = timed("User-agent: *\nCrawl-delay: 0.1")
+    crawl(spider(SPIDER), {"site": site, "pages": 3}, {"DOWNLOAD_DELAY": "0.5"})
+    assert are_apart(moments, 0.5), moments
+
+
+def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, spider, timed):
+    site, moments = timed("User-agent: *\nCrawl-delay: 3600")
+    crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MOST": "0.3"})
+    assert len(moments) == 4
+    assert are_apart(moments, 0.3), moments
+    sentence = "The robots.txt of 127.0.0.1 asks for 3600 seconds between two requests; they get CRAWL_DELAY_MOST=0.3"
+    assert crawled.log.count(sentence) == 1
+
+
+@pytest.mark.parametrize("settings", [{"ROBOTSTXT_OBEY": "0"}, {"CRAWL_DELAY_MOST": "0"}])
+def test_who_does_not_obey_does_not_wait(crawl, spider, timed, settings):
+    site, moments = timed("User-agent: *\nCrawl-delay: 3600")
+    crawl(spider(SPIDER), {"site": site, "pages": 4}, settings)
+    assert moments[-1] - moments[0] < 30
+
+
+def test_a_replay_does_not_wait(crawl, spider, tmp_path):
+    pages, site = tmp_path / "pages", "https://lake.example.org"
+    pages.mkdir()
+    contents = {"robots.txt": "User-agent: *\nCrawl-delay: 100"}
+    contents |= {str(number): f"<html><body><p>Page {number}</p></body></html>" for number in range(4)}
+    for name, content in contents.items():
+        (pages / name).write_text(content)
+    (pages / "index.tsv").write_text(
+        "".join(f"{name}\t{site}/{name}\n" for name in ["file", *contents]).replace(f"{site}/file", "url")
+    )
+    began = time.monotonic()
+    crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"REPLAY": str(pages)})
+    assert len(crawled.visits) == 4
+    assert crawled.stats["robotstxt/response_status_count/200"] == 1
+    assert time.monotonic() - began < 60
+
+
+def test_two_processes_keep_one_host_s_delay_together(spider, timed, new_database, tmp_path):
+    delay, pages, url = 0.5, 20, new_database()
+    site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}")
+    (tmp_path / "meeting").mkdir()
+    command = [sys.executable, "-m", "scrapy", "runspider", str(spider(SPIDER))]
+    for argument in (f"site={site}", f"pages={pages}", f"meeting={tmp_path / 'meeting'}"):
+        command += ["-a", argument]
+    for setting in (f"DATABASE_URL={url}", "ALLOW_ADDRESSES=127.0.0.0/8", "PROGRESS=off", "AUTOTHROTTLE_ENABLED=0"):
+        command += ["-s", setting]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    crawls = [processes.start(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    logs = [crawl.communicate(timeout=SECONDS)[1] for crawl in crawls]
+    assert [crawl.returncode for crawl in crawls] == [0, 0], logs
+    assert all("'visit/page'" in log for log in logs)  # both had a part in it
+    assert len(moments) == pages
+    # What either has in hand when it reads robots.txt it sends at its own pace: a few requests, not half of all.
+    assert moments[-1] - moments[0] >= (pages - 1 - 5) * delay, moments
+    with contextlib.closing(psycopg.connect(url)) as connection:
+        assert connection.execute("SELECT delay FROM host").fetchone() == (delay,)

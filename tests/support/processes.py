@@ -1,0 +1,178 @@
+"""`scrapy` processes for tests, without the seconds that each takes to import the same modules.
+
+`start` and `run` are `subprocess.Popen` and `subprocess.run`. A command of `python -m scrapy` is forked from a server
+that has imported what commands need (`preload.py`, one for each process that tests): a process of its own all the same,
+with its arguments, folder, environment and files, that can be killed. Any other command is started as ever.
+"""
+
+import atexit
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRAPY = ["-m", "scrapy"]
+# What is decided when our modules are imported.
+NOT_FORKED = ("BLOCKSIEVE_PURE", "PYTHONHASHSEED", "PYTHONWARNINGS")
+
+
+def start(command, *, cwd=None, env=None, **files):
+    """Start a command and return its process."""
+    environment = dict(os.environ if env is None else env)
+    line = [os.fspath(part) for part in command]
+    own = line[1:] if line[1:2] != ["-B"] else line[2:]
+    if line[0] != sys.executable or own[:2] != SCRAPY or any(name in environment for name in NOT_FORKED):
+        return subprocess.Popen(line, cwd=cwd, env=environment, **files)
+    order = {"arguments": own[2:], "folder": os.fspath(cwd or Path.cwd()), "environment": environment}
+    return Forked(line, order, **files)
+
+
+def run(command, *, input=None, capture_output=False, check=False, timeout=None, **options):  # noqa: A002 — as subprocess has it
+    """Run a command to its end and return what came of it."""
+    if capture_output:
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    with start(command, **options) as process:
+        try:
+            output, errors = process.communicate(input, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(command, process.returncode, output, errors)
+    if check:
+        done.check_returncode()
+    return done
+
+
+class Forked:
+    """A process of the server's, with what tests use of `subprocess.Popen`; `peak_bytes` is the most memory it took."""
+
+    def __init__(self, command, order, *, stdin=None, stdout=None, stderr=None, text=False):
+        self.args, self.returncode, self.peak_bytes = command, None, None
+        ends = [_open(file, number) for number, file in enumerate((stdin, stdout, stderr))]
+        self.stdin, self.stdout, self.stderr = (_pipe(end.ours, number, text) for number, end in enumerate(ends))
+        self._status, theirs = os.pipe()
+        _server().send(order, [*(end.theirs for end in ends), theirs])
+        for descriptor in [theirs, *(end.theirs for end in ends if end.is_new)]:
+            os.close(descriptor)
+        self.pid = self._read()["pid"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.wait()
+
+    def poll(self):
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self._ended()
+        return self.returncode
+
+    def wait(self, timeout=None):
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            self._ended()
+        return self.returncode
+
+    def send_signal(self, number):
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, given=None, timeout=None):
+        """Give it its input, read to the end of both outputs, and wait; what was not piped is None."""
+        found = {}
+        readers = [
+            threading.Thread(target=lambda name=name, pipe=pipe: found.update({name: pipe.read()}), daemon=True)
+            for name, pipe in (("stdout", self.stdout), ("stderr", self.stderr))
+            if pipe is not None
+        ]
+        for reader in readers:
+            reader.start()
+        if self.stdin is not None:
+            if given is not None:
+                self.stdin.write(given)
+            self.stdin.close()
+        self.wait(timeout)
+        for reader in readers:
+            reader.join()
+        for pipe in filter(None, (self.stdout, self.stderr)):
+            pipe.close()
+        return found.get("stdout"), found.get("stderr")
+
+    def _ended(self):
+        told = self._read()
+        self.returncode, self.peak_bytes = told["code"], told["peak_bytes"]
+        os.close(self._status)
+
+    def _read(self):
+        told = os.read(self._status, 1000)
+        assert told, "the server of preloaded processes is gone"
+        return json.loads(told)
+
+
+class _End:
+    """The two ends of what a process reads or writes: its own, and ours where it is a pipe."""
+
+    def __init__(self, theirs, ours=None, *, is_new=False):
+        self.theirs, self.ours, self.is_new = theirs, ours, is_new
+
+
+def _open(file, number):
+    if file is None or (isinstance(file, int) and file >= 0):
+        return _End(number if file is None else file)
+    if file == subprocess.DEVNULL:
+        return _End(os.open(os.devnull, os.O_RDWR), is_new=True)
+    if file == subprocess.PIPE:
+        reading, writing = os.pipe()
+        return _End(reading, writing, is_new=True) if number == 0 else _End(writing, reading, is_new=True)
+    return _End(file.fileno())
+
+
+def _pipe(descriptor, number, text):
+    if descriptor is None:
+        return None
+    pipe = os.fdopen(descriptor, "wb" if number == 0 else "rb")
+    return io.TextIOWrapper(pipe, write_through=True) if text else pipe
+
+
+class _Server:
+    def __init__(self):
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = Path(__file__).with_name("preload.py")
+        environment = {name: value for name, value in os.environ.items() if name not in NOT_FORKED}
+        self._process = subprocess.Popen(
+            [sys.executable, program, str(theirs.fileno())], cwd=ROOT, env=environment, pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+        atexit.register(self._close)
+
+    def send(self, order, descriptors):
+        socket.send_fds(self._socket, [json.dumps(order).encode()], descriptors)
+
+    def _close(self):
+        self._socket.close()
+        self._process.wait()
+
+
+@cache
+def _server():
+    return _Server()

@@ -1,0 +1,201 @@
+"""Crawls whose processes die, one or one of many: nothing is lost, nothing stored twice, nothing asked for again."""
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+import urllib.request
+from collections import Counter
+from contextlib import closing
+from itertools import count
+
+import processes
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from crawler.demo.run import BASE_URL, command, environment, site
+from crawler.storage.engine import opened, reading
+
+KILLS = 10
+SMALL, WHOLE = {"category": "Food-and-Drink"}, {"categories": "all"}
+LONGEST_SECONDS = 120
+"""After which a crawl is taken to hang."""
+
+
+@pytest.fixture(scope="module")
+def address():
+    with site() as found:
+        yield found
+
+
+@pytest.fixture
+def start(address, tmp_path):
+    """Start a crawl of the demo into the database at this URL."""
+    numbers, started = count(1), []
+
+    def run(url, arguments=SMALL, **settings):
+        log = tmp_path / f"{next(numbers)}.log"
+        ours = {"DATABASE_URL": url, "LOG_FILE": str(log), "PROGRESS": "off", "STORE_BATCH_PAGES": "3"}
+        process = processes.start(command(tmp_path, arguments, ours | settings), env=environment(address))
+        process.log = log
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'blocks.db'}"
+    return request.getfixturevalue("new_database")()
+
+
+def rows(url, query):
+    with opened(url) as engine, reading(engine) as connection:
+        return connection.execute(text(query)).all()
+
+
+def contents(url):
+    """Return each page with each digest of its texts, and how each request ended."""
+    texts = rows(url, "SELECT p.url, t.digest FROM page p LEFT JOIN page_text t ON t.page_id = p.id")
+    return set(texts), set(rows(url, "SELECT url, state, outcome FROM request"))
+
+
+def asked(address):
+    """Return how often the site was asked for each URL so far."""
+    with urllib.request.urlopen(f"{address}demo/requests", timeout=30) as answer:
+        counts = json.loads(answer.read())
+    return Counter({BASE_URL.rstrip("/") + entry.partition(" ")[2]: count for entry, count in counts.items()})
+
+
+def has_begun(process):
+    return process.log.exists() and "Storing blocks in" in process.log.read_text("utf-8")
+
+
+def leased(url):
+    return len(rows(url, "SELECT 1 FROM request WHERE state = 'leased'"))
+
+
+def wait_until(condition, *processes):
+    end = time.monotonic() + LONGEST_SECONDS
+    while not condition():
+        assert [process.poll() for process in processes] == [None] * len(processes), "a crawl ended too early"
+        assert time.monotonic() < end, "the crawl hangs"
+        time.sleep(0.01)
+
+
+def is_killed(process, after):
+    """Let a crawl go on for so long after its begin, then kill it; tell whether it had not come to its end by then."""
+    wait_until(lambda: has_begun(process), process)
+    try:
+        assert process.wait(after) == 0, process.log.read_text("utf-8")
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+    return False
+
+
+def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address, tmp_path):
+    whole = start(f"sqlite:///{tmp_path / 'whole.db'}")
+    wait_until(lambda: has_begun(whole), whole)
+    began = time.monotonic()
+    assert whole.wait(LONGEST_SECONDS) == 0
+    expected, seconds = contents(f"sqlite:///{tmp_path / 'whole.db'}"), time.monotonic() - began
+
+    seed = time.time_ns() % 2**32
+    chosen, moments = random.Random(seed), []
+    while len(moments) < KILLS:
+        url, ended, counts = f"sqlite:///{tmp_path / f'{len(moments)}.db'}", set(), asked(address)
+        while True:
+            after = chosen.uniform(0, 0.5 * seconds) if len(moments) < KILLS else LONGEST_SECONDS
+            # One that is killed after its crawl's end has come to its end.
+            killed = is_killed(start(url), after) and rows(url, "SELECT state FROM crawl") != [("finished",)]
+            moments += [round(after, 3)] * killed
+            told = f"seed {seed}, killed so many seconds after the begin: {moments}"
+            assert not ended & (asked(address) - counts).keys(), told
+            if not killed:
+                break
+            ended, counts = set(contents_ended(url)), asked(address)
+        assert [found ^ wanted for found, wanted in zip(contents(url), expected, strict=True)] == [set(), set()], told
+        assert rows(url, "SELECT state FROM crawl") == [("finished",)], told
+    assert len(moments) == KILLS
+
+
+def contents_ended(url):
+    return [one.url for one in rows(url, "SELECT url FROM request WHERE state IN ('done', 'failed')")]
+
+
+def test_ctrl_c_gives_everything_back_at_once(start, address, url):
+    crawl = start(url, WHOLE, FRONTIER_LEASE_SECONDS="3600")
+    wait_until(lambda: has_begun(crawl) and rows(url, "SELECT 1 FROM page"), crawl)
+    crawl.send_signal(signal.SIGINT)
+    assert crawl.wait(LONGEST_SECONDS) == 130
+    assert leased(url) == 0
+    ended, counts = set(contents_ended(url)), asked(address)
+    assert rows(url, "SELECT state FROM crawl") == [("open",)]
+    assert rows(url, "SELECT 1 FROM request WHERE state = 'queued'")
+
+    assert start(url, WHOLE, FRONTIER_LEASE_SECONDS="3600").wait(LONGEST_SECONDS) == 0
+    assert not ended & (asked(address) - counts).keys()
+    assert rows(url, "SELECT state FROM crawl") == [("finished",)]
+    assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}
+
+
+def stop_at_rest(process, url):
+    """Stop a process while it has leases and is in no transaction, which others would wait for."""
+    while True:
+        wait_until(lambda: has_begun(process) and leased(url) >= 10, process)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        if not is_busy(url) and leased(url) >= 10:
+            return
+        process.send_signal(signal.SIGCONT)
+
+
+def is_busy(url):
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=0)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            return False
+    with psycopg.connect(url, autocommit=True) as connection:
+        query = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+        return connection.execute(query).fetchone() is not None
+
+
+@pytest.mark.parametrize("fate", ["killed", "late"])
+def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, tmp_path):
+    whole = start(f"sqlite:///{tmp_path / 'whole.db'}", WHOLE)
+    assert whole.wait(LONGEST_SECONDS) == 0
+    settings = {"FRONTIER_LEASE_SECONDS": "5", "FRONTIER_MAX_ATTEMPTS": "9", "CONCURRENT_REQUESTS": "2"}
+    counts = asked(address)
+    first = start(url, WHOLE, **settings)
+    stop_at_rest(first, url)
+    others = [start(url, WHOLE, **settings) for _ in range(1 if url.startswith("sqlite") else 3)]
+    wait_until(lambda: all(map(has_begun, others)), *others)
+    if fate == "killed":
+        first.kill()
+    else:
+        wait_until(lambda: rows(url, "SELECT 1 FROM request WHERE attempts > 0 AND state = 'done'"), *others)
+        first.send_signal(signal.SIGCONT)
+    assert [crawl.wait(LONGEST_SECONDS) for crawl in others] == [0] * len(others)
+    assert first.wait(LONGEST_SECONDS) == (-signal.SIGKILL if fate == "killed" else 0)
+
+    assert contents(url)[0] == contents(f"sqlite:///{tmp_path / 'whole.db'}")[0]
+    assert leased(url) == 0
+    lost = {one.url for one in rows(url, "SELECT url FROM request WHERE attempts > 0")}
+    twice = {found for found, number in (asked(address) - counts).items() if number > 1}
+    assert twice <= lost | {f"{BASE_URL}robots.txt"}
+    assert lost
+    assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}
