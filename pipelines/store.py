@@ -49,6 +49,8 @@ _COUNTED = {
 }
 # Batches that may wait for the writer; a crawl faster than its database waits here, in bounded memory.
 _MOST_WAITING = 3
+# How long links that a crawl is in need of wait for others, so that each does not cost a transaction.
+_GATHER_SECONDS = 0.1
 _NOTHING_LEFT = "finished"  # Scrapy's reason for an end that nobody asked for
 
 
@@ -66,6 +68,7 @@ class StorePipeline:
         self._pending: list[Visit] = []
         self._arrived: dict[Ticket, dict[int, Visit]] = {}
         self._waiting: set[asyncio.Future[None]] = set()
+        self._soon: asyncio.TimerHandle | None = None
         self._timer = AsyncioLoopingCall(self._tick)
 
     @classmethod
@@ -131,13 +134,12 @@ class StorePipeline:
         self._pending += self._whole(visit)
         if len(self._pending) >= self._batch_pages or self._is_urgent(visit):
             self._flush()
+        elif visit.requests and self._frontier and self._frontier.is_starving and self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
 
     def _is_urgent(self, visit: Visit) -> bool:
-        """Tell whether something waits for the visit: its children's fetching, its host's rest, the crawl's end."""
-        frontier = self._frontier
-        if frontier is None:
-            return False
-        return visit.outcome in PAUSES or frontier.is_drained or (bool(visit.requests) and frontier.is_hungry)
+        """Tell whether something waits for the visit: its host's rest, or all that is left to be done."""
+        return self._frontier is not None and (visit.outcome in PAUSES or self._frontier.is_drained)
 
     def _receive_lost(self, item: Any, outcome: Outcome, error: str) -> None:
         """Let a visit that another pipeline made an end of end its request all the same, and bring its children."""
@@ -162,6 +164,9 @@ class StorePipeline:
         self._flush()
 
     def _flush(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
         while self._pending:
             batch, self._pending = self._pending[: self._batch_pages], self._pending[self._batch_pages :]
             future = asyncio.ensure_future(self._write(batch))

@@ -89,8 +89,11 @@ def tell(connection: Connection, worker: Worker, news: News) -> int:
     return len(added.spared)
 
 
-def take(connection: Connection, worker: Worker, room: int, after_host: str) -> Taken:
-    """Lease up to so many requests, of the hosts that come after one before those that come before it."""
+def take(connection: Connection, worker: Worker, room: int, after_host: str, *, expire: bool = True) -> Taken:
+    """Lease up to so many requests, of the hosts that come after one before those that come before it.
+
+    With `expire` requests are handed on first whose leases have expired.
+    """
     now = frontier.clock(connection)
     terms = Terms(
         lease_id=worker.lease_id,
@@ -101,6 +104,7 @@ def take(connection: Connection, worker: Worker, room: int, after_host: str) -> 
         after_host=after_host,
         most_attempts=worker.most_attempts,
         most_pause_seconds=worker.most_pause_seconds,
+        expire=expire,
     )
     leased = lease(connection, worker.crawl_id, terms)
     short = len(leased) < room

@@ -28,6 +28,7 @@ Result = TypeVar("Result")
 
 _SHORTEST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.2, 5.0
 _RENEWALS = 3  # of a lease before it would expire
+_EXPIRY_SECONDS = 1.0  # from one look for expired leases to the next
 _COUNT_SECONDS = 5.0  # from one count of what is queued to the next
 _COUNT_SHARE = 0.02  # of the time, at most
 
@@ -65,7 +66,7 @@ class Ledger:
         self._seeded = False
         self._unasked = True  # there may be requests that nobody has
         self._running: asyncio.Future[None] | None = None
-        self._poll_at = self._rests_until = self._count_at = 0.0
+        self._poll_at = self._rests_until = self._count_at = self._expire_at = 0.0
         self._renew_at = monotonic() + worker.lease_seconds / _RENEWALS
         self._after_host = ""
 
@@ -192,7 +193,13 @@ class Ledger:
 
     async def _take(self, room: int) -> Taken:
         self._unasked = False
-        taken = await self._write(lambda connection: take(connection, self._worker, room, self._after_host))
+        now = monotonic()
+        expire = now >= self._expire_at
+        if expire:
+            self._expire_at = now + _EXPIRY_SECONDS
+        taken = await self._write(
+            lambda connection: take(connection, self._worker, room, self._after_host, expire=expire)
+        )
         for leased in taken.leased:
             self.held[leased.ticket.request_id] = leased
             self._after_host = leased.wanted.host

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _AHEAD = 32  # leases beyond what is being fetched
-_TICK_SECONDS = 1.0
-_TICKS_A_LEASE = 4  # at least
+_TICK_SECONDS, _TICKS_A_LEASE = 1.0, 4  # the latter at least
 _MOST_UNSENT = 1_000  # start requests that wait for the database
 _QUIET_TICKS = 3  # after which a lease of which nothing is heard is taken for lost
 
@@ -90,16 +89,18 @@ class Frontier(BaseScheduler):
         return self._seeded
 
     @property
-    def is_hungry(self) -> bool:
-        """Whether there is room for further leases."""
-        return len(self._waiting) <= _AHEAD // 2
+    def is_starving(self) -> bool:
+        """Whether there is room for further leases, and none was left in the database when it was last asked."""
+        return bool(self._space) and self._ledger.outlook is not None
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing is being fetched, nor waits to be."""
+        """Whether nothing is being fetched, nor waits to be, and no further response than one is being read."""
         engine = self._crawler.engine
         assert engine is not None
-        return not self._waiting and not engine.downloader.active
+        reading = engine.scraper.slot
+        read = reading is None or not (reading.queue or len(reading.active) > 1)
+        return read and not self._waiting and not engine.downloader.active
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Join the crawl, or begin it. Raises StoreError where another process has it and cannot share it."""
@@ -151,7 +152,7 @@ class Frontier(BaseScheduler):
         try:
             if held is None:
                 self._ledger.want(self.pack(request))
-            elif _same(held.wanted.key, self._key(request)):
+            elif held.wanted.key.split("+")[0] == self._key(request).split("+")[0]:
                 self._waiting.add(request, monotonic())
             else:
                 self._redirect(request, held)
@@ -280,8 +281,13 @@ class Frontier(BaseScheduler):
             state = RequestState.QUEUED if again else RequestState.FAILED
             self._end(leased.ticket, state, End.UNACKNOWLEDGED)
 
+    @property
+    def _space(self) -> int:
+        """How many further leases there is room for; 0 while there are enough."""
+        return _AHEAD - len(self._waiting) if len(self._waiting) <= _AHEAD // 2 else 0
+
     def _stir(self) -> None:
-        self._ledger.stir(_AHEAD - len(self._waiting) if self.is_hungry else 0)
+        self._ledger.stir(self._space)
 
     def _is_put_off(self) -> bool:
         """Whether all that is left may be asked for only after FRONTIER_WAIT_SECONDS."""
@@ -292,8 +298,3 @@ class Frontier(BaseScheduler):
         engine = self._crawler.engine
         if engine is not None and engine._slot is not None:  # noqa: SLF001 — as said
             engine._slot.nextcall.schedule()  # noqa: SLF001 — as above
-
-
-def _same(stored: str, key: str) -> bool:
-    """Tell whether two keys are of one address, whatever sets them apart from equal ones."""
-    return stored.partition("+")[0] == key.partition("+")[0]

@@ -41,7 +41,7 @@ class Terms:
 
     A request is given out up to `horizon_seconds` before its host may be asked. `after_host` is the host of the last
     request of the worker's last call, "" at its first. A request whose lease has expired `most_attempts` times
-    fails. `most_pause_seconds` is the longest pause that hosts are given.
+    fails; without `expire` that is not looked for. `most_pause_seconds` is the longest pause that hosts are given.
     """
 
     lease_id: str
@@ -52,6 +52,7 @@ class Terms:
     after_host: str = ""
     most_attempts: int = 3
     most_pause_seconds: float = MOST_PAUSE_SECONDS
+    expire: bool = True
 
     @property
     def horizon(self) -> datetime:
@@ -143,7 +144,8 @@ def lease(connection: Connection, crawl_id: int, terms: Terms) -> list[Leased]:
     First in its transaction: the leases of one crawl take turns.
     """
     lock(connection, [KEYS + crawl_id % KEYS])
-    _expire(connection, crawl_id, terms)
+    if terms.expire:
+        _expire(connection, crawl_id, terms)
     hosts = in_turn(connection, crawl_id, terms.now, terms.after_host)
     rooms = ((gate.host, room) for gate in hosts if (room := terms.room(gate)))
     found = list(islice(rooms, max(_MOST_HOSTS, terms.limit)))
