@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ANNOUNCED = "its sitemap says that it has changed; "
 _COLUMNS = ("url", "kind", "last seen", "changed", "due since", "why")
 
 
@@ -203,7 +204,7 @@ def _rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[
             "visits": history.visits,
             "changes": history.changes,
             "due_since": one.next_visit,
-            "why": schedule.why(history, now, config.revisits),
+            "why": _ANNOUNCED * one.announced + schedule.why(history, now, config.revisits),
         }
 
 

@@ -79,13 +79,19 @@ class Group:
 
 
 def choose(connection: Connection, choice: Choice, config: Config, now: datetime) -> list[Revisit]:
-    """Return what is to be visited, the most worthwhile first; without `only_due`, the oldest visit first."""
+    """Return what is to be visited, the most worthwhile first; without `only_due`, the oldest visit first.
+
+    First of all is what a sitemap that is believed says has changed.
+    """
     budget = _budget(connection, choice, config, now)
     if not choice.only_due:
         return due.every(connection, choice.site)[:budget]
     waiting = {one.history.key: one for one in due.due(connection, now, choice.site)}
-    found = [schedule.due(one.history, one.next_visit or now, config.revisits) for one in waiting.values()]
-    return [waiting[one.history.key] for one in schedule.choose(found, len(found) if budget is None else budget, now)]
+    announced = [one for one in waiting.values() if one.announced][:budget]
+    left = len(waiting) if budget is None else budget - len(announced)
+    others = [one for one in waiting.values() if not one.announced]
+    found = [schedule.due(one.history, one.next_visit or now, config.revisits) for one in others]
+    return announced + [waiting[one.history.key] for one in schedule.choose(found, left, now)]
 
 
 def groups(connection: Connection, revisits: Sequence[Revisit]) -> list[Group]:

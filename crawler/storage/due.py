@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from crawler.arguments import RECRAWL
 from crawler.schedule import Kind
-from crawler.storage import crawls, frontier, pages, sections
+from crawler.storage import crawls, frontier, lastmods, pages, sections
 from crawler.storage.batches import batched
 from crawler.storage.models import CrawlState, crawl, page, section
 
@@ -38,6 +38,7 @@ class Revisit:
     url: str
     history: History
     next_visit: datetime | None
+    announced: bool = False  # a sitemap that is believed says that it has changed
 
     @property
     def is_section(self) -> bool:
@@ -119,6 +120,7 @@ def begin(
 def _found(connection: Connection, table: Table, condition: ColumnElement[bool], site: str | None) -> Iterator[Revisit]:
     history, columns = (sections.of_row, sections.COLUMNS) if table is section else (pages.history, pages.HISTORY)
     wanted = [column for column in columns if column.name not in {"id", "retired_at", "links_hash"}]
+    wanted += [page.c.lastmod] if table is page else []
     statement = (
         select(table.c.id, table.c.url, table.c.next_visit, *wanted)
         .where(condition, table.c.retired_at.is_(None), table.c.spider.is_not(None))
@@ -127,8 +129,10 @@ def _found(connection: Connection, table: Table, condition: ColumnElement[bool],
     )
     if site is not None:
         statement = statement.where(table.c.site == site)
-    for row in connection.execute(statement):
-        yield Revisit(row.id, row.url, history(row), row.next_visit)
+    found = connection.execute(statement).all()
+    changed = set() if table is section else lastmods.announced(connection, found)
+    for row in found:
+        yield Revisit(row.id, row.url, history(row), row.next_visit, row.id in changed)
 
 
 def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawler.schedule import Bounds
-from crawler.storage import frontier, hosts, revisits
+from crawler.storage import frontier, hosts, lastmods, revisits
 from crawler.storage.frontier import Ending, RequestState
 from crawler.urls import host
 from crawler.visit import PAUSES, Outcome
@@ -71,6 +71,7 @@ def follow(connection: Connection, crawl_id: int, visits: Sequence[Visit], manne
     now = frontier.clock(connection)
     spared = revisits.not_due(connection, wanted, now) if manners.is_recrawl else frozenset()
     added = frontier.add_some(connection, crawl_id, wanted, spared, now)
+    lastmods.note(connection, wanted, now)
     refusing = {host(visit.url): visit.outcome for visit in visits if visit.ticket and visit.outcome in PAUSES}
     for name, outcome in () if manners.is_replay else sorted(refusing.items()):
         hosts.pause(

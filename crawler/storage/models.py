@@ -130,6 +130,7 @@ page = Table(
     Column("meta", JSON(none_as_null=True)),
     Column("children", Integer),  # what its callback yielded beside it; null where that is not known
     Column("options_hash", Bits64),  # xxh64 of the method's options
+    Column("lastmod", Text),  # what a sitemap has said since the last visit
     *watched(),
     partial_index("ix_page_next_visit", "next_visit", where="retired_at IS NULL"),
     sqlite_autoincrement=True,

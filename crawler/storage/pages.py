@@ -47,6 +47,7 @@ _FIND = select(
     page.c.site,
     page.c.body_hash,
     page.c.page_fingerprint,
+    page.c.lastmod,
     page.c.html.is_not(None).label("has_html"),
     page.c.spider.is_not(None).label("has_origin"),
     page.c.retired_at.is_not(None).label("retired"),
@@ -87,6 +88,7 @@ class StoredPage:
     site: str
     body_hash: int
     fingerprint: int | None
+    lastmod: str | None  # what a sitemap has said since the last visit
     has_html: bool
     has_origin: bool
     retired: bool
@@ -145,6 +147,7 @@ def find(connection: Connection, key: str) -> StoredPage | None:
         site=row.site,
         body_hash=row.body_hash,
         fingerprint=row.page_fingerprint,
+        lastmod=row.lastmod,
         has_html=bool(row.has_html),
         has_origin=bool(row.has_origin),
         retired=bool(row.retired),
@@ -198,6 +201,7 @@ def refresh(connection: Connection, stored: StoredPage, reading: Reading, *, cha
         "changes": after.changes,
         "misses": 0,
         "retired_at": None,
+        "lastmod": None,
     }
     if stored.has_origin or reading.has_origin:
         values["next_visit"] = next_visit(after, reading.at, reading.bounds)

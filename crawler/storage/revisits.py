@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 REVISITED = "frontier_revisited"
 """Where a request of a re-crawl carries, in its meta, the key of the page or section that it is for."""
 
-_PASSING = frozenset({REVISITED, "redirect_reasons", "redirect_times", "redirect_ttl", "redirect_urls", "retry_times"})
+LASTMOD = "lastmod"
+"""Where a request carries, in its meta, what a sitemap says of its page: when it changed (ISO 8601)."""
+
+_PASSING = frozenset(
+    {REVISITED, LASTMOD, "redirect_reasons", "redirect_times", "redirect_ttl", "redirect_urls", "retry_times"}
+)
 _STORED = (
     page.c.url_key,
     page.c.url,

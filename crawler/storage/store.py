@@ -146,6 +146,7 @@ class Store:
                 for visit, reading in zip(visits, readings, strict=True)
             ]
             tally.settle(self._bounds, datetime.now(UTC))
+            keeper.settle()
             kept = [visit for visit in visits if visit.ticket not in lost]
             spared = ends.follow(connection, crawl_id, kept, self._manners)
             return list(with_spared(saved, visits, spared))
@@ -199,6 +200,7 @@ class Store:
             state, page_id = PageState.NEW, pages.add(connection, page_read, keep_html=self._keep_html)
         else:
             state, page_id = _state(comparison), known.page_id
+            keeper.prove(known, changed=comparison.changed)
             pages.refresh(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
         home = Home(page_id, page_read.site, visit.at)
         sighted = self._write_blocks(connection, home, comparison)

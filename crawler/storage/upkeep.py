@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, select, update
 
 from crawler import schedule
-from crawler.storage import ends, pages, revisits, rows, sections
+from crawler.storage import ends, lastmods, pages, revisits, rows, sections
 from crawler.storage.models import block, page, sighting
 from crawler.storage.revisits import REVISITED
 from crawler.storage.saved import PageState, Saved
@@ -94,6 +94,16 @@ class Upkeep:
         self._manners = manners
         self._origin = origin
         self._alone = alone
+        self._proofs: list[lastmods.Proof] = []
+
+    def prove(self, stored: StoredPage, *, changed: bool) -> None:
+        """Remember what a visit shows of the sitemap that had said something of the page."""
+        if (proof := lastmods.prove(stored, changed=changed)) is not None:
+            self._proofs.append(proof)
+
+    def settle(self) -> None:
+        """Note what the visits have shown of sitemaps; after the last of them."""
+        lastmods.learn(self._connection, self._proofs)
 
     def keep(self, visit: Visit) -> Saved:
         """Note what a visit without a page says of the page and the section at its address."""
@@ -143,10 +153,11 @@ class Upkeep:
             sections.put_off(self._connection, sought, visit.at, bounds)
 
     def _see_again(self, visit: Visit, stored: StoredPage) -> Saved:
+        self.prove(stored, changed=False)
         history = stored.history.visited(visit.at, changed=False)
         new = {"etag": visit.etag, "last_modified": visit.last_modified}
         values = {name: value for name, value in new.items() if value is not None}
-        seen = {"last_seen": visit.at, "visits": history.visits, "misses": 0}
+        seen = {"last_seen": visit.at, "visits": history.visits, "misses": 0, "lastmod": None}
         self._write(stored, values | seen | self._due(stored, history, visit.at))
         for statement in _SEE_AGAIN:
             self._connection.execute(statement, {"page": stored.page_id, "at": visit.at})

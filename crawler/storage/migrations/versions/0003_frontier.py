@@ -76,6 +76,7 @@ def _extend_page() -> None:
         *_texts("spider", "callback"),
         *_json("cb_kwargs", "arguments", "headers", "meta", nullable=True),
         *_reading(),
+        *_texts("lastmod"),
         *_watched(),
     ):
         op.add_column("page", column)
