@@ -12,7 +12,7 @@ depends_on = None
 
 _OF_PAGE = (
     *("spider", "callback", "cb_kwargs", "arguments", "headers", "meta"),
-    *("children", "options_hash", "misses", "retired_at"),
+    *("children", "options_hash", "lastmod", "misses", "retired_at"),
 )
 
 
