@@ -1,4 +1,4 @@
-"""The add-on: one line in any Scrapy project's settings, and its pages are judged, cleaned and stored."""
+"""The add-ons: `Blocksieve` for our own spiders and those that yield pages, `Cleaning` for any other project."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import crawler.settings as ours
 from cleaning import METHODS
 from crawler.config import Config
 from crawler.errors import ConfigError, RenderError
+from crawler.loader import prefer_project
 from crawler.network.handler import HttpHandler
 from crawler.render.browser import MISSING, Browser
 from crawler.replay import open_source
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ONLOOKER = "crawler.onlooker.Onlooker"
+# Outermost, beyond all that Scrapy and a project put in order from 100 on: it sees what the spider is given.
+_ONLOOKER_ORDER = 10
 _HANDLER = "crawler.network.handler.HttpHandler"
 _TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # A replay contacts no site: nobody is to be spared, and what was saved is as it was saved.
@@ -72,6 +76,44 @@ class Blocksieve:
             _switch_to_rendering(settings, config)
         elif not config.replay:
             _check_addresses(settings)
+
+
+class Cleaning:
+    """Has the pages of a project of others cleaned and stored beside its own items, which stay as they are.
+
+    Which responses are pages, PAGES_FROM and PAGES_OF_TYPES say; docs/any-project.md has the whole.
+    """
+
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
+        """Called before spiders are loaded."""
+        prefer_project()
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Raises ConfigError, which stops the crawl; NotConfigured would leave us out."""
+        addons = [load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None]
+        if Blocksieve in addons:
+            raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; take one of them out")
+        _check_guest(Config.read(settings))
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", load_object(_ONLOOKER), _ONLOOKER_ORDER
+        )
+
+
+def _check_guest(config: Config) -> None:
+    for name, given in (("RENDER", config.render), ("REPLAY", config.replay)):
+        if given:
+            raise ConfigError(
+                f"{name} is {given!r}, but the add-on Cleaning takes pages as the project itself fetches them: unset it"
+            )
+    method = config.cleaning_method
+    if METHODS[method].needs is not None:
+        raise ConfigError(f"CLEANING_METHOD={method} needs a page's {METHODS[method].needs}, which the add-on has not")
+    if method != "default" and config.page_rule.types:
+        raise ConfigError(
+            f"CLEANING_METHOD={method} does not tell pages' types, so PAGES_OF_TYPES has none to choose from; "
+            "set PAGES_FROM alone"
+        )
 
 
 def _check_method(config: Config) -> None:

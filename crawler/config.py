@@ -6,35 +6,28 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh64_intdigest
 
 from cleaning import METHODS, Options
+from cleaning.blocks import PageType
 from cleaning.errors import OptionError
 from cleaning.fingerprint import WEIGHTINGS, Weighting
-from cleaning.options import nearest
+from crawler.declared import check_names, setting, value
 from crawler.errors import ConfigError
 from crawler.network.addresses import Addresses
 from crawler.render.rendering import SANDBOXES, Rendering
+from crawler.rule import PageRule
 from crawler.schedule import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from dataclasses import Field
 
     from scrapy.settings import BaseSettings
 
 DEDUP_SCOPES = ("all", "site", "page", "off")
-_FALSE = frozenset({"0", "false", "no", "off", ""})
-_TRUE = frozenset({"1", "true", "yes", "on"})
-
-
-def setting(default: Any, help_text: str, **limits: Any) -> Any:
-    """Declare a setting; `low` and `high` bound a number, `choices` lists the words allowed."""
-    return field(default=default, metadata={"help": help_text, **limits})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +143,20 @@ class Config:
         "checked, and it resolves names itself",
     )
     contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
+    pages_from: tuple[str, ...] = setting(
+        (),
+        "add-on `Cleaning`: regular expressions, a list or a text with spaces between them; a response is a page where "
+        "one of them is found in its URL",
+    )
+    pages_of_types: tuple[str, ...] = setting(
+        (),
+        "add-on `Cleaning`: types of pages, a list or a text with spaces or commas between them; a response of one of "
+        "them is a page, whatever its URL; `article` where PAGES_FROM is empty too",
+        choices=tuple(kind.value for kind in PageType),
+    )
+    pages_least_confidence: float = setting(
+        0.5, "add-on `Cleaning`: least confidence in the type of a page that PAGES_OF_TYPES asks for", low=0.0, high=1.0
+    )
     max_refused_share: float = setting(
         0.5, "share of visits refused by sites above which a crawl's exit code is not 0", low=0.0, high=1.0
     )
@@ -172,8 +179,8 @@ class Config:
         Raises ConfigError for a value of the wrong type, out of bounds or not among the choices, and for a setting
         given on the command line whose name is nearly one of ours.
         """
-        _check_names(settings, {declared.name.upper() for declared in fields(cls)})
-        values = {declared.name: _value(declared, settings) for declared in fields(cls)}
+        check_names(settings, {declared.name.upper() for declared in fields(cls)})
+        values = {declared.name: value(declared, settings) for declared in fields(cls)}
         config = cls(**values)
         try:
             Options.read(config.cleaning_options)
@@ -185,6 +192,10 @@ class Config:
             raise ConfigError(
                 f"ALLOW_ADDRESSES is {config.allow_addresses!r}; it takes networks and addresses: {error}"
             ) from error
+        try:
+            config.page_rule  # noqa: B018 — raises
+        except ValueError as error:
+            raise ConfigError(f"PAGES_FROM: {error}") from error
         try:
             config.revisits  # noqa: B018 — raises
         except ValueError as error:
@@ -207,6 +218,11 @@ class Config:
         return Addresses.read(self.allow_addresses)
 
     @property
+    def page_rule(self) -> PageRule:
+        """Which responses are pages, in a project with the add-on `Cleaning`."""
+        return PageRule.of(self.pages_from, self.pages_of_types, self.pages_least_confidence)
+
+    @property
     def rendering(self) -> Rendering:
         """How pages are rendered: those of a replay with the network denied."""
         return Rendering(
@@ -218,68 +234,3 @@ class Config:
             max_bytes=self.page_max_bytes,
             addresses=self.addresses,
         )
-
-
-def _check_names(settings: BaseSettings, ours: set[str]) -> None:
-    known = ours | set(_scrapy_names())
-    for name in settings:
-        if isinstance(name, str) and settings.getpriority(name) == _COMMAND_LINE and name not in known:
-            hint = nearest(name, known)
-            if hint.startswith("did you mean"):
-                raise ConfigError(f"unknown setting {name}; {hint}")
-
-
-_COMMAND_LINE = 40  # scrapy.settings.SETTINGS_PRIORITIES["cmdline"]
-
-
-def _scrapy_names() -> list[str]:
-    from scrapy.settings import default_settings  # noqa: PLC0415 — only checked once a start
-
-    return [name for name in dir(default_settings) if name.isupper()]
-
-
-def _value(declared: Field[Any], settings: BaseSettings) -> Any:
-    name = declared.name.upper()
-    given = settings.get(name)
-    if given is None:
-        given = os.environ.get(name) if declared.name == "database_url" else None
-    if declared.name == "cleaning_options":
-        return _mapping(name, given)
-    if given is None:
-        return declared.default
-    value = _convert(name, given, type(declared.default))
-    _check_limits(name, value, declared.metadata)
-    return value
-
-
-def _mapping(name: str, given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        try:
-            given = json.loads(given or "{}")
-        except json.JSONDecodeError as error:
-            raise ConfigError(f"{name} is {given!r}: not JSON ({error})") from error
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
-        raise ConfigError(f"{name} is {given!r}; it takes a mapping of option names to values")
-    return cast("dict[str, Any]", given)
-
-
-def _convert(name: str, given: Any, kind: type) -> Any:
-    if kind is bool:
-        word = str(given).strip().lower()
-        if word not in _TRUE | _FALSE:
-            raise ConfigError(f"{name} is {given!r}; it takes true or false")
-        return word in _TRUE
-    try:
-        return kind(given)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{name} is {given!r}; it takes a value of type {kind.__name__}") from error
-
-
-def _check_limits(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    choices = limits.get("choices")
-    if choices is not None and value not in choices:
-        raise ConfigError(f"{name} is {value!r}; {nearest(str(value), choices)}")
-    if "low" in limits and not limits["low"] <= value <= limits["high"]:
-        raise ConfigError(f"{name} is {value!r}; it must lie between {limits['low']} and {limits['high']}")

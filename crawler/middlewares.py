@@ -18,19 +18,16 @@ from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from cleaning.blocks import Oddity
-from cleaning.errors import PageError
-from cleaning.parse import parse
 from crawler import conditional
 from crawler.addon import Blocksieve
 from crawler.brake import Brake
 from crawler.config import Config
 from crawler.frontier.pack import START
 from crawler.page import header
-from crawler.recognition import judge_body, judge_page, judge_status
-from crawler.response import RENDERED, PageResponse, content_type
+from crawler.recognition import judge_status, read_page
+from crawler.response import RENDERED, PageResponse
 from crawler.verdict import Verdict
-from crawler.visit import PAGE_FAULTS, REFUSALS, Fetched, Outcome, Visit
+from crawler.visit import REFUSALS, Fetched, Outcome, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -97,26 +94,12 @@ class JudgeMiddleware:
                 return verdict
         if request.meta.get("judge", True) is False:
             return None
-        declared = content_type(response)
-        return judge_body(response.body, declared, self._max_bytes) or self._read(response, declared)
-
-    def _read(self, response: Response, declared: str | None) -> Verdict | Page:
-        try:
-            page = _tree(response) or parse(response.body, response.url, declared, max_bytes=self._max_bytes)
-        except PageError as error:
-            return Verdict(PAGE_FAULTS[error.cause], str(error))
-        if Oddity.EMPTY in page.oddities:
-            return Verdict(Outcome.EMPTY, "no element and no text")
-        return judge_page(page, response.body) or page
+        return read_page(response, self._max_bytes)
 
     def _handles(self, request: Request, status: int) -> bool:
         own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
         statuses = request.meta.get("handle_httpstatus_list", own)
         return bool(request.meta.get("handle_httpstatus_all")) or status in statuses
-
-
-def _tree(response: Response) -> Page | None:
-    return response.tree if isinstance(response, PageResponse) else None
 
 
 def _is_judged(response: Response) -> bool:

@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from cleaning.blocks import Oddity
+from cleaning.errors import PageError
+from cleaning.parse import parse
+from crawler.response import PageResponse, content_type
 from crawler.verdict import Verdict
-from crawler.visit import Outcome
+from crawler.visit import PAGE_FAULTS, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lxml.html import HtmlElement
+    from scrapy.http import Response
 
     from cleaning.blocks import Page
 
@@ -114,6 +119,12 @@ def judge_status(status: int, body: bytes) -> Verdict | None:
     return Verdict(STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
 
 
+def read_page(response: Response, max_bytes: int) -> Verdict | Page:
+    """Return the page that a response holds, parsed now unless it was before, or why it is none; its status aside."""
+    declared = content_type(response)
+    return judge_body(response.body, declared, max_bytes) or _parsed(response, declared, max_bytes)
+
+
 def judge_body(body: bytes, content_type: str | None, max_bytes: int) -> Verdict | None:
     """Return the verdict on a body before it is parsed, None for one that may be HTML."""
     if len(body) > max_bytes:
@@ -148,6 +159,17 @@ def has_content(root: HtmlElement) -> bool:
         if words >= needed:
             return True
     return False
+
+
+def _parsed(response: Response, declared: str | None, max_bytes: int) -> Verdict | Page:
+    try:
+        known = response.tree if isinstance(response, PageResponse) else None
+        page = known or parse(response.body, response.url, declared, max_bytes=max_bytes)
+    except PageError as error:
+        return Verdict(PAGE_FAULTS[error.cause], str(error))
+    if Oddity.EMPTY in page.oddities:
+        return Verdict(Outcome.EMPTY, "no element and no text")
+    return judge_page(page, response.body) or page
 
 
 def _proof(rule: Rule, root: HtmlElement) -> str | None:

@@ -52,6 +52,9 @@ REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
 PAUSES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
 """The host wants to be left alone for a while."""
 
+MISSING = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
+"""What was there once is there no more."""
+
 PAGE_FAULTS = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 """How a visit ends whose page cleaning cannot read."""
 

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import sysconfig
-import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,17 +31,11 @@ CORE = (
 def installed(tmp_path_factory):
     """A folder with the built wheel's files; put first on the path it hides the checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    wheel = build(folder / "dist")
+    # Building takes longer than all tests of it: once is enough. tests/test_hatch_build.py has the pure wheels.
+    subprocess.run([*PIP, "wheel", "--no-deps", "--wheel-dir", folder / "dist", ROOT], check=True)
+    (wheel,) = (folder / "dist").glob("blocksieve-*.whl")
     subprocess.run([*PIP, "install", "--no-deps", "--target", folder / "site", wheel], check=True)
     return folder / "site"
-
-
-def build(folder, **environment):
-    """Return the wheel, built in that environment."""
-    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
-    subprocess.run(command, env=os.environ | environment, check=True)
-    (wheel,) = folder.glob("blocksieve-*.whl")
-    return wheel
 
 
 def run(installed, folder, code, **environment):
@@ -83,13 +79,8 @@ def test_the_core_of_the_wheel_is_not_used_where_the_environment_forbids_it(inst
     assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1") == "None None None None None\n"
 
 
-@pytest.mark.parametrize("environment", [{"CC": "false"}, {"BLOCKSIEVE_PURE": "1"}])
-def test_a_wheel_built_without_a_compiler_is_pure(environment, tmp_path):
-    wheel = build(tmp_path / "dist", **environment)
-    assert wheel.name.endswith("-py3-none-any.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert "cleaning/compiled.py" in names
-    assert not [name for name in names if name.endswith((".so", ".pyd", ".c", ".pyx", ".pxi"))]
+def test_the_wheel_has_no_sources_of_the_compiled_core(installed):
+    assert not [path.name for path in installed.rglob("*") if path.suffix in {".c", ".pyx", ".pxi"}]
 
 
 def test_the_spiders_are_listed_in_an_empty_folder(installed, tmp_path):
@@ -122,3 +113,49 @@ def test_methods_are_compared_without_a_project(installed, tmp_path):
     compared = scrapy(installed, tmp_path, "compare", *arguments, SCRAPY_SETTINGS_MODULE="")
     assert compared.returncode == 0, compared.stderr
     assert "<style>:root" in (tmp_path / "out.html").read_text("utf-8")
+
+
+STORY = (
+    "<title>A bridge</title><nav><a href=/>Front page</a></nav><article><h1>A bridge</h1>"
+    "<p>The river rose in the night, and the old bridge was closed until the morning, when the mayor came to see it."
+    "<p>Nobody was hurt, she said, but the market on the other bank would wait until the water had gone.</article>"
+)
+FRONT = "<title>News</title><ul>" + "".join(f"<li><a href=/story/{n}>Story {n}</a>" for n in range(9)) + "</ul>"
+
+
+@pytest.fixture
+def documented(tmp_path):
+    """The project of docs/any-project.md, in an empty folder."""
+    document = (ROOT / "docs" / "any-project.md").read_text("utf-8")
+    for name, code in re.findall(r"^`(\S+\.py)`[^\n]*:\n\n```python\n(.*?)```", document, re.DOTALL | re.MULTILINE):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code, "utf-8")
+    (tmp_path / "spiders" / "__init__.py").touch()
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n", "utf-8")
+    lines = [line for path in tmp_path.rglob("*.py") for line in path.read_text("utf-8").splitlines() if line]
+    assert len(lines) == 10
+    return tmp_path
+
+
+def test_the_add_on_serves_the_documented_project_whose_packages_are_named_like_ours(
+    installed, documented, serve, answer
+):
+    address, _ = serve({"http://news.example.org/": answer(FRONT), "http://news.example.org/story/1": answer(STORY)})
+    # The program, and not `python -m`, which would put the project's folder first on the path.
+    crawled = subprocess.run(
+        [Path(sys.executable).parent / "scrapy", "crawl", "news", "-O", "items.jsonl"],
+        cwd=documented,
+        env=os.environ | {"PYTHONPATH": str(installed), "http_proxy": address, "no_proxy": "", "NO_PROXY": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert crawled.returncode == 0, crawled.stderr
+    items = [json.loads(line) for line in (documented / "items.jsonl").read_text("utf-8").splitlines()]
+    assert sorted(item["title"] for item in items) == ["A BRIDGE", "NEWS"]
+    with closing(sqlite3.connect(documented / "blocks.db")) as database:
+        assert database.execute("SELECT url, title FROM page").fetchall() == [
+            ("http://news.example.org/story/1", "A bridge")
+        ]
+        texts = [text for (text,) in database.execute("SELECT text FROM informative_block ORDER BY position")]
+    assert [text.split()[:2] for text in texts] == [["A", "bridge"], ["The", "river"], ["Nobody", "was"]]

@@ -19,7 +19,7 @@ from crawler.storage.revisits import REVISITED
 from crawler.storage.saved import PageState, Saved
 from crawler.storage.templates import Change
 from crawler.urls import url_key, without_credentials
-from crawler.visit import Outcome
+from crawler.visit import MISSING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from crawler.visit import Visit
 
 _GONE = 410
-_MISSING = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 _SEE_AGAIN = [
     update(table)
     .where(table.c.page_id == bindparam("page"), table.c.gone_at.is_(None))
@@ -68,7 +67,7 @@ def absence(visit: Visit, reading: Reading | None) -> Absence | None:
     """
     sought = key(visit, reading)
     elsewhere = reading is not None and reading.key != sought and visit.parts == 1
-    if not (elsewhere or visit.outcome in _MISSING):
+    if not (elsewhere or visit.outcome in MISSING):
         return None
     return Absence(sought, _url(visit), visit.at, for_good=visit.status == _GONE)
 

@@ -1,4 +1,4 @@
-"""The add-on: settings checked, User-Agent composed, replay switched on, foreign projects served."""
+"""The add-ons: settings checked, User-Agent composed, replay switched on, foreign projects served."""
 
 import re
 import tomllib
@@ -8,8 +8,9 @@ import pytest
 from scrapy.settings import Settings
 
 import crawler.settings
-from crawler.addon import Blocksieve
+from crawler.addon import Blocksieve, Cleaning
 from crawler.errors import ConfigError, ReplayError
+from crawler.onlooker import Onlooker
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,3 +89,45 @@ def test_a_project_of_its_own_gets_our_components_and_keeps_its_choice():
     assert pipelines == {"pipelines.store.StorePipeline": None, "CleanPipeline": 300, "DedupPipeline": 400}
     assert [key.__name__ for key in theirs.getdict("SPIDER_MIDDLEWARES")] == ["VisitMiddleware"]
     assert theirs["DOWNLOADER"] == "crawler.downloader.Downloader"
+
+
+def guest(**values):
+    theirs = Settings(values)
+    Cleaning().update_settings(theirs)
+    return theirs
+
+
+def test_cleaning_adds_one_middleware_to_a_project_and_nothing_else():
+    before, after = Settings(), guest()
+    changed = [name for name in after if after[name] != before[name]]
+    assert changed == ["DOWNLOADER_MIDDLEWARES"]
+    assert after.getdict("DOWNLOADER_MIDDLEWARES") == {Onlooker: 10}
+
+
+def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
+    for order in (700, None):
+        path = "crawler.onlooker.Onlooker"
+        assert guest(DOWNLOADER_MIDDLEWARES={path: order}).getdict("DOWNLOADER_MIDDLEWARES") == {path: order}
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"PAGES_FROM": "("}, r"PAGES_FROM: '\(' is no regular expression"),
+        ({"PAGES_OF_TYPES": "artikle"}, "did you mean 'article'"),
+        ({"PAGES_LEAST_CONFIDENCE": 2}, "between 0.0 and 1.0"),
+        ({"RENDER": True}, "RENDER is True"),
+        ({"REPLAY": "folder"}, "REPLAY is 'folder'"),
+        ({"CLEANING_METHOD": "vce"}, "needs a page's layout"),
+        ({"CLEANING_METHOD": "pab"}, "set PAGES_FROM alone"),
+        ({"CLEANING_METHOD": "pab", "PAGES_FROM": "/a", "PAGES_OF_TYPES": "forum"}, "set PAGES_FROM alone"),
+        ({"ADDONS": {"crawler.addon.Cleaning": 500, "crawler.addon.Blocksieve": 100}}, "take one of them out"),
+    ],
+)
+def test_what_cleaning_cannot_do_in_a_project_of_others_is_refused(values, says):
+    with pytest.raises(ConfigError, match=says):
+        guest(**values)
+
+
+def test_another_method_serves_a_project_that_names_its_pages_by_url():
+    assert Onlooker in guest(CLEANING_METHOD="pab", PAGES_FROM="/a").getdict("DOWNLOADER_MIDDLEWARES")

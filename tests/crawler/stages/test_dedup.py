@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import distance, fingerprint
 from crawler.config import Config
+from crawler.stages.dedup import DedupPipeline
 from crawler.visit import Outcome, Visit
-from pipelines.dedup import DedupPipeline
 
 URL = "https://a.example/1"
 LONG = (

@@ -7,8 +7,8 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from cleaning import Metadata, parse
+from crawler.stages.clean import CleanPipeline
 from crawler.visit import Fetched, Outcome, Visit
-from pipelines.clean import CleanPipeline
 
 PROSE = "The town library opens again on Monday after two years of repairs, and the reading room has kept its tables. "
 PAGE = f"<html lang=en><head><title>Library</title></head><body><h1>Library</h1><p>{PROSE * 2}</p></body></html>"

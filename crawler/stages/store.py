@@ -1,0 +1,226 @@
+"""Last stage: visits go to the database in batches, one transaction each, through one writer thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.utils.asyncio import AsyncioLoopingCall
+
+from crawler.addon import Blocksieve
+from crawler.config import Config
+from crawler.errors import StoreError
+from crawler.storage.engine import location
+from crawler.storage.saved import PageState
+from crawler.storage.store import Store
+from crawler.totals import imbalances, totals
+from crawler.urls import host
+from crawler.visit import PAUSES, Outcome, Visit
+from crawler.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+    from crawler.frontier.scheduler import Frontier
+    from crawler.storage.frontier import Ticket
+    from crawler.storage.saved import Saved
+
+logger = logging.getLogger(__name__)
+
+# What is counted of each saved visit, by stat name.
+_COUNTED = {
+    "store/blocks_new": "stored",
+    "store/blocks_refreshed": "refreshed",
+    "store/blocks_revived": "revived",
+    "store/blocks_gone": "gone",
+    "dedup/exact": "exact",
+    "dedup/near": "near",
+    "dedup/template": "template",
+    "store/mirrors": "mirrors",
+    "recrawl/not_due": "spared",
+}
+# Batches that may wait for the writer; a crawl faster than its database waits here, in bounded memory.
+_MOST_WAITING = 3
+# How long links that a crawl is in need of wait for others, so that each does not cost a transaction.
+_GATHER_SECONDS = 0.1
+_NOTHING_LEFT = "finished"  # Scrapy's reason for an end that nobody asked for
+
+
+class StorePipeline:
+    """Stores each visit. A failing database closes the spider with the reason `store_failed`."""
+
+    def __init__(self, crawler: Crawler, config: Config, writer: Writer) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._batch_pages = config.store_batch_pages
+        self._batch_seconds = config.store_batch_seconds
+        self._place = location(config.database_url)
+        self._writer = writer
+        self._pending: list[Visit] = []
+        self._arrived: dict[Ticket, dict[int, Visit]] = {}
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._soon: asyncio.TimerHandle | None = None
+        self._timer = AsyncioLoopingCall(self._tick)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        config = Config.read(crawler.settings)
+        writer = Writer(crawler, Store.open(config))
+        if addon := crawler.get_addon(Blocksieve):
+            addon.writer = writer
+        pipeline = cls(crawler, config, writer)
+        crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(pipeline.item_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(pipeline.item_error, signal=signals.item_error)
+        return pipeline
+
+    @classmethod
+    def alone(cls, crawler: Crawler) -> Self:
+        """Return one that is told of the crawl's begin and end by its owner, in a crawl without our frontier."""
+        config = Config.read(crawler.settings)
+        return cls(crawler, config, Writer(crawler, Store.open(config)))
+
+    def open_spider(self) -> None:
+        assert self._crawler.spider is not None
+        logger.info("Storing blocks in %s", self._place)
+        if self._frontier is None:
+            self._writer.begin(self._crawler.spider)
+        self._timer.start(self._batch_seconds, now=False)
+
+    async def process_item(self, item: Any) -> Any:
+        if not isinstance(item, Visit):
+            return item
+        self._receive(item)
+        while len(self._waiting) > _MOST_WAITING:
+            await asyncio.wait(self._waiting, return_when=asyncio.FIRST_COMPLETED)
+        return item
+
+    def item_dropped(self, item: Any, exception: BaseException) -> None:
+        self._receive_lost(item, Outcome.DROPPED, str(exception))
+
+    def item_error(self, item: Any, failure: Failure) -> None:
+        self._receive_lost(item, Outcome.PIPELINE_FAILED, failure.getErrorMessage())
+
+    async def close_spider(self) -> None:
+        if self._timer.running:
+            self._timer.stop()
+        self._tick()
+        if self._waiting:
+            await asyncio.wait(self._waiting)
+
+    def spider_closed(self, reason: str) -> None:
+        """Finish the crawl's row, after the last batch: Scrapy closes pipelines before it sends this signal."""
+        for imbalance in imbalances(self._stats.get_stats()):
+            self._stats.inc_value("store/imbalances")
+            logger.error("The crawl's counts do not add up: %s", imbalance)
+        counted = totals(self._stats.get_stats())
+        finished = self._frontier is None or reason == _NOTHING_LEFT
+        try:
+            self._writer.store.end_crawl(self._writer.crawl_id, reason, counted, finished=finished)
+        except StoreError as error:
+            self._writer.report(error)
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Close the database of a crawl that has not begun."""
+        self._writer.close()
+
+    @property
+    def _frontier(self) -> Frontier | None:
+        addon = self._crawler.get_addon(Blocksieve)
+        return addon.frontier if addon else None
+
+    def _receive(self, visit: Visit) -> None:
+        self._writer.waiting += 1
+        self._pending += self._whole(visit)
+        if len(self._pending) >= self._batch_pages or self._is_urgent(visit):
+            self._flush()
+        elif visit.requests and self._frontier and self._frontier.is_starving and self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
+
+    def _is_urgent(self, visit: Visit) -> bool:
+        """Tell whether something waits for the visit: its host's rest, or all that is left to be done."""
+        return self._frontier is not None and (visit.outcome in PAUSES or self._frontier.is_drained)
+
+    def _receive_lost(self, item: Any, outcome: Outcome, error: str) -> None:
+        """Let a visit that another pipeline made an end of end its request all the same, and bring its children."""
+        if not isinstance(item, Visit) or item.ticket is None or not self._frontier:
+            return
+        if not self._frontier.holds(item.ticket) or item.part in self._arrived.get(item.ticket, {}):
+            return  # a pipeline behind this one
+        self._stats.inc_value(f"visit/{item.outcome}", -1)
+        self._stats.inc_value(f"visit/{outcome}")
+        self._receive(replace(item, outcome=outcome, error=error, fetched=None, cleaned=None, candidates=()))
+
+    def _whole(self, visit: Visit) -> list[Visit]:
+        """Return all visits of a response once they are there, the one that ends its request last."""
+        if visit.ticket is None:
+            return [visit]
+        arrived = self._arrived.setdefault(visit.ticket, {})
+        arrived[visit.part] = visit
+        return [arrived[part] for part in sorted(arrived)] if len(arrived) == visit.parts else []
+
+    def _tick(self) -> None:
+        self._writer.tick()
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        while self._pending:
+            batch, self._pending = self._pending[: self._batch_pages], self._pending[self._batch_pages :]
+            future = asyncio.ensure_future(self._write(batch))
+            self._waiting.add(future)
+            future.add_done_callback(self._waiting.discard)
+
+    async def _write(self, batch: list[Visit]) -> None:
+        try:
+            await self._save(batch)
+        finally:
+            self._writer.waiting -= len(batch)
+
+    async def _save(self, batch: list[Visit]) -> None:
+        pages = sum(visit.cleaned is not None for visit in batch)
+        if self._writer.failed:
+            self._stats.inc_value("store/pages_failed", pages)
+            return
+        try:
+            saved = await self._writer.run(partial(self._writer.store.save, self._writer.crawl_id, batch))
+        except StoreError as error:
+            self._stats.inc_value("store/pages_failed", pages)
+            self._writer.fail(error)
+            return
+        for visit, result in zip(batch, saved, strict=True):
+            self._count(visit, result)
+            if visit.ticket and visit.ends:
+                del self._arrived[visit.ticket]
+        if self._frontier is not None:
+            _tell(self._frontier, batch)
+
+    def _count(self, visit: Visit, saved: Saved) -> None:
+        if saved.state is PageState.LOST:
+            self._stats.inc_value("frontier/lost")
+            if visit.cleaned is not None:
+                self._stats.inc_value("store/pages_lost")
+        elif saved.state is not PageState.NONE:
+            self._stats.inc_value(f"store/pages_{saved.state}")
+        for name, attribute in _COUNTED.items():
+            if count := getattr(saved, attribute):
+                self._stats.inc_value(name, count)
+
+
+def _tell(frontier: Frontier, batch: Sequence[Visit]) -> None:
+    frontier.acknowledged([visit.ticket for visit in batch if visit.ticket and visit.ends])
+    for visit in batch:
+        if visit.outcome in PAUSES:
+            frontier.leave_alone(host(visit.url))

@@ -1,0 +1,82 @@
+"""`scrapy settings`, Scrapy's own and explained."""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+
+from crawler.commands.settings import Command
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process and return what it prints."""
+
+    def command(*arguments, **values):
+        made = Command()
+        made.settings = Settings(values)
+        parser = argparse.ArgumentParser(conflict_handler="resolve")
+        made.add_options(parser)
+        opts = parser.parse_args(arguments)
+        made.run([], opts)
+        return capsys.readouterr().out
+
+    return command
+
+
+def test_a_setting_is_explained_in_the_terminal(scrapy):
+    shown = scrapy("settings", "--explain", "DEDUP_DISTANCE", "-s", "DEDUP_DISTANCE=2")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.splitlines()[0] == "DEDUP_DISTANCE"
+    assert "value    2, set by: command line" in shown.stdout
+
+
+def test_an_unknown_setting_has_exit_code_2_and_the_nearest_named(scrapy):
+    failed = scrapy("settings", "--explain", "DEDUP_SCOP")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert "there is no setting 'DEDUP_SCOP'; did you mean 'DEDUP_SCOPE'?" in failed.stderr
+
+
+def test_scrapys_own_options_answer_as_before(run):
+    assert run("--get", "BOT_NAME", BOT_NAME="digger") == "digger\n"
+    assert run("--getbool", "COOKIES_ENABLED", COOKIES_ENABLED="1") == "True\n"
+    assert run("--getint", "RETRY_TIMES", RETRY_TIMES="4") == "4\n"
+    assert run("--getfloat", "DOWNLOAD_DELAY", DOWNLOAD_DELAY="2") == "2.0\n"
+    assert run("--getlist", "SPIDER_MODULES", SPIDER_MODULES="a,b") == "['a', 'b']\n"
+
+
+def test_all_settings_stand_in_a_table_with_what_is_set(run):
+    rows = {line.split()[1]: line for line in run("--explain", DEDUP_SCOPE="site").splitlines() if line.startswith("│")}
+    assert rows["DEDUP_SCOPE"].split("│")[2].strip() == "site"
+    assert "project" in rows["DEDUP_SCOPE"]
+    assert "PAGES_FROM" in rows
+
+
+def test_json_holds_one_setting_or_all(run):
+    one = json.loads(run("--explain", "DEDUP_SCOPE", "--json"))
+    assert (one["default"], one["choices"]) == ("all", ["all", "site", "page", "off"])
+    assert one in json.loads(run("--explain", "--json"))
+
+
+def test_a_value_that_would_stop_a_crawl_is_marked_not_only_by_colour(run):
+    assert "9 (not allowed)" in run("--explain", DEDUP_DISTANCE=9)
+    assert "A crawl would stop: DEDUP_DISTANCE is 9" in run("--explain", "DEDUP_DISTANCE", DEDUP_DISTANCE=9)
+
+
+def test_what_a_terminal_would_obey_is_not_printed(run):
+    assert "\x1b" not in run("--explain", "CONTACT", CONTACT="\x1b[2J") + run("--explain", CONTACT="\x1b[2J")
+    with pytest.raises(UsageError) as error:
+        run("--explain", "\x1b[2J")
+    assert "\x1b" not in str(error.value)
+
+
+def test_output_that_cannot_be_written_is_one_sentence_and_exit_code_1(environment):
+    command = [sys.executable, "-m", "scrapy", "settings", "--explain", "--json"]
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (failed.returncode, failed.stderr) == (1, "the output cannot be written: No space left on device\n")
