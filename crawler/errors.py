@@ -3,7 +3,7 @@
 CrawlerError
 ├── ConfigError   a setting is unknown or has a value it cannot have
 ├── SetupError    the installation is broken: a foreign package stands where ours should
-├── CompareError  nothing can be compared: a target that holds no page, a method that cannot work on it
+├── CompareError  nothing can be compared or explained: a target that holds no page, a method that cannot work on it
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
 ├── RenderError   a browser is missing or does not start, or fails on a page
 ├── CleanerError  cleaning a page fails in a process of its own
@@ -11,6 +11,7 @@ CrawlerError
 │   └── CleanerTimeoutError  the page takes too long; the process was killed
 ├── FrontierError a request that cannot be stored, or not be made of what is stored
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
+    ├── StoreMissingError       there is no such file
     └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
 """
 
@@ -59,6 +60,10 @@ class CleanerTimeoutError(CleanerError):
 
 class StoreError(CrawlerError):
     """A database that cannot be used."""
+
+
+class StoreMissingError(StoreError):
+    """A database that was never created."""
 
 
 class StoreUnavailableError(StoreError):

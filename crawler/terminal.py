@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from dataclasses import asdict, is_dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # Controls, which could move the cursor or restyle the terminal, and marks that reverse the reading direction.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PIPED_WIDTH = 160
+_INTERRUPTED = 130
 
 
 def printable(text: object) -> str:
@@ -73,10 +75,47 @@ def attempt(action: Callable[[], None]) -> int:
     return 0
 
 
+def deliver(action: Callable[[], None]) -> int:
+    """Run as `attempt` does what prints at length, and return its exit code, 130 after Ctrl-C.
+
+    A reader that leaves early (`| head`) is no failure; an output that takes no more is one sentence.
+    """
+    try:
+        code = attempt(action)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich makes the latter of the former
+        _discard_output()
+        return 0
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return _INTERRUPTED
+    except OSError as error:
+        if error.filename is not None:
+            raise  # a file's, not the output's
+        _discard_output()
+        complain(f"the output cannot be written: {error.strerror or error}")
+        return 1
+    return code
+
+
+def _discard_output() -> None:
+    # The interpreter flushes again at its end; what is left goes nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def no_arguments(arguments: Sequence[str]) -> None:
     """Refuse arguments of a command that takes options only; raises UsageError."""
     if arguments:
         raise UsageError(f"unexpected argument: {' '.join(arguments)}", print_help=False)
+
+
+def one_argument(arguments: Sequence[str], wanted: str) -> None:
+    """Refuse anything but one argument, which may be `-`; raises UsageError, which says what is wanted."""
+    unknown = [argument for argument in arguments if argument.startswith("-") and argument != "-"]
+    if unknown:
+        raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
+    if len(arguments) != 1 or not arguments[0]:
+        raise UsageError(wanted, print_help=False)
 
 
 def confirmed(question: str) -> bool:

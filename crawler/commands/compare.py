@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,17 +21,16 @@ from cleaning.options import Options, read_pair
 from crawler.compare.fetch import fetch
 from crawler.compare.figures import Figures
 from crawler.compare.output import Pages
-from crawler.compare.plan import make_plan, read_methods
+from crawler.compare.plan import browser_for, make_plan, read_methods
 from crawler.compare.record import JsonWriter
 from crawler.compare.run import Comparison
 from crawler.compare.table import sentences, show
-from crawler.compare.targets import open_target
+from crawler.compare.targets import is_address, open_target
 from crawler.compare.templates import Templates
 from crawler.config import Config
 from crawler.errors import CompareError
 from crawler.progress import counted
-from crawler.render import Browser
-from crawler.terminal import attempt, complain
+from crawler.terminal import complain, deliver, one_argument
 
 if TYPE_CHECKING:
     import argparse
@@ -42,9 +40,6 @@ if TYPE_CHECKING:
 
     from crawler.compare.run import Compared, Failure
     from crawler.compare.targets import Source, Target
-
-_INTERRUPTED = 130
-_ADDRESS_STARTS = ("http://", "https://")
 
 
 class Writer(Protocol):
@@ -89,11 +84,7 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        unknown = [arg for arg in args if arg.startswith("-") and arg != "-"]
-        if unknown:
-            raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
-        if len(args) != 1 or not args[0]:
-            raise UsageError("name one page, folder or address to compare", print_help=False)
+        one_argument(args, "name one page, folder or address to compare")
         try:
             opts.chosen = None if opts.methods is None else read_methods(opts.methods)
             opts.pairs = dict(read_pair(text) for text in opts.option)
@@ -102,15 +93,7 @@ class Command(ScrapyCommand):
             raise UsageError(str(error), print_help=False) from error
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        try:
-            self.exitcode = attempt(lambda: self._compare(args[0], opts))
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader left early (`| head`). The interpreter flushes again at its end; what is left goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except KeyboardInterrupt:
-            complain("interrupted")
-            self.exitcode = _INTERRUPTED
+        self.exitcode = deliver(lambda: self._compare(args[0], opts))
 
     def _compare(self, name: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
@@ -118,7 +101,7 @@ class Command(ScrapyCommand):
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
         target = _open(name, opts.url, options.max_bytes, self.settings)
         templates = Templates(target.sources, options.max_bytes)
-        browser = _browser(self.settings, options.max_bytes)
+        browser = browser_for(self.settings, options.max_bytes)
         with ExitStack() as stack:
             plan = make_plan(opts.chosen, templates, lambda: stack.enter_context(browser))
             writers: list[Writer] = [JsonWriter(sys.stdout, target, plan)] if opts.json else []
@@ -135,18 +118,9 @@ class Command(ScrapyCommand):
 
 
 def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) -> Target:
-    if not name.lower().startswith(_ADDRESS_STARTS):
+    if not is_address(name, url):
         return open_target(name, url, max_bytes)
-    if url is not None:
-        raise CompareError("--url gives the address of a saved page; this one has its own")
     return fetch(name, settings)
-
-
-def _browser(settings: BaseSettings, max_bytes: int) -> Browser:
-    """Return the browser for saved pages, whose scripts run only where that was asked for: most need their site."""
-    config = Config.read(settings)
-    javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
-    return Browser(config.rendering, network=False, javascript=javascript, max_bytes=max_bytes)
 
 
 def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[Writer]) -> Figures:

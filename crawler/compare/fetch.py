@@ -78,7 +78,7 @@ def fetch(url: str, settings: BaseSettings) -> Target:
     _run(url, answer, settings)
     page = answer.page
     if page is None:
-        raise CompareError(f"there is no page to compare at {shown}: {answer.problem}")
+        raise CompareError(f"there is no page at {shown}: {answer.problem}")
     name = without_credentials(answer.url)
     return Target(name, [Source(name, name, "", lambda: page)])
 

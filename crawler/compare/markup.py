@@ -1,4 +1,4 @@
-"""What all comparison pages share: inert text, one style sheet, a policy that loads and runs nothing."""
+"""What all pages that we write share: inert text, one style sheet, a policy that loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-GENERATOR = "blocksieve compare"
+GENERATOR = "blocksieve"
 # Controls but tab and line feed, marks that reverse the reading direction, and what UTF-8 cannot hold.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"

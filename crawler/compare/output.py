@@ -13,6 +13,7 @@ from crawler.compare.markup import GENERATOR
 from crawler.compare.page import page_html
 from crawler.compare.run import Failure
 from crawler.errors import CompareError
+from crawler.files import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,13 +31,13 @@ _HEAD_BYTES = 1_000
 
 
 def check_free(out: Path, *, several: bool) -> None:
-    """Raises CompareError where something else than an earlier comparison stands in the way."""
+    """Raises CompareError where something else stands in the way than what this program wrote earlier."""
     try:
         if out.is_symlink() or (out.exists() and out.is_dir() != several):
             kind = "folder" if several else "file"
             raise CompareError(f"--html {str(out)!r} is to be a {kind}, but something else stands there")
         if out.exists() and not (_is_our_folder(out) if several else _is_ours(out)):
-            raise CompareError(f"--html {str(out)!r} is no earlier comparison; it is not overwritten")
+            raise CompareError(f"--html {str(out)!r} was not written by this program; it is not overwritten")
         if not out.parent.is_dir():
             raise CompareError(f"--html {str(out)!r}: there is no folder {str(out.parent)!r}")
     except OSError as error:
@@ -139,6 +140,14 @@ def _replace_folder(draft: Path, out: Path) -> None:
     out.rename(earlier)
     draft.rename(out)
     shutil.rmtree(earlier)
+
+
+def write_file(out: Path, parts: Iterable[str]) -> None:
+    """Write a page to its place, whole or not at all; raises CompareError where that cannot be done."""
+    try:
+        replace(out, "".join(parts).encode())
+    except OSError as error:
+        raise _unwritable(out, error) from error
 
 
 def _unwritable(out: Path, error: OSError) -> CompareError:

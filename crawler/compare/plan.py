@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from cleaning.methods import METHODS
 from cleaning.options import nearest
+from crawler.config import Config
 from crawler.errors import CompareError, RenderError
+from crawler.render import Browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from scrapy.settings import BaseSettings
+
     from crawler.compare.templates import Templates
-    from crawler.render import Browser
 
 _ONE_PAGE = "needs several pages of a site to learn what repeats; compare a folder of them"
 
@@ -36,6 +39,13 @@ def read_methods(text: str) -> list[str]:
     if not names:
         raise ValueError(f"no method is named; known: {', '.join(METHODS)}")
     return list(dict.fromkeys(names))
+
+
+def browser_for(settings: BaseSettings, max_bytes: int) -> Browser:
+    """Return the browser for saved pages, whose scripts run only where that was asked for: most need their site."""
+    config = Config.read(settings)
+    javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
+    return Browser(config.rendering, network=False, javascript=javascript, max_bytes=max_bytes)
 
 
 def make_plan(asked: Sequence[str] | None, templates: Templates, start_browser: Callable[[], Browser]) -> Plan:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawler.replay import ReplaySource
 
 _INDEX = "index.tsv"
+_ADDRESS_STARTS = ("http://", "https://")
 _PAGE_ENDS = (".html", ".htm", ".html.gz", ".htm.gz")
 _WARC_ENDS = (".warc", ".warc.gz")
 _GZIP_START = b"\x1f\x8b"
@@ -59,6 +60,14 @@ class Target:
     name: str
     sources: Sequence[Source]
     several: bool = False
+
+
+def is_address(name: str, url: str | None) -> bool:
+    """Tell whether a target is an address; raises CompareError where `url`, meant for saved pages, comes with one."""
+    found = name.lower().startswith(_ADDRESS_STARTS)
+    if found and url is not None:
+        raise CompareError("--url gives the address of a saved page; this one has its own")
+    return found
 
 
 def open_target(name: str, url: str | None, max_bytes: int) -> Target:

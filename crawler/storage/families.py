@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import bindparam, func, select
 
 from crawler import urls
 from crawler.errors import StoreError
-from crawler.storage.models import block, mirror, page, recurrence, sighting
+from crawler.storage.contents import at_address, is_template
+from crawler.storage.models import block, mirror, page, sighting
 
 if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Select
@@ -108,15 +109,10 @@ def of_block(connection: Connection, block_id: int) -> BlockFamily:
 
 def of_page(connection: Connection, url: str) -> PageFamily:
     """Return the family of the page at an address, itself the original or a mirror; StoreError for an unknown one."""
-    plain, key = urls.without_credentials(url), urls.url_key(url)
-    found = connection.execute(
-        select(page.c.id, mirror.c.original_id)
-        .outerjoin(mirror, mirror.c.page_id == page.c.id)
-        .where(or_(page.c.url_key == key, page.c.url == plain))
-        .order_by(page.c.url_key != key)
-    ).first()
+    statement = select(page.c.id, mirror.c.original_id).outerjoin(mirror, mirror.c.page_id == page.c.id)
+    found = connection.execute(at_address(statement, url)).first()
     if found is None:
-        raise StoreError(f"there is no page {plain}; give its address as it was fetched")
+        raise StoreError(f"there is no page {urls.without_credentials(url)}; give its address as it was fetched")
     original_id = found.original_id or found.id
     original = connection.execute(select(page.c.url, page.c.site).where(page.c.id == original_id)).one()
     size = connection.scalar(select(func.count()).where(mirror.c.original_id == original_id)) or 0
@@ -131,21 +127,8 @@ def _sizes(owner: Any, limit: int) -> Any:
     return counted.order_by(func.count().desc(), owner).limit(limit).subquery()
 
 
-def _is_template(table: Any) -> Any:
-    return (
-        select(recurrence.c.digest)
-        .where(
-            recurrence.c.site == page.c.site,
-            recurrence.c.digest == table.c.digest,
-            recurrence.c.template_at.is_not(None),
-        )
-        .exists()
-        .label("template")
-    )
-
-
 _ORIGINAL: Select[Any] = (
-    select(page.c.url, page.c.site, block.c.text, block.c.gone_at, _is_template(block))
+    select(page.c.url, page.c.site, block.c.text, block.c.gone_at, is_template(block))
     .join(page, page.c.id == block.c.page_id)
     .where(block.c.id == bindparam("block"))
 )
@@ -156,7 +139,7 @@ _SIGHTINGS: Select[Any] = (
         sighting.c.distance,
         func.coalesce(sighting.c.text, block.c.text).label("text"),
         sighting.c.gone_at,
-        _is_template(sighting),
+        is_template(sighting),
     )
     .join(block, block.c.id == sighting.c.block_id)
     .join(page, page.c.id == sighting.c.page_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 
-from crawler.errors import StoreError
+from crawler.errors import StoreError, StoreMissingError
 from crawler.storage.backend import Diagnosis
 from crawler.storage.claim import Claim
 
@@ -48,7 +48,7 @@ class SQLite:
 
     def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:
         if must_exist and not _path(url).exists():
-            raise StoreError(f"there is no database at {_path(url)}; `scrapy initdb` creates it")
+            raise StoreMissingError(f"there is no database at {_path(url)}; `scrapy initdb` creates it")
         _check(url)
         plain = URL.create("sqlite", database=str(_path(url)))
         engine = create_engine(plain, connect_args={"timeout": busy_seconds}, hide_parameters=True)

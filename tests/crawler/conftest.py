@@ -1,4 +1,4 @@
-"""Crawls of a few answers, with spiders that a test writes."""
+"""Crawls of a few answers, with spiders that a test writes; a page to clean."""
 
 import textwrap
 
@@ -18,12 +18,24 @@ EVERY_LINK = """
         def parse(self, response):
             yield page(response)
 """
+ARTICLE = """<!doctype html><title>The river</title><body>
+<div class="nav"><a href="/a">Home</a> <a href="/b">News</a> <a href="/c">Weather</a></div>
+<article><h1>The river rose</h1>
+<p>The river rose in the night, and the bridge at the mill was closed until the morning, said the mayor.</p>
+<p>Nobody was hurt, but <a href="/d">the market</a> of the town, which is held every week, did not take place.</p>
+</article><div class="footer">Copyright 2024 by the town</div>"""
 
 
 @pytest.fixture
 def every_link():
     """The source of a spider that takes every path for a page."""
     return EVERY_LINK
+
+
+@pytest.fixture
+def article():
+    """A page with an article of two paragraphs, a menu and a foot."""
+    return ARTICLE
 
 
 @pytest.fixture

@@ -230,7 +230,7 @@ def test_an_address_without_a_page_is_one_sentence(fetch, answered, says):
 
 def test_an_address_that_nobody_answers_is_one_sentence(scrapy):
     said = sentence(scrapy("compare", "http://127.0.0.1:9/", *TWO, *HURRY, **NO_PROXY))
-    assert "there is no page to compare at http://127.0.0.1:9/" in said
+    assert "there is no page at http://127.0.0.1:9/" in said
 
 
 def test_a_password_in_an_address_is_refused_and_not_shown(scrapy):

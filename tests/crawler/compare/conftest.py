@@ -11,12 +11,6 @@ from crawler.compare.targets import Loaded, Source
 from crawler.compare.templates import Templates
 
 RAW = [name for name, method in METHODS.items() if method.needs is None]
-ARTICLE = """<!doctype html><title>The river</title><body>
-<div class="nav"><a href="/a">Home</a> <a href="/b">News</a> <a href="/c">Weather</a></div>
-<article><h1>The river rose</h1>
-<p>The river rose in the night, and the bridge at the mill was closed until the morning, said the mayor.</p>
-<p>Nobody was hurt, but <a href="/d">the market</a> of the town, which is held every week, did not take place.</p>
-</article><div class="footer">Copyright 2024 by the town</div>"""
 
 
 def as_source(html, name="page.html", url=None, site=""):
@@ -27,11 +21,6 @@ def as_source(html, name="page.html", url=None, site=""):
 @pytest.fixture
 def source():
     return as_source
-
-
-@pytest.fixture
-def article():
-    return ARTICLE
 
 
 @pytest.fixture

@@ -1,0 +1,127 @@
+"""`scrapy explain`: why each block of a page is kept or dropped.
+
+0   the page was explained
+1   it could not be: a sentence says why
+2   wrong usage
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from cleaning.errors import CleaningError, OptionError
+from cleaning.methods import METHODS
+from cleaning.options import Options, nearest, read_pair
+from crawler.compare.output import check_free, write_file
+from crawler.compare.plan import browser_for
+from crawler.config import Config
+from crawler.errors import CompareError
+from crawler.explain.explained import Dedup, explain, is_empty
+from crawler.explain.origin import Place, find_page
+from crawler.explain.page import page_html
+from crawler.explain.record import record
+from crawler.explain.show import show
+from crawler.terminal import deliver, one_argument, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import BaseSettings
+
+    from cleaning.blocks import Page
+    from crawler.explain.explained import Explained
+    from crawler.explain.origin import Found
+
+_MOST_ROWS = 500
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "URL|FILE|- [--method M] [--json] [--html OUT]"
+
+    def short_desc(self) -> str:
+        return "Show why each block of a page is kept or dropped"
+
+    def long_desc(self) -> str:
+        return (
+            "Clean one page and show each block with its score, priority and reason, and what it is a duplicate of. A "
+            "URL that is stored is read from the database, and decided anew by its crawl's method; any other is "
+            "fetched as in a crawl. A FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--method",
+            metavar="M",
+            help=f"of {', '.join(METHODS)} (default: the stored page's, otherwise CLEANING_METHOD)",
+        )
+        parser.add_argument("--url", metavar="U", help="where a saved page came from")
+        parser.add_argument("--fetch", action="store_true", help="fetch the page even where it is stored")
+        parser.add_argument(
+            "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
+        )
+        parser.add_argument(
+            "--limit", type=int, metavar="N", default=_MOST_ROWS, help="blocks that are printed (default: %(default)s)"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON, with every block")
+        parser.add_argument("--html", metavar="OUT", help="write the page with its blocks in colour to a file")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        one_argument(args, "name one page: a URL, a file, or - for standard input")
+        if opts.method is not None and opts.method not in METHODS:
+            raise UsageError(f"unknown method {opts.method!r}; {nearest(opts.method, METHODS)}", print_help=False)
+        if opts.limit < 1:
+            raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
+        try:
+            opts.pairs = dict(read_pair(text) for text in opts.option)
+            Options.read(opts.pairs)
+        except OptionError as error:
+            raise UsageError(str(error), print_help=False) from error
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        self.exitcode = deliver(lambda: self._run(args[0], opts))
+
+    def _run(self, name: str, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        if opts.html:
+            check_free(Path(opts.html), several=False)
+        config = Config.read(self.settings)
+        options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
+        place = Place(self.settings, config.database_url, Options.read(options).max_bytes, anew=opts.fetch)
+        found = find_page(name, opts.url, place)
+        stored = None if found.contents is None else found.contents.method
+        method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
+        explained = _explain(found, method, options, self.settings)
+        if opts.html:
+            write_file(Path(opts.html), page_html(explained, found))
+        if opts.json:
+            print_json(record(found, explained))
+        else:
+            show(found, explained, opts.limit)
+
+
+def _explain(found: Found, method: str, options: dict[str, Any], settings: BaseSettings) -> Explained:
+    """Return the explanation of a page; raises CompareError where there is nothing to explain."""
+    dedup = Dedup.of(Config.read(settings))
+    try:
+        html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
+        explained = explain(html, found.url, method=method, encoding=found.loaded.content_type, dedup=dedup, **options)
+    except CleaningError as error:
+        raise CompareError(f"{found.name}: {error}") from error
+    if is_empty(explained):
+        raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
+    return explained if found.contents is None else explained.beside(found.contents)
+
+
+def _rendered(found: Found, options: dict[str, Any], settings: BaseSettings) -> Page:
+    with browser_for(settings, Options.read(options).max_bytes) as browser:
+        return browser.render(found.loaded.body, found.url, found.loaded.content_type)

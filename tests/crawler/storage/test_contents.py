@@ -1,0 +1,76 @@
+"""What the database knows of one page."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import update
+
+from crawler.storage.contents import Original, StoredText, read_contents
+from crawler.storage.engine import reading
+from crawler.storage.models import page, recurrence
+
+A, B = (f"https://{letter}.example/1" for letter in "ab")
+A2 = "https://a.example/2"
+
+
+@pytest.fixture
+def contents(engine):
+    def read(url):
+        with reading(engine) as connection:
+            return read_contents(connection, url)
+
+    return read
+
+
+def test_an_unknown_page_is_none(contents):
+    assert contents(A) is None
+
+
+def test_blocks_and_sightings_stand_in_reading_order(contents, save, visit, candidate):
+    save(visit(A, candidate(0, "it costs ten", fingerprint=0), "equal words"))
+    save(visit(A2, "alone", candidate(1, "it costs twenty", fingerprint=3), "equal words"))
+    assert contents(A2).texts == (
+        StoredText(3, "alone", None, A2, template=False),
+        StoredText(1, "it costs twenty", 2, A, template=False),
+        StoredText(2, "equal words", 0, A, template=False),
+    )
+
+
+def test_a_page_is_found_by_each_of_its_addresses(contents, save, visit):
+    save(visit(f"{A}?b=1&a=2", "words", body=b"<p>words"))
+    found = contents(f"{A}?a=2&b=1#there")
+    assert (found.url, found.site, found.method, found.encoding) == (f"{A}?b=1&a=2", "a.example", "default", "utf-8")
+    assert found.html == b"<p>words"
+    assert contents(f"https://user:secret@{A[8:]}?a=2&b=1").url == found.url
+
+
+def test_what_is_gone_is_counted(contents, save, visit):
+    save(visit(A, "first", "second"))
+    save(visit(A, "second", day=1))
+    found = contents(A)
+    assert [text.text for text in found.texts] == ["second"]
+    assert (found.gone, found.visits, found.retired) == (1, 2, None)
+    assert found.first_seen < found.last_seen
+
+
+def test_a_mirror_names_its_original(contents, save, visit):
+    save(replace(visit(A, "one"), fingerprint=0), replace(visit(B, "two"), fingerprint=3))
+    assert contents(B).mirrors == Original(A, 2)
+    assert contents(A).mirrors is None
+
+
+def test_template_is_that_of_the_page_s_own_site(contents, save, visit, engine):
+    save(visit(A, "words of all"), visit(B, "words of all"))
+    with engine.begin() as connection:
+        connection.execute(update(recurrence).where(recurrence.c.site == "b.example").values(template_at=visit(A).at))
+    assert [text.template for text in contents(A).texts] == [False]
+    assert [text.template for text in contents(B).texts] == [True]
+
+
+def test_a_retired_page_without_html_says_so(contents, save, visit, engine):
+    save(visit(A, "words"))
+    with engine.begin() as connection:
+        connection.execute(update(page).values(retired_at=visit(A, day=3).at, html=None))
+    found = contents(A)
+    assert found.retired == visit(A, day=3).at
+    assert found.html is None
