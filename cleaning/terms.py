@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # Scripts written without spaces: Thai to Myanmar, Khmer, kana, Han with its extensions.
 _UNSPACED = (
@@ -22,6 +23,9 @@ _MARKS = (
 )
 _LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
 _WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
+# No index takes words of any length; longer ones are several in a row.
+_PART = re.compile(rf"[{_UNSPACED}]+|{_LETTER}{{1,100}}")
+_ASCII_PART = re.compile(r"\w{1,100}")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
@@ -56,6 +60,48 @@ def tokenise(text: str) -> list[str]:
         else:
             tokens.append(word)
     return tokens
+
+
+def cut(text: str) -> list[str]:
+    """Return the words that a text is found by, case-folded, in order; no stop word is left out and none is stemmed.
+
+    Apostrophes part words. A run of a script without spaces gives its character bigrams and then its last character:
+    so any part of it is found, two characters and more as a row of bigrams, one as the beginning of a word.
+    """
+    if text.isascii():
+        return _ASCII_PART.findall(text.lower())
+    words: list[str] = []
+    for part in _PART.findall(fold(text)):
+        if is_unspaced(part):
+            words.extend(part[i : i + 2] for i in range(len(part)))
+        else:
+            words.append(part)
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A word of `cut` and where it stands in the text: from `start` up to `end`."""
+
+    word: str
+    start: int
+    end: int
+
+
+def places(text: str) -> Iterator[Place]:
+    """Give the words of a text as `cut` does, each with its place."""
+    for match in _PART.finditer(text):
+        start, end = match.span()
+        words = cut(match.group())
+        if is_unspaced(match.group()) and len(words) == end - start:
+            yield from (Place(word, start + i, start + i + len(word)) for i, word in enumerate(words))
+        else:
+            yield from (Place(word, start, end) for word in words)
+
+
+def is_unspaced(word: str) -> bool:
+    """Tell whether a word begins in a script that is written without spaces."""
+    return _UNSPACED_START.match(word) is not None
 
 
 def fold(text: str) -> str:

@@ -9,6 +9,7 @@ CrawlerError
 ├── CleanerError  cleaning a page fails in a process of its own
 │   ├── CleanerLostError     the process has died
 │   └── CleanerTimeoutError  the page takes too long; the process was killed
+├── QueryError    a search that cannot be understood, or asks for nothing
 ├── FrontierError a request that cannot be stored, or not be made of what is stored
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
     ├── StoreMissingError       there is no such file
@@ -44,6 +45,10 @@ class RenderError(CrawlerError):
 
 class FrontierError(CrawlerError):
     """A request that cannot be stored, or a stored one that the spider knows nothing of any more."""
+
+
+class QueryError(CrawlerError, ValueError):
+    """A search that cannot be understood, or asks for nothing."""
 
 
 class CleanerError(CrawlerError):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import unicodedata
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,18 @@ if TYPE_CHECKING:
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PIPED_WIDTH = 160
 _INTERRUPTED = 130
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 
 def printable(text: object) -> str:
     """Return the text without what a terminal would obey instead of show."""
     return _UNPRINTABLE.sub("\ufffd", str(text))
+
+
+def isolated(text: object) -> str:
+    """Return the text as `printable` does, so that its reading direction ends with it: for a line with other texts."""
+    shown = printable(text)
+    return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(one) in _RIGHT_TO_LEFT for one in shown) else shown
 
 
 def console() -> Console:

@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ONLY",
+    "TOKENS_INDEX",
     "CrawlState",
     "belongs",
     "block",
+    "block_tokens",
     "crawl",
     "fingerprint",
     "host",
@@ -48,6 +50,7 @@ __all__ = [
     "page_fingerprint",
     "recurrence",
     "request",
+    "search_total",
     "section",
     "sighting",
     "site",
@@ -214,6 +217,40 @@ recurrence = Table(
 )
 
 
+# What search reads: the words of each block, kept in step by `tokens.py` and `triggers.py`. No foreign key, as above.
+block_tokens = Table(
+    "block_tokens",
+    metadata,
+    required("block_id", Id, primary_key=True, autoincrement=False),
+    # Of the block, once more: ranking reads no other table.
+    required("words", Integer),
+    required("priority", Float),
+    required("length", Integer),  # of the tokens
+    required("tokens", Text),
+    Index(
+        "ix_block_tokens_tokens",
+        text("array_to_tsvector(string_to_array(btrim(tokens), '  '))"),
+        postgresql_using="gin",
+        info={ONLY: "postgresql"},
+    ),
+)
+
+# SQLite's index of them, a virtual table: FTS5 keeps tables of its own beside it, of names that begin with its.
+TOKENS_INDEX = "block_fts"
+
+# How many blocks and tokens there are, for BM25; the sum of the rows counts. FTS5 counts itself.
+search_total = Table(
+    "search_total",
+    metadata,
+    row_id(),
+    required("blocks", BigInteger),
+    required("length", BigInteger),
+    info={ONLY: "postgresql"},
+)
+
+
 def belongs(item: SchemaItem, dialect: str) -> bool:
-    """Tell whether a table, column or index is one of those that this kind of database has."""
+    """Tell whether a table, column or index is one of ours that this kind of database has."""
+    if isinstance(item, Table) and item.name.startswith(TOKENS_INDEX):
+        return False
     return bool(item.info.get(ONLY, dialect) == dialect)

@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, func, insert, not_, or_, select
 
 from crawler import urls
 from crawler.errors import StoreError
-from crawler.storage import traces
+from crawler.storage import tokens, traces, triggers
 from crawler.storage.compare import Original
 from crawler.storage.engine import erasing, reading
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
@@ -20,6 +20,7 @@ from crawler.storage.models import block, page, sighting
 from crawler.storage.repoint import SHARED, repoint
 from crawler.storage.rules import Rules
 from crawler.storage.templates import add_pages
+from crawler.storage.tokens import Worded
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, ScalarSelect, Select
@@ -85,6 +86,7 @@ def prune(engine: Engine, selection: Selection) -> Pruned:
         for block_id in connection.scalars(_bequeathing(selection)).all():
             _promote(connection, index, block_id, selection)
         _delete(connection, index, selection)
+        triggers.tidy(connection)
     return pruned
 
 
@@ -135,6 +137,7 @@ def _promote(connection: Connection, index: FingerprintIndex, block_id: int, sel
         insert(block), values | {"site": heir["site"], "text": heir["full_text"]}
     ).inserted_primary_key
     assert key is not None  # one row, always
+    tokens.add(connection, [Worded(key[0], heir["full_text"], heir["words"], heir["priority"])])
     connection.execute(delete(sighting).where(sighting.c.id == heir["id"]))
     if heir["fingerprint"] is not None:
         index.add(connection, [Entry(heir["fingerprint"], key[0])])

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, select, update
 
+from crawler.storage import tokens
 from crawler.storage.compare import Earlier, Original
 from crawler.storage.models import block, sighting
+from crawler.storage.tokens import Worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -110,6 +112,7 @@ def add_blocks(connection: Connection, home: Home, candidates: Sequence[Candidat
         return {}
     rows = [_content(one, home) | {"site": home.site, "text": one.decision.block.text} for one in candidates]
     ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
+    tokens.add(connection, [_worded(ids[one.decision.block.position], one) for one in candidates])
     return {one.decision.block.position: _original(one, ids[one.decision.block.position]) for one in candidates}
 
 
@@ -140,6 +143,8 @@ def refresh(connection: Connection, home: Home, kept: Iterable[Kept], originals:
         connection.execute(_REWORD, reworded)
     if blocks:
         connection.execute(_REFRESH_BLOCK, [_renewed(each, home, each.text) for each in blocks])
+        changed = [each for each in blocks if each.earlier.text != each.text]
+        tokens.renew(connection, [_worded(each.earlier.row_id, each.candidate) for each in changed])
     if sightings:
         now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
         rows = [
@@ -161,6 +166,11 @@ def mark_gone(connection: Connection, rows: Iterable[Earlier], at: datetime) -> 
 
 def _original(candidate: Candidate, block_id: int) -> Original:
     return Original(block_id, candidate.decision.block.text, candidate.digest, candidate.fingerprint)
+
+
+def _worded(block_id: int, candidate: Candidate) -> Worded:
+    found = candidate.decision.block
+    return Worded(block_id, found.text, found.words, found.priority)
 
 
 def _content(candidate: Candidate, home: Home) -> dict[str, Any]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
 from crawler.errors import StoreError
+from crawler.storage import triggers
 from crawler.storage.engine import place, reading, writing
 from crawler.storage.locks import lock_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from alembic.config import Config as AlembicConfig
     from sqlalchemy.engine import Connection, Engine
 
 # The migrations, oldest first; a test compares them with the folder.
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 HEAD = REVISIONS[-1]
 _VERSION_TABLE = "alembic_version"
 
@@ -44,7 +48,8 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     with writing(engine) as connection:
         lock_all(connection)  # eight crawls that start on an empty database make its tables once
         _refuse_unknown(connection)
-        command.upgrade(_alembic(connection), revision)
+        with migrating(connection):
+            command.upgrade(_alembic(connection), revision)
 
 
 def downgrade(engine: Engine, revision: str) -> None:
@@ -53,7 +58,17 @@ def downgrade(engine: Engine, revision: str) -> None:
 
     with writing(engine) as connection:
         lock_all(connection)
-        command.downgrade(_alembic(connection), revision)
+        with migrating(connection):
+            command.downgrade(_alembic(connection), revision)
+
+
+@contextmanager
+def migrating(connection: Connection) -> Iterator[None]:
+    """Give way to migrations: the triggers are dropped before them, and made after them as they are to be."""
+    triggers.drop(connection)
+    yield
+    if current(connection) == HEAD:
+        triggers.make(connection)
 
 
 def check(engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,8 @@ def _check(url: URL) -> None:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StoreError(f"Python's SQLite is {sqlite3.sqlite_version}; it must be {oldest} or newer")
+    if not _has_fts5():
+        raise StoreError("Python's SQLite was built without FTS5, which search needs; use another build of Python")
     if url.host or url.query or not url.database or url.database.startswith((":memory:", "file:")):
         raise StoreError(f"DATABASE_URL is {shown}; it must name a plain file: sqlite:///FILE")
     if not _path(url).parent.is_dir():
@@ -102,9 +105,15 @@ def _check(url: URL) -> None:
         raise StoreError(f"DATABASE_URL is {shown}, which is a folder; it must name a file")
 
 
+def _has_fts5() -> bool:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
+
+
 def _set_up(connection: Any, _record: object) -> None:
     # None keeps the sqlite3 module from beginning transactions on its own: see _begin.
     connection.isolation_level = None
+    connection.create_function("occurrences", 2, _occurrences, deterministic=True)
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
@@ -113,6 +122,11 @@ def _set_up(connection: Any, _record: object) -> None:
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _occurrences(tokens: str, pattern: str) -> int:
+    """Tell how often a text's tokens hold a pattern: SQLite's own `replace` takes four times as long."""
+    return tokens.count(pattern)
 
 
 def _begin(connection: Connection) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cleaning.terms import count_words, normalise, stop_words, terms, tidy_code, tokenise
+from cleaning.terms import count_words, cut, normalise, stop_words, terms, tidy_code, tokenise
 
 any_text = st.text(st.characters())  # lone surrogates among them
 
@@ -105,3 +105,19 @@ def test_any_text_has_terms(text):
 def test_stop_words_are_lower_case():
     assert {"the", "of", "and"} <= stop_words()
     assert all(word == word.lower() for word in stop_words())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("The river's END, the_end", ["the", "river", "s", "end", "the_end"]),
+        ("L’ÉTÉ ＡＢ", ["l", "été", "ab"]),
+        ("计算机AI人", ["计算", "算机", "机", "ai", "人"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("x" * 250, ["x" * 100, "x" * 100, "x" * 50]),
+        ("\0 ... !", []),
+    ],
+)
+def test_texts_are_found_by_whole_words_and_by_bigrams(text, expected):
+    assert cut(text) == expected

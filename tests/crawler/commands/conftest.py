@@ -10,11 +10,12 @@ import processes
 import pytest
 from sqlalchemy import insert
 
-from crawler.storage import schema
+from crawler.storage import schema, tokens
 from crawler.storage.engine import opened
 from crawler.storage.index import INDEXES, Entry
 from crawler.storage.models import block, page
 from crawler.storage.store import Store
+from crawler.storage.tokens import Worded
 
 ROOT = Path(__file__).parents[3]
 TOTALS = {"visit/page": 2, "visit/captcha": 1, "blocks/kept": 3, "blocks/short": 4}
@@ -69,6 +70,7 @@ def fill(url):
             for number, site in enumerate(("a.example", "b.example"), start=1):
                 connection.execute(insert(page), a_page(number, site, crawl))
                 connection.execute(insert(block), a_block(number, site))
+                tokens.add(connection, [Worded(number, f"a text of {site}", 4, 1.0)])
                 INDEXES[engine.dialect.name](3).add(connection, [Entry(number, number)])
 
 

@@ -1,0 +1,157 @@
+"""`scrapy search`: the pages whose blocks hold what is asked for.
+
+0   the search was made, whether it found anything or not
+1   the query cannot be understood, or the database not be searched
+2   wrong usage
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.table import Table
+from rich.text import Text
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.arguments import read_day
+from crawler.config import Config
+from crawler.search import Filters, Rank, search
+from crawler.storage import schema
+from crawler.storage.engine import opened, reading
+from crawler.terminal import attempt, complain, console, isolated, print_json, printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from crawler.search import Excerpt, Found, Hit
+
+_INTERRUPTED = 130
+_MOST_PAGES = 1_000
+_FORMATS = ("table", "json")
+_STYLE = "bold yellow"
+_MARKS = ("[", "]")  # what a terminal without colours shows, and a file
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "QUERY [--rank priority|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] ..."
+
+    def short_desc(self) -> str:
+        return "Search the blocks that are live now, by words and phrases"
+
+    def long_desc(self) -> str:
+        return (
+            "Show the pages whose blocks hold what is asked for, the best first, with the words marked. A query has "
+            'words, which must all be there, "a phrase", begin*, -without, one OR another; it is one argument, in '
+            "quotes of the shell. What is gone from all its pages or is template is not found."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--rank",
+            choices=[each.value for each in Rank],
+            default=Rank.PRIORITY.value,
+            help="the block's priority times the share of its words that is asked for, or BM25 (default: priority)",
+        )
+        parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
+        parser.add_argument("--section", metavar="NAME", help="section, as the pages state it")
+        parser.add_argument("--language", metavar="CODE", help="language of the page: en, zh, ...")
+        parser.add_argument(
+            "--since", metavar="DATE", help="pages published since that day; without a date, first seen since then"
+        )
+        parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N pages at most (default: 10)")
+        parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="what is printed (default: table)")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        # Where a query begins with -without, the parser takes it for an option that it does not know.
+        unknown = [arg for arg in args if arg.startswith("--") or (arg.startswith("-") and " " not in arg)]
+        if unknown:
+            raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
+        if len(args) != 1:
+            given = "no query" if not args else f"{len(args)} arguments"
+            raise UsageError(f"{given}; a query is one argument: scrapy search 'two words'", print_help=False)
+        if not 1 <= opts.limit <= _MOST_PAGES:
+            raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_MOST_PAGES:,}", print_help=False)
+        try:
+            since = None if opts.since is None else read_day(opts.since)
+        except ValueError as error:
+            raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
+        opts.filters = Filters.of(opts.site, opts.section, opts.language, since)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        try:
+            self.exitcode = attempt(lambda: self._search(args[0], opts))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader left early (`| head`). The interpreter flushes again at its end; what is left goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            complain(f"the result cannot be written: {error.strerror}")
+            self.exitcode = 1
+        except KeyboardInterrupt:
+            complain("interrupted")
+            self.exitcode = _INTERRUPTED
+
+    def _search(self, query: str, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check(engine)
+            with reading(engine) as connection:
+                found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
+        if opts.format == "json":
+            print_json(found)
+        else:
+            _print(console(), found, opts.rank)
+
+
+def _print(out: Console, found: Sequence[Found], rank: str) -> None:
+    if not found:
+        out.print(Text("Nothing found"))
+        return
+    table = Table(show_lines=False)
+    table.add_column(rank, justify="right", no_wrap=True)
+    table.add_column("block", justify="right", no_wrap=True)
+    table.add_column("pages", justify="right", no_wrap=True)
+    table.add_column("text", overflow="fold", ratio=1)
+    for page in found:
+        table.add_row("", "", "", _heading(page))
+        for hit in page.hits:
+            table.add_row(*_cells(hit, marks=not out.is_terminal or out.no_color))
+        table.add_section()
+    out.print(table)
+
+
+def _heading(page: Found) -> Text:
+    facts = " \u00b7 ".join(isolated(each) for each in (page.section, page.language, page.published) if each)
+    heading = Text(isolated(page.title or page.site), style="bold")
+    return heading.append(f"\n{printable(page.url)}", style="not bold").append(f"\n{facts}" * bool(facts), "dim")
+
+
+def _cells(hit: Hit, *, marks: bool) -> tuple[Text, Text, Text, Text]:
+    number = Text(f"{hit.rank:.4f}")
+    return number, Text(str(hit.block_id)), Text(f"{hit.pages:,}"), _marked(hit.excerpt, marks=marks)
+
+
+def _marked(excerpt: Excerpt, *, marks: bool) -> Text:
+    """Return an excerpt with its hits in colour, or in brackets."""
+    before, after = _MARKS if marks else ("", "")
+    # The reading direction of an excerpt ends with it.
+    first, end_of_all = ("\u2068", "\u2069") if isolated(excerpt.text) != printable(excerpt.text) else ("", "")
+    shown, last = Text(first), 0
+    for start, end in excerpt.hits:
+        shown.append(printable(excerpt.text[last:start]))
+        shown.append(f"{before}{printable(excerpt.text[start:end])}{after}", style=_STYLE)
+        last = end
+    return shown.append(f"{printable(excerpt.text[last:])}{end_of_all}")

@@ -1,0 +1,123 @@
+"""`scrapy search`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.cmdline import execute
+
+from crawler.commands import search as command
+from crawler.search import Excerpt, Found, Hit
+from crawler.storage import schema
+from crawler.storage.engine import opened
+from crawler.terminal import console
+
+HOSTILE = "[/b]\x1b[2J"
+
+
+def found(text, *hits, title="A title"):
+    hit = Hit(7, 0.225, "paragraph", 1_234, text, Excerpt(text, hits))
+    return Found("https://a.example/1", title, "a.example", "News", "en", None, (hit,))
+
+
+def shown(capsys, *pages):
+    command._print(console(), pages, "priority")
+    return capsys.readouterr().out
+
+
+def test_pages_are_shown_with_their_blocks(scrapy, database):
+    made = scrapy("search", "text -nothing", "--site", "a.example", "--since", "2024-05-01")
+    assert made.returncode == 0, made.stderr
+    for part in ("priority", "https://a.example/1", "0.2500", "a [text] of a.example"):
+        assert part in made.stdout
+    assert "b.example" not in made.stdout
+
+
+def test_json_on_a_server(scrapy, on_server):
+    made = scrapy("search", "a.example", "--rank", "bm25", "--format", "json", "-s", f"DATABASE_URL={on_server}")
+    (page,) = json.loads(made.stdout)
+    (hit,) = page["hits"]
+    assert (page["url"], hit["text"], hit["pages"]) == ("https://a.example/1", "a text of a.example", 1)
+    assert hit["excerpt"] == {"text": "a text of a.example", "hits": [[10, 19]]}
+
+
+def test_nothing_found_is_no_error(capsys):
+    assert shown(capsys) == "Nothing found\n"
+
+
+def test_nothing_hostile_reaches_the_terminal(capsys):
+    out = shown(capsys, found(f"{HOSTILE} and \u202emore", (0, 4), title=HOSTILE))
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "[[/b]]\ufffd[2J and \ufffdmore" in out
+
+
+def test_a_text_from_right_to_left_ends_its_direction_with_itself(capsys):
+    out = shown(capsys, found("جسر قديم", (0, 3), title="جسر"))
+    assert "\u2068[جسر] قديم\u2069" in out
+    assert "\u2068جسر\u2069" in out
+
+
+def test_wide_texts_keep_the_table_straight(capsys):
+    out = shown(capsys, found("计算机科学" * 30, (0, 3)))
+    assert "[计算机]科学" in out
+    assert all(line.endswith(("│", "┓", "┩", "┤", "┘", "┃")) for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (['one "two'], 1, "without its partner"),
+        (["site:a.example"], 1, "there is the option --site"),
+    ],
+)
+def test_a_query_that_cannot_be_understood_is_told_in_a_sentence(scrapy, database, arguments, code, message):
+    failed = scrapy("search", *arguments)
+    assert (failed.returncode, failed.stdout) == (code, "")
+    assert message in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no query; a query is one argument"),
+        (["one", "two"], "2 arguments; a query is one argument"),
+        (["one", "--colour"], "unknown option: --colour"),
+        (["one", "--rank", "date"], "invalid choice: 'date'"),
+        (["one", "--limit", "0"], "--limit is 0; it takes a number from 1 to 1,000"),
+        (["one", "--since", "May"], "--since is 'May': it takes a date like 2024-05-31"),
+    ],
+)
+def test_wrong_usage_is_named(arguments, message, capsys, monkeypatch):
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "crawler.settings")
+    monkeypatch.setattr(sys, "argv", ["scrapy", "search", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        execute(["scrapy", "search", *arguments])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_older_database_is_to_be_upgraded(scrapy, database):
+    with opened(f"sqlite:///{database}") as engine:
+        schema.downgrade(engine, "0003")
+    failed = scrapy("search", "text")
+    assert failed.returncode == 1
+    assert "has schema 0003" in failed.stderr
+    assert "`scrapy upgrade`" in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("target", "code"), [("/dev/full", 1), (None, 0)])
+def test_a_full_disk_is_told_and_a_closed_pipe_is_none_of_our_business(environment, tmp_path, database, target, code):
+    line = [sys.executable, "-m", "scrapy", "search", "text", "--format", "json"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") if target is None else Path(target).open("wb") as out:
+        ended = subprocess.run(line, cwd=tmp_path, env=environment, stdout=out, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == code
+    assert b"Traceback" not in ended.stderr
+    assert (b"cannot be written" in ended.stderr) == bool(code)

@@ -1,0 +1,241 @@
+"""Searches of both kinds of database, which give the same."""
+
+import math
+from contextlib import suppress
+from datetime import date
+from itertools import islice
+from random import Random
+
+import pytest
+
+from crawler.errors import QueryError
+from crawler.search import Filters, Rank, search
+from crawler.storage import schema
+from crawler.storage.engine import opened, reading
+from crawler.storage.store import Store
+from crawler.storage.templates import Bounds
+
+A, B, C = (f"https://{letter}.example/1" for letter in "abc")
+
+
+@pytest.fixture
+def find(engine):
+    """Search and return the texts that are found, the best first."""
+
+    def texts(query, **options):
+        with reading(engine) as connection:
+            return [hit.text for found in search(connection, query, **options) for hit in found.hits]
+
+    return texts
+
+
+@pytest.fixture
+def pages(engine):
+    def found(query, **options):
+        with reading(engine) as connection:
+            return search(connection, query, **options)
+
+    return found
+
+
+LATIN = (
+    "Old bridge.",
+    "A bridge, where the river falls",
+    "The river took the old bridge and the mill",
+    "The bridgehead",
+    "L'homme d’été",
+)
+LATIN_QUERIES = {
+    "bridge": {0, 1, 2},
+    "BRIDGE river": {1, 2},
+    '"old bridge"': {0, 2},
+    '"bridge old"': set(),
+    "brid*": {0, 1, 2, 3},
+    '"the old brid"*': {2},
+    "bridge -old": {1},
+    "bridge -brid*": set(),
+    'bridge -"the old bridge"': {0, 1},
+    "mill OR bridgehead": {2, 3},
+    "bridge mill OR falls": {1, 2},
+    '"old bridge" OR falls river': {1, 2},
+    "homme": {4},
+    "l’homme": {4},
+    "ETE": set(),
+    "ÉTÉ": {4},
+    "nothing": set(),
+}
+UNSPACED = ("计算机科学", "AI人工 智能，手机计算", "新しいコンピュータです")
+UNSPACED_QUERIES = {
+    "计算": {0, 1},
+    "计算机": {0},
+    "机": {0, 1},
+    "学": {0},
+    "算计": set(),
+    '"人工 智能"': {1},
+    "AI 人工": {1},
+    "計算": set(),
+    "コンピュータ": {2},
+    "ｺﾝﾋﾟｭｰﾀ": {2},
+    "ピュー*": {2},
+    "计算 -科学": {1},
+}
+
+
+@pytest.mark.parametrize(("texts", "queries"), [(LATIN, LATIN_QUERIES), (UNSPACED, UNSPACED_QUERIES)])
+def test_the_query_language(save, visit, find, texts, queries):
+    save(visit(A, *texts[:2]), visit(B, *texts[2:]))
+    found = {query: {texts.index(text) for text in find(query)} for query in queries}
+    assert found == queries
+
+
+def test_priority_is_that_of_the_block_times_the_share_of_its_words(save, visit, candidate, rows, pages, engine):
+    save(
+        visit(
+            A, "compute one two three", "compute compute three four five six seven eight nine ten", "title of compute"
+        )
+    )
+    with engine.begin() as connection:
+        for position, priority in enumerate((0.9, 1.1, 1.0)):
+            connection.exec_driver_sql(f"UPDATE block SET priority = {priority} WHERE position = {position}")
+    (found,) = pages("compute")
+    assert [hit.rank for hit in found.hits] == pytest.approx([1 / 3, 0.225, 0.22])
+
+
+def test_blocks_of_no_priority_stand_by_density_after_all_others(save, visit, engine, find):
+    save(visit(A, "word and three more", "word", "word and " + "more " * 30))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE block SET priority = 0 WHERE position < 2")
+    assert [len(text.split()) for text in find("word")] == [32, 1, 4]
+
+
+def test_bm25_is_the_same_number_on_both(save, visit, pages):
+    save(visit(A, "alpha beta gamma", "alpha alpha delta epsilon"), visit(B, "beta", "delta", "epsilon zeta", "eta"))
+    ranks = {hit.text: hit.rank for found in pages("alpha OR beta", rank=Rank.BM25) for hit in found.hits}
+    average = 12 / 6
+
+    def weight(holding):
+        return max(1e-6, math.log((6 - holding + 0.5) / (holding + 0.5)))
+
+    def part(times, length):
+        return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / average))
+
+    assert ranks == pytest.approx(
+        {
+            "alpha beta gamma": weight(2) * 2 * part(1, 3),
+            "alpha alpha delta epsilon": weight(2) * part(2, 4),
+            "beta": weight(2) * part(1, 1),
+        }
+    )
+
+
+def test_a_word_in_a_row_counts_each_time(save, visit, pages):
+    save(visit(A, "ha ha ha no no no"))
+    (found,) = pages("ha")
+    assert found.hits[0].rank == pytest.approx(0.5)
+
+
+def test_a_sighting_is_shown_where_the_block_s_own_page_shows_it_no_more(save, visit, candidate, pages):
+    text = "one bridge of stone"
+    save(visit(A, candidate(0, text, fingerprint=7)), visit(B, candidate(0, text, fingerprint=7)))
+    assert [(page.url, page.hits[0].pages) for page in pages("bridge")] == [(A, 2)]
+    save(visit(A, "something else", day=1))
+    assert [(page.url, page.hits[0].pages) for page in pages("bridge")] == [(B, 1)]
+    save(visit(B, "something else", day=1))
+    assert pages("bridge") == []
+    save(visit(A, candidate(0, text, fingerprint=7), day=2))
+    assert [page.url for page in pages("bridge")] == [A]
+
+
+def test_template_is_not_found(engine, visit, closing_store, find, url):
+    with closing_store(templates=Bounds(2, 0.5)) as store:
+        crawl = store.begin_crawl("test", {})
+        store.save(crawl, [visit(f"https://a.example/{n}", "Printer friendly page", f"text {n}") for n in range(3)])
+        assert find("printer") == []
+        assert len(find("text")) == 3
+
+
+def test_filters(save, visit, candidate, pages, engine):
+    text = "one bridge of stone"
+    save(visit(A, candidate(0, text, fingerprint=7)), visit(B, candidate(0, text, fingerprint=7), "bridge"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE page SET language = 'en', section = 'Rivers' WHERE id = 1")
+        connection.exec_driver_sql("UPDATE page SET published = '2024-03-01' WHERE id = 2")
+
+    def urls(**criteria):
+        return [page.url for page in pages("bridge stone OR bridge", filters=Filters.of(**criteria))]
+
+    assert urls(site="https://www.a.example/other") == [A]
+    assert urls(site="b.example") == [B]
+    assert urls(site="c.example") == []
+    assert urls(language="EN-us") == [A]
+    assert urls(section="Rivers") == [A]
+    assert urls(section="rivers") == []
+    assert urls(since=date(2024, 3, 1)) == [B, A]
+    assert urls(since=date(2024, 5, 1)) == [A]
+    assert urls(since=date(2024, 5, 2)) == []
+    assert urls(site="a.example", since=date(2024, 5, 1), language="en", section="Rivers") == [A]
+
+
+def test_the_limit_is_of_pages_and_of_each_its_best_blocks(save, visit, pages):
+    save(*(visit(f"https://a.example/{n}", *(f"word {'x ' * (n + i)}{n} {i}" for i in range(9))) for n in range(7)))
+    found = pages("word", limit=3)
+    assert [page.url for page in found] == [f"https://a.example/{n}" for n in range(3)]
+    assert [len(hit.text.split()) for hit in found[0].hits] == [3, 4, 5]
+
+
+def test_gone_blocks_before_the_live_ones_are_passed_over(save, visit, pages):
+    save(visit(A, *(f"word {n}" for n in range(200))))
+    save(visit(A, "nothing", day=1), visit(B, "word and much more besides"))
+    assert [page.url for page in pages("word", limit=1)] == [B]
+
+
+@pytest.mark.parametrize("rank", Rank)
+def test_no_query_reaches_the_database_s_own_language(save, visit, find, rank):
+    save(visit(A, "quote ' and double \" and back\\slash 100% _under :* | & ! ( ) NEAR AND OR"))
+    queries = (
+        *("'", "a' OR 1=1 --", "back\\slash", "100%", ":*", "NEAR(a b)", "a:b", "{a}", "^a", "\x00\ud800 quote"),
+        *("x" * 900, "under* | !", "_under", "((quote", "a*b", "-", "--quote", "and AND and", "and NOT quote"),
+    )
+    assert all(len(_found_or_refused(find, query, rank)) <= 1 for query in queries)
+    assert find("back\\slash", rank=rank)
+    assert find("_under", rank=rank)
+
+
+def _found_or_refused(find, query, rank):
+    with suppress(QueryError):
+        return find(query, rank=rank)
+    return []
+
+
+@pytest.mark.postgresql
+def test_both_kinds_of_database_give_the_same(engine, url, tmp_path, visit):
+    random = Random(1)
+    words = "alpha beta gamma delta don't ÉTÉ 计算机 科学 计算 a a_b straße".split()
+    texts = iter([" ".join(random.choices(words, k=random.randint(1, 9))) for _ in range(144)])
+    pages = [visit(f"https://a.example/{n}", *islice(texts, 9)) for n in range(16)]
+    with opened(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        for one in (engine, other):
+            schema.prepare(one)
+            store = Store(one)
+            store.save(store.begin_crawl("test", {}), pages)
+        asked = [
+            *words,
+            "alpha OR 科学 -beta",
+            '"alpha beta"',
+            "be* -delta",
+            '"计算 科"* gamma',
+            "alpha beta OR gamma",
+            "alpha alpha OR beta",
+        ]
+        for query in asked:
+            for rank in Rank:
+                ours, theirs = (_ranked(one, query, rank) for one in (engine, other))
+                assert [each[:2] for each in ours] == [each[:2] for each in theirs]
+                assert [each[2] for each in ours] == pytest.approx([each[2] for each in theirs])
+                assert ours or " " in query
+
+
+def _ranked(engine, query, rank):
+    with reading(engine) as connection:
+        found = search(connection, query, rank=rank, limit=100)
+        return [(page.url, hit.block_id, hit.rank) for page in found for hit in page.hits]

@@ -1,0 +1,155 @@
+"""What search reads is in step with the blocks, whatever changes them."""
+
+import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import text
+
+from crawler.search import search
+from crawler.storage import schema, triggers
+from crawler.storage.engine import reading, writing
+from crawler.storage.prune import Selection, prune
+from crawler.storage.tokens import MOST_BYTES, Worded, add, row
+
+A, B = "https://a.example/1", "https://b.example/1"
+
+
+@pytest.fixture
+def find(engine):
+    def texts(query):
+        with reading(engine) as connection:
+            return [hit.text for found in search(connection, query) for hit in found.hits]
+
+    return texts
+
+
+@pytest.fixture
+def in_step(engine, rows):
+    """Compare what search reads with the blocks, and the index and its counts with that."""
+
+    def check():
+        blocks = rows("SELECT id, text, words, priority FROM block ORDER BY id")
+        assert rows("SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY block_id") == [
+            row(Worded(*block.values())) for block in blocks
+        ]
+        if engine.dialect.name == "sqlite":
+            with writing(engine) as connection:
+                connection.execute(text("INSERT INTO block_fts (block_fts, rank) VALUES ('integrity-check', 1)"))
+        else:
+            counted = "SELECT CAST(sum(blocks) AS int) AS blocks, CAST(sum(length) AS int) AS length FROM search_total"
+            real = "SELECT count(*) AS blocks, CAST(coalesce(sum(length), 0) AS int) AS length FROM block_tokens"
+            assert rows(counted) == rows(real)
+        return len(blocks)
+
+    return check
+
+
+def test_a_block_that_reads_otherwise_is_found_by_what_it_reads_now(save, visit, find, in_step):
+    save(visit(A, "The bridge"))
+    save(visit(A, "A bridge", day=1))
+    assert (find("a"), find("the")) == (["A bridge"], [])
+    assert in_step() == 1
+
+
+def test_rank_follows_the_block_s_priority(save, visit, engine, in_step):
+    save(visit(A, "one bridge", "two bridges"))
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE block SET priority = 7, words = 3 WHERE id = 2"))
+        connection.execute(text("UPDATE block SET last_seen = first_seen"))
+    assert in_step() == 2
+
+
+def test_removed_blocks_are_not_found_and_leave_nothing_in_the_file(save, visit, engine, find, in_step, tmp_path):
+    save(*(visit(f"https://b.example/{n}", f"common words {n}") for n in range(40)))
+    save(visit(A, "the xylophonist plays"))
+    assert find("xylophonist")
+    prune(engine, Selection.of(site="a.example"))
+    assert find("xylophonist") == []
+    assert in_step() == 40
+    if engine.dialect.name == "sqlite":
+        assert b"xylophonist" not in b"".join(path.read_bytes() for path in tmp_path.glob("blocks.db*"))
+
+
+def test_an_heir_is_found_on_its_page(save, visit, candidate, engine, find, in_step):
+    save(visit(A, candidate(0, "one bridge", fingerprint=7)), visit(B, candidate(0, "one old bridge", fingerprint=7)))
+    assert find("old") == []
+    prune(engine, Selection.of(url=A))
+    assert find("old") == ["one old bridge"]
+    assert in_step() == 1
+
+
+def test_a_transaction_that_is_rolled_back_changes_nothing(save, visit, engine, in_step):
+    save(visit(A, "one bridge"))
+    with engine.connect() as connection:
+        connection.execute(text("DELETE FROM block"))
+        connection.rollback()
+    assert in_step() == 1
+
+
+@pytest.mark.sqlite
+def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, engine, find, in_step, rows):
+    save(visit(A, "one bridge"))
+    made = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+    before = rows(made)
+    with writing(engine) as connection, schema.migrating(connection):
+        operations = Operations(MigrationContext.configure(connection))
+        for view in ("page_text", "informative_block"):
+            operations.execute(f"DROP VIEW {view}")
+        for table in ("block", "block_tokens"):
+            with operations.batch_alter_table(table, recreate="always") as batch:
+                batch.alter_column("priority", nullable=False)
+    assert rows(made) == before
+    assert len(before) == 5
+    with writing(engine) as connection:
+        connection.execute(text("DELETE FROM block"))
+    assert find("bridge") == []
+    assert in_step() == 0
+
+
+def test_the_fourth_migration_makes_all_blocks_known(save, visit, engine, find, in_step):
+    save(visit(A, "one bridge", "计算机"), visit(B, "a mill"))
+    schema.downgrade(engine, "0003")
+    schema.upgrade(engine)
+    assert (find("bridge"), find("机"), find("mill")) == (["one bridge"], ["计算机"], ["a mill"])
+    assert in_step() == 3
+    save(visit(A, "another text", day=1))
+    assert find("another") == ["another text"]
+    assert in_step() == 4
+
+
+@pytest.mark.postgresql
+def test_writers_count_without_waiting_for_each_other(engine, in_step):
+    values = {"block_id": 1, "words": 1, "priority": 1.0, "length": 1, "tokens": " a "}
+    insert = text("INSERT INTO block_tokens VALUES (:block_id, :words, :priority, :length, :tokens)")
+    with engine.begin() as one:
+        one.execute(insert, values)
+        with engine.begin() as other:
+            other.execute(text("SET LOCAL lock_timeout = '100ms'"))
+            other.execute(insert, values | {"block_id": 2})
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT sum(blocks) FROM search_total")).scalar() == 2
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM block_tokens"))
+        assert connection.execute(text("SELECT sum(length) FROM search_total")).scalar() == 0
+
+
+def test_what_no_index_takes_is_cut(engine, rows):
+    endless = " ".join(f"{'好' * 40}{n}x{'z' * 60}" for n in range(6_000))
+    with writing(engine) as connection:
+        add(connection, [Worded(1, f"first {endless} last", 1, 1.0), Worded(2, "x" * 3_000, 1, 1.0)])
+    endless_one, long_word = (found["tokens"] for found in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
+    assert MOST_BYTES - 200 < len(endless_one.encode()) <= MOST_BYTES
+    assert endless_one.startswith(" first ")
+    assert long_word.split() == ["x" * 100] * 30
+
+
+def test_a_long_word_is_found(save, visit, find):
+    save(visit(A, "y" * 950))
+    assert len(find("y" * 950)) == len(find(f"{'y' * 120}*")) == 1
+
+
+def test_triggers_can_be_dropped_twice(engine):
+    with writing(engine) as connection:
+        triggers.drop(connection)
+        triggers.drop(connection)
+        triggers.make(connection)
