@@ -9,6 +9,7 @@ CrawlerError
 ├── CleanerError  cleaning a page fails in a process of its own
 │   ├── CleanerLostError     the process has died
 │   └── CleanerTimeoutError  the page takes too long; the process was killed
+├── ExportError   an export cannot be written, or its cursor is not of this database
 ├── QueryError    a search that cannot be understood, or asks for nothing
 ├── FrontierError a request that cannot be stored, or not be made of what is stored
 └── StoreError    the database cannot be opened, is of another schema, or refuses to store
@@ -41,6 +42,10 @@ class CompareError(CrawlerError):
 
 class RenderError(CrawlerError):
     """A browser that is missing or does not start, or that fails on a page."""
+
+
+class ExportError(CrawlerError):
+    """An export that cannot be written, or a cursor that it cannot begin at."""
 
 
 class FrontierError(CrawlerError):

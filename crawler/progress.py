@@ -1,4 +1,4 @@
-"""The progress line of a crawl (pages, blocks kept and dropped, pages a second, queue) and of a list of pages."""
+"""The progress line of a crawl (pages, blocks kept and dropped, pages a second, queue), of a list, of a count."""
 
 from __future__ import annotations
 
@@ -103,6 +103,40 @@ def counted(things: Sequence[Counted], mode: str) -> Iterator[Counted]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with ProgressBar(*columns, console=console, transient=True, disable=hidden) as bar:
         yield from bar.track(things)
+
+
+class Counting:
+    """Shows how many there are and how fast they come, as the progress line of a crawl is shown; gone at the end."""
+
+    def __init__(self, things: str, mode: str) -> None:
+        self._things = things
+        self._console = Console(stderr=True)
+        self._live = self._console.is_terminal and mode != "off"
+        self._plain = not self._console.is_terminal and mode == "on"
+        self._started = self._shown = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        if self._live:
+            self._write("\r\x1b[K")
+
+    def show(self, number: int) -> None:
+        """Show a number, unless the last one was shown a moment ago."""
+        now = time.monotonic()
+        if now - self._shown < (_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS):
+            return
+        self._shown = now
+        line = f"{number:,} {self._things} · {number / (now - self._started):,.0f} {self._things}/s"
+        if self._live:
+            self._write(f"\r\x1b[K{line}")
+        elif self._plain:
+            self._write(f"{line}\n")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _move_log_stream(old: object, new: object) -> None:

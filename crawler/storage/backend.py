@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from crawler.storage.claim import Claim
+    from crawler.storage.journal import Horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,18 @@ class Backend(Protocol):
 
     def claim(self, engine: Engine, crawl_id: int) -> Claim | None:
         """Take part in a crawl, as a process; None where only time tells which processes are alive."""
+
+    def server(self, connection: Connection) -> str:
+        """Return what tells the server, and the database on it, from others; "" where a file is all there is."""
+
+    def mark(self, connection: Connection) -> int | None:
+        """Return the mark of the running transaction, which is to write; None where the table lineage is empty."""
+
+    def horizon(self, connection: Connection, number: int) -> Horizon:
+        """Return which transactions a reader sees; `number` is that of the lineage."""
+
+    def number_after(self, connection: Connection, last_mark: int) -> int:
+        """Return the number of a lineage whose marks from now on are greater than one."""
 
     def transaction_id(self, connection: Connection) -> str | None:
         """Return the id by which the fate of the running transaction can be asked; None where commits are local."""

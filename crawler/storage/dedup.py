@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import bindparam, delete, func, insert, select
 
 from cleaning.fingerprint import distance
+from crawler.storage import lineage
 from crawler.storage.batches import batched
 from crawler.storage.compare import Original
 from crawler.storage.engine import reading, writing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
     from crawler.storage.index import FingerprintIndex
+    from crawler.storage.journal import Journal
     from crawler.storage.repeats import Repeat
     from crawler.storage.rules import Rules
 
@@ -113,18 +115,21 @@ class _Merged:
 
 def _merge(connection: Connection, repeats: Sequence[Repeat]) -> _Merged:
     """Make the repeats sightings, where both blocks are still there."""
-    index = INDEXES[connection.dialect.name](MAX_DISTANCE)
+    index, changes = INDEXES[connection.dialect.name](MAX_DISTANCE), lineage.begin(connection)
     ids = {each for repeat in repeats for each in (repeat.block_id, repeat.original_id)}
     rows = {row["id"]: row for row in connection.execute(_WHOLE, {"ids": sorted(ids)}).mappings()}
     blocks = repointed = 0
     for repeat in repeats:
         if repeat.block_id in rows and repeat.original_id in rows:
-            repointed += _make_sighting(connection, index, rows[repeat.block_id], rows[repeat.original_id])
+            repointed += _make_sighting(connection, index, rows[repeat.block_id], rows[repeat.original_id], changes)
             blocks += 1
+    changes.settle()
     return _Merged(blocks, repointed)
 
 
-def _make_sighting(connection: Connection, index: FingerprintIndex, repeat: RowMapping, first: RowMapping) -> int:
+def _make_sighting(
+    connection: Connection, index: FingerprintIndex, repeat: RowMapping, first: RowMapping, changes: Journal
+) -> int:
     """Turn one block's row into a sighting of another; return how many sightings it had."""
     original = Original(first["id"], first["text"], first["digest"], first["fingerprint"])
     own = {"of_block": repeat["id"], "old_text": repeat["text"]}
@@ -134,8 +139,11 @@ def _make_sighting(connection: Connection, index: FingerprintIndex, repeat: RowM
         "block_id": original.block_id,
         "distance": distance(repeat["fingerprint"], first["fingerprint"]),
         "text": None if repeat["text"] == original.text else repeat["text"],
+        "changed": changes.mark,
     }
     connection.execute(insert(sighting), values)
     index.remove(connection, [Entry(repeat["fingerprint"], repeat["id"])])
+    changes.touch(repeat["page_id"])
+    changes.remove_block(repeat["id"])
     connection.execute(delete(block).where(block.c.id == repeat["id"]))
     return len(sightings)

@@ -1,6 +1,7 @@
 """The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
 
-Those of the frontier are in `frontier_tables.py`: request, host, section, sitemap_trust.
+Those of the frontier are in `frontier_tables.py`: request, host, section, sitemap_trust. Those that tell exports what
+has changed are in `journal_tables.py`: journal, removed_block, lineage.
 
 A block's text is stored once. Where another page holds the same text, or nearly the same, that page has a
 sighting of the block, with its own text where it differs at all; a page that is nearly the same as another, as a
@@ -30,6 +31,7 @@ from crawler.storage.columns import (
     watched,
 )
 from crawler.storage.frontier_tables import host, request, section, sitemap_trust
+from crawler.storage.journal_tables import journal, lineage, mark, removed_block
 
 if TYPE_CHECKING:
     from sqlalchemy.schema import SchemaItem
@@ -44,11 +46,14 @@ __all__ = [
     "crawl",
     "fingerprint",
     "host",
+    "journal",
+    "lineage",
     "metadata",
     "mirror",
     "page",
     "page_fingerprint",
     "recurrence",
+    "removed_block",
     "request",
     "search_total",
     "section",
@@ -82,6 +87,7 @@ def _content() -> list[Column[Any]]:
         Column("fingerprint", Bits64),
         *seen(),
         Column("gone_at", Moment),
+        mark("changed"),
     ]
 
 
@@ -147,6 +153,7 @@ block = Table(
     required("site", Key),
     required("text", Text),
     *_content(),
+    mark("added"),
     Index(None, "digest", "site"),
     sqlite_autoincrement=True,
 )
@@ -210,9 +217,11 @@ recurrence = Table(
     required("digest", Bits64, primary_key=True),
     required("pages", Integer),
     Column("template_at", Moment),
+    Column("changed", BigInteger),  # the mark of who last decided about it; see journal.py
     # Of the few that could become template, and of those that are.
     partial_index("ix_recurrence_site_pages", "site", "pages", where="pages > 1"),
     partial_index("ix_recurrence_template", "site", where="template_at IS NOT NULL"),
+    partial_index("ix_recurrence_changed", "changed", where="changed IS NOT NULL"),
     sqlite_with_rowid=False,
 )
 

@@ -41,10 +41,10 @@ HISTORY = (
 )
 """The columns that `history` reads."""
 
+_DESCRIPTION = ("url", "site", "section", "title", "author", "published", "language")
 _FIND = select(
     page.c.id,
-    page.c.url,
-    page.c.site,
+    *(page.c[name] for name in _DESCRIPTION if name != "published"),  # HISTORY has that
     page.c.body_hash,
     page.c.page_fingerprint,
     page.c.lastmod,
@@ -74,6 +74,11 @@ class Reading:
         return str(self.columns["site"])
 
     @property
+    def description(self) -> tuple[object, ...]:
+        """What the page says of itself, as exports show it."""
+        return tuple(self.columns[name] for name in _DESCRIPTION)
+
+    @property
     def has_origin(self) -> bool:
         """Whether it is known how to visit the page again."""
         return "spider" in self.columns
@@ -93,6 +98,7 @@ class StoredPage:
     has_origin: bool
     retired: bool
     history: History
+    description: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,7 @@ def find(connection: Connection, key: str) -> StoredPage | None:
         has_origin=bool(row.has_origin),
         retired=bool(row.retired),
         history=history(row),
+        description=tuple(getattr(row, name) for name in _DESCRIPTION),
     )
 
 

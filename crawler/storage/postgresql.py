@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from crawler.errors import StoreError
 from crawler.mask import looks_secret
 from crawler.storage.backend import Diagnosis, masked
+from crawler.storage.journal import Horizon
 from crawler.storage.models import metadata
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
 _VERSION_UNIT = 10_000  # how the protocol numbers them: 150020 is 15.20
+
+# Transactions are numbered for all databases of a server together.
+_SERVER = text(
+    "SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()"
+)
+_MARK = text("SELECT number + CAST(CAST(pg_current_xact_id() AS text) AS bigint) FROM lineage")
+# The oldest transaction that runs, the first that has not begun, and what runs between them.
+_SNAPSHOT = text("SELECT CAST(pg_current_snapshot() AS text) AS snapshot, pg_is_in_recovery() AS is_replica")
 
 # A server that went away is noticed within a minute, also where nobody closed the connection. All of them give
 # way to what the URL says.
@@ -112,6 +121,23 @@ class PostgreSQL:
 
     def claim(self, engine: Engine, crawl_id: int) -> Claim | None:  # noqa: ARG002 — the protocol's
         return None
+
+    def server(self, connection: Connection) -> str:
+        return str(connection.scalar(_SERVER))
+
+    def mark(self, connection: Connection) -> int | None:
+        return connection.execute(_MARK).scalar()
+
+    def horizon(self, connection: Connection, number: int) -> Horizon:
+        row = connection.execute(_SNAPSHOT).one()
+        oldest, following, running = row.snapshot.split(":")
+        if row.is_replica:  # its snapshots do not name what is running
+            following, running = oldest, ""
+        marks = (number + int(one) for one in running.split(",") if one)
+        return Horizon(number + int(following), tuple(mark for mark in marks if mark > 0))
+
+    def number_after(self, connection: Connection, last_mark: int) -> int:
+        return last_mark - int(self.transaction_id(connection) or 0) + 1
 
     def transaction_id(self, connection: Connection) -> str | None:
         return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))

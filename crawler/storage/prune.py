@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, func, insert, not_, or_, select
 
 from crawler import urls
 from crawler.errors import StoreError
-from crawler.storage import tokens, traces, triggers
+from crawler.storage import lineage, tokens, traces, triggers
 from crawler.storage.compare import Original
 from crawler.storage.engine import erasing, reading
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
     from crawler.storage.index import FingerprintIndex
+    from crawler.storage.journal import Journal
     from crawler.storage.traces import Named
 
 
@@ -78,14 +79,17 @@ def prune(engine: Engine, selection: Selection) -> Pruned:
     index = INDEXES[engine.dialect.name](MAX_DISTANCE)
     with erasing(engine) as connection:
         lock_all(connection)
+        changes = lineage.begin(connection)
         names = traces.named(connection, selection, _doomed(selection))
         pruned = _count(connection, selection, names)
         traces.remove(connection, selection, names)
         add_pages(connection, _doomed(selection), -1)
         Mirrors(engine.dialect.name, Rules()).remove(connection, _doomed(selection))
         for block_id in connection.scalars(_bequeathing(selection)).all():
-            _promote(connection, index, block_id, selection)
+            _promote(connection, index, block_id, selection, changes)
+        changes.remove(_doomed(selection))
         _delete(connection, index, selection)
+        changes.settle()
         triggers.tidy(connection)
     return pruned
 
@@ -130,15 +134,17 @@ def _count(connection: Connection, selection: Selection, names: Named) -> Pruned
     return replace(Pruned(*connection.execute(counts).one()), requests=len(traces.requests(connection, names)))
 
 
-def _promote(connection: Connection, index: FingerprintIndex, block_id: int, selection: Selection) -> None:
+def _promote(
+    connection: Connection, index: FingerprintIndex, block_id: int, selection: Selection, changes: Journal
+) -> None:
     heir, *others = _surviving(connection, block_id, selection)
     values = {name: heir[name] for name in SHARED}
-    key = connection.execute(
-        insert(block), values | {"site": heir["site"], "text": heir["full_text"]}
-    ).inserted_primary_key
+    own = {"site": heir["site"], "text": heir["full_text"], "added": changes.mark, "changed": changes.mark}
+    key = connection.execute(insert(block), values | own).inserted_primary_key
     assert key is not None  # one row, always
     tokens.add(connection, [Worded(key[0], heir["full_text"], heir["words"], heir["priority"])])
     connection.execute(delete(sighting).where(sighting.c.id == heir["id"]))
+    changes.touch(heir["page_id"])
     if heir["fingerprint"] is not None:
         index.add(connection, [Entry(heir["fingerprint"], key[0])])
     repoint(connection, others, Original(key[0], heir["full_text"], heir["digest"], heir["fingerprint"]))

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, func, select, update
 
 from cleaning.blocks import Kind
 from cleaning.fingerprint import distance
+from crawler.storage import lineage
 from crawler.storage.engine import reading, writing
 from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
 from crawler.storage.locks import lock_all
@@ -55,7 +56,11 @@ _TEXTS = (
     )
     .order_by("page_id", "position")
 )
-_MARKS: dict[str, Any] = {"digest": bindparam("new_digest"), "fingerprint": bindparam("new_fingerprint")}
+_MARKS: dict[str, Any] = {
+    "digest": bindparam("new_digest"),
+    "fingerprint": bindparam("new_fingerprint"),
+    "changed": bindparam("mark"),  # other digests, other templates
+}
 _UPDATE_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_MARKS)
 _UPDATE_SIGHTING = (
     update(sighting).where(sighting.c.id == bindparam("row")).values(_MARKS | {"distance": bindparam("bits")})
@@ -81,12 +86,15 @@ def refingerprint(engine: Engine, marker: Marker, report: Callable[[str], None])
 
 def _renew(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
     """Bring pages, with all that is theirs, to the marker's scheme."""
-    concerned = select(page.c.id).where(page.c.id.in_(pages))
+    concerned, changes = select(page.c.id).where(page.c.id.in_(pages)), lineage.begin(connection)
     add_texts(connection, concerned, -1)
-    _renew_blocks(connection, marker, pages)
-    _renew_sightings(connection, marker, pages)
+    _renew_blocks(connection, marker, pages, changes.mark)
+    _renew_sightings(connection, marker, pages, changes.mark)
     add_texts(connection, concerned, +1)
     _renew_pages(connection, marker, pages)
+    for one in pages:
+        changes.touch(one)
+    changes.settle()
 
 
 def _renew_pages(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
@@ -102,13 +110,13 @@ def _renew_pages(connection: Connection, marker: Marker, pages: Sequence[int]) -
         connection.execute(update(page).where(page.c.id == one.id).values(values))
 
 
-def _renew_blocks(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
+def _renew_blocks(connection: Connection, marker: Marker, pages: Sequence[int], mark: int) -> None:
     index = INDEXES[connection.dialect.name](MAX_DISTANCE)
     blocks = connection.execute(_BLOCKS, {"pages": pages}).all()
     marks = [marker.marks(one.text, Kind(one.kind)) for one in blocks]
     index.remove(connection, [Entry(one.fingerprint, one.id) for one in blocks if one.fingerprint is not None])
     rows = [
-        {"row": one.id, "new_digest": new.digest, "new_fingerprint": new.fingerprint}
+        {"row": one.id, "new_digest": new.digest, "new_fingerprint": new.fingerprint, "mark": mark}
         for one, new in zip(blocks, marks, strict=True)
     ]
     if rows:
@@ -116,8 +124,8 @@ def _renew_blocks(connection: Connection, marker: Marker, pages: Sequence[int]) 
     index.add(connection, [Entry(bits, row["row"]) for row in rows if (bits := row["new_fingerprint"]) is not None])
 
 
-def _renew_sightings(connection: Connection, marker: Marker, pages: Sequence[int]) -> None:
-    rows = [_renewed(marker, one) for one in connection.execute(_SIGHTINGS, {"pages": pages})]
+def _renew_sightings(connection: Connection, marker: Marker, pages: Sequence[int], mark: int) -> None:
+    rows = [_renewed(marker, one) | {"mark": mark} for one in connection.execute(_SIGHTINGS, {"pages": pages})]
     if rows:
         connection.execute(_UPDATE_SIGHTING, rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, case, func, insert, or_, select, update
 
 from crawler.storage import tokens
 from crawler.storage.compare import Earlier, Original
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from sqlalchemy import Table, Update
     from sqlalchemy.engine import Connection
 
     from crawler.storage.compare import Kept
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The page that blocks are stored for, and when it was visited."""
+    """The page that blocks are stored for, when it was visited, and the mark of the transaction."""
 
     page_id: int
     site: str
     at: datetime
+    mark: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +67,27 @@ _REFRESHED: dict[str, Any] = {
     name: bindparam(f"new_{name}")
     for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
 }
-_REFRESH_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
-_REFRESH_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(_REFRESHED | {"gone_at": None})
+
+
+def _refresh(table: Table) -> Update:
+    """Return the statement that refreshes a row; the mark is written where it is not as exports had it."""
+    shown = [name for name in _REFRESHED if name not in {"path", "last_seen"}]
+    differs = [table.c[name].is_distinct_from(bindparam(f"new_{name}", type_=table.c[name].type)) for name in shown]
+    changed = case((or_(table.c.gone_at.is_not(None), *differs), bindparam("mark")), else_=table.c.changed)
+    values = _REFRESHED | {"gone_at": None, "changed": changed}
+    return update(table).where(table.c.id == bindparam("row")).values(values)
+
+
+_REFRESH_BLOCK = _refresh(block)
+_REFRESH_SIGHTING = _refresh(sighting)
 _REWORD = (
     update(sighting)
     .where(sighting.c.block_id == bindparam("of_block"))
     .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
 )
-_MARK_BLOCK = update(block).where(block.c.id == bindparam("row")).values(gone_at=bindparam("at"))
-_MARK_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(gone_at=bindparam("at"))
+_GONE: dict[str, Any] = {"gone_at": bindparam("at"), "changed": bindparam("mark")}
+_MARK_BLOCK = update(block).where(block.c.id == bindparam("row")).values(_GONE)
+_MARK_SIGHTING = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE)
 
 
 def earlier(connection: Connection, page_id: int) -> list[Earlier]:
@@ -110,7 +124,8 @@ def add_blocks(connection: Connection, home: Home, candidates: Sequence[Candidat
     """Insert blocks and return them, with their ids, by position."""
     if not candidates:
         return {}
-    rows = [_content(one, home) | {"site": home.site, "text": one.decision.block.text} for one in candidates]
+    own = {"site": home.site, "added": home.mark}
+    rows = [_content(one, home) | own | {"text": one.decision.block.text} for one in candidates]
     ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
     tokens.add(connection, [_worded(ids[one.decision.block.position], one) for one in candidates])
     return {one.decision.block.position: _original(one, ids[one.decision.block.position]) for one in candidates}
@@ -154,10 +169,11 @@ def refresh(connection: Connection, home: Home, kept: Iterable[Kept], originals:
         connection.execute(_REFRESH_SIGHTING, rows)
 
 
-def mark_gone(connection: Connection, rows: Iterable[Earlier], at: datetime) -> None:
+def mark_gone(connection: Connection, home: Home, rows: Iterable[Earlier]) -> None:
     """Note that blocks and sightings are on their page no more; nothing is deleted."""
-    blocks = [{"row": row.row_id, "at": at} for row in rows if not row.is_sighting]
-    sightings = [{"row": row.row_id, "at": at} for row in rows if row.is_sighting]
+    values = {"at": home.at, "mark": home.mark}
+    blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
+    sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
     if blocks:
         connection.execute(_MARK_BLOCK, blocks)
     if sightings:
@@ -187,6 +203,7 @@ def _content(candidate: Candidate, home: Home) -> dict[str, Any]:
         "fingerprint": candidate.fingerprint,
         "first_seen": home.at,
         "last_seen": home.at,
+        "changed": home.mark,
     }
 
 
@@ -202,6 +219,7 @@ def _renewed(kept: Kept, home: Home, text: str | None) -> dict[str, Any]:
         "new_priority": found.priority,
         "new_text": text,
         "new_last_seen": home.at,
+        "mark": home.mark,
     }
 
 

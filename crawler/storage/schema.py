@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from crawler.errors import StoreError
-from crawler.storage import triggers
+from crawler.storage import lineage, triggers
 from crawler.storage.engine import place, reading, writing
 from crawler.storage.locks import lock_all
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 # The migrations, oldest first; a test compares them with the folder.
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 HEAD = REVISIONS[-1]
 _VERSION_TABLE = "alembic_version"
 
@@ -50,6 +50,8 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
         _refuse_unknown(connection)
         with migrating(connection):
             command.upgrade(_alembic(connection), revision)
+        if current(connection) == HEAD:
+            lineage.settle(connection)
 
 
 def downgrade(engine: Engine, revision: str) -> None:

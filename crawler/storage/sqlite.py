@@ -8,12 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import URL
 
 from crawler.errors import StoreError, StoreMissingError
 from crawler.storage.backend import Diagnosis
 from crawler.storage.claim import Claim
+from crawler.storage.journal import Horizon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,7 @@ _OLDEST_SQLITE = (3, 38, 0)  # json_each always built in, RETURNING
 _CACHE_KIB = 65_536  # look-ups of fingerprints jump all over the index
 _BEGIN = "sqlite_begin"
 _PRIMARY_CODE = 0xFF
+_MARK = text("UPDATE lineage SET number = number + 1 RETURNING number")
 
 # What a failure means and what to do, by SQLite's primary result code.
 _ADVICE = {
@@ -78,6 +80,18 @@ class SQLite:
 
     def claim(self, engine: Engine, crawl_id: int) -> Claim | None:
         return Claim.take(_path(engine.url), crawl_id)
+
+    def server(self, connection: Connection) -> str:  # noqa: ARG002 — the protocol's
+        return ""
+
+    def mark(self, connection: Connection) -> int | None:
+        return connection.execute(_MARK).scalar()
+
+    def horizon(self, connection: Connection, number: int) -> Horizon:  # noqa: ARG002 — as above
+        return Horizon(number + 1)
+
+    def number_after(self, connection: Connection, last_mark: int) -> int:  # noqa: ARG002 — as above
+        return last_mark
 
     def transaction_id(self, connection: Connection) -> str | None:  # noqa: ARG002 — the protocol's
         return None

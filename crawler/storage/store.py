@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import delete, false
 
 from cleaning.fingerprint import SCHEMES, distance
-from crawler.storage import crawls, ends, frontier, pages, rows, schema, scheme, upkeep
+from crawler.storage import crawls, ends, frontier, lineage, pages, rows, schema, scheme, upkeep
 from crawler.storage.compare import Original, compare
 from crawler.storage.ends import Manners
 from crawler.storage.engine import backend, open_engine, writing
@@ -139,7 +139,7 @@ class Store:
         def work(connection: Connection) -> list[Saved]:
             alone = self._lock(connection, absences, self._claims(visits, readings))
             lost = ends.acknowledge(connection, visits, self._manners.most_attempts)
-            tally = Tally(connection)
+            tally = Tally(connection, lineage.begin(connection))
             keeper = Upkeep(tally, self._mirrors, self._manners, self.origin, alone=alone)
             saved = [
                 Saved(visit.url, PageState.LOST) if visit.ticket in lost else self._save(keeper, visit, reading)
@@ -158,7 +158,7 @@ class Store:
 
         def work(connection: Connection) -> list[Saved]:
             alone = self._lock(connection, absences, [page_key(one.key) for one in absences])
-            tally = Tally(connection)
+            tally = Tally(connection, lineage.begin(connection))
             keeper = Upkeep(tally, self._mirrors, self._manners, self.origin, alone=alone)
             saved = [keeper.miss(one) for one in absences]
             tally.settle(self._bounds, datetime.now(UTC))
@@ -198,11 +198,15 @@ class Store:
         comparison = compare(self._candidates(visit), earlier)
         if known is None:
             state, page_id = PageState.NEW, pages.add(connection, page_read, keep_html=self._keep_html)
+            tally.journal.add(page_id)
         else:
             state, page_id = _state(comparison), known.page_id
             keeper.prove(known, changed=comparison.changed)
+            tally.journal.touch(page_id)
+            if known.description != page_read.description:
+                tally.journal.describe(page_id)
             pages.refresh(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
-        home = Home(page_id, page_read.site, visit.at)
+        home = Home(page_id, page_read.site, visit.at, tally.journal.mark)
         sighted = self._write_blocks(connection, home, comparison)
         mirrors = self._mirrors.place(connection, home, visit.fingerprint, before)
         template = tally.templates(home.site)
@@ -232,7 +236,7 @@ class Store:
         sighted = found + _repeated(comparison.new, targets)
         rows.refresh(connection, home, comparison.kept, kept)
         rows.add_sightings(connection, home, sighted)
-        rows.mark_gone(connection, comparison.missing, home.at)
+        rows.mark_gone(connection, home, comparison.missing)
         return sighted
 
     def _find(self, connection: Connection, home: Home, new: list[Candidate]) -> list[Sighted]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.storage.compare import Earlier
+    from crawler.storage.journal import Journal
     from crawler.visit import Candidate
 
 _COUNT_PAGES = text("""
@@ -57,9 +58,9 @@ _OF_SITE = update(recurrence).where(recurrence.c.site == bindparam("of_site"))
 # More than one page: so says the index of those that could be.
 _DEMOTE = _OF_SITE.where(
     recurrence.c.template_at.is_(None), recurrence.c.pages > text("1"), recurrence.c.pages >= bindparam("needed")
-).values(template_at=bindparam("at"))
+).values(template_at=bindparam("at"), changed=bindparam("mark"))
 _REVIVE = _OF_SITE.where(recurrence.c.template_at.is_not(None), recurrence.c.pages < bindparam("needed")).values(
-    template_at=None
+    template_at=None, changed=bindparam("mark")
 )
 _NEVER = 2**31 - 1
 
@@ -103,8 +104,9 @@ class Change:
 class Tally:
     """What a batch changes on its sites, in its transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, journal: Journal) -> None:
         self.connection = connection
+        self.journal = journal
         self._changes: list[Change] = []
         self._templates: dict[str, frozenset[int]] = {}
 
@@ -120,13 +122,14 @@ class Tally:
 
     def settle(self, bounds: Bounds, at: datetime) -> None:
         """Write the counts and decide anew what is template on the sites; nothing may be written after it."""
+        self.journal.settle()
         more = Counter[str]()
         for change in self._changes:
             more[change.site] += change.pages
         pages = {site: _count_pages(self.connection, site, more[site]) for site in sorted(more)}
         _count_texts(self.connection, self._changes)
         for site, number in pages.items():
-            decision = {"of_site": site, "needed": bounds.needed(number)}
+            decision = {"of_site": site, "needed": bounds.needed(number), "mark": self.journal.mark}
             self.connection.execute(_DEMOTE, decision | {"at": at})
             self.connection.execute(_REVIVE, decision)
 

@@ -16,6 +16,7 @@ from crawler import schedule
 from crawler.storage import ends, lastmods, pages, revisits, rows, sections
 from crawler.storage.models import block, page, sighting
 from crawler.storage.revisits import REVISITED
+from crawler.storage.rows import Home
 from crawler.storage.saved import PageState, Saved
 from crawler.storage.templates import Change
 from crawler.urls import url_key, without_credentials
@@ -165,7 +166,8 @@ class Upkeep:
     def _retire(self, stored: StoredPage, at: datetime) -> int:
         """Take a page out of all that counts or compares pages; return how many blocks and sightings are gone."""
         live = [row for row in rows.earlier(self._connection, stored.page_id) if not row.gone]
-        rows.mark_gone(self._connection, live, at)
+        rows.mark_gone(self._connection, Home(stored.page_id, stored.site, at, self.tally.journal.mark), live)
+        self.tally.journal.touch(stored.page_id)
         self._mirrors.remove(self._connection, select(page.c.id).where(page.c.id == stored.page_id))
         self.tally.note(Change.leaving(stored.site, live))
         return len(live)

@@ -3,7 +3,7 @@
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawler.progress import Progress
+from crawler.progress import Counting, Progress
 
 
 @pytest.fixture
@@ -43,3 +43,13 @@ def test_nothing_is_shown_where_nobody_looks(stats, capsys):
     progress.spider_opened()
     progress.spider_closed()
     assert capsys.readouterr().err == ""
+
+
+def test_a_count_is_shown_now_and_then_and_only_where_it_is_wanted(capsys, monkeypatch):
+    moments = iter([0.0, 1.0, 6.0, 7.0] * 2)
+    monkeypatch.setattr("crawler.progress.time.monotonic", lambda: next(moments))
+    for mode in ("on", "auto"):  # stderr is no terminal here
+        with Counting("rows", mode) as counting:
+            for number in (1_000, 6_000, 7_000):
+                counting.show(number)
+    assert capsys.readouterr().err == "6,000 rows · 1,000 rows/s\n"

@@ -86,6 +86,22 @@ def test_pages_already_there_are_kept_by_the_third_migration(engine, save, visit
     assert rows("SELECT seeded FROM crawl") == [{"seeded": None}]
 
 
+def test_what_is_already_there_is_older_than_every_mark_of_the_fifth_migration(engine, save, visit, rows):
+    save(visit("https://a.example/1", "one"), visit("https://a.example/2", "one", "two"))
+    save(visit("https://a.example/1", "one", "three", day=1))
+    names = "SELECT id, page_id, text, gone_at FROM block ORDER BY id"
+    before = rows(names), rows("SELECT id, block_id FROM sighting")
+    schema.downgrade(engine, "0003")
+    assert not {"journal", "removed_block", "lineage"} & contents(engine)[0]
+    schema.upgrade(engine)
+    assert (rows(names), rows("SELECT id, block_id FROM sighting")) == before
+    assert rows("SELECT DISTINCT added, changed FROM block") == [{"added": 0, "changed": 0}]
+    assert rows("SELECT page_id FROM journal") == []
+    save(visit("https://a.example/1", "one", "four", day=2))
+    assert rows("SELECT page_id, added FROM journal") == [{"page_id": 1, "added": 0}]
+    assert [row["text"] for row in rows("SELECT text FROM block WHERE changed > 0 ORDER BY id")] == ["three", "four"]
+
+
 def test_preparing_creates_once(empty):
     assert schema.prepare(empty) is True
     assert schema.prepare(empty) is False
@@ -117,7 +133,7 @@ def test_a_page_s_html_is_not_compressed_again(engine):
 
 
 def test_an_empty_database_is_no_match(empty):
-    with pytest.raises(StoreError, match=r"has schema none, .* needs 0004; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0005; `scrapy upgrade`"):
         schema.check(empty)
 
 
@@ -125,7 +141,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check, schema.prepare, schema.upgrade):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0004.*install the newer version"):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0005.*install the newer version"):
             action(engine)
 
 

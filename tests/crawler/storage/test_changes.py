@@ -1,0 +1,217 @@
+"""An export and the increments after it are what a whole export would be, whatever happened in between."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from followed import Follower
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cleaning.blocks import Metadata
+from crawler.export.columns import COLUMNS, Content
+from crawler.export.source import Filter, everything, source
+from crawler.fingerprints import Marker
+from crawler.storage import lineage, schema
+from crawler.storage.dedup import deduplicate
+from crawler.storage.engine import opened, reading, writing
+from crawler.storage.prune import Selection, prune
+from crawler.storage.refingerprint import refingerprint
+from crawler.storage.rules import Rules
+from crawler.storage.store import Store
+from crawler.storage.templates import Bounds
+from crawler.storage.upkeep import Absence
+from crawler.urls import url_key
+
+WRITER = Path(__file__).parents[2] / "support" / "late_writer.py"
+CONTENTS = (Content.BLOCKS, Content.PAGES)
+FILTERS = (Filter(), Filter(site="a.example"), Filter(language="en"))
+PAGES = tuple(f"https://{site}.example/{number}" for site in "ab" for number in (1, 2, 3))
+TEXTS = {"alpha the first": 0b000, "beta the second": 0b011, "gamma": 0b111100, "Gamma!": 0b111100, "zeta": None}
+VISITS = st.tuples(st.sampled_from(PAGES), st.lists(st.sampled_from(list(TEXTS)), max_size=4), st.sampled_from("ed"))
+DEEDS = st.one_of(
+    st.tuples(st.just("visit"), st.lists(VISITS, min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(["retire", "prune"]), st.sampled_from(PAGES)),
+    st.tuples(st.just("dedup"), st.sampled_from(["all", "site"])),
+    st.tuples(st.just("refingerprint"), st.sampled_from(["plain", "modified"])),
+)
+
+
+def do(engine, deed, what, make, day):
+    """Do to a database one of the things that happen to it."""
+    if deed == "prune":
+        prune(engine, Selection.of(url=what))
+    elif deed == "dedup":
+        deduplicate(engine, Rules(what), lambda _: None)
+    elif deed == "refingerprint":
+        refingerprint(engine, Marker(what), lambda _: None)
+    else:
+        # Sites find no duplicates but their own, so that there are some for `dedup`.
+        store = Store(engine, rules=Rules("site"), templates=Bounds(2, 0.1))
+        if deed == "retire":
+            store.miss([Absence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)])
+        else:
+            store.save(store.begin_crawl("test", {}), [make(*one, day=day) for one in what])
+
+
+@pytest.fixture(scope="module")
+def make(visit, candidate):
+    def make_visit(url, texts=(), language="e", day=0):
+        blocks = [candidate(position, text, fingerprint=TEXTS[text]) for position, text in enumerate(texts)]
+        stated = Metadata(language={"e": "en", "d": "de"}[language])
+        return visit(url, *blocks, day=day, stated=stated)
+
+    return make_visit
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    path = tmp_path_factory.mktemp("changes") / "prepared.db"
+    with opened(f"sqlite:///{path}") as engine:
+        schema.prepare(engine)
+    return path
+
+
+@settings(max_examples=25, deadline=None)
+@given(deeds=st.lists(DEEDS, min_size=1, max_size=8))
+def test_increments_add_up_to_a_whole_export(prepared, make, deeds):
+    for stale in prepared.parent.glob("blocks.db*"):
+        stale.unlink()
+    with opened(f"sqlite:///{shutil.copy(prepared, prepared.with_name('blocks.db'))}") as engine:
+        followers = [Follower(engine, content, rows) for content in CONTENTS for rows in FILTERS]
+        for day, (deed, what) in enumerate(deeds):
+            do(engine, deed, what, make, day)
+            for follower in followers:
+                follower.catch_up()
+                assert follower.rows == follower.expected()
+            assert [follower.catch_up() for follower in followers] == [[]] * len(followers)
+
+
+@pytest.fixture
+def follower(engine):
+    return Follower(engine)
+
+
+A, B = "https://a.example/1", "https://b.example/1"
+
+
+def test_each_change_is_told_once_and_by_its_name(save, visit, follower):
+    save(visit(A, "one", "two"), visit(B, "three"))
+    assert follower.catch_up() == [("new", 1), ("new", 2), ("new", 3)]
+    save(visit(A, "one", "four", day=1))
+    assert follower.catch_up() == [("gone", 2), ("new", 4)]
+    save(visit(A, "One!", "four", day=2))
+    assert follower.catch_up() == [("changed", 1)]
+    save(visit(A, "One!", "two", day=3))
+    assert follower.catch_up() == [("changed", 2), ("gone", 4)]
+
+
+def test_a_visit_that_changes_nothing_is_told_to_nobody(engine, save, visit):
+    followers = [Follower(engine, content) for content in CONTENTS]
+    save(visit(A, "one", "two"))
+    for follower in followers:
+        follower.catch_up()
+    save(visit(A, "one", "two", day=1), visit(B, "short", day=1))
+    assert [follower.catch_up() for follower in followers] == [[("new", 3)], [("new", 2)]]
+
+
+def test_another_title_changes_all_blocks_of_the_page_and_no_others(save, visit, follower):
+    save(visit(A, "one", "two", title="First"), visit(B, "three"))
+    follower.catch_up()
+    save(visit(A, "one", "two", title="Second", day=1), visit(B, "three", day=1))
+    assert follower.catch_up() == [("changed", 1), ("changed", 2)]
+
+
+def test_ids_stay_when_a_block_comes_back_and_when_it_is_reworded(save, visit, follower):
+    for day, texts in enumerate((["one", "two"], ["two"], ["One.", "two"])):
+        save(visit(A, *texts, day=day))
+        follower.catch_up()
+    assert sorted(follower.rows) == [1, 2]
+    assert follower.rows == follower.expected()
+
+
+def test_a_text_that_becomes_template_is_gone_and_comes_back(engine, visit):
+    store = Store(engine, templates=Bounds(3, 0.1))
+    crawl = store.begin_crawl("test", {})
+    blocks, pages = Follower(engine), Follower(engine, Content.PAGES)
+    urls = [f"https://a.example/{number}" for number in (1, 2, 3)]
+    store.save(crawl, [visit(url, f"own words {url}", "notice") for url in urls[:2]])
+    blocks.catch_up()
+    pages.catch_up()
+    store.save(crawl, [visit(urls[2], f"own words {urls[2]}", "notice")])
+    assert ("gone", 2) in blocks.catch_up()
+    assert pages.catch_up() == [("changed", 1), ("changed", 2), ("new", 3)]
+    store.save(crawl, [visit(urls[2], f"own words {urls[2]}", day=1)])
+    assert blocks.catch_up() == [("changed", 2)]
+    assert (blocks.rows, pages.catch_up() != [], pages.rows) == (blocks.expected(), True, pages.expected())
+
+
+def test_a_language_that_a_page_has_no_more_is_gone_from_its_export(engine, save, visit):
+    english, german = (Follower(engine, rows=Filter(language=code)) for code in ("en", "de"))
+    for day, language in enumerate(("en", "de")):
+        save(visit(A, "one", stated=Metadata(language=language), day=day))
+        taken = english.catch_up(), german.catch_up()
+    assert taken == ([("gone", 1)], [("changed", 1)])
+
+
+def test_an_export_sees_one_state_while_others_write(engine, save, visit):
+    save(visit(A, "one", "two"), visit(B, "three"))
+    with reading(engine) as connection:
+        before = lineage.position(connection)
+        expected = list(everything(source(connection, Content.BLOCKS, Filter())))
+        save(visit(A, "one", "four", day=1), visit("https://c.example/1", "five"))
+        assert list(everything(source(connection, Content.BLOCKS, Filter()))) == expected
+        assert lineage.position(connection) == before
+
+
+@pytest.mark.postgresql
+def test_nothing_is_lost_to_a_transaction_that_is_committed_late(engine, closing_store, visit, follower):
+    """It has the lower mark, and becomes visible after an export that has the higher one."""
+    with closing_store() as store:
+        crawl = store.begin_crawl("test", {})
+
+        with writing(engine) as connection:
+            slow = Slow(engine, connection)
+            slow.save(crawl, [visit(A, "late")])
+            store.save(crawl, [visit(B, "early")])
+            assert [change for change, _ in follower.catch_up()] == ["new"]
+            assert texts(follower) == ["early"]
+    assert [change for change, _ in follower.catch_up()] == ["new"]
+    assert texts(follower) == ["early", "late"]
+    assert follower.catch_up() == []
+
+
+def texts(follower):
+    place = [column.name for column in COLUMNS[Content.BLOCKS]].index("text") - 3
+    return sorted(row[place] for row in follower.rows.values())
+
+
+class Slow(Store):
+    """Writes in a transaction that somebody else commits."""
+
+    def __init__(self, engine, connection):
+        super().__init__(engine)
+        self._open = connection
+
+    def write(self, work):
+        return work(self._open)
+
+
+@pytest.mark.postgresql
+def test_increments_taken_while_two_processes_write_and_commit_late_add_up(engine, url):
+    writers = [subprocess.Popen([sys.executable, WRITER, url, str(worker), "30"]) for worker in (1, 2)]
+    filters = (Filter(), Filter(site="site1.example"))
+    followers = [Follower(engine, content, rows) for content in CONTENTS for rows in filters]
+    taken = 0
+    while any(writer.poll() is None for writer in writers):
+        for follower in followers:
+            follower.catch_up()
+            taken += 1
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert taken > 20
+    for follower in followers:
+        follower.catch_up()
+        assert follower.rows == follower.expected() != {}
+        assert follower.catch_up() == []

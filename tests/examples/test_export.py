@@ -1,0 +1,106 @@
+"""What docs/export.md shows runs as it stands, and its tables are those of the code."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from exported import HOSTILE, OTHER, fill, make
+
+from cleaning.blocks import Metadata
+from crawler.export import Content, Order, export
+from crawler.export.columns import COLUMNS
+from crawler.export.formats import form
+from crawler.storage import schema
+from crawler.storage.engine import opened
+from crawler.storage.store import Store
+
+ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "export.md").read_text("utf-8")
+BLOCKS = len(HOSTILE) + 2
+
+
+def shown(language):
+    """Return what the page shows in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCS, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Exports of all blocks in three formats, and one of what has changed since."""
+    folder = tmp_path_factory.mktemp("exports")
+
+    def write(name, since=None):
+        return export(engine, Order(folder / name, form(name), since=since), lambda _: None)
+
+    with opened(f"sqlite:///{folder / 'blocks.db'}") as engine:
+        schema.prepare(engine)
+        fill(engine)
+        cursor = [write(name) for name in ("blocks.csv", "blocks.jsonl.gz", "blocks.parquet")][-1].cursor
+        store = Store(engine)
+        store.save(store.begin_crawl("test", {}), [make(OTHER, ("kurz und gut", "neu"), Metadata(language="de"))])
+        write("later.parquet", cursor)
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    """Run one of the pieces of Python and return its names."""
+
+    def execute(word):
+        (code,) = (code for code in shown("python") if word in code)
+        monkeypatch.chdir(folder)
+        names = {}
+        exec(code, names)
+        return names
+
+    return execute
+
+
+def test_pandas_reads_every_format(run):
+    names = run("sort_values")
+    assert [len(names[name]) for name in ("blocks", "lines", "sheet", "longest")] == [BLOCKS, BLOCKS, BLOCKS, 10]
+    assert list(names["sheet"]["text"]) == list(names["lines"]["text"]) == list(names["blocks"]["text"])
+    assert names["longest"]["words"].is_monotonic_decreasing
+
+
+def test_polars_reads_parquet(run):
+    names = run("scan_parquet")
+    assert names["blocks"].height == names["prose"].height == BLOCKS
+    assert names["prose"].columns == ["url", "text"]
+
+
+def test_duckdb_reads_parquet_and_json(run):
+    names = run("duckdb")
+    assert names["blocks"].aggregate("count(*)").fetchall() == [(BLOCKS,)]
+    assert [site for site, _ in names["sites"]] == ["a.example", "b.example"]
+
+
+def test_an_export_and_an_increment_are_the_whole(run, folder):
+    blocks = run("drop_duplicates")["blocks"]
+    with opened(f"sqlite:///{folder / 'blocks.db'}") as engine:
+        whole = export(engine, Order(folder / "whole.parquet", ".parquet"), lambda _: None)
+    assert (whole.rows, set(blocks["id"])) == (BLOCKS, set(pd.read_parquet(folder / "whole.parquet")["id"]))
+    assert "neu" in set(blocks["text"])
+
+
+def test_the_nightly_job_takes_everything_first_and_then_what_has_changed(folder):
+    (job,) = shown("sh")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"DATABASE_URL": "sqlite:///blocks.db", "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    rows = []
+    for _ in range(2):
+        subprocess.run(["sh", "-c", job], cwd=folder, env=environment | {"PATH": path}, check=True)
+        rows.append(json.loads((folder / "summary.json").read_text())["rows"])
+    assert rows == [BLOCKS, 0]
+    assert (folder / "cursor").read_text().startswith("1.blocks.")
+
+
+@pytest.mark.parametrize("content", list(Content))
+def test_every_column_is_in_the_tables(content):
+    section = DOCS.split(f"### {content.value.capitalize()}\n")[1].strip().split("\n\n")[0]
+    assert section.splitlines()[2:] == [f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in COLUMNS[content]]
