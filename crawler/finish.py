@@ -92,8 +92,8 @@ def _problem(stats: Mapping[str, Any], max_refused_share: float) -> str | None:
     refused, total = sum(visits[outcome] for outcome in REFUSALS), sum(visits.values())
     if refused > max_refused_share * total:
         return f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}"
-    if stats.get("frontier/resumed"):
-        # Others may have done all or most of it before: too little to tell by, unless all that was left has failed.
+    if stats.get("frontier/resumed") or stats.get("frontier/pages_found"):
+        # Others may have done all or most of it: too little to tell by, unless all that was left has failed.
         hopeless = 0 < total == sum(visits[outcome] for outcome in _FAILED)
     else:
         hopeless = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]

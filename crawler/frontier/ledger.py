@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -200,11 +201,13 @@ class Ledger:
         taken = await self._write(
             lambda connection: take(connection, self._worker, room, self._after_host, expire=expire)
         )
+        # What expired because this process was slow to renew it, and came back to it, is under way here already.
+        new = tuple(leased for leased in taken.leased if leased.ticket.request_id not in self.held)
         for leased in taken.leased:
             self.held[leased.ticket.request_id] = leased
             self._after_host = leased.wanted.host
         self._look_ahead(taken)
-        return taken
+        return replace(taken, leased=new)
 
     def _look_ahead(self, taken: Taken) -> None:
         self.outlook = taken.outlook

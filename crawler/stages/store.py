@@ -125,7 +125,8 @@ class StorePipeline:
         counted = totals(self._stats.get_stats())
         finished = self._frontier is None or reason == _NOTHING_LEFT
         try:
-            self._writer.store.end_crawl(self._writer.crawl_id, reason, counted, finished=finished)
+            if self._writer.store.end_crawl(self._writer.crawl_id, reason, counted, finished=finished):
+                self._stats.set_value("frontier/pages_found", 1)
         except StoreError as error:
             self._writer.report(error)
         self._writer.close()

@@ -16,6 +16,7 @@ from crawler.mask import mask_arguments
 from crawler.storage.frontier import clock, is_queued
 from crawler.storage.locks import KEYS, lock
 from crawler.storage.models import CrawlState, crawl, request
+from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
 
 REPLACED = "replaced"
+
+_FOUND = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,10 @@ def begin(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> 
     return _insert(connection, spider, mask_arguments(arguments), clock(connection))
 
 
-def end(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> None:
+def end(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
     """Note that a process ends its part in a crawl, and whether it found nothing left; counts of several are added up.
 
-    A crawl stays open where requests were queued again in the meantime.
+    A crawl stays open where requests were queued again in the meantime. Tell whether any process has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _added(before.get(name), value) for name, value in totals.items()}
@@ -84,6 +87,8 @@ def end(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str,
     if finished and not _has_queued(connection, crawl_id):
         values["state"] = CrawlState.FINISHED.value
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
+    found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_FOUND)).limit(1)
+    return connection.scalar(found) is not None
 
 
 def _has_queued(connection: Connection, crawl_id: int) -> bool:

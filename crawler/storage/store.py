@@ -115,9 +115,12 @@ class Store:
         """Note that a crawl starts and return its id; secrets among its arguments are masked."""
         return self.write(lambda connection: crawls.begin(connection, spider, arguments))
 
-    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> None:
-        """Note that a process ends its part in a crawl, why, what it counted, and whether nothing is left to do."""
-        self.write(lambda connection: crawls.end(connection, crawl_id, reason, totals, finished=finished))
+    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> bool:
+        """Note that a process ends its part in a crawl, why, what it counted, and whether nothing is left to do.
+
+        Tell whether any process of the crawl has found a page.
+        """
+        return self.write(lambda connection: crawls.end(connection, crawl_id, reason, totals, finished=finished))
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Do the work in a transaction of its own and return its result; a server that went away is waited for."""

@@ -258,7 +258,7 @@ def test_time_is_bounded(html, box):
     page = laid_out(html, box)
     start = time.perf_counter()
     found = clean(page, method="vce")
-    assert time.perf_counter() - start < 20  # two seconds here; minutes if it grew with the square
+    assert time.perf_counter() - start < 60  # two seconds here; minutes if it grew with the square
     assert len(found.decisions) > 1_000
 
 

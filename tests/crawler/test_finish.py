@@ -81,6 +81,12 @@ def test_who_joins_a_crawl_that_others_have_done_has_not_failed():
     assert judge(joined | {"visit/not_found": 2}, 0.5) == Ending(0)
 
 
+def test_who_began_a_crawl_whose_pages_others_have_fetched_has_not_failed():
+    begun = {"finish_reason": "finished", "frontier/pages_found": 1}
+    assert judge(begun, 0.5) == Ending(0)
+    assert judge(begun | {"visit/section": 3}, 0.5) == Ending(0)
+
+
 def test_who_joins_a_crawl_and_sees_nothing_but_failures_has_failed():
     joined = {"finish_reason": "finished", "frontier/resumed": 1, "visit/http_error": 2, "visit/download_failed": 1}
     assert judge(joined, 0.5) == Ending(1, "no page was stored (http_error 2, download_failed 1)")

@@ -1,9 +1,11 @@
 """The books of one process, kept with a real database."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from scrapy.utils.test import get_crawler
+from sqlalchemy import update
 
 from crawler.errors import StoreError
 from crawler.frontier.exchange import Worker
@@ -12,6 +14,7 @@ from crawler.storage import schema
 from crawler.storage.crawls import join
 from crawler.storage.engine import open_engine, writing
 from crawler.storage.frontier import Ending, RequestState, Wanted
+from crawler.storage.models import request
 from crawler.storage.store import Store
 from crawler.writer import Writer
 
@@ -194,3 +197,18 @@ def test_all_work_in_the_thread_that_fails_is_an_error_of_the_database(books, ca
 
     asyncio.run(scenario())
     assert "Storing failed" in caplog.text
+
+
+def test_what_expires_and_comes_back_to_the_same_process_is_not_begun_twice(books, database):
+    async def scenario():
+        one = books()
+        one.ledger.want(wanted("a"))
+        assert await one.exchange() == ["a"]
+        database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
+        one.ledger.want(wanted("b"))
+        one.ledger._expire_at = 0.0  # the time to look for them has come
+        assert await one.exchange() == ["a", "b"]
+        assert sorted(leased.wanted.key for leased in one.ledger.held.values()) == ["a", "b"]
+        assert database.states() == {"leased": 2}
+
+    asyncio.run(scenario())
