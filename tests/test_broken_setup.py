@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 
+import processes
 import psycopg
 import pytest
 
@@ -45,12 +46,12 @@ class FullDisk:
 """
 
 
-def crawl(folder, saved_pages, *settings):
+def crawl(folder, saved_pages, *settings, run=processes.run):
     command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={saved_pages}"]
     for setting in settings:
         command += ["-s", setting]
     environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "PYTHONPATH": str(folder)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +136,14 @@ def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pa
     assert texts(tmp_path / "blocks.db") == texts(tmp_path / "whole.db")
 
 
-@pytest.mark.parametrize("processes", [0, 2])
-def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages, processes):
+@pytest.mark.parametrize("cleaners", [0, 2])
+def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages, cleaners):
     settings = 'EXTENSIONS={"full_disk.FullDisk": 1}'
     (tmp_path / "full_disk.py").write_text(
         FULL_DISK.replace("        crawler.signals", "        extension.fill()\n        crawler.signals"), "utf-8"
     )
-    finished = crawl(tmp_path, saved_pages, settings, f"CLEANING_PROCESSES={processes}")
+    # Not forked from a process that has the model.
+    finished = crawl(tmp_path, saved_pages, settings, f"CLEANING_PROCESSES={cleaners}", run=subprocess.run)
     assert finished.returncode == 2, finished.stderr
     assert "TMPDIR" in finished.stderr
     assert "Traceback" not in finished.stderr
