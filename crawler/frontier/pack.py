@@ -166,6 +166,8 @@ def _named(wanted: Wanted, name: str | None, spider: Spider) -> Any:
 
 
 def _plain(request: Request, part: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    if not values:
+        return {}
     try:
         copied: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
     except (TypeError, ValueError) as error:

@@ -164,7 +164,7 @@ class Frontier(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        request = self._waiting.pop(monotonic(), self._slots.free())
+        request = self._waiting.pop(monotonic(), self._slots.free()) if self._waiting else None
         self._stir()
         if request is not None:
             self._stats.inc_value("scheduler/dequeued")
