@@ -2,7 +2,7 @@
 
     python tests/bench/search.py [--blocks 1000000] [--databases sqlite postgresql] [--json] [--write docs/search.md]
 
-The blocks are made up, of words as frequent as those of a language (corpus.py), 50 a page. A database is filled with
+The blocks are made up, of words as frequent as those of a language (made_up.py), 50 a page. A database is filled with
 the schema before search, then upgraded: what that takes, and by how much the database grows, is told. Then queries of
 each kind are searched, as `scrapy search` does, each in a transaction of its own; the best of three rounds counts, all
 is in the system's cache.
@@ -27,7 +27,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from corpus import BLOCKS_OF_PAGE, queries
+from made_up import BLOCKS_OF_PAGE, queries
 from growth import versions
 from rich.console import Console
 from rich.table import Table

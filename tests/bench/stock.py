@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from itertools import islice
 
-from corpus import BLOCKS_OF_PAGE, pages
+from made_up import BLOCKS_OF_PAGE, pages
 from sqlalchemy import insert, text
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
