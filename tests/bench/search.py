@@ -27,8 +27,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from made_up import BLOCKS_OF_PAGE, queries
 from growth import versions
+from made_up import BLOCKS_OF_PAGE, queries
 from rich.console import Console
 from rich.table import Table
 from room import new_database
