@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -16,12 +17,17 @@ from cleaning.methods import Method
 from crawler.errors import ConfigError
 from crawler.storage import schema
 from crawler.storage.engine import opened
+from crawler.visit import Outcome
+from spiders.archive import ArchiveSpider
+from spiders.ezine import EzineSpider
+from spiders.section import SectionSpider
 
 ROOT = Path(__file__).parents[1]
 SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text"}
 # Pages whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {"export.md": "examples/test_export.py", "any-project.md": "test_wheel.py"}
 SCRIPTS = {"export.md": "examples/test_export.py"}
+CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")
 DATABASE = (ROOT / "docs" / "database.md").read_text("utf-8")
 
 
@@ -97,6 +103,19 @@ def test_the_arguments_of_the_documentation_are_checked():
     with pytest.raises(ConfigError) as raised:
         spider()
     assert f"`{raised.value}`" in (ROOT / "docs" / "extend.md").read_text("utf-8")
+
+
+def test_crawling_tells_of_every_outcome():
+    section = CRAWL.split("## What is refused, and counted\n")[1].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(Outcome)
+
+
+def test_crawling_tells_of_every_argument_of_every_spider():
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|", CRAWL, re.MULTILINE)
+    told = {(spider, name) for name, spiders in rows for spider in re.findall(r"`(\w+)`", spiders)}
+    spiders = (ArchiveSpider, EzineSpider, SectionSpider)
+    assert told == {(spider.name, one.name) for spider in spiders for one in fields(spider.Arguments)}
 
 
 def test_every_query_runs(engine):
