@@ -31,10 +31,10 @@ CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")
 DATABASE = (ROOT / "docs" / "database.md").read_text("utf-8")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def engine(request, tmp_path):
-    """A database of some pages, on either kind of server."""
-    url = f"sqlite:///{tmp_path / 'blocks.db'}"
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def engine(request, tmp_path_factory):
+    """A database of some pages, of either kind; it is only read."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('docs') / 'blocks.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("new_database")()
     with opened(url) as engine:
