@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 from configparser import ConfigParser
-from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from documented import options_of
 from sqlalchemy.engine import make_url
 
 ROOT = Path(__file__).parents[1]
@@ -53,29 +53,13 @@ def named_commands():
                 yield shlex.split(found[1], comments=True)
 
 
-@cache
-def help_of(verb):
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings", "COLUMNS": "200"}
-    shown = subprocess.run(
-        [sys.executable, "-m", "scrapy", verb, "--help"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
-    assert shown.returncode == 0, shown.stderr
-    return shown.stdout
-
-
 def test_every_command_exists_and_has_the_options_that_are_named():
     commands = list(named_commands())
     assert {verb for verb, *_ in commands} == {"crawl", "recrawl", "retry", "status"}
     assert len(commands) >= 10
     for verb, *words in commands:
-        known = re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", help_of(verb))
         for option in (word for word in words if word.startswith("-")):
-            assert option in known, (verb, option)
+            assert option in options_of(verb), (verb, option)
 
 
 def test_the_service_stops_in_time_and_says_where_it_works():

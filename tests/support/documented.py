@@ -1,0 +1,103 @@
+"""What README.md and docs/ show: their commands, blocks and links; and a folder with all that the commands ask for."""
+
+import argparse
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from news_pages import LANGUAGES
+from scrapy.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_INDENTED = re.compile(r"^ {4}((?:make|pip|python|scrapy) .+)$", re.MULTILINE)
+_INLINE = re.compile(r"(?<!`)`((?:make|pip|python|scrapy) [^`\n]+)`")
+_NEWS, _EZINE = "https://news.example.org", "https://ezinearticles.com"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: str
+    language: str
+    text: str
+
+
+def blocks(language=None, page=None):
+    """Return the fenced blocks, all of them or those of a language or page."""
+    found = [
+        Block(path.name, shown, text) for path in PAGES for shown, text in _FENCED.findall(path.read_text("utf-8"))
+    ]
+    return [one for one in found if language in {None, one.language} and page in {None, one.page}]
+
+
+def commands():
+    """Return the lines of all blocks without a language, each with its page; those with the same words once."""
+    lines = {}
+    for one in blocks(""):
+        for line in filter(None, map(str.strip, one.text.splitlines())):
+            lines.setdefault(tuple(shlex.split(line, comments=True)), (one.page, line))
+    return list(lines.values())
+
+
+def mentioned():
+    """Return the commands in running text, in tables and in indented lines, each with its page."""
+    found = []
+    for path in PAGES:
+        text = _FENCED.sub("", path.read_text("utf-8"))
+        found += [(path.name, line) for pattern in (_INDENTED, _INLINE) for line in pattern.findall(text)]
+    return found
+
+
+@cache
+def options_of(verb):
+    """Return the options of a `scrapy` command; ModuleNotFoundError where there is none of this name."""
+    ours = f"crawler.commands.{verb}"
+    command = import_module(ours if find_spec(ours) else f"scrapy.commands.{verb}").Command()
+    command.settings = Settings()
+    parser = argparse.ArgumentParser()
+    command.add_options(parser)
+    return frozenset(parser._option_string_actions)
+
+
+def pages():
+    """Return pages of a news site and of ezinearticles, by address."""
+    english, german = LANGUAGES["english"], LANGUAGES["german"]
+    slug = "/science/2024/05/0{}/the-bridge-at-the-old-harbour-opens"
+    article = "/?The-Bridge-at-the-Old-Harbour&id=4073117"
+    stories = {slug.format(1): english.title, slug.format(2): english.title, "/a-story": german.title}
+    return {
+        f"{_NEWS}/science/": _listing(stories),
+        _NEWS + slug.format(1): english.page,
+        _NEWS + slug.format(2): english.page.replace("Monday", "Tuesday"),
+        f"{_NEWS}/a-story": german.page,
+        f"{_NEWS}/essays/": _listing({"/essays/1": "The first essay"}),
+        f"{_NEWS}/essays/1": LANGUAGES["russian"].page.replace("<h1>", "<i class=written-by>Ada Quill</i><h1>"),
+        f"{_EZINE}/?cat=Computers-and-Technology": _listing({article: english.title}),
+        _EZINE + article: english.page.replace('class="article-body"', 'id="article-content"'),
+    }
+
+
+def prepare(folder):
+    """Fill a folder with a page, and with those pages for REPLAY."""
+    saved = folder / "saved-pages"
+    saved.mkdir()
+    for number, text in enumerate(pages().values()):
+        (saved / f"{number}.html").write_text(text, "utf-8")
+    rows = [f"{number}.html\t{url}" for number, url in enumerate(pages())]
+    (saved / "index.tsv").write_text("\n".join(["file\turl", *rows]) + "\n", "utf-8")
+    (folder / "saved").symlink_to("saved-pages")
+    (folder / "page.html").write_text(LANGUAGES["english"].page, "utf-8")
+
+
+def _listing(links):
+    items = "".join(
+        f'<li><a class="essay" href="{path.replace("&", "&amp;")}">{text}</a>' for path, text in links.items()
+    )
+    return f"<title>A list</title><main><ul>{items}</ul></main>"

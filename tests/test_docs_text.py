@@ -1,0 +1,172 @@
+"""The links, pieces of Python and SQL, tables and messages of README.md and docs/ are right."""
+
+import ast
+import re
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pytest
+from documented import PAGES, blocks
+from exported import fill
+from news_pages import LANGUAGES
+from sqlalchemy import inspect, text
+
+from cleaning import METHODS, Reason, clean
+from cleaning.methods import Method
+from crawler.errors import ConfigError
+from crawler.storage import schema
+from crawler.storage.engine import opened
+from crawler.visit import Outcome
+from spiders.archive import ArchiveSpider
+from spiders.ezine import EzineSpider
+from spiders.section import SectionSpider
+
+ROOT = Path(__file__).parents[1]
+SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text"}
+# Pages whose pieces of Python are run by tests of their own.
+PYTHON_ELSEWHERE = {"export.md": "examples/test_export.py", "any-project.md": "test_wheel.py"}
+SCRIPTS = {"export.md": "examples/test_export.py"}
+CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")
+DATABASE = (ROOT / "docs" / "database.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def engine(request, tmp_path_factory):
+    """A database of some pages, of either kind; it is only read."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('docs') / 'blocks.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("new_database")()
+    with opened(url) as engine:
+        schema.prepare(engine)
+        fill(engine)
+        yield engine
+
+
+def anchors(path):
+    """Return what links to a page's headings end in."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        found = (path.parent / name).resolve() if name else path
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+def test_the_readme_leads_to_every_page():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [path.name for path in PAGES[1:] if f"(docs/{path.name})" not in readme] == []
+
+
+def test_each_block_says_what_it_holds_and_a_script_has_its_test():
+    assert {one.language for one in blocks()} <= SHOWN
+    assert {one.page for one in blocks("sh")} == set(SCRIPTS)
+    assert all((ROOT / "tests" / place).exists() for place in [*SCRIPTS.values(), *PYTHON_ELSEWHERE.values()])
+
+
+@pytest.mark.parametrize("block", [one for one in blocks("python") if one.page not in PYTHON_ELSEWHERE])
+def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with opened("sqlite:///blocks.db") as engine:
+        schema.prepare(engine)
+        fill(engine)
+    exec(block.text, {"html": LANGUAGES["english"].page})
+
+
+def piece(page, word):
+    """Return the names that a piece of Python in a page gives, the piece with this word in it."""
+    (code,) = (one.text for one in blocks("python", page) if word in one.text)
+    names = {"__name__": "shown"}
+    exec(code, names)
+    return names
+
+
+def test_the_method_of_the_documentation_keeps_the_article_and_loses_no_text(monkeypatch):
+    names, shown = piece("extend.md", "def decide"), LANGUAGES["english"]
+    monkeypatch.setitem(METHODS, "prose", Method(names["segment"], names["score"], names["decide"], "here"))
+    found, default = clean(shown.page, method="prose"), clean(shown.page)
+    assert set(shown.paragraphs) <= {block.text for block in found.kept}
+    assert {Reason.KEPT, Reason.LINKS, Reason.SHORT} == {one.reason for one in found.decisions}
+    assert [one.block.text for one in found.decisions] == [one.block.text for one in default.decisions]
+
+
+def test_the_arguments_of_the_documentation_are_checked():
+    spider = piece("extend.md", "NotesArguments")["Notes"]
+    assert spider(url="https://news.example.org/notes", most="3").asked.most == 3
+    with pytest.raises(ConfigError) as raised:
+        spider()
+    assert f"`{raised.value}`" in (ROOT / "docs" / "extend.md").read_text("utf-8")
+
+
+def test_crawling_tells_of_every_outcome():
+    section = CRAWL.split("## What is refused, and counted\n")[1].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(Outcome)
+
+
+def test_crawling_tells_of_every_argument_of_every_spider():
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|", CRAWL, re.MULTILINE)
+    told = {(spider, name) for name, spiders in rows for spider in re.findall(r"`(\w+)`", spiders)}
+    spiders = (ArchiveSpider, EzineSpider, SectionSpider)
+    assert told == {(spider.name, one.name) for spider in spiders for one in fields(spider.Arguments)}
+
+
+def test_every_query_runs(engine):
+    shown = [*blocks("sql"), *blocks(f"sql {engine.dialect.name}")]
+    assert len(shown) >= 8
+    with engine.connect() as connection:
+        for one in shown:
+            connection.execute(text(one.text.rstrip().rstrip(";"))).fetchall()
+
+
+def test_the_other_kind_of_database_has_a_query_of_its_own():
+    assert len(blocks("sql sqlite")) == len(blocks("sql postgresql")) == 2
+
+
+def test_the_views_have_the_columns_of_the_tables_in_the_page(engine):
+    for view in ("informative_block", "page_text"):
+        section = DATABASE.split(f"### `{view}`\n")[1].partition("\n#")[0]
+        rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+        named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+        assert named == {column["name"] for column in inspect(engine).get_columns(view)}
+
+
+def test_the_tables_have_the_columns_that_the_page_names(engine):
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (`.+) \|$", DATABASE, re.MULTILINE)
+    assert len(rows) == 10
+    for table, columns in rows:
+        known = {column["name"] for column in inspect(engine).get_columns(table)}
+        assert set(re.findall(r"`(\w+)`", columns)) - {"block"} <= known, table
+
+
+def test_every_table_is_named(engine):
+    tables = {name for name in inspect(engine).get_table_names() if not name.startswith(("block_fts", "alembic"))}
+    assert tables <= set(re.findall(r"`(\w+)`", DATABASE))
+
+
+@cache
+def sentences():
+    """Return the texts in the source, with `…` for what is filled in."""
+    found = set()
+    for source in [*ROOT.glob("c*/**/*.py"), *ROOT.glob("spiders/*.py")]:
+        for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+                found.add("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(re.sub(r"%(?:\.\d)?[a-z]", "…", node.value))
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("message", [line for one in blocks("message") for line in one.text.splitlines()])
+def test_a_message_stands_in_the_source(message):
+    parts = [part for part in message.split("…") if re.search(r"\w", part)]
+    assert parts
+    assert any(all(part in sentence for part in parts) for sentence in sentences())
