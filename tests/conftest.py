@@ -6,6 +6,7 @@ And real databases: tests that need PostgreSQL make databases of their own on th
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -31,6 +32,10 @@ HURRY = {
     "RETRY_TIMES": "0",
 }
 
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background jobs ignore Ctrl-C, and all that they start does.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

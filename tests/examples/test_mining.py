@@ -29,7 +29,7 @@ def run(tmp_path):
 
 
 def test_classes_of_pages_are_found_from_raw_and_from_cleaned_text(run, data, tmp_path):
-    run(EXAMPLE / "webkb.py", data / "categories" / "webkb.tar.gz", "saved", "--most", "6")
+    run(EXAMPLE / "webkb.py", (data / "categories" / "webkb.tar.gz").resolve(), "saved", "--most", "6")
     run("-m", "scrapy", "crawl", "archive", "-s", "REPLAY=saved", "-s", "PROGRESS=off")
     run("-m", "scrapy", "export", "pages.parquet", "--pages")
     pages = pd.read_parquet(tmp_path / "pages.parquet")

@@ -53,9 +53,15 @@ def test_what_is_wrong_is_said_in_a_sentence(scrapy, database):
     assert failed.stderr.startswith("OUT is 'nowhere/out.csv', but there is no folder ")
 
 
+WAITING = """
+    SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE NOT granted AND datname = current_database()
+"""
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_export_leaves_nothing(tmp_path, environment, on_server, number, code):
-    with psycopg.connect(on_server) as holder:
+    with psycopg.connect(on_server) as holder, psycopg.connect(on_server, autocommit=True) as watcher:
         holder.execute("LOCK TABLE page IN ACCESS EXCLUSIVE MODE")  # so that it is at work when it is stopped
         with subprocess.Popen(
             [sys.executable, "-m", "scrapy", "export", "out.parquet"],
@@ -65,10 +71,11 @@ def test_a_stopped_export_leaves_nothing(tmp_path, environment, on_server, numbe
             text=True,
         ) as process:
             end = monotonic() + 60
-            while not list(tmp_path.glob(".blocksieve-export-*")):
+            while not watcher.execute(WAITING).fetchone():
                 assert monotonic() < end
                 assert process.poll() is None
                 sleep(0.02)
+            assert list(tmp_path.glob(".blocksieve-export-*"))
             process.send_signal(number)
             _, said = process.communicate()
     assert process.returncode == code, said
