@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from w3lib.url import canonicalize_url
@@ -67,6 +68,7 @@ def _split(url: str) -> SplitResult | None:
     return parts
 
 
+@lru_cache(maxsize=1 << 12)
 def _canonicalised(url: str) -> str:
     plain = without_credentials(url)
     try:

@@ -284,7 +284,7 @@ class Frontier(BaseScheduler):
     @property
     def _space(self) -> int:
         """How many further leases there is room for; 0 while there are enough."""
-        return _AHEAD - len(self._waiting) if len(self._waiting) <= _AHEAD // 2 else 0
+        return _AHEAD - len(self._waiting) if len(self._waiting) <= _AHEAD // 4 else 0
 
     def _stir(self) -> None:
         self._ledger.stir(self._space)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from crawler.storage.hosts import Gate
 
 LEASE_EXPIRED = "lease_expired"
+_WANTED = [request.c[each.name] for each in fields(Wanted)]
 _MOST_EXPIRED = 1_000  # a call
 _MOST_HOSTS = 200  # whose requests are compared
 # A lease, or what is left of it, can be that many times its own length ahead; more, and a clock was set back.
@@ -216,14 +217,14 @@ def _take(connection: Connection, terms: Terms, starts: Mapping[int, datetime]) 
         update(request)
         .where(request.c.id.in_(free.with_for_update(skip_locked=True)))
         .values(values)
-        .returning(*request.c)
+        .returning(request.c.id, request.c.lease_id, request.c.attempts, *_WANTED)
     )
     taken = {row.id: _leased(row, starts[row.id]) for row in connection.execute(statement)}
     return [taken[request_id] for request_id in starts if request_id in taken]
 
 
 def _leased(row: Row[Any], start_at: datetime) -> Leased:
-    wanted = Wanted(**{each.name: getattr(row, each.name) for each in fields(Wanted)})
+    wanted = Wanted(**{column.name: getattr(row, column.name) for column in _WANTED})
     return Leased(Ticket(row.id, row.lease_id), wanted, row.attempts, start_at)
 
 

@@ -144,6 +144,7 @@ class Store:
             lost = ends.acknowledge(connection, visits, self._manners.most_attempts)
             tally = Tally(connection, lineage.begin(connection))
             keeper = Upkeep(tally, self._mirrors, self._manners, self.origin, alone=alone)
+            keeper.foresee(visits, readings)
             saved = [
                 Saved(visit.url, PageState.LOST) if visit.ticket in lost else self._save(keeper, visit, reading)
                 for visit, reading in zip(visits, readings, strict=True)

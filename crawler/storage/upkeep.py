@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, select, update
 
 from crawler import schedule
 from crawler.storage import ends, lastmods, pages, revisits, rows, sections
-from crawler.storage.models import block, page, sighting
+from crawler.storage.models import block, page, section, sighting
 from crawler.storage.revisits import REVISITED
 from crawler.storage.rows import Home
 from crawler.storage.saved import PageState, Saved
@@ -95,6 +95,17 @@ class Upkeep:
         self._origin = origin
         self._alone = alone
         self._proofs: list[lastmods.Proof] = []
+        self._nowhere: frozenset[str] = frozenset()
+
+    def foresee(self, visits: Sequence[Visit], readings: Sequence[Reading | None]) -> None:
+        """Look up, all at once, which visits found nothing at addresses where nothing is stored: most of a crawl's."""
+        pairs = list(zip(visits, readings, strict=True))
+        empty = {key(visit, None) for visit, reading in pairs if reading is None and not visit.requests}
+        made = {key(visit, reading) for visit, reading in pairs if visit.requests}
+        made.update(reading.key for reading in readings if reading is not None)
+        for table in (page, section) if empty else ():
+            made.update(self._connection.scalars(select(table.c.url_key).where(table.c.url_key.in_(empty))))
+        self._nowhere = frozenset(empty - made)
 
     def prove(self, stored: StoredPage, *, changed: bool) -> None:
         """Remember what a visit shows of the sitemap that had said something of the page."""
@@ -107,12 +118,11 @@ class Upkeep:
 
     def keep(self, visit: Visit) -> Saved:
         """Note what a visit without a page says of the page and the section at its address."""
-        nothing = Saved(visit.url, PageState.NONE)
-        if not ends.is_over(visit, self._manners.most_attempts):
+        nothing, sought = Saved(visit.url, PageState.NONE), key(visit, None)
+        if sought in self._nowhere or not ends.is_over(visit, self._manners.most_attempts):
             return nothing
         if (missing := absence(visit, None)) is not None:
             return self.miss(missing)
-        sought = key(visit, None)
         self._keep_section(visit, sought)
         stored = pages.find(self._connection, sought)
         if stored is None or stored.url != _url(visit):
