@@ -35,6 +35,7 @@ services-stop: $(VENV)/.dev
 
 bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside other extractors, look-ups of fingerprints, searches
 	$(BIN)/python tests/bench/crawl.py
+	$(BIN)/python tests/bench/frontier.py
 	$(BIN)/python tests/bench/clean.py
 	$(BIN)/python tests/bench/linearity.py
 	$(BIN)/python tests/bench/memory.py --pages 2000

@@ -95,12 +95,12 @@ class Frontier(BaseScheduler):
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing is being fetched, nor waits to be, and no further response than one is being read."""
+        """Whether nothing is being fetched or could be, and no further response than one is being read."""
         engine = self._crawler.engine
         assert engine is not None
         reading = engine.scraper.slot
         read = reading is None or not (reading.queue or len(reading.active) > 1)
-        return read and not self._waiting and not engine.downloader.active
+        return read and self.is_starving and not self._waiting and not engine.downloader.active
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Join the crawl, or begin it. Raises StoreError where another process has it and cannot share it."""
