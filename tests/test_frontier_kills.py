@@ -86,8 +86,11 @@ def leased(url):
 
 def wait_until(condition, *processes):
     end = time.monotonic() + LONGEST_SECONDS
-    while not condition():
-        assert [process.poll() for process in processes] == [None] * len(processes), "a crawl ended too early"
+    while True:
+        ended = [process.poll() for process in processes]
+        if condition():
+            return
+        assert ended == [None] * len(processes), "a crawl ended too early"
         assert time.monotonic() < end, "the crawl hangs"
         time.sleep(0.01)
 

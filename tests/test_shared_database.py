@@ -198,12 +198,12 @@ def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_p
 def test_killed_crawls_leave_whole_pages_and_the_next_one_completes_them(on_private, start, undisturbed):
     killed = on_private("killed")
     for pages in (6, 20):
-        with start(killed, FRONTIER_LEASE_SECONDS=3) as crawl:
+        with start(killed, FRONTIER_LEASE_SECONDS=3, FRONTIER_MAX_ATTEMPTS=9) as crawl:
             wait_until(lambda least=pages: stored_pages(killed) >= least, crawl)
             crawl.kill()
         texts = contents_of_pages(killed)
         assert set(texts.values()) == {60}
-    with start(killed, FRONTIER_LEASE_SECONDS=3) as crawl:
+    with start(killed, FRONTIER_LEASE_SECONDS=3, FRONTIER_MAX_ATTEMPTS=9) as crawl:
         assert crawl.wait() == 0, crawl.stderr.read()
     assert contents(killed)[:2] == undisturbed[:2]
 
