@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from crawler.schedule import Trust, believes, says
+from crawler.schedule import Trust, lastmod_says, says
 from crawler.storage.batches import batched
 from crawler.storage.models import page, sitemap_trust
 from crawler.storage.revisits import LASTMOD, is_repeatable, target
@@ -65,9 +65,9 @@ def announced(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> 
 
     The rows have columns `id`, `url`, `last_seen` and `lastmod` of pages.
     """
-    changed = {row.id: host(row.url) for row in rows if says(read(row.lastmod), row.last_seen)}
-    trusts = _trusts(connection, set(changed.values()))
-    return {row_id for row_id, name in changed.items() if name in trusts and believes(trusts[name])}
+    told = [(row, host(row.url)) for row in rows if row.lastmod]
+    trusts = _trusts(connection, {name for _, name in told})
+    return {row.id for row, name in told if lastmod_says(trusts.get(name, Trust()), read(row.lastmod), row.last_seen)}
 
 
 def learn(connection: Connection, proofs: Sequence[Proof]) -> None:
