@@ -76,6 +76,8 @@ class Blocksieve:
             _switch_to_rendering(settings, config)
         elif not config.replay:
             _check_addresses(settings)
+        if config.archive:
+            _check_archive(settings, config)
 
 
 class Cleaning:
@@ -101,7 +103,7 @@ class Cleaning:
 
 
 def _check_guest(config: Config) -> None:
-    for name, given in (("RENDER", config.render), ("REPLAY", config.replay)):
+    for name, given in (("RENDER", config.render), ("REPLAY", config.replay), ("ARCHIVE", config.archive)):
         if given:
             raise ConfigError(
                 f"{name} is {given!r}, but the add-on Cleaning takes pages as the project itself fetches them: unset it"
@@ -128,6 +130,22 @@ def _check_method(config: Config) -> None:
             f"CLEANING_METHOD={config.cleaning_method} learns from several pages of a site at once, which a crawl does "
             "not have: it is for `scrapy compare`"
         )
+
+
+def _check_archive(settings: BaseSettings, config: Config) -> None:
+    """Raises ConfigError where not all that is fetched would come by the archive."""
+    if config.replay:
+        raise ConfigError("ARCHIVE keeps what is fetched, and with REPLAY nothing is; unset one of them")
+    if settings.getbool("HTTPCACHE_ENABLED"):
+        raise ConfigError("HTTPCACHE_ENABLED gives pages that are not fetched; switch it off, or unset ARCHIVE")
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+    for scheme in () if config.render else ("http", "https"):
+        handler = load_object(handlers[scheme]) if handlers.get(scheme) else None
+        if handler is not None and not issubclass(handler, HttpHandler):
+            raise ConfigError(
+                f"DOWNLOAD_HANDLERS has {handler.__qualname__} for {scheme}, which keeps no archive; take it out, or "
+                "unset ARCHIVE"
+            )
 
 
 def _add_components(settings: BaseSettings) -> None:

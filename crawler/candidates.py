@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cleaning.neighbours import Neighbours
@@ -12,7 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cleaning.blocks import Decision
-    from crawler.fingerprints import Marks
+    from crawler.fingerprints import Marker, Marks
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A cleaned page as the store takes it: its kept blocks, and the whole page's fingerprint (None: too few terms)."""
+
+    candidates: tuple[Candidate, ...]
+    fingerprint: int | None
+
+
+def mark(decisions: Iterable[Decision], marker: Marker, most_bits: int | None) -> Marked:
+    """Return the page of these decisions with its marks, compared as `find_candidates` does."""
+    kept = [decision for decision in decisions if decision.kept]
+    marks = [marker.marks(decision.block.text, decision.block.kind) for decision in kept]
+    return Marked(tuple(find_candidates(kept, marks, most_bits)), marker.page(marks))
 
 
 def find_candidates(kept: Iterable[Decision], marks: Iterable[Marks], most_bits: int | None) -> list[Candidate]:

@@ -78,7 +78,9 @@ class Config:
         0.10, "share of its site's pages that a text stands on to be template", low=0.0, high=1.0
     )
     keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
-    store_batch_pages: int = setting(10, "visits written in one transaction", low=1, high=10)
+    store_batch_pages: int = setting(
+        10, "pages written in one transaction; four visits without one count as much", low=1, high=10
+    )
     store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)
     frontier_lease_seconds: float = setting(
         60.0,
@@ -136,11 +138,19 @@ class Config:
         "auto", "the browser's sandbox: auto is on unless the process is root's", choices=SANDBOXES
     )
     replay: str = setting("", "folder with index.tsv, or WARC file, that answers all requests instead of the network")
+    archive: str = setting(
+        "",
+        "WARC file, `NAME.warc.gz`, to which all that is fetched is added as it came, without secrets; one process's",
+    )
     allow_addresses: str = setting(
         "",
         "networks and addresses that a crawl may connect to beside public ones, with commas between them: "
         "`127.0.0.0/8,::1`; others (loopback, private, link-local and more) are refused. A proxy's own address is not "
         "checked, and it resolves names itself",
+    )
+    portals: str = setting(
+        "",
+        "file of news sites, in TOML, that adds rows to the table of the spider `news` and replaces columns of others",
     )
     contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
     pages_from: tuple[str, ...] = setting(

@@ -9,6 +9,7 @@ from scrapy.core.downloader import Downloader as ScrapyDownloader
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, NotSupported
 from scrapy.http.request import NO_CALLBACK
 
+from crawler.errors import ArchiveError
 from crawler.network.handler import AddressRefused
 from crawler.politeness import Pace
 from crawler.visit import Outcome
@@ -45,6 +46,8 @@ class Downloader(ScrapyDownloader):
         return fetching if request.callback is NO_CALLBACK else fetching.addErrback(self._failed, request)
 
     def _failed(self, failure: Failure, request: Request) -> Failure:
+        if isinstance(failure.value, ArchiveError):
+            return failure  # it had a response, and is asked again when the crawl goes on
         outcome = outcome_of(failure.value)
         self.crawler.stats.inc_value(f"visit/{outcome}")
         logger.info("No response from %s: %s: %s", request.url, outcome, failure.getErrorMessage())

@@ -5,6 +5,7 @@ CrawlerError
 ├── SetupError    the installation is broken: a foreign package stands where ours should
 ├── CompareError  nothing can be compared or explained: a target that holds no page, a method that cannot work on it
 ├── ReplayError   a replay source is missing, damaged or points outside its folder
+├── ArchiveError  the archive of a crawl cannot be written, or not be gone on with
 ├── RenderError   a browser is missing or does not start, or fails on a page
 ├── CleanerError  cleaning a page fails in a process of its own
 │   ├── CleanerLostError     the process has died
@@ -34,6 +35,10 @@ class SetupError(CrawlerError):
 
 class ReplayError(CrawlerError):
     """A replay source that cannot be read."""
+
+
+class ArchiveError(CrawlerError):
+    """An archive that cannot be written."""
 
 
 class CompareError(CrawlerError):

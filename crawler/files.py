@@ -35,12 +35,21 @@ def append_line(path: Path, line: str) -> None:
     data = f"{line}\n".encode()
     with path.open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        before = os.fstat(file.fileno()).st_size
-        try:
-            _write_whole(file, data)
-        except OSError:
-            file.truncate(before)
-            raise
+        append(file, data, sync=True)
+
+
+def append(file: FileIO, data: bytes, *, sync: bool = False) -> None:
+    """Write this at the end of an unbuffered file, or nothing of it; `sync` waits for the disk. Raises OSError."""
+    before = file.seek(0, os.SEEK_END)
+    try:
+        # On a disk that fills, the first write may take a part and only the next one would fail.
+        if file.write(data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 — one way out for all that fails
+        if sync:
+            os.fsync(file.fileno())
+    except OSError:
+        file.truncate(before)
+        raise
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -61,10 +70,3 @@ def replace(path: Path, data: bytes) -> None:
 
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-
-
-def _write_whole(file: FileIO, data: bytes) -> None:
-    # On a disk that fills, the first write may take a part and only the next one would fail.
-    if file.write(data) != len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    os.fsync(file.fileno())

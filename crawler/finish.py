@@ -30,6 +30,7 @@ class Finish(StrEnum):
     REFUSED = "refused"
     STORE_FAILED = "store_failed"
     CLEANERS_FAILED = "cleaners_failed"
+    ARCHIVE_FAILED = "archive_failed"
     PUT_OFF = "put_off"
     """What is left is for hosts that want to be left alone for a while: the same command goes on with it later."""
 
@@ -46,6 +47,7 @@ FAILURES: Mapping[str, str] = {
     Finish.REFUSED: "the site refused too many requests in a row",
     Finish.STORE_FAILED: "the database failed: see the log",
     Finish.CLEANERS_FAILED: "a cleaning process that had died could not be started again: see the log",
+    Finish.ARCHIVE_FAILED: "the archive cannot be written: see the log",
     "start_error": "the spider failed before it had asked for all of its first pages: see the log",
     "memusage_exceeded": "the crawl needed more memory than MEMUSAGE_LIMIT_MB",
     "closespider_errorcount": "callbacks failed as often as CLOSESPIDER_ERRORCOUNT says",

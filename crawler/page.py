@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cleaning.blocks import Metadata
 from cleaning.parse import parse
 from crawler.response import PageResponse, content_type
-from crawler.visit import Fetched
+from crawler.visit import METHOD, Fetched
 
 if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
@@ -37,6 +37,7 @@ def page(
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
         etag=header(response, "ETag"),
         last_modified=header(response, "Last-Modified"),
+        method=response.request.meta.get(METHOD) if response.request else None,
     )
 
 

@@ -24,11 +24,12 @@ RENDERED = "rendered"
 class PageResponse(HtmlResponse):
     """An HtmlResponse whose page was parsed once; `encoding` is the one that its bytes were read in."""
 
-    __slots__ = ("_tree",)
+    __slots__ = ("_base", "_tree")
 
     def __init__(self, *args: Any, tree: Page | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._tree = tree
+        self._base: str | None = None
 
     @classmethod
     def of(cls, response: Response, tree: Page) -> PageResponse:
@@ -52,7 +53,9 @@ class PageResponse(HtmlResponse):
 
     def urljoin(self, url: str) -> str:
         """Return the URL as a link on this page means it."""
-        return urljoin(self._base_url(), url)
+        if self._base is None:
+            self._base = self._base_url()  # looked for once: a page of links asks for each of them
+        return urljoin(self._base, url)
 
     def _base_url(self) -> str:
         base = self.tree.root.find(".//base[@href]")

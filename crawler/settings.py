@@ -36,11 +36,12 @@ ITEM_PIPELINES = {
     "pipelines.dedup.DedupPipeline": 400,
     "pipelines.store.StorePipeline": 500,
 }
-# How a crawl is watched: the last two only where SUMMARY and METRICS say where to.
+# How a crawl is watched and kept: the last three only where SUMMARY, METRICS and ARCHIVE say where to.
 EXTENSIONS = {
     "crawler.progress.Progress": 500,
     "crawler.summary.Summary": 510,
     "crawler.metrics.Metrics": 520,
+    "crawler.archive.recorder.Recorder": 530,
 }
 
 # A guest on other people's sites: who we are, what we leave alone, how fast we come.
@@ -57,6 +58,9 @@ AUTOTHROTTLE_MAX_DELAY = 60.0
 RETRY_HTTP_CODES = [500, 502, 503, 504, 522, 524, 408]
 RETRY_TIMES = 2
 DOWNLOAD_TIMEOUT = 60
+# Scrapy starts so many tasks for each response, whatever its callback yields; 100, its default, cost as much CPU as
+# fetching a small page does.
+CONCURRENT_ITEMS = 8
 # Raised by the add-on where PAGE_MAX_BYTES is higher.
 DOWNLOAD_MAXSIZE = 20_000_000
 DOWNLOAD_WARNSIZE = 0

@@ -68,6 +68,15 @@ def complain(sentence: str) -> None:
     sys.stderr.write(f"{printable(sentence)}\n")
 
 
+def tell(line: str) -> None:
+    """Show how far it is on stderr: in place on a terminal, where an empty line clears it, a line each elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{printable(line)}")
+    elif line:
+        sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.flush()
+
+
 def print_json(value: Any) -> None:
     """Print a value, dataclasses in it as objects and times in ISO form, as JSON that any terminal can show."""
     sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")

@@ -15,6 +15,18 @@ MAX_CANONICAL = 2_048
 # PostgreSQL indexes no text above 2,704 bytes.
 MAX_KEY = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+# Parameters that say where a reader came from, by names that mean nothing else; campaigns, clicks, mailings.
+_TRACKING = re.compile(
+    r"utm_\w+|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|twclid|ttclid|igshid|srsltid|li_fat_id|mc_cid|mc_eid"
+    r"|_hsenc|_hsmi|mkt_tok|_ga|_gl|oly_anon_id|oly_enc_id|vero_id",
+    re.IGNORECASE,
+)
+# Who a reader is, for as long as he stays. `sid` is a story's number elsewhere: only a long key of both kinds counts.
+_SESSION = re.compile(
+    r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|sessionid|session_id", re.IGNORECASE
+)
+_SHORT_SESSION = re.compile(r"(?:sid|sess|zenid|oscsid)=(?=\w*\d)(?=\w*[a-z])\w{16,}", re.IGNORECASE)
+_SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/", re.IGNORECASE)
 
 
 def url_key(url: str, canonical: str | None = None) -> str:
@@ -23,7 +35,8 @@ def url_key(url: str, canonical: str | None = None) -> str:
     It is the canonicalised form of `canonical`, the page's own rel=canonical, where that can be believed, otherwise
     of `url`. Believed is an http(s) URL within the page's own site, but not the site's root for a page elsewhere:
     templates that point every article at the home page are common, and would make all of them one page.
-    Fragments, user names and passwords are left out, a key beyond `MAX_KEY` characters is cut and ends in a hash.
+    Fragments, user names, passwords, session ids and what only tracks readers are left out. A key beyond `MAX_KEY`
+    characters is cut and ends in a hash.
     """
     believed = canonical is not None and _is_believed(canonical, url)
     key = _canonicalised(canonical if believed and canonical is not None else url)
@@ -44,6 +57,22 @@ def host(url: str) -> str:
 def without_credentials(url: str) -> str:
     """Return the URL without user name and password; U+FFFD stands for control characters and lone surrogates."""
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)
+
+
+def is_passing(parameter: str) -> bool:
+    """Tell whether a parameter of a query (`name=value`) says nothing of the page: it tracks, or names a session."""
+    name = parameter.partition("=")[0]
+    return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SHORT_SESSION.fullmatch(parameter))
+
+
+def lasting(url: str) -> str:
+    """Return the URL without session ids and parameters that only track; unchanged, to the letter, without any."""
+    address, mark, fragment = _SESSION_IN_PATH.sub("", url).partition("#")
+    path, _, query = address.partition("?")
+    kept = [parameter for parameter in query.split("&") if not is_passing(parameter)]
+    if len(kept) < query.count("&") + 1:
+        address = f"{path}?{'&'.join(kept)}" if kept else path
+    return f"{address}{mark}{fragment}"
 
 
 def _is_believed(canonical: str, url: str) -> bool:
@@ -70,7 +99,7 @@ def _split(url: str) -> SplitResult | None:
 
 @lru_cache(maxsize=1 << 12)
 def _canonicalised(url: str) -> str:
-    plain = without_credentials(url)
+    plain = lasting(without_credentials(url))
     try:
         return canonicalize_url(plain)
     except ValueError:

@@ -59,12 +59,16 @@ PAGE_FAULTS = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TO
 """How a visit ends whose page cleaning cannot read."""
 
 
+METHOD = "cleaning_method"
+"""Where a request carries, in its meta, the method that its page is to be cleaned by, if not by CLEANING_METHOD."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """A content page as fetched: what a spider's callback yields (see `crawler.page.page`).
 
     `tree` is the parsed page, shared with the spider's selectors and never edited. `stated` is what the spider
-    read itself; its fields win over the page's own metadata.
+    read itself; its fields win over the page's own metadata. `method` is the one that cleans it; None for the crawl's.
     """
 
     url: str
@@ -73,6 +77,7 @@ class Fetched:
     stated: Metadata
     etag: str | None = None
     last_modified: str | None = None
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

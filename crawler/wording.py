@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
 # Comparing takes more than twice as long for twice as many.
 MOST_WORDS = 1_000
+# Of scripts without spaces each character, with what parts it from the next one.
+_WORD = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)(\s*)")
 
 
 class Change(StrEnum):
@@ -32,18 +36,33 @@ class Words:
 
 def differences(old: str, new: str) -> list[Words]:
     """Return what turns one text into the other, in order; texts are compared up to their first 1,000 words."""
-    before, after = (text.split()[:MOST_WORDS] for text in (old, new))
+    before, after = (_WORD.findall(text)[:MOST_WORDS] for text in (old, new))
     return list(_differences(before, after))
 
 
-def _differences(before: Sequence[str], after: Sequence[str]) -> Iterator[Words]:
+def words(text: str) -> Counter[str]:
+    """Return the words of a text, and how often each is there."""
+    return Counter(word for word, _ in _WORD.findall(text))
+
+
+def likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Return the share of the words of two texts that both have, from 0 to 1."""
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
+
+
+def _differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> Iterator[Words]:
     # Where a text is long, its most frequent words are no anchors: with them a hostile one takes minutes.
-    matcher = SequenceMatcher(None, before, after, autojunk=True)
+    matcher = SequenceMatcher(None, [word for word, _ in before], [word for word, _ in after], autojunk=True)
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
-            yield Words(Change.SAME, " ".join(before[start:end]))
+            yield Words(Change.SAME, _joined(before[start:end]))
             continue
         if end > start:
-            yield Words(Change.REMOVED, " ".join(before[start:end]))
+            yield Words(Change.REMOVED, _joined(before[start:end]))
         if new_end > new_start:
-            yield Words(Change.ADDED, " ".join(after[new_start:new_end]))
+            yield Words(Change.ADDED, _joined(after[new_start:new_end]))
+
+
+def _joined(parted: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"{word} " if space else word for word, space in parted).rstrip()

@@ -11,7 +11,7 @@ from spiders.listing import ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from scrapy import Request
     from scrapy.http import TextResponse
@@ -35,5 +35,8 @@ class SectionSpider(ListingSpider):
     async def start(self) -> AsyncIterator[Request]:
         yield self.listing(self.asked.url, dont_filter=True)
 
+    def sections(self) -> Sequence[str]:
+        return (self.asked.url,)
+
     def article_links(self, response: TextResponse) -> list[Link]:
-        return article_links(response, self.asked.allow)
+        return article_links(response, self.asked.allow, self.experience.shapes)

@@ -37,7 +37,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background jobs ignore Ctrl-C, and all that they start does.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data")).absolute()
+if "BLOCKSIEVE_DATA" in os.environ:
+    os.environ["BLOCKSIEVE_DATA"] = str(DATA)  # for programs that are run in other folders
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import closing
 
 import pytest
+from followed import following
 
 from cleaning.blocks import Reason
 from cleaning.terms import normalise
@@ -25,19 +26,22 @@ def crawls(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     database = folder / "blocks.db"
     quiet = {"LOG_FILE": str(folder / "demo.log"), "PROGRESS": "off"}
-    with site() as address:
-        first = crawl(address, database, {"categories": "all"}, quiet)
+    archive = folder / "crawl.warc.gz"
+    with site() as address, following(f"sqlite:///{database}") as followers:
+        first = crawl(address, database, {"categories": "all"}, quiet | {"ARCHIVE": str(archive)})
         after_first = contents(database)
         second = crawl(address, database, {"categories": "all"}, quiet)
         with urllib.request.urlopen(f"{address}demo/requests") as answer:
             requests = json.loads(answer.read())
     log = (folder / "demo.log").read_text("utf-8")
     return {
+        "followers": followers,
         "codes": (first, second),
         "first": after_first,
         "second": contents(database),
         "requests": requests,
         "log": log,
+        "archive": archive,
     }
 
 
@@ -70,6 +74,14 @@ def test_both_crawls_end_with_exit_code_0_and_no_traceback(crawls):
     assert crawls["codes"] == (0, 0)
     assert "Traceback" not in crawls["log"]
     assert "do not add up" not in crawls["log"]
+
+
+def test_who_follows_the_crawls_by_increments_has_in_the_end_what_a_whole_export_gives(crawls):
+    blocks, pages = crawls["followers"]
+    assert blocks.rows == blocks.whole
+    assert pages.rows == pages.whole
+    assert len(blocks.rows) > len(pages.rows) > 100
+    assert min(blocks.times, pages.times) >= 3  # of which the first alone may have been everything
 
 
 def test_every_article_is_stored_once_under_its_own_url(crawls, facts):
@@ -170,3 +182,20 @@ def test_blocks_in_are_kept_or_dropped_for_a_reason(crawls):
     for totals in crawls["second"]["crawls"]:
         assert totals.get("blocks/seen", 0) == sum(totals.get(f"blocks/{reason}", 0) for reason in Reason)
         assert totals.get("store/imbalances", 0) == 0
+
+
+def test_a_replay_of_the_archive_gives_each_page_the_same_texts(crawls, tmp_path):
+    quiet = {"LOG_FILE": str(tmp_path / "replay.log"), "PROGRESS": "off", "REPLAY": str(crawls["archive"])}
+    arguments = {"category": "Computers-and-Technology", "pages": "1"}
+    assert crawl("http://127.0.0.1:9", tmp_path / "replay.db", arguments, quiet) == 0
+    first, replayed = (digests(one["texts"]) for one in (crawls["first"], contents(tmp_path / "replay.db")))
+    assert len(replayed) > 10
+    assert {url: first[url] for url in replayed} == replayed
+
+
+def digests(texts):
+    """Return the digests of each page's texts in reading order."""
+    found = {}
+    for row in texts:
+        found.setdefault(row["url"], []).append(row["digest"])
+    return found

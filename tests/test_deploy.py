@@ -142,4 +142,4 @@ def test_scrapyd_finds_the_spiders_by_the_project_s_name(tmp_path):
         check=False,
         timeout=SECONDS,
     )
-    assert (listed.returncode, listed.stdout.split()) == (0, ["archive", "ezine", "section"]), listed.stderr
+    assert (listed.returncode, listed.stdout.split()) == (0, ["archive", "ezine", "news", "section"]), listed.stderr

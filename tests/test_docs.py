@@ -18,12 +18,19 @@ from documented import PAGES, commands, mentioned, options_of, pages, prepare
 ROOT = Path(__file__).parents[1]
 # Tests that run what is not run here, because it needs more than saved pages, or would cost their time twice.
 ELSEWHERE = {
+    "-s ARCHIVE=crawl.warc.gz": "crawler/archive/test_recorder.py",
+    "-s REPLAY=crawl.warc.gz": "crawler/archive/test_recorder.py",
+    "scrapy reclean crawl.warc.gz": "crawler/commands/test_reclean.py",
     "-s CLEANING_PROCESSES=": "test_cleaning_processes.py",
     "-s METRICS=": "crawler/test_metrics.py",
     "-s SUMMARY=": "crawler/test_summary.py",
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",
     "scrapy crawl essays": "test_docs.py",
     "scrapy crawl news -O items.jsonl": "test_wheel.py",
+    # What the sites answer today is for nobody to test; these crawl sites of their own.
+    "scrapy crawl news -a site=thehindu": "spiders/test_news.py",
+    "scrapy crawl news -a site=all": "spiders/test_news.py",
+    "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s LEAST_PAGES=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
     "python -m crawler.reference > docs/settings.md": "crawler/test_config.py",
@@ -32,8 +39,8 @@ ELSEWHERE = {
 }
 # The programs of others: what they name of ours is there.
 FOREIGN = frozenset(
-    "cd cp createdb crontab curl docker echo export grep jq promtool python3 scrapyd sqlite3 systemctl systemd-analyze "
-    "useradd".split()
+    "cat cd cp createdb crontab curl docker echo export grep jq promtool python3 scrapyd sqlite3 systemctl "
+    "systemd-analyze useradd warcio".split()
 )
 SETTINGS = {"extend.md": "newsroom.settings"}
 QUICK = """

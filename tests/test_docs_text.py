@@ -15,15 +15,18 @@ from sqlalchemy import inspect, text
 from cleaning import METHODS, Reason, clean
 from cleaning.methods import Method
 from crawler.errors import ConfigError
+from crawler.portals import read_table
+from crawler.portals.portal import COLUMNS
 from crawler.storage import schema
 from crawler.storage.engine import opened
 from crawler.visit import Outcome
 from spiders.archive import ArchiveSpider
 from spiders.ezine import EzineSpider
+from spiders.news import NewsSpider
 from spiders.section import SectionSpider
 
 ROOT = Path(__file__).parents[1]
-SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text"}
+SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
 # Pages whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {"export.md": "examples/test_export.py", "any-project.md": "test_wheel.py"}
 SCRIPTS = {"export.md": "examples/test_export.py"}
@@ -114,8 +117,23 @@ def test_crawling_tells_of_every_outcome():
 def test_crawling_tells_of_every_argument_of_every_spider():
     rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|", CRAWL, re.MULTILINE)
     told = {(spider, name) for name, spiders in rows for spider in re.findall(r"`(\w+)`", spiders)}
-    spiders = (ArchiveSpider, EzineSpider, SectionSpider)
+    spiders = (ArchiveSpider, EzineSpider, NewsSpider, SectionSpider)
     assert told == {(spider.name, one.name) for spider in spiders for one in fields(spider.Arguments)}
+
+
+def test_the_page_of_the_portals_has_their_columns_arguments_and_number():
+    page = (ROOT / "docs" / "portals.md").read_text("utf-8")
+    told = page.split("## The table\n")[1].partition("\n## ")[0]
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", told, re.MULTILINE)) == {
+        name: column.metadata["help"] for name, column in COLUMNS.items()
+    }
+    asked = page.split("## What can be asked for\n")[1].partition("\n## ")[0]
+    names = {name for row in re.findall(r"^\| (`.+?) \|", asked, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert names == {one.name for one in fields(NewsSpider.Arguments)}
+    table = read_table()
+    bare = sum(not (portal.sections or portal.articles) for portal in table.values())
+    assert f"The table has {len(table)} sites" in page
+    assert f"Of {bare} of them no page was saved" in page
 
 
 def test_every_query_runs(engine):
@@ -140,7 +158,7 @@ def test_the_views_have_the_columns_of_the_tables_in_the_page(engine):
 
 def test_the_tables_have_the_columns_that_the_page_names(engine):
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (`.+) \|$", DATABASE, re.MULTILINE)
-    assert len(rows) == 10
+    assert len(rows) == 11
     for table, columns in rows:
         known = {column["name"] for column in inspect(engine).get_columns(table)}
         assert set(re.findall(r"`(\w+)`", columns)) - {"block"} <= known, table

@@ -16,6 +16,7 @@ import processes
 import psycopg
 import pytest
 from cluster import Cluster, programs
+from followed import following
 from sqlalchemy import text
 
 from crawler.demo import run
@@ -266,7 +267,9 @@ def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
     with run.site() as address:
         for url in databases:
             arguments = {"category": "Food-and-Drink"}
-            assert run.crawl(address, tmp_path / "x", arguments, settings | {"DATABASE_URL": url}) == 0
+            with following(url) as followers:
+                assert run.crawl(address, tmp_path / "x", arguments, settings | {"DATABASE_URL": url}) == 0
+            assert all(follower.rows == follower.whole and follower.times > 1 for follower in followers)
             assert not logged(tmp_path / "log", "do not add up")
             assert not logged(tmp_path / "log", "Traceback")
     one, other = map(contents, databases)

@@ -85,7 +85,12 @@ def test_the_wheel_has_no_sources_of_the_compiled_core(installed):
 
 def test_the_spiders_are_listed_in_an_empty_folder(installed, tmp_path):
     listed = scrapy(installed, tmp_path, "list")
-    assert listed.stdout.split() == ["archive", "ezine", "section"]
+    assert listed.stdout.split() == ["archive", "ezine", "news", "section"]
+
+
+def test_the_wheel_has_the_table_of_portals(installed, tmp_path):
+    listed = scrapy(installed, tmp_path, "portals", "bbc", "--json")
+    assert [portal["portal"] for portal in json.loads(listed.stdout)] == ["bbc"]
 
 
 def test_a_category_is_crawled_into_a_database_in_an_empty_folder(installed, tmp_path):

@@ -49,7 +49,7 @@ def _serve(channel: socket.socket, orders: BinaryIO) -> None:
     # Whatever the crawl was started with: the alarm must end this process.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-    task: Task = pickle.load(orders)  # noqa: S301 — of the crawl that started us
+    task: Task[Any] = pickle.load(orders)  # noqa: S301 — of the crawl that started us
     channel.sendall(_answer(task.prepare))
     while True:
         order = pickle.load(orders)  # noqa: S301 — as above

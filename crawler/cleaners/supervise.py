@@ -12,18 +12,16 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from struct import error as StructError  # noqa: N812 — a class
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from cleaning import PageError
 from crawler.cleaners.process import LENGTH, Raised
+from crawler.cleaners.work import Result
 from crawler.errors import CleanerError, CleanerLostError, CleanerTimeoutError, SetupError
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from scrapy.statscollectors import StatsCollector
-
-    from cleaning import CleanPage
     from crawler.cleaners.work import Order, Task
 
 logger = logging.getLogger(__name__)
@@ -32,14 +30,21 @@ logger = logging.getLogger(__name__)
 _START_SECONDS = 120.0
 
 
-class Cleaners:
+class Counter(Protocol):
+    """Where it is counted what the processes go through: the stats of a crawl, for one."""
+
+    def inc_value(self, key: str) -> None:
+        """Count one more."""
+
+
+class Cleaners(Generic[Result]):
     """So many processes that clean pages, one page each at a time; further pages wait for a free one.
 
     A page whose process dies (killed for its memory, a fault in a compiled library) is tried once more in another: it
     may have been another page's fault. One that takes too long is not, as it would again.
     """
 
-    def __init__(self, processes: list[Process], task: Task, stats: StatsCollector) -> None:
+    def __init__(self, processes: list[Process], task: Task[Result], stats: Counter) -> None:
         self._task = task
         self._stats = stats
         self._fault: SetupError | None = None
@@ -48,7 +53,7 @@ class Cleaners:
             self._free.put_nowait(process)
 
     @classmethod
-    def start(cls, count: int, task: Task, stats: StatsCollector) -> Self:
+    def start(cls, count: int, task: Task[Result], stats: Counter) -> Self:
         """Return so many processes, ready to work. Raises SetupError where one cannot start; none is left then."""
         with ThreadPoolExecutor(count) as starters:
             starting = [starters.submit(Process.start, task) for _ in range(count)]
@@ -60,8 +65,8 @@ class Cleaners:
         logger.info("Pages are cleaned in %s processes, each page within %g seconds", count, task.seconds)
         return cls(processes, task, stats)
 
-    async def clean(self, order: Order) -> CleanPage:
-        """Return the cleaned page, as soon as a process is free and done with it.
+    async def clean(self, order: Order) -> Result:
+        """Return what the task makes of the page, a cleaned one, as soon as a process is free and done with it.
 
         Raises PageError as `cleaning.clean` does; CleanerTimeoutError for a page that takes too long, CleanerError for
         one on which cleaning fails or two processes die; SetupError where no new process can be started.
@@ -77,7 +82,7 @@ class Cleaners:
         """End the processes; the crawl closes when no page is in work any more."""
         _end_all([self._free.get_nowait() for _ in range(self._free.qsize())])
 
-    async def _attempt(self, order: Order) -> CleanPage:
+    async def _attempt(self, order: Order) -> Result:
         process = await self._free.get()
         try:
             if process.ended:
@@ -91,8 +96,8 @@ class Cleaners:
             error = CleanerError(answer.shown)
             error.add_note(answer.traceback)
             raise error
-        page: CleanPage = answer
-        return page
+        result: Result = answer
+        return result
 
     async def _replaced(self, process: Process) -> Process:
         """Return a new process for one that has ended; where one could not be started, no other is tried."""
@@ -117,7 +122,7 @@ class Process:
         self._seconds = seconds
 
     @classmethod
-    def start(cls, task: Task) -> Self:
+    def start(cls, task: Task[Any]) -> Self:
         """Return a process that is ready to work; this blocks for about a second. Raises SetupError."""
         try:
             ours, theirs = socket.socketpair()
@@ -158,7 +163,7 @@ class Process:
         self._process.kill()
         self._process.wait()
 
-    def _prepare(self, task: Task) -> None:
+    def _prepare(self, task: Task[Any]) -> None:
         self._channel.settimeout(_START_SECONDS)
         try:
             with self._channel.makefile("rb") as answers:

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import w3lib.encoding
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cleaning.layout import Layout
     from crawler.visit import Fetched
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -35,6 +37,7 @@ class Order:
     oddities: tuple[Oddity, ...] = ()
     layout: Layout | None = None
     template: frozenset[int] | None = None
+    method: str | None = None
 
     @classmethod
     def of(cls, fetched: Fetched) -> Self | None:
@@ -42,11 +45,11 @@ class Order:
         tree = fetched.tree
         if tree.encoding is None:
             return None
-        return cls(fetched.body, tree.url, tree.encoding, tree.oddities, tree.layout, tree.template)
+        return cls(fetched.body, tree.url, tree.encoding, tree.oddities, tree.layout, tree.template, fetched.method)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(Generic[Result]):
     """What a cleaning process is for: `prepare` is called once at its start, `work` for each page.
 
     Both must be importable by name. `seconds` is the longest time for a page, after which the process is killed.
@@ -54,11 +57,12 @@ class Task:
 
     seconds: float
     prepare: Callable[[], None]
-    work: Callable[[Order], CleanPage | PageError]
+    work: Callable[[Order], Result | PageError]
 
-    @classmethod
-    def cleaning(cls, method: str, options: Mapping[str, Any], seconds: float) -> Self:
-        return cls(seconds, prepare_process, partial(clean_order, method=method, options=dict(options)))
+
+def crawl_task(method: str, options: Mapping[str, Any], seconds: float) -> Task[CleanPage]:
+    """Return the task of a crawl."""
+    return Task(seconds, prepare_process, partial(clean_order, method=method, options=dict(options)))
 
 
 def prepare_process() -> None:
@@ -92,7 +96,7 @@ def clean_order(order: Order, *, method: str, options: Mapping[str, Any]) -> Cle
         known = replace(
             page, encoding=order.encoding, oddities=order.oddities, layout=order.layout, template=order.template
         )
-        return clean(known, method=method, **options)
+        return clean(known, method=order.method or method, **options)
     except PageError as error:
         return error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +15,7 @@ from crawler.storage.dedup import deduplicate
 from crawler.storage.engine import opened
 from crawler.storage.refingerprint import refingerprint
 from crawler.storage.rules import Rules
-from crawler.terminal import attempt, no_arguments, print_json, say
+from crawler.terminal import attempt, no_arguments, print_json, say, tell
 
 if TYPE_CHECKING:
     import argparse
@@ -61,11 +60,10 @@ class Command(ScrapyCommand):
         marker, rules = Marker.of(config), Rules(config.dedup_scope, config.dedup_distance)
         with opened(config.database_url, must_exist=True) as engine:
             schema.check(engine)
-            pages = refingerprint(engine, marker, _report) if opts.refingerprint else 0
+            pages = refingerprint(engine, marker, tell) if opts.refingerprint else 0
             scheme.check(engine, marker.scheme)
-            found = deduplicate(engine, rules, _report, dry_run=opts.dry_run)
-        if sys.stderr.isatty():
-            _report("")  # clears the line
+            found = deduplicate(engine, rules, tell, dry_run=opts.dry_run)
+        tell("")
         if opts.json:
             print_json({"pages_refingerprinted": pages} | asdict(found))
             return
@@ -73,9 +71,3 @@ class Command(ScrapyCommand):
             say(f"made new fingerprints for {pages:,} pages")
         became = "would become" if opts.dry_run else "became"
         say(f"{found.repeats:,} of {found.compared:,} blocks {became} sightings of earlier ones")
-
-
-def _report(line: str) -> None:
-    """Show how far it is on stderr: in place on a terminal, a line each elsewhere."""
-    sys.stderr.write(f"\r\x1b[K{line}" if sys.stderr.isatty() else f"{line}\n")
-    sys.stderr.flush()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ADDON = "crawler.addon.Blocksieve"
 _FORCED: dict[str, Any] = {
+    "ARCHIVE": "",
     "ITEM_PIPELINES": {},
     "PROGRESS": "off",
     "RENDER": False,
@@ -56,13 +57,17 @@ class _OnePage(Spider):
         self.answer.page = Loaded(response.body, content_type(response))
 
     def fail(self, failure: Failure) -> None:
-        error = failure.value
-        if isinstance(error, Refused):
-            self.answer.problem = str(error)
-        elif isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
-            self.answer.problem = "the site's robots.txt forbids it"
-        else:
-            self.answer.problem = failure.getErrorMessage() or type(error).__name__
+        self.answer.problem = said_of(failure)
+
+
+def said_of(failure: Failure) -> str:
+    """Return why a request led to no page, in words."""
+    error = failure.value
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
+        return "the site's robots.txt forbids it"
+    return failure.getErrorMessage() or type(error).__name__
 
 
 def fetch(url: str, settings: BaseSettings) -> Target:
@@ -84,7 +89,7 @@ def fetch(url: str, settings: BaseSettings) -> Target:
 
 
 def _run(url: str, answer: _Answer, settings: BaseSettings) -> None:
-    process = AsyncCrawlerProcess(_as_in_a_crawl(settings))
+    process = AsyncCrawlerProcess(as_in_a_crawl(settings))
     running = process.crawl(_OnePage, url=url, answer=answer)
     process.start()
     error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
@@ -94,7 +99,7 @@ def _run(url: str, answer: _Answer, settings: BaseSettings) -> None:
         raise CompareError(f"the page could not be fetched: {type(error).__name__}: {error}") from error
 
 
-def _as_in_a_crawl(settings: BaseSettings) -> Any:
+def as_in_a_crawl(settings: BaseSettings) -> Any:
     """Return the settings with ours wherever the project has none of its own, and with nothing that stores."""
     complete = settings.copy()
     complete.setmodule(ours, priority="default")

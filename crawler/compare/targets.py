@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from crawler.compare.faults import Fault, NoPage
 from crawler.errors import CompareError
 from crawler.recognition import judge_body, judge_status
-from crawler.replay import Absence, WarcSource, open_source
+from crawler.replay import WARC_ENDS, Absence, WarcSource, open_source
 from crawler.urls import site, without_credentials
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _INDEX = "index.tsv"
 _ADDRESS_STARTS = ("http://", "https://")
 _PAGE_ENDS = (".html", ".htm", ".html.gz", ".htm.gz")
-_WARC_ENDS = (".warc", ".warc.gz")
 _GZIP_START = b"\x1f\x8b"
 _STDIN = "-"
 
@@ -94,7 +93,7 @@ def _open(path: Path, url: str | None, max_bytes: int) -> Target:
         if not sources:
             raise CompareError(_no_pages(path, indexed=indexed))
         return Target(str(path), sources, several=True)
-    if path.name.lower().endswith(_WARC_ENDS) and path.exists():
+    if path.name.lower().endswith(WARC_ENDS) and path.exists():
         return Target(str(path), _from_replay(WarcSource(path, max_bytes), max_bytes), several=True)
     if not path.exists():
         raise CompareError(f"there is no file or folder {str(path)!r}; an address begins with http:// or https://")

@@ -12,6 +12,7 @@ from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure
 
 from crawler.downloader import outcome_of
+from crawler.errors import ArchiveError
 from crawler.frontier.pack import Watched
 from crawler.middlewares import Refused
 from crawler.visit import Visit
@@ -42,6 +43,8 @@ class Failures:
         if isinstance(failure.value, Refused):
             # There is a response: the visit is made of that, and of what comes from here.
             return errback(failure) if errback else ()
+        if isinstance(failure.value, ArchiveError):
+            return ()  # not an end: the crawl closes, gives the lease back, and asks again when it goes on
         return self._visit(failure, errback)
 
     async def _visit(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> AsyncIterator[Any]:

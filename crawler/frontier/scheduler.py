@@ -223,7 +223,7 @@ class Frontier(BaseScheduler):
         bare = conditional.unconditional(request).replace(callback=None, errback=None, meta=meta)
         target = pack(bare, self._spider, f"{key}+{suffix}" if suffix else key)
         self._ledger.want(replace(target, callback=held.wanted.callback, errback=held.wanted.errback))
-        self._end(held.ticket, RequestState.DONE, End.REDIRECTED)
+        self._end(held.ticket, RequestState.DONE, End.REDIRECTED, f"to {target.url}")
 
     def _arrived(self, taken: Taken) -> None:
         for leased in taken.leased:

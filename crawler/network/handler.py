@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IReactorPluggableNameResolver
 from twisted.web.client import HTTPConnectionPool
 from zope.interface import implementer  # type: ignore[import-untyped] # it is
 
+from crawler.archive.recorder import Recorder
 from crawler.config import Config
 
 if TYPE_CHECKING:
@@ -48,13 +49,17 @@ class HttpHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         self._addresses = Config.read(crawler.settings).addresses
         self._pool = _Pool(self._pool, self._addresses)
+        self._recorder = crawler.get_extension(Recorder)
 
     async def download_request(self, request: Request) -> Response:
-        """Raises AddressRefused."""
+        """Raises AddressRefused, and ArchiveError where there is to be an archive that cannot be written."""
         host = urlparse_cached(request).hostname or ""
         if refusal := self._addresses.host_refusal(host):
             raise AddressRefused.at(host, refusal)
-        return await super().download_request(request)
+        response = await super().download_request(request)
+        if self._recorder is not None:
+            self._recorder.record(request, response)
+        return response
 
 
 class SchemeHandler:

@@ -185,10 +185,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
 
 
 def _is_asked(request: Request) -> bool:
-    """Tell whether a request is one for a page: not for robots.txt, a feed or a sitemap."""
-    return (
-        request.callback is not NO_CALLBACK and request.method == "GET" and request.meta.get("judge", True) is not False
-    )
+    """Tell whether a request is one for a page to render: not for robots.txt, a feed or a sitemap."""
+    asked = all(request.meta.get(name, True) is not False for name in ("judge", "render"))
+    return asked and request.callback is not NO_CALLBACK and request.method == "GET"
 
 
 async def _answers(browser: Browser) -> bool:

@@ -12,9 +12,9 @@ from crawler.replay.warc import WarcSource
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Absence", "FolderSource", "ReplaySource", "Saved", "WarcSource", "open_source"]
+__all__ = ["WARC_ENDS", "Absence", "FolderSource", "ReplaySource", "Saved", "WarcSource", "open_source"]
 
-_WARC_ENDS = (".warc", ".warc.gz")
+WARC_ENDS = (".warc", ".warc.gz")
 
 
 def open_source(path: Path, max_bytes: int) -> ReplaySource:
@@ -26,7 +26,7 @@ def open_source(path: Path, max_bytes: int) -> ReplaySource:
         return FolderSource(path, max_bytes)
     if not path.exists():
         raise ReplayError(f"REPLAY is {str(path)!r}, which does not exist")
-    if path.name.lower().endswith(_WARC_ENDS):
+    if path.name.lower().endswith(WARC_ENDS):
         return WarcSource(path, max_bytes)
     raise ReplayError(
         f"REPLAY is {str(path)!r}, neither a folder with index.tsv nor a file that ends in .warc or .warc.gz"

@@ -28,7 +28,7 @@ class FolderSource(ReplaySource):
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        super().__init__(_rows(folder))
+        super().__init__(index_rows(folder))
 
     def _read(self, place: Path) -> Saved | Absence:
         opened = gzip.open if place.suffix == ".gz" else open
@@ -42,7 +42,7 @@ class FolderSource(ReplaySource):
         return Saved(200, _HEADERS, body)
 
 
-def _rows(folder: Path) -> Iterator[tuple[str, Path]]:
+def index_rows(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the URL and the file of each row of the folder's index."""
     index, root = folder / _INDEX, folder.resolve()
     try:

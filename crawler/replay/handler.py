@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
 
 
 class ReplayHandler:
@@ -44,8 +48,17 @@ class ReplayHandler:
             if urlsplit(request.url).path != "/robots.txt":
                 self._stats.inc_value(f"replay/{found}")
             return Response(request.url, status=404, request=request)
+        if found.status == HTTPStatus.NOT_MODIFIED:
+            self._miss_body(request.url)
         kind: type[Response] = responsetypes.from_args(Headers(found.headers), request.url, body=found.body)
         return kind(request.url, found.status, found.headers, found.body, request=request)
+
+    def _miss_body(self, url: str) -> None:
+        """Count an answer that only says that the page is as it was; where a page is missing, the log says why."""
+        self._stats.inc_value("replay/not_modified")
+        logger.warning(
+            "%s was not modified when this was recorded (304): what it held is in the archive of an earlier crawl", url
+        )
 
     async def close(self) -> None:
         """Nothing stays open between two requests."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from w3lib.url import canonicalize_url, safe_url_string
 
 from crawler.errors import ReplayError
+from crawler.mask import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,12 +50,18 @@ class ReplaySource(ABC):
         return list(self._places)
 
     def find(self, url: str) -> Saved | Absence:
-        """Return what was saved under a URL; one without fragment or in canonical form will do."""
+        """Return what was saved under a URL; one without fragment, in canonical form or without secrets will do."""
+        place = self._place(url)
+        if place is None and (masked := mask_text(url)) != url:
+            place = self._place(masked)  # as an archive has it
+        return Absence.ABSENT if place is None else self._read(place)
+
+    def _place(self, url: str) -> Any:
         place = self._places.get(url)
         if place is None:
             known = self._by_canonical.get(canonicalize_url(url))
             place = self._places[known] if known is not None else None
-        return Absence.ABSENT if place is None else self._read(place)
+        return place
 
     @cached_property
     def _by_canonical(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from crawler.schedule.estimate import Estimate, estimate, rate
 from crawler.schedule.history import History
 from crawler.schedule.kinds import Kind
 from crawler.schedule.policy import RETIRE_MISSES, Bounds, Due, choose, due, next_visit, retired, why
-from crawler.schedule.sitemap import Trust, believes, lastmod_says, says
+from crawler.schedule.sitemap import Trust, believes, lastmod_says, moment, says
 
 __all__ = [
     "RETIRE_MISSES",
@@ -19,6 +19,7 @@ __all__ = [
     "due",
     "estimate",
     "lastmod_says",
+    "moment",
     "next_visit",
     "rate",
     "retired",

@@ -8,8 +8,18 @@ from datetime import UTC, date, datetime
 # A sitemap that stamps everything with today, or nothing ever, does not get here by chance.
 _LEAST_RIGHT = 5
 _LEAST_SHARE = 0.9
+_DATE_CHARS = len("2026-03-01")
 # Beyond so many, the older half is forgotten: a sitemap that was right for years may break.
 _REMEMBERED = 100
+
+
+def moment(text: str) -> date | None:
+    """Return the date, or date and time, that a text in ISO 8601 names; None for one that names no day."""
+    text = text.strip()
+    try:
+        return date.fromisoformat(text) if len(text) <= _DATE_CHARS else datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

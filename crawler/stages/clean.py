@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cleaning import PageError, clean
 from crawler.cleaners.supervise import Cleaners
-from crawler.cleaners.work import Order, Task, prepare
+from crawler.cleaners.work import Order, crawl_task, prepare
 from crawler.config import Config
 from crawler.errors import CleanerTimeoutError, SetupError
 from crawler.finish import Finish
@@ -35,7 +35,7 @@ class CleanPipeline:
     """
 
     def __init__(
-        self, method: str, options: Mapping[str, Any], crawler: Crawler, cleaners: Cleaners | None = None
+        self, method: str, options: Mapping[str, Any], crawler: Crawler, cleaners: Cleaners[CleanPage] | None = None
     ) -> None:
         assert crawler.stats
         self._method = method
@@ -53,7 +53,7 @@ class CleanPipeline:
             prepare()
             return cls(method, options, crawler)
         assert crawler.stats
-        task = Task.cleaning(method, options, config.cleaning_seconds)
+        task = crawl_task(method, options, config.cleaning_seconds)
         return cls(method, options, crawler, Cleaners.start(config.cleaning_processes, task, crawler.stats))
 
     async def process_item(self, item: Any) -> Any:
@@ -99,7 +99,7 @@ class CleanPipeline:
     async def _clean(self, fetched: Fetched) -> CleanPage:
         order = Order.of(fetched) if self._cleaners else None
         if self._cleaners is None or order is None:
-            return clean(fetched.tree, method=self._method, **self._options)
+            return clean(fetched.tree, method=fetched.method or self._method, **self._options)
         return await self._cleaners.clean(order)
 
     def _close_spider(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning.terms import terms
-from crawler.candidates import find_candidates
+from crawler.candidates import mark
 from crawler.config import Config
 from crawler.fingerprints import Marker
 from crawler.visit import Visit
@@ -36,7 +36,5 @@ class DedupPipeline:
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.cleaned is None:
             return item
-        kept = [decision for decision in item.cleaned.decisions if decision.kept]
-        marks = [self._marker.marks(decision.block.text, decision.block.kind) for decision in kept]
-        found = find_candidates(kept, marks, self._most_bits)
-        return replace(item, candidates=tuple(found), fingerprint=self._marker.page(marks))
+        marked = mark(item.cleaned.decisions, self._marker, self._most_bits)
+        return replace(item, candidates=marked.candidates, fingerprint=marked.fingerprint)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -49,6 +50,8 @@ _COUNTED = {
 }
 # Batches that may wait for the writer; a crawl faster than its database waits here, in bounded memory.
 _MOST_WAITING = 3
+# A visit without a page to store takes little of a transaction: a batch has room for so many in place of a page.
+_VISITS_A_PAGE = 4
 # How long links that a crawl is in need of wait for others, so that each does not cost a transaction.
 _GATHER_SECONDS = 0.1
 _NOTHING_LEFT = "finished"  # Scrapy's reason for an end that nobody asked for
@@ -61,7 +64,7 @@ class StorePipeline:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
-        self._batch_pages = config.store_batch_pages
+        self._room = config.store_batch_pages * _VISITS_A_PAGE
         self._batch_seconds = config.store_batch_seconds
         self._place = location(config.database_url)
         self._writer = writer
@@ -143,7 +146,7 @@ class StorePipeline:
     def _receive(self, visit: Visit) -> None:
         self._writer.waiting += 1
         self._pending += self._whole(visit)
-        if len(self._pending) >= self._batch_pages or self._is_urgent(visit):
+        if sum(map(_share, self._pending)) >= self._room or self._is_urgent(visit):
             self._flush()
         elif visit.requests and self._frontier and self._frontier.is_starving and self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
@@ -179,7 +182,8 @@ class StorePipeline:
             self._soon.cancel()
             self._soon = None
         while self._pending:
-            batch, self._pending = self._pending[: self._batch_pages], self._pending[self._batch_pages :]
+            fitting = sum(taken <= self._room for taken in accumulate(map(_share, self._pending)))
+            batch, self._pending = self._pending[:fitting], self._pending[fitting:]
             future = asyncio.ensure_future(self._write(batch))
             self._waiting.add(future)
             future.add_done_callback(self._waiting.discard)
@@ -218,6 +222,11 @@ class StorePipeline:
         for name, attribute in _COUNTED.items():
             if count := getattr(saved, attribute):
                 self._stats.inc_value(name, count)
+
+
+def _share(visit: Visit) -> int:
+    """Return how much of a batch's room a visit takes."""
+    return 1 if visit.cleaned is None else _VISITS_A_PAGE
 
 
 def _tell(frontier: Frontier, batch: Sequence[Visit]) -> None:

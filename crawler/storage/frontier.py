@@ -20,9 +20,9 @@ from crawler.storage.batches import batched
 from crawler.storage.models import request
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
 
 MOST_ERROR = 500
@@ -116,6 +116,16 @@ _END = (
 _QUEUED: dict[str, Any] = {"state": RequestState.QUEUED.value, "outcome": None, "ended": None}
 _SPARED: dict[str, Any] = {"state": RequestState.DONE.value, "outcome": NOT_DUE}
 _BACK = {"state": RequestState.QUEUED.value, "lease_id": None, "lease_until": None}
+_HOLD = (
+    select(request.c.id, request.c.lease_id)
+    .where(
+        request.c.id.in_(bindparam("ids", expanding=True)),
+        request.c.lease_id.in_(bindparam("leases", expanding=True)),
+        request.c.state == RequestState.LEASED.value,
+    )
+    .order_by(request.c.id)
+    .with_for_update()
+)
 
 
 def clock(connection: Connection) -> datetime:
@@ -202,23 +212,11 @@ def _is_in(crawl_id: int, state: RequestState) -> tuple[ColumnElement[bool], ...
 def _held(connection: Connection, tickets: Sequence[Ticket]) -> set[Ticket]:
     """Lock the requests whose leases hold, and return their tickets."""
     ordered = sorted(tickets, key=lambda ticket: ticket.request_id)
-    found = (connection.execute(statement) for statement in _holding(ordered))
-    leased = {Ticket(row.id, row.lease_id) for part in found for row in part}
-    return leased.intersection(tickets)
-
-
-def _holding(tickets: Sequence[Ticket]) -> Iterator[Select[int, str | None]]:
-    for part in batched(tickets):
-        yield (
-            select(request.c.id, request.c.lease_id)
-            .where(
-                request.c.id.in_([ticket.request_id for ticket in part]),
-                request.c.lease_id.in_({ticket.lease_id for ticket in part}),
-                request.c.state == RequestState.LEASED.value,
-            )
-            .order_by(request.c.id)
-            .with_for_update()
-        )
+    found: set[Ticket] = set()
+    for part in batched(ordered):
+        values = {"ids": [one.request_id for one in part], "leases": list({one.lease_id for one in part})}
+        found.update(Ticket(*row) for row in connection.execute(_HOLD, values))
+    return found.intersection(tickets)
 
 
 def _row(wanted: Wanted, crawl_id: int, now: datetime) -> dict[str, Any]:

@@ -99,7 +99,12 @@ def _looking(first: str) -> TextualSelect:
 
 _FROM = _looking(">=")
 _BEHIND = _looking(">")
-_GATES = select(host.c.host, host.c.next_at, host.c.delay, host.c.paused_until)
+_GATES = (
+    select(host.c.host, host.c.next_at, host.c.delay, host.c.paused_until)
+    .where(host.c.host.in_(bindparam("names", expanding=True)))
+    .order_by(host.c.host)
+    .with_for_update()
+)
 
 
 def in_turn(connection: Connection, crawl_id: int, now: datetime, after_host: str = "") -> Iterator[Gate]:
@@ -115,8 +120,8 @@ def in_turn(connection: Connection, crawl_id: int, now: datetime, after_host: st
 
 def locked(connection: Connection, names: Collection[str]) -> dict[str, Gate]:
     """Return the gates of those hosts that have any, as they are now and will be until the transaction ends."""
-    statement = _GATES.where(host.c.host.in_(names)).order_by(host.c.host).with_for_update()
-    return {row.host: Gate(*row) for row in connection.execute(statement)} if names else {}
+    rows = connection.execute(_GATES, {"names": list(names)}) if names else ()
+    return {row[0]: Gate(*row) for row in rows}
 
 
 def move_on(connection: Connection, moments: Mapping[str, datetime]) -> None:

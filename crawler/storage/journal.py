@@ -14,6 +14,7 @@ is lost to a writer that commits late, and no clock is asked.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, false, insert, literal, or_, select, update
@@ -23,7 +24,7 @@ from crawler.storage.batches import batched
 from crawler.storage.models import block, journal, page, removed_block, sighting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select
     from sqlalchemy.engine import Connection
@@ -49,14 +50,18 @@ class Horizon:
 
 
 class Journal:
-    """What one transaction changes; its `mark` goes into the rows that it writes."""
+    """What one transaction changes; its `mark`, made when it is first asked for, goes into the rows that it writes."""
 
-    def __init__(self, connection: Connection, mark: int) -> None:
-        self.mark = mark
+    def __init__(self, connection: Connection, make_mark: Callable[[], int]) -> None:
         self._connection = connection
+        self._make_mark = make_mark
         self._added: set[int] = set()
         self._described: set[int] = set()
         self._touched: set[int] = set()
+
+    @cached_property
+    def mark(self) -> int:
+        return self._make_mark()
 
     def add(self, page_id: int) -> None:
         """Note a new page."""

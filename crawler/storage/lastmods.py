@@ -8,13 +8,12 @@ is kept with the page until the next visit, which shows whether it was right; wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from crawler.schedule import Trust, lastmod_says, says
+from crawler.schedule import Trust, lastmod_says, moment, says
 from crawler.storage.batches import batched
 from crawler.storage.models import page, sitemap_trust
 from crawler.storage.revisits import LASTMOD, is_repeatable, target
@@ -22,6 +21,7 @@ from crawler.urls import host
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import date, datetime
     from typing import Any
 
     from sqlalchemy.engine import Connection, Row
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 40  # characters of a date and time with its zone
 _KEEP = update(page).where(page.c.id == bindparam("page")).values(lastmod=bindparam("said"))
-_DATE = len("2026-03-01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,7 @@ class Proof:
 
 def read(lastmod: object) -> date | None:
     """Return the date, or date and time, that a `<lastmod>` names; None for one that names none."""
-    if not isinstance(lastmod, str) or len(lastmod.strip()) > _LONGEST:
-        return None
-    text = lastmod.strip()
-    try:
-        return date.fromisoformat(text) if len(text) <= _DATE else datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    return moment(lastmod) if isinstance(lastmod, str) and len(lastmod.strip()) <= _LONGEST else None
 
 
 def prove(stored: StoredPage, *, changed: bool) -> Proof | None:

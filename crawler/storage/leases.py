@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 
 LEASE_EXPIRED = "lease_expired"
 _WANTED = [request.c[each.name] for each in fields(Wanted)]
+_FREE = select(request.c.id).where(
+    request.c.id.in_(bindparam("ids", expanding=True)), request.c.state == RequestState.QUEUED.value
+)
+_TAKE = (
+    update(request)
+    .where(request.c.id.in_(_FREE.with_for_update(skip_locked=True)))
+    .values(state=RequestState.LEASED.value, lease_id=bindparam("lease"), lease_until=bindparam("until"))
+    .returning(request.c.id, request.c.lease_id, request.c.attempts, *_WANTED)
+)
 _MOST_EXPIRED = 1_000  # a call
 _MOST_HOSTS = 200  # whose requests are compared
 # A lease, or what is left of it, can be that many times its own length ahead; more, and a clock was set back.
@@ -211,21 +220,13 @@ def _starts(connection: Connection, terms: Terms, candidates: Sequence[Row[int, 
 
 
 def _take(connection: Connection, terms: Terms, starts: Mapping[int, datetime]) -> list[Leased]:
-    free = select(request.c.id).where(request.c.id.in_(starts), request.c.state == RequestState.QUEUED.value)
-    values = {"state": RequestState.LEASED.value, "lease_id": terms.lease_id, "lease_until": terms.until}
-    statement = (
-        update(request)
-        .where(request.c.id.in_(free.with_for_update(skip_locked=True)))
-        .values(values)
-        .returning(request.c.id, request.c.lease_id, request.c.attempts, *_WANTED)
-    )
-    taken = {row.id: _leased(row, starts[row.id]) for row in connection.execute(statement)}
+    values = {"ids": list(starts), "lease": terms.lease_id, "until": terms.until}
+    taken = {row[0]: _leased(row, starts[row[0]]) for row in connection.execute(_TAKE, values)}
     return [taken[request_id] for request_id in starts if request_id in taken]
 
 
 def _leased(row: Row[Any], start_at: datetime) -> Leased:
-    wanted = Wanted(**{column.name: getattr(row, column.name) for column in _WANTED})
-    return Leased(Ticket(row.id, row.lease_id), wanted, row.attempts, start_at)
+    return Leased(Ticket(row.id, row.lease_id), Wanted(*tuple(row)[3:]), row.attempts, start_at)
 
 
 def _expire(connection: Connection, crawl_id: int, terms: Terms) -> None:

@@ -29,10 +29,7 @@ class Position:
 
 def begin(connection: Connection) -> Journal:
     """Return the journal of a transaction that writes."""
-    mark = backend(connection.engine).mark(connection)
-    if mark is None:
-        raise _lost(connection)
-    return Journal(connection, mark)
+    return Journal(connection, lambda: _mark(connection))
 
 
 def position(connection: Connection) -> Position:
@@ -64,6 +61,13 @@ def settle(connection: Connection) -> None:
     number = backend(connection.engine).number_after(connection, _last_mark(connection))
     connection.execute(delete(lineage))
     connection.execute(insert(lineage), {"name": uuid4().hex, "server": server, "number": number})
+
+
+def _mark(connection: Connection) -> int:
+    mark = backend(connection.engine).mark(connection)
+    if mark is None:
+        raise _lost(connection)
+    return mark
 
 
 def _last_mark(connection: Connection) -> int:

@@ -1,4 +1,4 @@
-"""The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence.
+"""The tables: crawl, page, block, sighting, fingerprint, mirror, page_fingerprint, site, recurrence, reclean.
 
 Those of the frontier are in `frontier_tables.py`: request, host, section, sitemap_trust. Those that tell exports what
 has changed are in `journal_tables.py`: journal, removed_block, lineage.
@@ -52,6 +52,7 @@ __all__ = [
     "mirror",
     "page",
     "page_fingerprint",
+    "reclean",
     "recurrence",
     "removed_block",
     "request",
@@ -255,6 +256,17 @@ search_total = Table(
     required("blocks", BigInteger),
     required("length", BigInteger),
     info={ONLY: "postgresql"},
+)
+
+
+# How far `scrapy reclean` has come, a row for each run that has not come to its end.
+reclean = Table(
+    "reclean",
+    metadata,
+    required("key", Key, primary_key=True),  # what is done, as JSON
+    required("after_page", Id),
+    required("pages", BigInteger),
+    required("started", Moment),
 )
 
 

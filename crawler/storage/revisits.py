@@ -11,11 +11,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from crawler.mask import mask_arguments
 from crawler.storage.models import page, section
 from crawler.urls import url_key, without_credentials
+from crawler.visit import METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ LASTMOD = "lastmod"
 _PASSING = frozenset(
     {REVISITED, LASTMOD, "redirect_reasons", "redirect_times", "redirect_ttl", "redirect_urls", "retry_times"}
 )
-_STORED = (
+_STORED = select(
     page.c.url_key,
     page.c.url,
     page.c.etag,
@@ -51,7 +52,7 @@ _STORED = (
     page.c.children,
     page.c.options_hash,
     page.c.retired_at,
-)
+).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ def known(connection: Connection, reader: Reader, leased: Sequence[Leased]) -> d
     """Return, by the request's id, the stored pages that an answer of "not modified" would do for."""
     asked = [one for one in leased if is_repeatable(one.wanted) and not one.attempts]
     keys = {one.ticket.request_id: target(one.wanted) for one in asked}
-    columns = select(*_STORED).where(page.c.url_key.in_(keys.values()))
-    stored = {row.url_key: row for row in connection.execute(columns)} if keys else {}
+    found = connection.execute(_STORED, {"keys": list(keys.values())}) if keys else ()
+    stored = {row.url_key: row for row in found}
     pairs = ((one, stored.get(keys[one.ticket.request_id])) for one in asked)
     return {
         one.ticket.request_id: Known(row.body_hash, row.etag, row.last_modified)
@@ -146,6 +147,6 @@ def _stands(row: Row[Any], wanted: Wanted, reader: Reader) -> bool:
         and row.url == without_credentials(wanted.url)
         and (row.spider, row.arguments) == (reader.origin.spider, reader.origin.arguments)
         and (row.callback, row.cb_kwargs) == (wanted.callback, wanted.cb_kwargs)
-        and (row.method, row.options_hash) == (reader.method, reader.options_hash)
+        and (row.method, row.options_hash) == (wanted.meta.get(METHOD, reader.method), reader.options_hash)
         and bool(row.has_html) == reader.keep_html
     )

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import delete, false
 
-from cleaning.fingerprint import SCHEMES, distance
-from crawler.storage import crawls, ends, frontier, lineage, pages, rows, schema, scheme, upkeep
-from crawler.storage.compare import Original, compare
+from cleaning.fingerprint import SCHEMES
+from crawler.storage import crawls, ends, frontier, lineage, outcomes, pages, redoing, rows, schema, scheme, upkeep
+from crawler.storage.compare import compare
 from crawler.storage.ends import Manners
-from crawler.storage.engine import backend, open_engine, writing
-from crawler.storage.index import INDEXES, Entry
+from crawler.storage.engine import backend, open_engine, reading, writing
+from crawler.storage.index import INDEXES
 from crawler.storage.locks import block_keys, lock, lock_all, mirror_keys, page_key
 from crawler.storage.mirrors import Mirrors, Standing
 from crawler.storage.models import crawl
-from crawler.storage.originals import find_originals
 from crawler.storage.patience import Patience
 from crawler.storage.revisits import Origin
-from crawler.storage.rows import Home, Sighted
+from crawler.storage.rows import Home
 from crawler.storage.rules import Rules
 from crawler.storage.saved import PageState, Saved, counted, with_spared
 from crawler.storage.templates import Bounds, Change, Tally
 from crawler.storage.upkeep import Upkeep
+from crawler.storage.write import BlockWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,9 +35,11 @@ if TYPE_CHECKING:
     from crawler.storage.claim import Claim
     from crawler.storage.compare import Comparison
     from crawler.storage.crawls import Joined
+    from crawler.storage.outcomes import PageOutcome
     from crawler.storage.pages import Reading
+    from crawler.storage.redoing import Job, Redone
     from crawler.storage.upkeep import Absence
-    from crawler.visit import Candidate, Visit
+    from crawler.visit import Visit
 
 Result = TypeVar("Result")
 
@@ -65,7 +66,7 @@ class Store:
         self._bounds = templates
         self._keep_html = keep_html
         self._scheme = SCHEMES[weighting]
-        self._index = INDEXES[engine.dialect.name](rules.most_bits)
+        self._blocks = BlockWriter(INDEXES[engine.dialect.name](rules.most_bits), rules)
         self._mirrors = Mirrors(engine.dialect.name, rules)
 
     @classmethod
@@ -157,6 +158,37 @@ class Store:
 
         return self.write(work)
 
+    def redo(self, redone: Sequence[Redone], note: Callable[[Connection], None] | None) -> list[Saved]:
+        """Store what pages' last visits bring when they are cleaned again; return what became of each, in order.
+
+        `note` is done in the same transaction; where it is None, nothing is stored, and that is what would become.
+        """
+
+        def work(connection: Connection) -> list[Saved]:
+            lock(connection, self._claims_again(redone))
+            before = connection.begin_nested()
+            tally = Tally(connection, lineage.begin(connection))
+            saved = [self._redo(tally, one) for one in redone]
+            tally.settle(self._bounds, datetime.now(UTC))
+            if note is None:
+                before.rollback()
+            else:
+                note(connection)
+            return saved
+
+        return self.write(work)
+
+    def end_redoing(self, job: Job) -> None:
+        """Note that a job is done: the same asked for again begins anew."""
+
+        def work(connection: Connection) -> None:
+            lock_all(connection)
+            if self._rules.beyond_page:
+                redoing.settle_mirrors(connection, self._mirrors)
+            redoing.end(connection, job)
+
+        self.write(work)
+
     def miss(self, absences: Sequence[Absence]) -> list[Saved]:
         """Note pages that were not where they had been, as their requests led elsewhere; return what became of each."""
 
@@ -169,6 +201,11 @@ class Store:
             return saved
 
         return self.write(work)
+
+    def outcomes(self, sites: Sequence[str]) -> list[PageOutcome]:
+        """Return what the newest stored pages of these sites turned out to be."""
+        with reading(self.engine) as connection:
+            return outcomes.outcomes(connection, sites)
 
     def stop_waiting(self) -> None:
         """Wait for the database no longer: what it does not take now fails. Any thread may say so."""
@@ -192,6 +229,32 @@ class Store:
                     yield from block_keys(visit.candidates, page_read.site)
                     yield from mirror_keys(visit.fingerprint)
 
+    def _claims_again(self, redone: Sequence[Redone]) -> Iterator[int]:
+        for one in redone:
+            yield page_key(one.page.key)
+            if self._rules.beyond_page:
+                yield from block_keys(one.candidates, one.page.site)
+                yield from mirror_keys(one.fingerprint)
+
+    def _redo(self, tally: Tally, redone: Redone) -> Saved:
+        """Do a page's last visit again: what it shows is compared with what is stored, and no visit is counted."""
+        connection = tally.connection
+        known = pages.find(connection, redone.page.key)
+        if known is None or known.retired or known.body_hash != redone.page.body_hash:
+            return Saved(redone.page.url, PageState.PUT_OFF)  # a crawl was there meanwhile, and knows more
+        earlier = rows.earlier(connection, known.page_id)
+        before = self._mirrors.standing(connection, known.page_id, known.fingerprint)
+        comparison = compare(self._blocks.candidates(redone.candidates), earlier)
+        tally.journal.touch(known.page_id)
+        redoing.write(connection, known, redone)
+        home = Home(known.page_id, known.site, known.history.last_seen, tally.journal.mark)
+        sighted = self._blocks.write(connection, home, comparison)
+        mirrors = self._mirrors.place(connection, home, redone.fingerprint, before)
+        template = tally.templates(home.site)
+        tally.note(Change.of(home.site, earlier, redone.candidates))
+        saved = Saved(known.url, _state(comparison), known.page_id, mirrors=int(mirrors))
+        return counted(saved, comparison, sighted, template)
+
     def _save(self, keeper: Upkeep, visit: Visit, page_read: Reading | None) -> Saved:
         if page_read is None:
             return keeper.keep(visit)
@@ -199,7 +262,7 @@ class Store:
         known = pages.find(connection, page_read.key)
         earlier = rows.earlier(connection, known.page_id) if known else []
         before = self._mirrors.standing(connection, known.page_id, known.fingerprint) if known else Standing()
-        comparison = compare(self._candidates(visit), earlier)
+        comparison = compare(self._blocks.candidates(visit.candidates), earlier)
         if known is None:
             state, page_id = PageState.NEW, pages.add(connection, page_read, keep_html=self._keep_html)
             tally.journal.add(page_id)
@@ -211,7 +274,7 @@ class Store:
                 tally.journal.describe(page_id)
             pages.refresh(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
         home = Home(page_id, page_read.site, visit.at, tally.journal.mark)
-        sighted = self._write_blocks(connection, home, comparison)
+        sighted = self._blocks.write(connection, home, comparison)
         mirrors = self._mirrors.place(connection, home, visit.fingerprint, before)
         template = tally.templates(home.site)
         was_there = known is not None and not known.retired
@@ -219,75 +282,11 @@ class Store:
         keeper.beside(visit, page_read)
         return counted(Saved(visit.url, state, page_id, mirrors=int(mirrors)), comparison, sighted, template)
 
-    def _candidates(self, visit: Visit) -> Sequence[Candidate]:
-        if self._rules.scope != "off":
-            return visit.candidates
-        return [replace(one, repeats=None, distance=0) for one in visit.candidates]
-
-    def _write_blocks(self, connection: Connection, home: Home, comparison: Comparison) -> list[Sighted]:
-        """Store what is new as blocks or sightings, refresh what is kept; return the new sightings."""
-        found = self._find(connection, home, [one for one in comparison.new if one.repeats is None])
-        known = {one.candidate.decision.block.position for one in found}
-        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
-        blocks = rows.add_blocks(connection, home, fresh)
-        self._index.add(
-            connection,
-            [Entry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
-        )
-        kept = _kept_blocks(comparison)
-        targets = blocks | _kept_targets(comparison, kept)
-        targets |= {one.candidate.decision.block.position: one.original for one in found}
-        sighted = found + _repeated(comparison.new, targets)
-        rows.refresh(connection, home, comparison.kept, kept)
-        rows.add_sightings(connection, home, sighted)
-        rows.mark_gone(connection, home, comparison.missing)
-        return sighted
-
-    def _find(self, connection: Connection, home: Home, new: list[Candidate]) -> list[Sighted]:
-        if not self._rules.beyond_page:
-            return []
-        return find_originals(connection, self._index, home, new, within_site=self._rules.scope == "site")
-
 
 def _check_writable(engine: Engine) -> None:
     """Delete nothing: who may not even do that is told so before the crawl."""
     with writing(engine) as connection:
         connection.execute(delete(crawl).where(false()))
-
-
-def _kept_blocks(comparison: Comparison) -> dict[int, Original]:
-    """Return the page's own kept blocks, as they read now, by id."""
-    return {
-        each.earlier.row_id: replace(each.earlier.original, text=each.text)
-        for each in comparison.kept
-        if not each.earlier.is_sighting
-    }
-
-
-def _kept_targets(comparison: Comparison, kept: Mapping[int, Original]) -> dict[int, Original]:
-    """Return, by position, the block that each kept row is or is a sighting of."""
-    return {
-        each.candidate.decision.block.position: kept.get(each.earlier.original.block_id, each.earlier.original)
-        for each in comparison.kept
-    }
-
-
-def _repeated(new: Iterable[Candidate], targets: dict[int, Original]) -> list[Sighted]:
-    """Return the blocks that repeat one of their own page as sightings of that, or of what that is a sighting of."""
-    sighted = []
-    for one in new:
-        if one.repeats is not None:
-            original = targets[one.repeats]
-            targets[one.decision.block.position] = original
-            sighted.append(_repeat(one, original))
-    return sighted
-
-
-def _repeat(one: Candidate, original: Original) -> Sighted:
-    bits = one.distance
-    if one.fingerprint is not None and original.fingerprint is not None:
-        bits = distance(one.fingerprint, original.fingerprint)
-    return Sighted(one, original, bits, exact=one.digest == original.digest)
 
 
 def _state(comparison: Comparison) -> PageState:

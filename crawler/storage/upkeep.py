@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from crawler.visit import Visit
 
 _GONE = 410
+_PAGES, _SECTIONS = (
+    select(table.c.url_key).where(table.c.url_key.in_(bindparam("keys", expanding=True))) for table in (page, section)
+)
+_STORED = _PAGES.union_all(_SECTIONS)
 _SEE_AGAIN = [
     update(table)
     .where(table.c.page_id == bindparam("page"), table.c.gone_at.is_(None))
@@ -75,9 +79,11 @@ def absence(visit: Visit, reading: Reading | None) -> Absence | None:
 
 def may_retire(connection: Connection, absences: Sequence[Absence]) -> bool:
     """Tell whether one of them may be the last: then nobody else may write while it is noted."""
+    if not absences:
+        return False
     keys = {one.key: one.for_good for one in absences}
     found = select(page.c.url_key, page.c.misses).where(page.c.url_key.in_(keys), page.c.retired_at.is_(None))
-    rows_found = connection.execute(found) if keys else ()
+    rows_found = connection.execute(found)
     return any(keys[row.url_key] or row.misses + 1 >= schedule.RETIRE_MISSES for row in rows_found)
 
 
@@ -103,8 +109,8 @@ class Upkeep:
         empty = {key(visit, None) for visit, reading in pairs if reading is None and not visit.requests}
         made = {key(visit, reading) for visit, reading in pairs if visit.requests}
         made.update(reading.key for reading in readings if reading is not None)
-        for table in (page, section) if empty else ():
-            made.update(self._connection.scalars(select(table.c.url_key).where(table.c.url_key.in_(empty))))
+        if empty:
+            made.update(self._connection.scalars(_STORED, {"keys": list(empty)}))
         self._nowhere = frozenset(empty - made)
 
     def prove(self, stored: StoredPage, *, changed: bool) -> None:

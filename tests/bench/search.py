@@ -10,7 +10,7 @@ is in the system's cache.
 Scans are what Kabir et al. (2015, Table 4.5.1) compare: all blocks (`raw`), those that ENIW keeps, both ranked by
 density, and those that PAB keeps, ranked by priority times density; their shares are the paper's (Table 4.1.1).
 
-At last, pages of 50 blocks are stored with what search needs and without.
+At last, pages of 50 blocks are stored, and the words that search needs of them written once more: its part in that.
 
 PostgreSQL is the server at BLOCKSIEVE_POSTGRES, on which a database is made and dropped.
 """
@@ -22,9 +22,8 @@ import json
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 from growth import versions
@@ -32,14 +31,15 @@ from made_up import BLOCKS_OF_PAGE, queries
 from rich.console import Console
 from rich.table import Table
 from room import new_database
-from sqlalchemy import text
+from sqlalchemy import delete, select, text
 from stock import batches, fill, tidy
 
 from crawler.search import Filters, Rank, search
 from crawler.search.matching import best
 from crawler.search.query import read_query
 from crawler.storage import schema, tokens
-from crawler.storage.engine import opened, reading, size_bytes
+from crawler.storage.engine import opened, reading, size_bytes, writing
+from crawler.storage.models import block, block_tokens
 from crawler.storage.store import Store
 
 DATABASES = ("sqlite", "postgresql")
@@ -55,7 +55,7 @@ SCANS = {"raw": 0.0, "ENIW": 6_613 / 120_237, "PAB": 8_319 / 120_237}
 HEADS = {
     "searches": ("database", "query", "rank", "p50 ms", "p95 ms", "blocks (median)"),
     "scans": ("database", "blocks", "rank", "p50 ms"),
-    "sizes": ("database", "blocks", "MB before", "MB after", "upgrade s", "ms to store a page", "without search"),
+    "sizes": ("database", "blocks", "MB before", "MB after", "upgrade s", "ms to store a page", "of it for search"),
 }
 MARKS = "<!-- made by tests/bench/search.py -->", "<!-- end of what is made -->"
 
@@ -67,9 +67,7 @@ def measure(options):
             size = grow(engine, url, options.blocks)
             result["searches"] += time_searches(engine, options.queries)
             result["scans"] += time_scans(engine, options.scanned)
-        with_search = time_stores(database, options, nullcontext())
-        without = time_stores(database, options, mock.patch.object(tokens, "add"))
-        result["sizes"].append({"database": database, **size, "store": with_search, "without": without})
+        result["sizes"].append({"database": database, **size, **time_stores(database, options)})
     return result
 
 
@@ -149,15 +147,25 @@ def time_scan(engine, kind, dropped, words):
     return {"database": engine.dialect.name, "blocks": kind, "rank": rank, "p50": float(np.median(seconds)) * 1000}
 
 
-def time_stores(database, options, patch):
-    """Return the milliseconds that a page of 50 blocks takes to store, in the best batch of ten pages."""
+def time_stores(database, options):
+    """Return the milliseconds that a page of 50 blocks and its words take, in the best batch of ten pages."""
     say(f"{database}: storing")
     made = batches(options.stored)
-    with new_engine(database, options.folder) as (engine, _), patch:
+    with new_engine(database, options.folder) as (engine, _):
         schema.prepare(engine)
         store = Store(engine, keep_html=False)
         crawl = store.begin_crawl("bench", {})
-        return min(timed(lambda batch=batch: store.save(crawl, batch)) / len(batch) for batch in made) * 1000
+        stored = min(timed(lambda batch=batch: store.save(crawl, batch)) / len(batch) for batch in made)
+        return {"store": stored * 1000, "words": min(time_words(engine, len(batch)) for batch in made) * 1000}
+
+
+def time_words(engine, pages):
+    """Return the seconds that a page's words take to write, of as many pages as a batch has."""
+    with writing(engine) as connection:
+        connection.execute(delete(block_tokens))
+        asked = select(block.c.id, block.c.text, block.c.words, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
+        blocks = [tokens.Worded(*one) for one in connection.execute(asked)]
+        return timed(lambda: tokens.add(connection, blocks)) / pages
 
 
 def timed(call):
@@ -200,7 +208,7 @@ def arguments():
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
     parser.add_argument("--queries", type=int, default=QUERIES, help="of each kind")
     parser.add_argument("--scanned", type=int, default=SCANNED, help="words that are looked for without an index")
-    parser.add_argument("--stored", type=int, default=STORED, help="pages that are stored with and without search")
+    parser.add_argument("--stored", type=int, default=STORED, help="pages that are stored, for what search costs of it")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files lie for a while")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the tables there")

@@ -72,6 +72,21 @@ def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
         updated(settings, REPLAY=str(tmp_path / "nowhere"))
 
 
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"REPLAY": "{folder}"}, "with REPLAY nothing is"),
+        ({"HTTPCACHE_ENABLED": True}, "HTTPCACHE_ENABLED gives pages that are not fetched"),
+        ({"DOWNLOAD_HANDLERS": {"https": "crawler.replay.handler.ReplayHandler"}}, "for https"),
+    ],
+)
+def test_an_archive_that_would_miss_something_is_refused(settings, tmp_path, values, says):
+    (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
+    given = {name: value.format(folder=tmp_path) if name == "REPLAY" else value for name, value in values.items()}
+    with pytest.raises(ConfigError, match=says):
+        updated(settings, ARCHIVE="crawl.warc.gz", **given)
+
+
 def test_a_page_limit_above_the_download_limit_raises_that_too(settings):
     updated(settings, PAGE_MAX_BYTES=500_000_000)
     assert settings.getint("DOWNLOAD_MAXSIZE") == 500_000_000
@@ -118,6 +133,7 @@ def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
         ({"PAGES_LEAST_CONFIDENCE": 2}, "between 0.0 and 1.0"),
         ({"RENDER": True}, "RENDER is True"),
         ({"REPLAY": "folder"}, "REPLAY is 'folder'"),
+        ({"ARCHIVE": "a.warc.gz"}, r"ARCHIVE is 'a\.warc\.gz'"),
         ({"CLEANING_METHOD": "vce"}, "needs a page's layout"),
         ({"CLEANING_METHOD": "pab"}, "set PAGES_FROM alone"),
         ({"CLEANING_METHOD": "pab", "PAGES_FROM": "/a", "PAGES_OF_TYPES": "forum"}, "set PAGES_FROM alone"),

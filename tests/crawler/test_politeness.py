@@ -144,6 +144,14 @@ def test_a_longer_delay_of_our_own_is_kept(crawl, spider, timed):
     assert are_apart(moments, 0.5), moments
 
 
+def test_a_delay_of_a_host_s_slot_outlasts_autothrottle(crawl, spider, timed):
+    site, moments = timed("")
+    settings = {"AUTOTHROTTLE_ENABLED": "1", "AUTOTHROTTLE_START_DELAY": "0.01"}
+    crawl(spider(SPIDER), {"site": site, "pages": 5}, settings | {"DOWNLOAD_SLOTS": '{"127.0.0.1": {"delay": 0.4}}'})
+    assert len(moments) == 5
+    assert are_apart(moments, 0.4), moments
+
+
 def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, spider, timed):
     site, moments = timed("User-agent: *\nCrawl-delay: 3600")
     crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MOST": "0.3"})
@@ -178,7 +186,7 @@ def test_a_replay_does_not_wait(crawl, spider, tmp_path):
 
 
 def test_two_processes_keep_one_host_s_delay_together(spider, timed, new_database, tmp_path):
-    delay, pages, url = 0.5, 20, new_database()
+    delay, pages, url = 0.5, 32, new_database()
     site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}")
     (tmp_path / "meeting").mkdir()
     command = [sys.executable, "-m", "scrapy", "runspider", str(spider(SPIDER))]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -30,9 +31,23 @@ def runs(process):
 
 @pytest.fixture
 def own(chromium, temporary):
-    """Return a browser and its processes; all of them, and Playwright's folders, are gone in the end."""
+    """Return a browser that waits for seconds, and its processes."""
+    with alone(chromium, temporary, 5) as found:
+        yield found
+
+
+@pytest.fixture
+def patient(chromium, temporary):
+    """Return one that waits for longer than a busy machine takes to notice that a process is gone."""
+    with alone(chromium, temporary, 60) as found:
+        yield found
+
+
+@contextmanager
+def alone(chromium, temporary, seconds):
+    """Give a browser and its processes; all of them, and Playwright's folders, are gone in the end."""
     before = processes()
-    with Browser(executable=chromium, javascript=True, seconds=5) as browser:
+    with Browser(executable=chromium, javascript=True, seconds=seconds) as browser:
         yield browser, processes() - before
     assert not any(map(runs, processes() - before))
     # A browser that is killed leaves one of its own behind.
@@ -56,35 +71,46 @@ def test_a_page_that_hangs_ends_at_the_time_limit_and_the_next_is_rendered(own):
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
-def kill(those):
-    for each in those:
-        if each.is_running():
-            each.kill()
-
-
-def test_a_browser_that_is_killed_is_one_failed_page(own):
-    browser, its = own
-    killing = threading.Timer(1.5, kill, [its])
+@contextmanager
+def killed(find):
+    """Kill what `find` returns, again and again until the end of the block: the page may get its renderer late."""
+    over = threading.Event()
+    killing = threading.Thread(target=_kill, args=[find, over])
     killing.start()
-    with pytest.raises(RenderError, match=r"the browser failed on http://lake\.example/"):
+    try:
+        yield
+    finally:
+        over.set()
+        killing.join()
+
+
+def _kill(find, over):
+    while not over.wait(1.5):
+        for each in find():
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+
+
+def test_a_browser_that_is_killed_is_one_failed_page(patient):
+    browser, its = patient
+    with killed(lambda: its), pytest.raises(RenderError, match=r"the browser failed on http://lake\.example/"):
         browser.render(HANG, "http://lake.example/")
-    killing.join()
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
-def test_a_renderer_that_crashes_is_one_failed_page(own):
-    browser, its = own
-    killing = threading.Timer(1.5, lambda: kill(renderers(its)))
-    killing.start()
-    with pytest.raises(RenderError, match="the browser failed on the page"):
+def test_a_renderer_that_crashes_is_one_failed_page(patient):
+    browser, its = patient
+    with killed(lambda: renderers(its)), pytest.raises(RenderError, match="the browser failed on the page"):
         browser.render(HANG)
-    killing.join()
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
 def renderers(its):
-    found = {child for one in its if one.is_running() for child in (one, *one.children(recursive=True))}
-    return [each for each in found if "--type=renderer" in each.cmdline()]
+    found = set()
+    for one in its:
+        with suppress(psutil.NoSuchProcess):
+            found |= {child for child in (one, *one.children(recursive=True)) if "--type=renderer" in child.cmdline()}
+    return found
 
 
 @pytest.mark.parametrize("executable", ["/bin/true", "/bin/cat"])

@@ -25,7 +25,7 @@ LOOK = """
 
         async def start(self):
             for path in self.paths.split():
-                meta = {"judge": False} if "feed" in path else {}
+                meta = {"judge": False} if "feed" in path else {"render": False} if "plain" in path else {}
                 yield scrapy.Request(self.site + path, dont_filter=True, meta=meta)
 
         def parse(self, response):
@@ -80,6 +80,7 @@ def test_pages_are_rendered_and_all_else_is_judged_as_it_came(rendered):
         "/page": {"body": SCRIPTED},
         "/chinese": {"body": CHINESE.encode("gb18030"), "headers": {"Content-Type": "text/html"}},
         "/feed": {"body": SCRIPTED, "headers": {"Content-Type": "text/xml"}},
+        "/plain": {"body": SCRIPTED},
         "/captcha": {"body": "<div class=g-recaptcha></div><p>Prove that you are no machine.</p>"},
         "/binary": {"body": b"%PDF-1.7", "headers": {"Content-Type": "text/html"}},
         "/image": {"body": b"\x89PNG", "headers": {"Content-Type": "image/png"}},
@@ -98,7 +99,8 @@ def test_pages_are_rendered_and_all_else_is_judged_as_it_came(rendered):
     }
     assert crawled.stats["visit/too_large"] == 1
     assert crawled.stats["render/pages"] == 3  # the captcha is one of them
-    assert crawled.seen["/feed"]["text"] == SCRIPTED
+    assert crawled.seen["/feed"]["text"] == crawled.seen["/plain"]["text"] == SCRIPTED
+    assert crawled.seen["/plain"]["boxes"] is None
     assert "A lake lies" in crawled.seen["/page"]["text"]
     assert not re.search(r"data-[0-9a-f]{16}", crawled.seen["/page"]["text"])
     assert crawled.seen["/page"]["boxes"] >= 5

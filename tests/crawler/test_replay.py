@@ -6,7 +6,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from scrapy import Request
+from scrapy.http import Response
 
+from crawler.archive.records import Records
 from crawler.errors import ReplayError
 from crawler.replay import Absence, open_source
 
@@ -214,6 +217,34 @@ def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
     whole.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.raises(ReplayError, match="warcio recompress"):
         open_source(whole, LIMIT)
+
+
+def test_passing_answers_take_the_place_of_no_other(warc):
+    url = "https://x.example/"
+    path = warc((url, 200, HTML, b"one"), (url, 404, HTML, b"two"), (url, 503, HTML, b""), (url, 304, {}, b""))
+    assert open_source(path, LIMIT).find(url).body == b"two"
+    assert open_source(warc((url, 304, {}, b""), name="b.warc.gz"), LIMIT).find(url).status == 304
+
+
+def test_the_answer_to_a_posted_form_is_not_that_of_the_address(tmp_path):
+    url, path = "https://x.example/", tmp_path / "a.warc.gz"
+    records = Records("a.warc.gz", {})
+    got, posted = (
+        records.pair(Request(url, method=method), Response(url, body=method.encode())) for method in ("GET", "POST")
+    )
+    path.write_bytes(got + posted)
+    assert open_source(path, LIMIT).find(url).body == b"GET"
+
+
+def test_an_address_with_a_secret_is_found_as_the_archive_has_it(warc):
+    source = open_source(warc(("https://x.example/?page=2&token=***", 200, HTML, b"one")), LIMIT)
+    assert source.find("https://x.example/?page=2&token=sesame").body == b"one"
+
+
+def test_a_compression_that_warcio_does_not_know_is_left_to_scrapy(warc):
+    source = open_source(warc(("https://x.example/", 200, {"Content-Encoding": "zstd"}, b"packed")), LIMIT)
+    saved = source.find("https://x.example/")
+    assert (saved.headers, saved.body) == ((("Content-Encoding", "zstd"),), b"packed")
 
 
 def test_a_crawl_is_answered_from_the_folder_and_what_is_absent_is_404(crawl, folder):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.urls import MAX_KEY, site, url_key, without_credentials
+from crawler.urls import MAX_KEY, lasting, site, url_key, without_credentials
 
 EZINE = "https://ezinearticles.com"
 PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
@@ -114,3 +114,40 @@ def test_any_url_like_text_has_a_key_that_stays(tail):
     key = url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
     assert key == url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
     key.encode()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/1;jsessionid=0A1B2C?x=1",
+        "https://a.example/1?x=1&PHPSESSID=8f2a",
+        "https://a.example/1?x=1&sid=0123456789abcdef0123",
+        "https://a.example/(S(abcdefghij0123456789klmn))/1?x=1",
+        "https://a.example/1?utm_source=a&utm_medium=b&x=1&fbclid=c#top",
+        "https://a.example/1?gclid=1&x=1",
+    ],
+)
+def test_sessions_and_tracking_make_no_other_key(url):
+    assert url_key(url) == "https://a.example/1?x=1"
+    assert lasting(url).partition("#")[0] == "https://a.example/1?x=1"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/article.pl?sid=06/03/08/0247257",
+        "https://a.example/?sid=12345678901234567890",
+        "https://a.example/?sid=the-river-rose-in-the-night",
+        "https://a.example/?utmost=1&ref=home&source=x&campaign=2&s=abc",
+        "https://a.example/?",
+        "https://a.example/?a&&b=",
+        f"{EZINE}/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073117",
+    ],
+)
+def test_parameters_that_may_name_a_page_are_left_to_the_letter(url):
+    assert lasting(url) == url
+
+
+@given(st.text(max_size=100))
+def test_what_lasts_of_a_url_lasts(url):
+    assert lasting(lasting(url)) == lasting(url)

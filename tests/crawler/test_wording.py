@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wording import MOST_WORDS, Change, Words, differences
+from crawler.wording import MOST_WORDS, Change, Words, differences, likeness, words
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map(" ".join)
 
@@ -46,3 +46,17 @@ def test_repetitive_texts_take_no_long():
         differences(old, new)
     differences("x " * 199, "x y " * 99)
     assert time.process_time() - start < 5
+
+
+def test_scripts_without_spaces_differ_by_character():
+    assert differences("渡船今天出发 now", "渡船明天出发 now") == [
+        Words(Change.SAME, "渡船"),
+        Words(Change.REMOVED, "今"),
+        Words(Change.ADDED, "明"),
+        Words(Change.SAME, "天出发 now"),
+    ]
+
+
+def test_likeness_is_the_share_of_common_words():
+    assert likeness(words("one two three four"), words("one two three five")) == 0.75
+    assert likeness(words(""), words(" ")) == 0.0

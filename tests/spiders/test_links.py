@@ -7,8 +7,9 @@ from datetime import date
 import pytest
 from scrapy.http import HtmlResponse
 
-from spiders.links import article_links, url_date
+from spiders.links import article_links
 from spiders.pagination import next_page
+from spiders.shapes import Shapes
 
 PORTAL = """
 <html><body>
@@ -29,7 +30,7 @@ PORTAL = """
 <p><a href="https://elsewhere.example/2024/05/31/a-story-of-another-site">A story of another site altogether</a></p>
 <p><a href="javascript:void(0)">Open the menu of the page</a> <a href="mailto:a@b.example">Write to us</a> <a href="http://[x/">x</a></p>
 </main>
-<footer><a href="/about/who-we-are-and-what-we-do-12345">Who we are and what we do all day long</a></footer>
+<footer><a href="/about/who-we-are-and-what-we-do-12345">Who we are</a></footer>
 </body></html>
 """
 
@@ -80,20 +81,46 @@ def test_links_that_hold_each_other_cost_no_more_than_others():
     assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize(
-    ("url", "day"),
-    [
-        ("https://x.example/2017/03/28/a", date(2017, 3, 28)),
-        ("https://x.example/news/2016-05-25/doc-1.shtml", date(2016, 5, 25)),
-        ("https://x.example/omn/20200704/A04.html", date(2020, 7, 4)),
-        ("https://x.example/20/0703/13/FGK.html", date(2020, 7, 3)),
-        ("https://x.example/2017/13/45/a", None),
-        ("https://x.example/story-1234567890.html", None),
-        ("https://x.example/a", None),
-    ],
-)
-def test_dates_in_urls(url, day):
-    assert url_date(url) == day
+def test_a_page_is_taken_once_whatever_tracks_its_readers():
+    path = "/tech/2024/05/31/why-the-river-rose-so-fast"
+    html = "".join(
+        f'<a href="{path}{end}">Why the river rose so fast</a> ' for end in ("?utm_source=a", "", "?fbclid=b")
+    )
+    assert [link.url for link in article_links(listing(html))] == [
+        f"https://www.portal.example{path}?utm_source=a"  # fetched as the page has it
+    ]
+
+
+SHELF = "".join(f'<li><a href="/item/{n}1234">No. {n}</a></li>' for n in range(20))
+
+
+def taught(path, *, is_article, pages=4):
+    learned = Shapes()
+    for number in range(pages):
+        learned.learn(f"https://www.portal.example{path.format(number)}", is_article=is_article)
+    return learned
+
+
+def test_links_that_look_like_nothing_are_taken_where_their_like_were_articles():
+    response = listing(SHELF)
+    assert article_links(response) == []
+    assert article_links(response, learned=taught("/item/{}9999", is_article=True, pages=2)) == []
+    assert len(article_links(response, learned=taught("/item/{}9999", is_article=True, pages=30))) == 20
+
+
+def test_of_links_whose_like_were_no_articles_one_is_tried_again():
+    films = "".join(
+        f'<p><a href="/watch/a-film-about-the-river-{n}">A film about the river and {n}</a>' for n in range(9)
+    )
+    response = listing(films)
+    assert len(article_links(response)) == 9
+    learned = taught("/watch/a-film-about-the-bridge-{}", is_article=False)
+    assert len(article_links(response, learned=learned)) == 1
+
+
+def test_a_pattern_outweighs_what_was_learned():
+    learned = taught("/item/{}9999", is_article=False)
+    assert len(article_links(listing(SHELF), re.compile("/item/"), learned)) == 20
 
 
 @pytest.mark.parametrize(
@@ -137,4 +164,56 @@ def test_the_number_after_this_pages_is_next():
     ],
 )
 def test_what_is_no_next_page(html):
+    assert next_page(listing(html)) is None
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<button class="btn load-more" data-url="/tech/2">···</button>',
+        '<a href="#" data-next-url="/tech/2">Show more</a>',
+        '<div class="list-load_more" data-href="/tech/2"></div>',
+        "<button data-url='/tech/2'>Показать ещё</button>",
+        '<script type="application/ld+json">{"@graph": [{"@type": "CollectionPage", "next": "/tech/2"}]}</script>',
+        '<script type="application/ld+json">{"hydra:next": {"@id": "/tech/2"}}</script>',
+        '<script type="application/ld+json">{broken</script><a href="/tech/2">หน้าถัดไป</a>',
+    ],
+)
+def test_what_loads_more_is_the_next_page(html):
+    assert next_page(listing(html)) == "https://www.portal.example/tech/2"
+
+
+def test_a_header_names_the_next_page():
+    headers = {"Link": '</a.css>; rel=preload, </tech/1>; rel="prev", </tech/3>; rel="next"'}
+    response = HtmlResponse("https://www.portal.example/tech/2", body="<p>x", encoding="utf-8", headers=headers)
+    assert next_page(response) == "https://www.portal.example/tech/3"
+
+
+@pytest.mark.parametrize(
+    ("html", "following"),
+    [
+        ('<button data-page="2">加载更多</button>', "?a=1&page=2"),
+        ('<button class="load-more" data-next-page="5">x</button>', "?a=1&page=5"),
+        ('<a href="?a=1&start=20">more</a>', "?a=1&start=20"),
+        ('<a href="/tech/page/2/">更多</a>', "page/2/"),
+    ],
+)
+def test_a_button_that_names_a_number_or_a_part(html, following):
+    response = listing(html, "https://www.portal.example/tech/?a=1#top")
+    assert next_page(response) == f"https://www.portal.example/tech/{following}"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a href="/sports/">More</a>',
+        '<a href="/sports/?start=20">More</a>',
+        '<span data-url="/tech/2024/05/31/a-story">More</span>',
+        '<a href="?start=0&show=100">More</a>',
+        '<button data-page="many">Load more</button>',
+        '<button class="load-more" data-url="https://elsewhere.example/2"></button>',
+        '<script type="application/ld+json">{"next": 2, "nextPage": {"name": "x"}}</script>',
+    ],
+)
+def test_what_promises_more_and_leads_elsewhere_is_no_next_page(html):
     assert next_page(listing(html)) is None

@@ -93,6 +93,7 @@ def prepare(folder):
     rows = [f"{number}.html\t{url}" for number, url in enumerate(pages())]
     (saved / "index.tsv").write_text("\n".join(["file\turl", *rows]) + "\n", "utf-8")
     (folder / "saved").symlink_to("saved-pages")
+    (folder / "portals.toml").write_text(next(one.text for one in blocks("toml", "portals.md")), "utf-8")
     (folder / "page.html").write_text(LANGUAGES["english"].page, "utf-8")
 
 

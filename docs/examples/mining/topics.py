@@ -48,12 +48,12 @@ def load(export: Path, folder: Path) -> pd.DataFrame:
     cleaned = exported[["url"]].assign(cleaned=exported["title"].fillna("") + "\n" + exported["text"])
     index = pd.read_csv(folder / "index.tsv", sep="\t", quoting=3)
     pages = pd.read_csv(folder / "labels.csv").merge(index, on="url").merge(cleaned, on="url")
-    return pages.assign(raw=[raw_text(folder / name) for name in pages["file"]])
+    return pages.assign(raw=[raw_text((folder / name).read_bytes()) for name in pages["file"]])
 
 
-def raw_text(path: Path) -> str:
+def raw_text(body: bytes) -> str:
     """Return all text of a page but for scripts and styles."""
-    tree = html.document_fromstring(path.read_bytes() or b"<p>")
+    tree = html.document_fromstring(body or b"<p>")
     etree.strip_elements(tree, "script", "style", etree.Comment, with_tail=False)
     return " ".join(tree.itertext())
 

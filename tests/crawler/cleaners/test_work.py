@@ -8,7 +8,7 @@ import pytest
 from cleaning import METHODS, Block, Decision, Metadata, PageError, PageFault, clean, parse
 from cleaning.layout import Box, Layout
 from cleaning.learned import model
-from crawler.cleaners.work import Order, Task, clean_order, prepare, prepare_process
+from crawler.cleaners.work import Order, clean_order, crawl_task, prepare, prepare_process
 from crawler.errors import SetupError
 from crawler.visit import Fetched
 
@@ -41,9 +41,14 @@ def test_the_page_of_an_order_is_that_of_the_tree(body, declared):
 
 
 def test_method_and_options_are_the_task_s():
-    task = Task.cleaning("pab", {"max_blocks": 100}, 1.0)
+    task = crawl_task("pab", {"max_blocks": 100}, 1.0)
     page = fetched(PAGE.encode())
     assert task.work(Order.of(page)) == clean(page.tree, method="pab", max_blocks=100)
+
+
+def test_a_method_of_the_page_s_own_travels_with_it():
+    page = fetched(PAGE.encode(), method="tags")
+    assert crawl_task("pab", {}, 1.0).work(Order.of(page)) == clean(page.tree, method="tags")
 
 
 def test_a_layout_travels_with_the_page():

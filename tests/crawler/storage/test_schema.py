@@ -133,7 +133,7 @@ def test_a_page_s_html_is_not_compressed_again(engine):
 
 
 def test_an_empty_database_is_no_match(empty):
-    with pytest.raises(StoreError, match=r"has schema none, .* needs 0005; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0006; `scrapy upgrade`"):
         schema.check(empty)
 
 
@@ -141,7 +141,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check, schema.prepare, schema.upgrade):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0005.*install the newer version"):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0006.*install the newer version"):
             action(engine)
 
 

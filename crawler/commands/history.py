@@ -1,0 +1,75 @@
+"""`scrapy history`: what the database knows of a page's past.
+
+0   it knows the page, or a request for it
+1   it does not, or it cannot be read: a sentence says so
+2   wrong usage
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.config import Config
+from crawler.history.read import read_past
+from crawler.history.show import show
+from crawler.storage import schema
+from crawler.storage.engine import opened, reading
+from crawler.terminal import deliver, one_argument, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+_FORMATS = ("table", "json")
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "URL [--format table|json] [--limit N]"
+
+    def short_desc(self) -> str:
+        return "Show a page's visits and what changed on it, block by block"
+
+    def long_desc(self) -> str:
+        return (
+            "Show what the database knows of a page's past: its visits, the requests for it that are still known, and "
+            "the texts that were added, that went, and that were edited, with the words that differ. The URL is that "
+            "at which the page was fetched, or its canonical one."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="what is printed (default: table)")
+        parser.add_argument(
+            "--limit",
+            type=int,
+            metavar="N",
+            default=20,
+            help="show the last N moments (default: %(default)s)",
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        one_argument(args, "name one page by its URL")
+        if opts.limit < 1:
+            raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        self.exitcode = deliver(lambda: self._show(args[0], opts))
+
+    def _show(self, url: str, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check(engine)
+            with reading(engine) as connection:
+                past = read_past(connection, url)
+        if opts.format == "json":
+            print_json(asdict(past))
+        else:
+            show(past, opts.limit)

@@ -1,0 +1,139 @@
+"""`scrapy portals`: the sites that the spider `news` knows, and whether their evidence says so.
+
+0   the table can be read, and nothing that was checked is wrong
+1   a value is not where its evidence says, or a site answers otherwise
+2   wrong usage
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.config import Config
+from crawler.errors import ConfigError
+from crawler.portals.check import Finding, State, check
+from crawler.portals.live import ask
+from crawler.portals.saved import SavedPages
+from crawler.portals.table import ALL, chosen, read_table
+from crawler.terminal import complain, console, deliver, print_json, say, table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from crawler.portals.live import Answer
+    from crawler.portals.portal import Portal
+
+_DATA = "BLOCKSIEVE_DATA"
+_ANSWERS = ("portal", "column", "address", "status", "what it is", "entries")
+_COLUMNS = ("portal", "host", "sections", "feeds", "sitemaps", "articles", "language", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A row of the table, with what was found of it, and what its site answered."""
+
+    portal: Portal
+    findings: list[Finding]
+    answers: list[Answer]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "portal": self.portal.name,
+            "home": self.portal.start,
+            "hosts": self.portal.hosts,
+            "sections": self.portal.sections,
+            "feeds": self.portal.feeds,
+            "sitemaps": self.portal.sitemaps,
+            "articles": self.portal.articles.pattern if self.portal.articles else None,
+            "language": self.portal.language,
+            "findings": self.findings,
+            "answers": self.answers,
+        }
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[NAME,NAME|HOST|all] [--data FOLDER] [--live] [--json] [-s PORTALS=FILE]"
+
+    def short_desc(self) -> str:
+        return "List the news sites that are known, and check what is said of them"
+
+    def long_desc(self) -> str:
+        return (
+            "List the table of the spider `news`, with the user's own rows (setting PORTALS). With --data or the "
+            f"environment variable {_DATA}, each value is looked up in the saved page or document that its row names "
+            "as evidence. With --live the sites are asked, each address once, as a crawl would."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--data", metavar="FOLDER", help=f"folder with the saved pages, sites/index.tsv (default: {_DATA})"
+        )
+        parser.add_argument("--live", action="store_true", help="ask the sites for what the table names, once each")
+        parser.add_argument("--json", action="store_true", help="print JSON, with every address and finding")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        try:
+            portals = chosen(",".join(args) or ALL, read_table(Config.read(self.settings).portals))
+        except ConfigError as error:
+            raise UsageError(str(error), print_help=False) from error
+        except ValueError as error:
+            raise UsageError(f"{','.join(args)!r}: {error}", print_help=False) from error
+        self.exitcode = deliver(lambda: self._show(portals, opts))
+
+    def _show(self, portals: Sequence[Portal], opts: argparse.Namespace) -> None:
+        folder = opts.data or os.environ.get(_DATA)
+        saved = SavedPages(Path(folder)) if folder else None
+        assert self.settings is not None  # as above
+        answers = ask(portals, self.settings) if opts.live else []
+        shown = [_Shown(portal, check(portal, saved) if saved else [], _of(portal, answers)) for portal in portals]
+        if opts.json:
+            print_json([one.as_json() for one in shown])
+        else:
+            _print(shown, checked=saved is not None)
+        found = (finding for one in shown for finding in one.findings if finding.state is State.WRONG)
+        wrong = [f"{one.portal}: {one.column}: {one.detail}" for one in found]
+        wrong += [f"{one.portal}: {one.url}: {one.problem}" for one in answers if one.problem]
+        if wrong:
+            *others, last = wrong
+            for sentence in others:
+                complain(sentence)
+            raise ConfigError(last)
+
+
+def _of(portal: Portal, answers: Sequence[Answer]) -> list[Answer]:
+    return [answer for answer in answers if answer.portal == portal.name]
+
+
+def _print(shown: Sequence[_Shown], *, checked: bool) -> None:
+    console().print(table("Portals", _COLUMNS, [_row(one) for one in shown]))
+    if answers := [answer for one in shown for answer in one.answers]:
+        rows = [[one.portal, one.column, one.url, one.status, one.kind or None, one.entries] for one in answers]
+        console().print(table("Answers", _ANSWERS, rows))
+    states = Counter(finding.state for one in shown for finding in one.findings)
+    if checked:
+        say(f"{len(shown)} portals; " + ", ".join(f"{states[state]} values {state}" for state in State))
+    else:
+        say(f"{len(shown)} portals; nothing was checked: name the folder of saved pages, --data or {_DATA}")
+
+
+def _row(shown: _Shown) -> list[object]:
+    portal = shown.portal
+    counts = [len(addresses) or None for addresses in (portal.sections, portal.feeds, portal.sitemaps)]
+    states = {finding.state for finding in shown.findings}
+    state = next((state for state in (State.WRONG, State.UNPROVEN, State.PROVEN) if state in states), None)
+    articles = portal.articles.pattern if portal.articles else None
+    return [portal.name, portal.host, *counts, articles, portal.language or None, state]

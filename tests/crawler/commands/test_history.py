@@ -1,0 +1,54 @@
+"""`scrapy history`: a page's past as it is printed."""
+
+import json
+
+import pytest
+from cleaned_pages import address, html, visit
+
+from crawler.storage import schema
+from crawler.storage.engine import opened
+from crawler.storage.store import Store
+
+HOSTILE = "a paragraph \x1b[2J[/b] that went away soon enough, with words of its own in it: nobody missed it at all"
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A page that was visited three times and changed twice."""
+    with opened(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare(engine)
+        store = Store(engine)
+        crawl = store.begin_crawl("test", {})
+        edited = html(1).replace("Ferry 1 is late", "Ferry 1 is early")
+        more = edited.replace("</article>", f"<p>{HOSTILE}</p></article>")
+        for day, body in enumerate((html(1), more, edited)):
+            store.save(crawl, [visit(1, body, day=day)])
+    return address(1)
+
+
+def test_changes_are_printed_by_moment_with_marks_where_there_are_no_colours(scrapy, stored):
+    shown = scrapy("history", stored)
+    assert shown.returncode == 0, shown.stderr
+    assert "3 visits, 2 with changes" in shown.stdout
+    assert "~ Ferry 1 is [-late-] {+early+}" in shown.stdout
+    assert f"+ {HOSTILE[:11]}" in shown.stdout
+    assert f"- {HOSTILE[:11]}" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    last = scrapy("history", stored, "--limit", "1").stdout
+    assert "2 earlier moments are left out" in last
+    assert "early+}" not in last
+
+
+def test_json_has_all_moments(scrapy, stored):
+    past = json.loads(scrapy("history", stored, "--format", "json", "--limit", "1").stdout)
+    assert (past["page"]["url"], past["page"]["visits"]) == (stored, 3)
+    assert [moment["first"] for moment in past["moments"]] == [True, False, False]
+    parts = past["moments"][1]["edited"][0]["parts"]
+    assert [part["text"] for part in parts if part["change"] == "added"] == ["early"]
+
+
+def test_what_is_not_known_is_one_sentence(scrapy, stored):
+    unknown = scrapy("history", "https://lake.example.org/2")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert unknown.stderr == f"https://lake.example.org/2 is not in the database; the nearest that is: {stored}\n"
+    assert scrapy("history").returncode == 2

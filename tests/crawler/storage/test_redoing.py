@@ -1,0 +1,109 @@
+"""The last visits of stored pages done again, on both kinds of database."""
+
+from dataclasses import replace
+
+import pytest
+
+from crawler.storage import redoing
+from crawler.storage.engine import reading, writing
+from crawler.storage.redoing import Job, Redone
+from crawler.storage.saved import PageState
+
+A, B = "https://a.example/1", "https://b.example/1"
+JOB = Job("all")
+LIVE = (
+    "SELECT page_id, position, text, first_seen, last_seen FROM block WHERE gone_at IS NULL ORDER BY page_id, position"
+)
+PAGES = "SELECT url, visits, changes, first_seen, last_seen, last_changed, next_visit FROM page ORDER BY id"
+
+
+@pytest.fixture
+def ask(engine):
+    """Ask for the pages of a job after one."""
+
+    def read(job=JOB, after_page=0, most=10):
+        with reading(engine) as connection:
+            return redoing.pages_after(connection, job, after_page, most, html=False)
+
+    return read
+
+
+@pytest.fixture
+def again(ask, visit):
+    """A page cleaned again with these blocks."""
+
+    def make(url, *blocks, method="pab", **values):
+        page = next(one for one in ask() if one.url == url)
+        return Redone(replace(page, **values), method, 7, visit(url, *blocks).candidates, None)
+
+    return make
+
+
+def nothing(_connection):
+    """Note nothing."""
+
+
+def test_what_is_stored_again_carries_the_moment_of_the_last_visit(store, save, visit, again, rows):
+    save(visit(A, "one", "two"), visit(B, "three"))
+    save(visit(A, "one", "two", day=3))
+    before = rows(PAGES)
+    (saved,) = store.redo([again(A, "two", "new")], nothing)
+    assert (saved.state, saved.stored, saved.refreshed, saved.gone) == (PageState.CHANGED, 1, 1, 1)
+    assert rows(PAGES) == before
+    seen = {row["text"]: (row["first_seen"], row["last_seen"]) for row in rows(LIVE)}
+    visited = before[0]["last_seen"]
+    assert seen["new"] == (visited, visited)
+    assert seen["two"] == (before[0]["first_seen"], visited)
+    assert rows("SELECT method, options_hash FROM page ORDER BY id")[0] == {"method": "pab", "options_hash": 7}
+    assert rows("SELECT gone_at FROM block WHERE text = 'one'") == [{"gone_at": visited}]
+
+
+def test_a_dry_run_says_what_would_become_and_stores_nothing(store, save, visit, again, rows):
+    save(visit(A, "one"), visit(B, "three"))
+    before = rows(LIVE), rows(PAGES), rows("SELECT * FROM lineage"), rows("SELECT * FROM journal")
+    saved = store.redo([again(A, "three, not one"), again(B, "three")], None)
+    assert [(one.state, one.stored, one.gone) for one in saved] == [
+        (PageState.CHANGED, 1, 1),
+        (PageState.UNCHANGED, 0, 0),
+    ]
+    assert (rows(LIVE), rows(PAGES), rows("SELECT * FROM lineage"), rows("SELECT * FROM journal")) == before
+
+
+def test_a_page_that_a_crawl_stored_meanwhile_stays_as_the_crawl_has_it(store, save, visit, again, rows):
+    save(visit(A, "one"))
+    late = again(A, "new")
+    save(visit(A, "one", "two", day=1))
+    before = rows(LIVE)
+    (saved,) = store.redo([late], nothing)
+    assert saved.state is PageState.PUT_OFF
+    assert rows(LIVE) == before
+
+
+def test_what_one_page_loses_another_keeps(store, save, visit, again, page_texts):
+    save(visit(A, "the same words on both"), visit(B, "the same words on both", "more"))
+    store.redo([again(A, "other words"), again(B, "more")], nothing)
+    assert page_texts(A) == ["other words"]
+    assert page_texts(B) == ["more"]
+    store.redo([again(A, "the same words on both"), again(B, "the same words on both", "more")], nothing)
+    assert page_texts(A) == ["the same words on both"]
+    assert page_texts(B) == ["the same words on both", "more"]
+
+
+def test_pages_are_given_in_order_after_one_and_of_a_site(save, visit, ask):
+    save(visit(A, "one"), visit(B, "two"))
+    assert [page.url for page in ask()] == [A, B]
+    assert [page.url for page in ask(after_page=ask()[0].page_id)] == [B]
+    assert [page.url for page in ask(Job("b", "b.example"))] == [B]
+    assert [page.url for page in ask(most=1)] == [A]
+
+
+def test_how_far_a_job_is_stands_in_the_transaction_of_its_pages(engine, store, save, visit, again, now):
+    save(visit(A, "one"))
+    with writing(engine) as connection:
+        redoing.begin(connection, JOB, now)
+    store.redo([again(A, "two")], lambda connection: redoing.advance(connection, JOB, 5, 3))
+    with writing(engine) as connection:
+        assert redoing.begun(connection, JOB) == redoing.Begun(5, 3, now)
+        assert redoing.begun(connection, Job("other")) is None
+        redoing.end(connection, JOB)
+        assert redoing.begun(connection, JOB) is None

@@ -1,0 +1,41 @@
+"""The saved pages of the four Chinese portals, which have no gold text."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import corpus
+from evaluation import LARGEST_PAGE
+
+from cleaning import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PORTALS = ("sina", "qq", "sohu", "163")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved page of a portal."""
+
+    portal: str
+    path: Path
+    url: str | None
+
+    def read(self):
+        return parse(gzip.decompress(self.path.read_bytes()), self.url, max_bytes=LARGEST_PAGE)
+
+
+def load():
+    """Return the portals' saved pages, in the order of their index; none where the data has no sites."""
+    index = corpus.DATA / "sites" / "index.tsv"
+    if not index.exists():
+        return []
+    with index.open(encoding="utf-8", newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        found = [row for row in rows if row["site"] in PORTALS]
+    return [Saved(row["site"], index.parent / row["site"] / row["file"], row["url"] or None) for row in found]

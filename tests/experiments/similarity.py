@@ -1,0 +1,62 @@
+"""The ways to compare texts of experiment 2: what is kept of a text, and whether two of them are near-duplicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from datasketch import MinHash
+
+from cleaning.fingerprint import distance, fingerprint_terms
+from cleaning.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIMILAR = 0.8  # of Jaccard and MinHash: the paper has no figure
+MOST_BITS = 3
+PERMUTATIONS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What is kept of a sequence of terms, and when two of these are alike."""
+
+    mark: Callable
+    alike: Callable
+
+
+def _minhash(sequence):
+    made = MinHash(num_perm=PERMUTATIONS)
+    made.update_batch([term.encode(errors="replace") for term in set(sequence)])
+    return made
+
+
+def _jaccard(one, other):
+    return len(one & other) / len(one | other) >= SIMILAR
+
+
+def _near(one, other):
+    return distance(one, other) <= MOST_BITS
+
+
+LIKENESSES = {
+    "Jaccard": Likeness(frozenset, _jaccard),
+    "MinHash": Likeness(_minhash, lambda one, other: one.jaccard(other) >= SIMILAR),
+    "simhash": Likeness(lambda sequence: fingerprint_terms(sequence, weighting="plain"), _near),
+    "modified simhash": Likeness(fingerprint_terms, _near),
+}
+
+
+def distinct(texts, likeness):
+    """Return the places of the texts that are like no earlier one which stays; a text without terms stays."""
+    found, marks = [], []
+    for place, text in enumerate(texts):
+        sequence = terms(text)
+        mark = likeness.mark(sequence) if sequence else None
+        if mark is not None and any(likeness.alike(mark, earlier) for earlier in marks):
+            continue
+        found.append(place)
+        if mark is not None:
+            marks.append(mark)
+    return found

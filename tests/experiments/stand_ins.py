@@ -1,0 +1,46 @@
+"""The pages that stand in for those of the papers, which are not to be had, and what methods decide on them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import corpus
+from evaluation import LARGEST_PAGE
+
+from cleaning import METHODS, parse
+from cleaning.clean import judge
+from cleaning.language import identify
+from cleaning.options import Options
+from cleaning.statements import read_statements
+
+ARTICLES = "English articles of wcxb-dev and English news of fundus-dev, chosen by their hashes"
+
+
+def articles(most, limit):
+    """Return English articles with their gold texts: `most` of them, or `limit` where that is fewer."""
+    return corpus.pin(_english(), limited(most, limit))
+
+
+@cache
+def _english():
+    articles = [sample for sample in corpus.read_samples("wcxb-dev") if sample.type == "article"]
+    return articles + [sample for sample in corpus.read_samples("fundus-dev") if identify(sample.text) == "en"]
+
+
+def limited(most, limit):
+    return most if limit is None else min(most, limit)
+
+
+def read(sample):
+    return parse(sample.body, sample.url, max_bytes=LARGEST_PAGE)
+
+
+def decide(page, method):
+    """Return a method's decisions on a page, with its default options."""
+    return judge(page, read_statements(page.root), METHODS[method], Options()).decisions
+
+
+def text_of(decisions, reasons=None):
+    """Return the kept texts, a line each; or those of all decisions with one of these reasons."""
+    wanted = (one for one in decisions if (one.kept if reasons is None else one.reason in reasons))
+    return "\n".join(one.block.text for one in wanted)

@@ -1,0 +1,231 @@
+"""`scrapy crawl news`: sections, feeds and sitemaps of sites in the table and of sites in none."""
+
+import gzip
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import processes
+from news_site import RSS, XML, article, listing, loc, numbers, pages, rss, story
+
+ROOT = Path(__file__).parents[2]
+HURRY = {"ALLOW_ADDRESSES": "127.0.0.0/8", "AUTOTHROTTLE_ENABLED": "0", "PROGRESS": "off"}
+STORED = '{"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, "pipelines.store.StorePipeline": 3}'
+STORE = (
+    '{"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, "pipelines.store.StorePipeline": 3,'
+    ' "collect.Collect": 4}'
+)
+
+
+def test_a_site_in_no_table_is_found_from_its_home_page(news, site):
+    menu = '<nav><a href="/science/">Science</a><a href="/about/">About us</a><a href="/login">Log in</a></nav>'
+    feed = '<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
+    site.add("/", feed + menu + listing(*[story(n) for n in (1, 2, 3)]))
+    site.add("/science/", menu + listing(*[story(n) for n in (3, 4, 5)]))
+    site.add("/feed.xml", rss((story(6), "Mon, 20 May 2024 10:00:00 GMT")), RSS)
+    site.add(
+        "/robots.txt", f"User-agent: *\nDisallow: /login\nSitemap: {site.url}/map.xml", {"Content-Type": "text/plain"}
+    )
+    site.add("/map.xml", f"<urlset>{loc(site.url + story(7))}{loc(site.url + '/about/')}</urlset>", XML)
+    site.add("/about/", "<p>About us.")
+    site.add_articles(*[story(n) for n in range(1, 8)])
+    crawled = news()
+    assert numbers(crawled) == list("1234567")
+    assert "/login" not in site.asked
+    # The sitemap's other address has no text of its own.
+    assert crawled.stats["news/no_article"] == 1
+    assert (crawled.code, crawled.stats["visit/page"]) == (0, 7)
+
+
+def test_what_an_earlier_crawl_stored_of_a_site_is_known_to_the_next_one(news, site, tmp_path):
+    site.add("/science/", listing(*[story(n) for n in (1, 2, 3)]))
+    site.add_articles(*[story(n) for n in (1, 2, 3)])
+    settings = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"}
+    columns = {"sections": [f"{site.url}/science/"]}
+    first, second = (news(columns, settings, sources="sections") for _ in range(2))
+    assert (first.stats["learned/articles"], second.stats["learned/recalled"]) == (3, 3)
+
+
+def test_depth_says_how_far_below_the_home_page_sections_are_read(news, site):
+    def menu(path):
+        return f'<header><a href="{path}">A section</a></header>'
+
+    site.add("/", menu("/world/"))
+    site.add("/world/", menu("/world/asia/") + listing(story(1)))
+    site.add("/world/asia/", menu("/world/asia/east/") + listing(story(2)))
+    site.add_articles(story(1), story(2))
+    crawled = news(sources="sections", depth="2")
+    assert numbers(crawled) == ["1", "2"]
+    assert "/world/asia/east/" not in site.asked
+
+
+def test_a_row_that_says_so_is_rendered(news, site, chromium):
+    script = "<script>document.querySelector('h1').textContent = 'Rendered'</script>"
+    site.add("/science/", listing(story(1)))
+    site.add(story(1), article("Plain") + script)
+    columns = {"sections": [f"{site.url}/science/"], "articles": "/news/", "render": True}
+    crawled = news(columns, {"CHROMIUM": chromium}, sources="sections")
+    assert (crawled.stats["render/pages"], crawled.stats["visit/page"]) == (2, 1)
+    refused = news(columns, {"CHROMIUM": chromium, "RENDER": "false"}, sources="sections")
+    assert refused.code == 2
+    assert "RENDER=false, but the row of 'river' says render = true" in refused.log
+
+
+def test_a_row_names_where_to_look_and_what_articles_are(news, site):
+    site.add("/science/", listing(story(1), story(2), "/other/2024/05/20/the-bridge-that-was-carried-away-1"))
+    site.add(
+        "/feed.xml", rss((story(3), ""), ("/other/a-story-of-the-bridge", ""), ("https://elsewhere.org/x", "")), RSS
+    )
+    site.add("/map.xml", f"<urlset>{loc(site.url + story(4))}</urlset>", XML)
+    site.add_articles(*[story(n) for n in range(1, 5)])
+    columns = {
+        "sections": [f"{site.url}/science/"],
+        "feeds": [f"{site.url}/feed.xml"],
+        "sitemaps": [f"{site.url}/map.xml"],
+        "articles": r"/news/\d{4}/",
+    }
+    crawled = news(columns)
+    assert numbers(crawled) == list("1234")
+    assert "/" not in site.asked
+    assert (crawled.stats["news/no_article"], crawled.stats["news/foreign"]) == (1, 1)
+    assert (crawled.stats["news/articles/river"], crawled.stats["news/pages/river"]) == (4, 4)
+
+
+def test_sources_says_where_to_look(news, site):
+    site.add("/science/", listing(story(1)))
+    site.add("/feed.xml", rss((story(2), "")), RSS)
+    site.add_articles(story(1), story(2))
+    columns = {"sections": [f"{site.url}/science/"], "feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}
+    assert numbers(news(columns, sources="feeds")) == ["2"]
+    assert site.asked == ["/feed.xml", story(2)]
+
+
+def test_sitemaps_of_sitemaps_are_followed_packed_ones_too_to_a_depth(news, site):
+    def index(path):
+        return f"<sitemapindex><sitemap><loc>{site.url}{path}</loc></sitemap></sitemapindex>"
+
+    site.add("/1.xml", index("/2.xml"), XML)
+    site.add("/2.xml", index("/3.xml") + index("/4.xml"), XML)
+    site.add("/3.xml", gzip.compress(index("/5.xml").encode()), {"Content-Type": "application/gzip"})
+    site.add(
+        "/robots.txt",
+        f"Sitemap: {site.url}/1.xml\nsitemap: {site.url}/flat.xml.gz\nSitemap: http://[::1\nSitemap: ftp://e.org/",
+        {"Content-Type": "text/plain"},
+    )
+    flat = gzip.compress(f"<urlset>{loc(site.url + story(1), '2024-05-20')}</urlset>".encode())
+    site.add("/flat.xml.gz", flat, {"Content-Type": "application/octet-stream"})
+    site.add_articles(story(1))
+    crawled = news({"articles": "/news/"}, sources="sitemaps")
+    assert numbers(crawled) == ["1"]
+    assert "/5.xml" not in site.asked
+    assert crawled.stats["news/sitemaps_left_out"] == 1
+
+
+def test_what_is_older_than_asked_is_not_requested(news, site):
+    today = datetime.now(UTC)
+    old, new = today - timedelta(days=9), today - timedelta(days=1)
+    site.add("/feed.xml", rss((story(1), format(old, "%a, %d %b %Y %H:%M:%S GMT")), (story(2), "")), RSS)
+    site.add(
+        "/map.xml",
+        f"<urlset>{loc(site.url + story(3), old.isoformat())}{loc(site.url + story(4), new.date().isoformat())}"
+        f"{loc(site.url + story(5), '2999-01-01')}</urlset>",
+        XML,
+    )
+    site.add_articles(*[story(n) for n in range(1, 6)])
+    columns = {"feeds": [f"{site.url}/feed.xml"], "sitemaps": [f"{site.url}/map.xml"], "articles": "/news/"}
+    crawled = news(columns, sources="feeds,sitemaps", age="3")
+    assert numbers(crawled) == ["2", "4", "5"]
+    assert (crawled.stats["news/older"], crawled.stats["news/dates_doubted"]) == (2, 1)
+
+
+def test_no_more_articles_are_asked_for_than_the_limit(news, site):
+    site.add("/feed.xml", rss(*[(story(n), f"Mon, 20 May 2024 1{n}:00:00 GMT") for n in range(9)]), RSS)
+    site.add_articles(*[story(n) for n in range(9)])
+    crawled = news({"feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}, sources="feeds", articles="3")
+    assert (len(pages(crawled)), crawled.stats["news/over_limit"]) == (3, 6)
+
+
+def test_a_feed_that_is_visited_again_leads_to_what_is_new_only(news, site, tmp_path):
+    site.add("/feed.xml", rss((story(1), "")), RSS)
+    site.add_articles(story(1), story(2))
+    columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    news(columns, store, sources="feeds")
+    site.add("/feed.xml", rss((story(1), ""), (story(2), "")), RSS)
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database, database:
+        database.execute("UPDATE section SET next_visit = '2024-01-01 00:00:00'")
+    command = [sys.executable, "-m", "scrapy", "recrawl", "--due"]
+    more = HURRY | {"DATABASE_URL": store["DATABASE_URL"], "PORTALS": tmp_path / "own.toml", "ITEM_PIPELINES": STORED}
+    command += [part for name, value in more.items() for part in ("-s", f"{name}={value}")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    done = processes.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert site.asked == ["/feed.xml", story(1), "/feed.xml", story(2)]
+
+
+def test_a_crawl_that_its_time_has_ended_goes_on_with_the_same_command(news, site, tmp_path):
+    site.add("/feed.xml", rss(*[(story(n), "") for n in range(4)]), RSS)
+    site.add_articles(*[story(n) for n in range(4)])
+    columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/", "delay": 0.6}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    crawled = [news(columns, store, sources="feeds", seconds="1")]
+    assert crawled[0].stats["finish_reason"] == "closespider_timeout"
+    while crawled[-1].stats["finish_reason"] != "finished" and len(crawled) < 10:
+        crawled.append(news(columns | {"delay": 0}, store, sources="feeds", seconds="1"))
+        assert crawled[-1].stats["frontier/resumed"] == 1
+    assert sorted(site.asked) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
+
+
+def test_twins_are_folded_where_the_article_itself_is_listed(news, site):
+    own = story(1)
+    site.add("/science/", listing(own, f"/amp{own}", f"{own}?amp=1", f"{own}/print/", f"/amp{story(2)}"))
+    site.add_articles(own, f"/amp{story(2)}")
+    crawled = news({"sections": [f"{site.url}/science/"], "articles": "/news/"}, sources="sections")
+    assert pages(crawled) == [f"amp{story(2)}", own[1:]]
+    assert crawled.stats["news/twins"] == 3
+
+
+def test_a_stored_twin_is_the_page_that_it_names_as_canonical(news, site, tmp_path):
+    own, twin = story(1), f"/amp{story(1)}"
+    link = f'<link rel="canonical" href="{site.url}{own}"><link rel="amphtml" href="{twin}">'
+    site.add("/science/", listing(own))
+    site.add("/sport/", listing(twin))
+    for path in (own, twin):
+        site.add(path, link + article("The river"))
+    columns = {"sections": [f"{site.url}/science/", f"{site.url}/sport/"], "articles": "/news/"}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    news(columns, store, sources="sections")
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        assert database.execute("SELECT url_key, visits FROM page").fetchall() == [(site.url + own, 2)]
+
+
+def test_a_row_s_headers_method_and_delay_are_kept(news, site, tmp_path):
+    site.add("/science/", listing(*[story(n) for n in range(3)]))
+    site.add_articles(*[story(n) for n in range(3)])
+    columns = {"sections": [f"{site.url}/science/"], "articles": "/news/", "delay": 0.4, "method": "pab"}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    started = datetime.now(UTC)
+    news(columns | {"headers": {"Accept-Language": "hi"}}, store, sources="sections")
+    assert (datetime.now(UTC) - started).total_seconds() > 4 * 0.4
+    assert {site.headers(path)["Accept-Language"] for path in ("/science/", story(0), story(2))} == {"hi"}
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        assert database.execute("SELECT DISTINCT method FROM page").fetchall() == [("pab",)]
+
+
+def test_a_sitemap_s_lastmod_is_kept_with_the_page_and_a_redirect_with_its_request(news, site, tmp_path):
+    site.add("/map.xml", f"<urlset>{loc(site.url + story(1), '2024-05-20')}{loc(site.url + '/news/old')}</urlset>", XML)
+    site.add_articles(story(1), story(2))
+    site.add("/news/old", "", {"Location": story(2)}, 301)
+    database = tmp_path / "blocks.db"
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{database}"}
+    news({"sitemaps": [f"{site.url}/map.xml"], "articles": "/news/"}, store, sources="sitemaps")
+    with closing(sqlite3.connect(database)) as opened:
+        rows = opened.execute("SELECT url, outcome, error, meta FROM request WHERE url LIKE '%/news/%'").fetchall()
+    told = {url.removeprefix(site.url): (outcome, error, json.loads(meta)) for url, outcome, error, meta in rows}
+    assert told[story(1)][2]["lastmod"] == "2024-05-20"
+    assert told["/news/old"][:2] == ("redirected", f"to {site.url}{story(2)}")
+    assert told[story(2)][2]["redirect_urls"] == [f"{site.url}/news/old"]

@@ -1,0 +1,78 @@
+"""Pages that are cleaned and stored as a crawl does it, without one; and all that a database says of them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import text as sql
+
+from cleaning import Metadata, clean, parse
+from crawler.candidates import mark
+from crawler.fingerprints import Marker
+from crawler.visit import Fetched, Outcome, Visit
+
+START = datetime(2024, 5, 1, 12, tzinfo=UTC)
+MENU = '<div class="nav"><a href="/a">Home</a> <a href="/b">News of the lake</a> <a href="/c">Weather</a></div>'
+SENTENCE = "The ferryman of the northern lake told visitor {n} how many storms he had crossed in the year {n}. "
+SHARED = "The harbour office asks all guests to be at the pier ten minutes before the ferry leaves, in winter as well. "
+
+
+def address(number):
+    return f"https://lake.example.org/{number}"
+
+
+def html(number):
+    paragraphs = "".join(f"<p>{SENTENCE.format(n=number * 10 + each) * 2}</p>" for each in range(3))
+    article = f"<article><h1>Ferry {number} is late</h1>{paragraphs}<p>{SHARED * 2}</p></article>"
+    foot = '<div class="footer">Copyright by the town at the lake</div>'
+    return f"<!doctype html><html><head><title>Ferry {number}</title></head><body>{MENU}{article}{foot}</body></html>"
+
+
+def visit(number, body=None, day=0, method="default"):
+    """The visit of a page, with all that the stages before the store make of it."""
+    body = (html(number) if body is None else body).encode()
+    page = parse(body, address(number))
+    cleaned = clean(page, method=method)
+    marked = mark(cleaned.decisions, Marker(), 3)
+    fetched = Fetched(address(number), body, page, Metadata())
+    made = Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, fetched=fetched, cleaned=cleaned)
+    return replace(made, candidates=marked.candidates, fingerprint=marked.fingerprint)
+
+
+def fill(store, count, **values):
+    """Store so many pages, ten at a time."""
+    crawl = store.begin_crawl("test", {})
+    for first in range(0, count, 10):
+        store.save(crawl, [visit(number, **values) for number in range(first, min(count, first + 10))])
+    return crawl
+
+
+_STATE = {
+    "pages": "SELECT url, first_seen, last_seen, last_changed, visits, changes, next_visit, body_hash, method, scheme, "
+    "page_fingerprint FROM page ORDER BY id",
+    "blocks": "SELECT page_id, position, kind, path, text, words, score, priority, digest, fingerprint, first_seen, "
+    "last_seen FROM block WHERE gone_at IS NULL ORDER BY page_id, position",
+    "sightings": "SELECT s.page_id, s.position, s.text, s.distance, b.text FROM sighting AS s JOIN block AS b "
+    "ON b.id = s.block_id WHERE s.gone_at IS NULL ORDER BY s.page_id, s.position",
+    "views": "SELECT url, position, text FROM informative_block ORDER BY url, position",
+    "mirrors": "SELECT page_id, original_id, distance FROM mirror ORDER BY page_id",
+    "recurrence": "SELECT site, digest, pages FROM recurrence ORDER BY site, digest",
+}
+
+_MARKED = {"block": "id", "sighting": "id", "journal": "page_id"}
+
+
+def state(engine):
+    """All that is true of the pages now; what is gone is left out."""
+    with engine.connect() as connection:
+        return {name: [tuple(row) for row in connection.execute(sql(query))] for name, query in _STATE.items()}
+
+
+def marks(engine):
+    """The marks by which exports know what has changed."""
+    tables = (
+        "SELECT id, changed FROM block",
+        "SELECT id, changed FROM sighting",
+        "SELECT page_id, changed FROM journal",
+    )
+    with engine.connect() as connection:
+        return [sorted(tuple(row) for row in connection.execute(sql(query))) for query in tables]
