@@ -44,9 +44,10 @@ def show(past: Past, most_moments: int) -> None:
 
 
 def _facts(past: Past, page: Known) -> list[str]:
+    visits = "1 visit" if page.visits == 1 else f"{page.visits:,} visits"
     facts = [
         f"first seen {_at(page.first_seen)}, last seen {_at(page.last_seen)}, last changed {_at(page.last_changed)}",
-        f"{page.visits:,} visits, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
+        f"{visits}, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
     ]
     if page.key != page.url:
         facts.insert(0, f"known as {page.key}")

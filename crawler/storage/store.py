@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import delete, false
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from crawler.storage.crawls import Joined
     from crawler.storage.outcomes import PageOutcome
     from crawler.storage.pages import Reading
-    from crawler.storage.redoing import Job, Redone
+    from crawler.storage.redoing import Job, PageToRedo, Redone
     from crawler.storage.upkeep import Absence
     from crawler.visit import Visit
 
@@ -165,7 +166,7 @@ class Store:
         """
 
         def work(connection: Connection) -> list[Saved]:
-            lock(connection, self._claims_again(redone))
+            lock(connection, chain.from_iterable(self._page_claims(one.page, one) for one in redone))
             before = connection.begin_nested()
             tally = Tally(connection, lineage.begin(connection))
             saved = [self._redo(tally, one) for one in redone]
@@ -224,17 +225,13 @@ class Store:
         for visit, page_read in zip(visits, readings, strict=True):
             yield page_key(upkeep.key(visit, page_read))
             if page_read is not None:
-                yield page_key(page_read.key)
-                if self._rules.beyond_page:
-                    yield from block_keys(visit.candidates, page_read.site)
-                    yield from mirror_keys(visit.fingerprint)
+                yield from self._page_claims(page_read, visit)
 
-    def _claims_again(self, redone: Sequence[Redone]) -> Iterator[int]:
-        for one in redone:
-            yield page_key(one.page.key)
-            if self._rules.beyond_page:
-                yield from block_keys(one.candidates, one.page.site)
-                yield from mirror_keys(one.fingerprint)
+    def _page_claims(self, page: Reading | PageToRedo, cleaned: Visit | Redone) -> Iterator[int]:
+        yield page_key(page.key)
+        if self._rules.beyond_page:
+            yield from block_keys(cleaned.candidates, page.site)
+            yield from mirror_keys(cleaned.fingerprint)
 
     def _redo(self, tally: Tally, redone: Redone) -> Saved:
         """Do a page's last visit again: what it shows is compared with what is stored, and no visit is counted."""
