@@ -57,6 +57,7 @@ def _compile(package: Path, folder: Path) -> list[Path]:
     cythonized = cythonize(extensions, build_dir=str(folder / "c"), include_path=headers, force=True, quiet=True)
     command = Distribution({"ext_modules": cythonized}).get_command_obj("build_ext")
     command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "o")
+    command.parallel = os.cpu_count()
     command.ensure_finalized()
     command.run()
     return [Path(path) for path in command.get_outputs()]
