@@ -73,7 +73,7 @@ def test_a_page_of_a_hundred_thousand_links_is_bounded():
 
 
 def test_links_that_hold_each_other_cost_no_more_than_others():
-    html = "".join(f'<a href="/a/{n}-a-story-about-it"><div>' for n in range(1_000)) + "word " * 1_000_000
+    html = "".join(f'<a href="/a/{n}-a-story-about-it"><div>' for n in range(300)) + "word " * 1_000_000
     started = time.process_time()
     response = listing(html)
     article_links(response)
