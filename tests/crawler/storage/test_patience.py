@@ -91,16 +91,16 @@ def test_another_writer_s_lock_is_waited_for(url, engine, rows):
 
 
 def test_the_wait_has_an_end_and_is_not_begun_again():
-    patience = Patience(0.5)
+    patience = Patience(2)
     with opened(NOBODY) as engine:
         began = monotonic()
-        with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=0\.5"):
+        with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=2"):
             patience.write(engine, lambda _: None)
-        assert 0.5 <= monotonic() - began < 10
+        assert 2 <= monotonic() - began < 20
         began = monotonic()
         with pytest.raises(StoreError, match="cannot be reached"):
             patience.write(engine, lambda _: None)
-        assert monotonic() - began < 0.5
+        assert monotonic() - began < 2
 
 
 def test_whoever_waits_can_be_told_to_stop():
