@@ -1,4 +1,4 @@
-"""How much words speak for main text: words of class, id, role and tag around a block, and of short texts themselves.
+"""How much words speak for main text: words of class, id, role and tag around a block, and of texts themselves.
 
 A word's score is the logarithm of odds, learned from the training pages: above 0 for the main text, below for the rest.
 """
@@ -25,6 +25,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SHORTEST, _LONGEST, _MOST = 2, 20, 40  # characters of a word, words of an element
 # Texts of more words speak by their form; these by what they say: "read more", "comments", "cookies".
 _MOST_TEXT_WORDS = 14
+_MOST_CHARS = 5_000  # of a text whose words are summed up
+_FEW = 3  # of the words that speak least for main text
 _CACHED = 1 << 13
 
 
@@ -36,7 +38,18 @@ class Sign(NamedTuple):
     mean: float = 0.0
 
 
+class Summed(NamedTuple):
+    """The scores of a text's known words: their sum, how many, least, greatest, mean of the three least; 0 for none."""
+
+    total: float = 0.0
+    known: float = 0.0
+    least: float = 0.0
+    greatest: float = 0.0
+    few: float = 0.0
+
+
 _SILENT = Sign()
+_NOTHING = Summed()
 
 
 def element_words(tag: str, signs: str) -> frozenset[str]:
@@ -61,6 +74,11 @@ def text_words(text: str) -> frozenset[str]:
     return frozenset("t:0" if word.isdigit() else f"t:{word}" for word in words)
 
 
+def any_words(text: str) -> frozenset[str]:
+    """Return the words of any text, numbers as one word; of a very long one those of its beginning."""
+    return frozenset("w:0" if word.isdigit() else f"w:{word}" for word in tokenise(text[:_MOST_CHARS]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
     """The words' scores; what was looked up lately is remembered, up to a bound."""
@@ -77,17 +95,30 @@ class Lexicon:
     def elements(self, tags: list[str], signs: list[str]) -> np.ndarray:
         """Return the signs of elements (3 x m, float64)."""
         known = _known(self)
-        return _columns(map(self.of_element, tags, signs)) if known is None else known.elements(tags, signs)
+        return _signs(map(self.of_element, tags, signs)) if known is None else known.elements(tags, signs)
 
     def inlines(self, signs: list[str]) -> np.ndarray:
         """Return the signs of the inline elements around texts (3 x n, float64)."""
         known = _known(self)
-        return _columns(map(self.of_inline, signs)) if known is None else known.inlines(signs)
+        return _signs(map(self.of_inline, signs)) if known is None else known.inlines(signs)
 
     def texts(self, texts: list[str]) -> np.ndarray:
-        """Return the signs of texts (3 x n, float64)."""
+        """Return the signs of short texts (3 x n, float64)."""
         known = _known(self)
-        return _columns(map(self.of_text, texts)) if known is None else known.texts(texts)
+        return _signs(map(self.of_text, texts)) if known is None else known.texts(texts)
+
+    def sums(self, texts: list[str]) -> np.ndarray:
+        """Return what the words of texts add up to, long ones too (5 x n, float64)."""
+        known = _known(self)
+        return _columns(map(self.sum_of, texts), len(_NOTHING)) if known is None else known.sums(texts)
+
+    def sum_of(self, text: str) -> Summed:
+        """Return what the words of a text add up to."""
+        found = sorted(self.scores[word] for word in any_words(text) if word in self.scores)
+        if not found:
+            return _NOTHING
+        few = found[:_FEW]
+        return Summed(sum(found), len(found), found[0], found[-1], sum(few) / len(few))
 
     def _looking_up(self, words_of: Callable[..., Iterable[str]]) -> Callable[..., Sign]:
         return lambda *texts: self._sign(words_of(*texts))
@@ -106,8 +137,12 @@ def _known(lexicon: Lexicon) -> Words | None:
     return words
 
 
-def _columns(signs: Iterable[Sign]) -> np.ndarray:
-    return np.array(list(signs), np.float64).reshape(-1, len(_SILENT)).T
+def _signs(found: Iterable[Sign]) -> np.ndarray:
+    return _columns(found, len(_SILENT))
+
+
+def _columns(found: Iterable[Sign | Summed], size: int) -> np.ndarray:
+    return np.array(list(found), np.float64).reshape(-1, size).T
 
 
 def pack(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cleaning.errors import ModelError
-from cleaning.learned import context, features, kinds
+from cleaning.learned import context, features, kinds, vocabulary
 from cleaning.learned.lexicon import Lexicon, pack, unpack, unpack_scores
 from cleaning.learned.trees import Trees, probabilities
 
@@ -52,7 +52,8 @@ class Model:
         likeliest = int(shares.argmax())
         rows = np.hstack([seen.rows, np.broadcast_to(shares, (len(seen.rows), len(shares))).astype(np.float32)])
         first = probabilities(self.first.sums(rows))[:, 0]
-        rows = np.hstack([rows, context.read_context(seen.counted, first)])
+        words = vocabulary.read_vocabulary(seen.counted, self.lexicon)
+        rows = np.hstack([rows, words, context.read_context(seen.counted, first)])
         scores = probabilities(self.second.sums(rows))[:, 0]
         return Judgement(scores, kinds.TYPES[likeliest], float(shares[likeliest]))
 
@@ -98,7 +99,7 @@ def shipped() -> Model:
 
 
 def _names() -> str:
-    return " ".join([*features.NAMES, *kinds.NAMES, *context.NAMES])
+    return " ".join([*features.NAMES, *kinds.NAMES, *vocabulary.NAMES, *context.NAMES])
 
 
 def _hash_file(path: Path) -> Path:

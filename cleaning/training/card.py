@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.learned import context, features, kinds
+from cleaning.learned import context, features, kinds, vocabulary
 from cleaning.learned.model import Model
 from cleaning.training.ablation import WHOLE
 from cleaning.training.data import SETS
@@ -57,7 +57,7 @@ class Card:
         labelled = [outcome for outcome in self.outcomes if outcome.set == _LABELLED]
         text = template.substitute(
             features=len(features.NAMES) + len(kinds.NAMES),
-            context=len(context.NAMES),
+            second=len(vocabulary.NAMES) + len(context.NAMES),
             fewest=_FEWEST_OF_LANGUAGE,
             model=self._model(),
             data=self._data(),
@@ -80,7 +80,7 @@ class Card:
         rows = [
             ("file", f"`{self.model.name}`, {self.model.stat().st_size:,} bytes, SHA-256 `{stated}`"),
             *((f"trees: {name}", f"{len(each.roots):,} of {count:,} leaves") for name, each, count in leaves),
-            ("words of elements and short texts", f"{len(model.lexicon.scores):,}"),
+            ("words of elements and texts", f"{len(model.lexicon.scores):,}"),
             ("words of addresses and stated types", f"{len(model.page_lexicon):,}"),
         ]
         return _table(("", ""), rows)

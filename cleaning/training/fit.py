@@ -14,6 +14,7 @@ from cleaning.learned.facts import Facts
 from cleaning.learned.lexicon import Lexicon
 from cleaning.learned.model import Model
 from cleaning.learned.trees import probabilities
+from cleaning.learned.vocabulary import read_vocabulary
 from cleaning.training.boost import Recipe, grow
 from cleaning.training.words import WordTotals, type_scores
 
@@ -58,7 +59,9 @@ class Training:
     def __init__(self, examples: Sequence[Example]) -> None:
         self._examples = examples
         self._parts = np.array([part_of(example.host) % INNER for example in examples])
-        self._totals = WordTotals(examples, self._parts)
+        totals = WordTotals(examples, self._parts)
+        self._lexicon = Lexicon(totals.scores(()))
+        self._without = [Lexicon(totals.scores((part,))) for part in range(INNER)]
 
     def run(self) -> Model:
         page_lexicon = type_scores(self._examples)
@@ -67,11 +70,11 @@ class Training:
         rows = _with_shares(seen, shares)
         first, scores = self._first(rows)
         rows = [
-            np.hstack([of_page, read_context(of.counted, score)])
-            for of_page, of, score in zip(rows, seen, scores, strict=True)
+            np.hstack([of_page, read_vocabulary(of.counted, self._without[part]), read_context(of.counted, score)])
+            for of_page, of, score, part in zip(rows, seen, scores, self._parts, strict=True)
         ]
         second = self.grow(SECOND, rows, np.ones(len(rows), bool))
-        return Model(Lexicon(self._totals.scores(())), page_lexicon, types, first, second)
+        return Model(self._lexicon, page_lexicon, types, first, second)
 
     def first_rows(self) -> list[np.ndarray]:
         """Return what the first look sees of each page: features made without its own site."""
@@ -79,9 +82,8 @@ class Training:
         return _with_shares(seen, self._types(seen)[1])
 
     def _features(self) -> list[Features]:
-        lexicons = [Lexicon(self._totals.scores((part,))) for part in range(INNER)]
         return [
-            features.read_features(example.scan, example.facts, lexicons[part])
+            features.read_features(example.scan, example.facts, self._without[part])
             for example, part in zip(self._examples, self._parts, strict=True)
         ]
 

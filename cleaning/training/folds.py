@@ -30,7 +30,7 @@ FOLDS = 5
 _SOURCES = (
     "features.py linked_data.py nearby.py parse.py scan.py statements.py strip.py terms.py "
     "learned/context.py learned/counted.py learned/evidence.py learned/facts.py learned/features.py learned/kinds.py "
-    "learned/lexicon.py learned/looks.py learned/model.py learned/trees.py "
+    "learned/lexicon.py learned/looks.py learned/model.py learned/trees.py learned/vocabulary.py "
     "training/boost.py training/data.py training/fit.py training/labels.py training/words.py"
 ).split()
 

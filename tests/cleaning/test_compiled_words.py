@@ -17,7 +17,7 @@ from cleaning.compiled import compiled_looks, compiled_words, scan_tree
 from cleaning.hints import read_hint, read_hints
 from cleaning.learned.evidence import _compare, compare
 from cleaning.learned.facts import Facts, runs
-from cleaning.learned.lexicon import Lexicon, element_words, inline_words, text_words
+from cleaning.learned.lexicon import Lexicon, any_words, element_words, inline_words, text_words
 from cleaning.learned.looks import Looks, pure_looks, read_looks
 from cleaning.learned.model import shipped
 from cleaning.terms import tokenise
@@ -60,6 +60,8 @@ TEXTS = [
     "word " * 15,
     "x" * 280,
     "x" * 281,
+    "one two three four five six seven eight " * 20,
+    "long " * 990 + "word beyond",
     "",
 ]
 signs = st.one_of(st.sampled_from(SIGNS), st.lists(st.sampled_from(SIGNS), max_size=6).map("-".join), st.text())
@@ -85,12 +87,14 @@ def assert_same_signs(lexicon, elements, inlines, short):
     assert lexicon.elements(of_tags, of_signs).T.tolist() == [list(lexicon.of_element(*each)) for each in elements]
     assert lexicon.inlines(inlines).T.tolist() == [list(lexicon.of_inline(each)) for each in inlines]
     assert lexicon.texts(short).T.tolist() == [list(lexicon.of_text(each)) for each in short]
+    assert lexicon.sums(short).T.tolist() == [list(lexicon.sum_of(each)) for each in short]
 
 
 @given(st.lists(st.tuples(tags, signs), max_size=8), st.lists(signs, max_size=8), st.lists(texts, max_size=8))
 def test_words_are_found_as_the_pure_lexicon_finds_them(elements, inlines, short):
     words = [element_words(*each) for each in elements] + [inline_words(each) for each in inlines]
-    assert_same_signs(scored(frozenset().union(*words, *map(text_words, short))), elements, inlines, short)
+    words += [words_of(each) for each in short for words_of in (text_words, any_words)]
+    assert_same_signs(scored(frozenset().union(*words)), elements, inlines, short)
 
 
 @given(st.lists(texts, max_size=6), st.lists(texts, max_size=3), texts)
@@ -170,6 +174,7 @@ def test_hostile_texts_take_a_bounded_time():
         lambda words: words.inlines([1]),
         lambda words: words.texts([None]),
         lambda words: words.texts(None),
+        lambda words: words.sums([b"a"]),
     ],
 )
 def test_what_is_no_text_is_refused(ask):

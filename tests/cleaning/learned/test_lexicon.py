@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from cleaning.learned.lexicon import Lexicon, Sign, element_words, inline_words, pack, text_words, unpack
+from cleaning.learned.lexicon import (
+    Lexicon,
+    Sign,
+    Summed,
+    any_words,
+    element_words,
+    inline_words,
+    pack,
+    text_words,
+    unpack,
+)
 
 
 def test_words_of_an_element_are_its_tag_its_signs_and_pairs_of_neighbours():
@@ -57,6 +67,20 @@ def test_sign_is_the_least_the_greatest_and_the_mean_of_known_words():
     assert lexicon.of_element("p", "unheard") == Sign(0.0, 0.0, 0.0)
     assert lexicon.of_text("Menu") == Sign(-1.0, -1.0, -1.0)
     assert lexicon.of_inline("span tag") == Sign(3.0, 3.0, 3.0)
+
+
+def test_words_of_any_text_are_those_of_its_beginning():
+    assert any_words("Read 42 more") == {"w:read", "w:0", "w:more"}
+    assert any_words("a" * 4_999 + " far away") == {f"w:{'a' * 4_999}"}
+
+
+def test_words_of_a_text_add_up_each_once():
+    lexicon = Lexicon({"w:a": -2.0, "w:b": -1.0, "w:c": 0.5, "w:d": 3.0, "t:e": 9.0})
+    assert lexicon.sum_of("a b c d d e") == Summed(0.5, 4, -2.0, 3.0, -2.5 / 3)
+    assert lexicon.sum_of("d") == Summed(3.0, 1, 3.0, 3.0, 3.0)
+    assert lexicon.sum_of("e") == Summed(0.0, 0, 0.0, 0.0, 0.0)
+    assert lexicon.sums(["d", "", "c a"]).T.tolist() == [[3, 1, 3, 3, 3], [0] * 5, [-1.5, 2, -2, 0.5, -0.75]]
+    assert lexicon.sums([]).shape == (5, 0)
 
 
 def test_lexicons_do_not_share_what_they_remember():

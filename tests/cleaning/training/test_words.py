@@ -24,16 +24,39 @@ def example(source, labels, host="a.example", kind=PageType.ARTICLE):
 
 def test_word_stands_around_text_once_however_many_elements_have_it():
     totals = count_words(example(PAGE, [1, 0, 0]))
-    assert totals["story"].tolist() == pytest.approx([0.4, 1.0])  # weights: words + 1, of ten
-    assert totals["box"].tolist() == pytest.approx([0.0, 0.2])
+    assert totals["story"].tolist() == pytest.approx([0.4, 1.0, 0.0])  # weights: words + 1, of ten
+    assert totals["box"].tolist() == pytest.approx([0.0, 0.2, 0.0])
     nested = count_words(example("<div class=aa><div class=aa><p>x</p></div></div><p>y</p>", [1, 0]))
-    assert nested["aa"].tolist() == pytest.approx([0.5, 0.5])
+    assert nested["aa"].tolist() == pytest.approx([0.5, 0.5, 0.0])
 
 
 def test_short_texts_have_words_of_their_own():
     totals = count_words(example(PAGE, [1, 0, 0]))
-    assert totals["t:aa"].tolist() == pytest.approx([10 / 3, 10 / 3])
-    assert totals["t:gg"].tolist() == pytest.approx([0.0, 10 / 3])
+    assert totals["t:aa"].tolist() == pytest.approx([10 / 3, 10 / 3, 0.0])
+    assert totals["t:gg"].tolist() == pytest.approx([0.0, 10 / 3, 0.0])
+
+
+def test_words_of_all_texts_stand_beside_the_page_s_share_of_main_text():
+    totals = count_words(example(PAGE, [1, 0, 0]))
+    roots = np.sqrt([4, 4, 2])  # words + 1
+    first, _, third = (50 * roots / roots.sum()).tolist()
+    assert totals["w:aa"].tolist() == pytest.approx([first, first, first * first / 50])
+    assert totals["w:gg"].tolist() == pytest.approx([0.0, third, third * first / 50])
+
+
+def test_word_that_is_as_usual_on_its_pages_says_nothing_however_much_main_text_they_have():
+    source = "<p>aa bb xx</p><p>aa cc yy</p><p>bb cc zz</p>"
+    even = [example(source, [0.5, 0.5, 0.5], f"{number}.example") for number in range(8)]
+    scores = WordTotals(even, np.zeros(8, int)).scores(())
+    assert {word: score for word, score in scores.items() if word.startswith("w:") and score} == {}
+    half = [example(source, [1, 0.5, 0], f"{number}.example") for number in range(8)]
+    scores = WordTotals(half, np.zeros(8, int)).scores(())
+    assert [scores[f"w:{word}"] for word in ("bb", "yy")] == [0.0, 0.0]
+    assert scores["w:aa"] == pytest.approx(np.log(3), abs=0.01)  # main text three times of four
+    assert scores["w:xx"] > 5
+    seven = WordTotals(half[:7], np.zeros(7, int)).scores(())
+    assert "w:aa" not in seven
+    assert "t:aa" in seven
 
 
 def test_page_without_blocks_has_no_words():

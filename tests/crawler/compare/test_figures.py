@@ -55,10 +55,13 @@ def test_methods_without_a_page_have_no_share_and_no_time():
 
 
 def test_pages_of_little_agreement_come_first_and_those_of_full_agreement_not_at_all(gather, compare, article):
-    pages = {"full": "<p></p><b>x</b>"} | {f"p{n}": article + "<p>And a little more of it.</p>" * n for n in range(8)}
+    prose = "<p>The bridge over the river was closed on Monday, after the water had risen by two metres in one night."
+    full = f"<article>{prose}{prose.replace('Monday', 'Tuesday')}{prose.replace('Monday', 'Friday')}"
+    pages = {"full": full} | {f"p{n}": article + "<p>And a little more of it.</p>" * n for n in range(8)}
     figures = gather(pages)
     worst = figures.most_disagreed()
     means = [compare(html, TWO).mean_agreement for html in pages.values()]
+    assert means[0] == 1
     assert [each.agreement for each in worst] == sorted(mean for mean in means if mean < 1)[: len(worst)]
     assert worst == sorted(worst)
     assert "full" not in [each.name for each in worst]
