@@ -26,6 +26,10 @@ from cleaning.hints import Hint, read_hint
         ("figcaption", "", Reason.CAPTION),
         ("aside", "", Reason.ASIDE),
         ("p", "visually-hidden", Reason.HIDDEN),
+        ("div", "role dialog", Reason.OVERLAY),
+        ("blockquote", "twitter-tweet", Reason.SOCIAL),
+        ("li", "customer-review", Reason.COMMENT),
+        ("div", "wp-caption", Reason.CAPTION),
     ],
 )
 def test_tag_or_word_names_the_reason(tag, signs, reason):
