@@ -125,7 +125,7 @@ cdef class Words:
         return found
 
     cdef int _sum_up(self, _Tokens tokens, double[:, ::1] rows, Py_ssize_t place) except -1:
-        cdef double[3] few  # ascending
+        cdef double[3] few  # _FEW of them, ascending
         cdef double score, greatest = -INFINITY, total = 0.0
         cdef Py_ssize_t at, number, free, kept = 0, count = 0
         self.of_any.serial += 1

@@ -130,9 +130,9 @@ def _compared(measured, ahead):
 _BESIDE = """
 ## Beside public extractors
 
-The same pages, in the same run ({versions}). How far `default` ({judged}) is ahead in F1, with the 95 % interval of a
-bootstrap that draws whole hosts. Each extractor goes from the bytes to the text, with the flags of tests/peers.py;
-where it fails or finds nothing, its text is empty.
+The same pages, in the same run ({versions}). How far
+`default` ({judged}) is ahead in F1, with the 95 % interval of a bootstrap that draws whole hosts. Each extractor
+goes from the bytes to the text, with the flags of tests/peers.py; where it fails or finds nothing, its text is empty.
 
 | extractor | news F1 | under .5 | `default` ahead | mixed F1 | under .5 | `default` ahead | cost × lxml parse |
 | --- | --- | --- | --- | --- | --- | --- | --- |
