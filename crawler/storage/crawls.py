@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, select, update
 from xxhash import xxh64_intdigest
 
 from crawler.mask import mask_arguments
-from crawler.storage.frontier import clock, is_queued
+from crawler.storage.frontier import clock, is_leased, is_queued
 from crawler.storage.locks import KEYS, lock
 from crawler.storage.models import CrawlState, crawl, request
 from crawler.visit import Outcome
@@ -79,20 +79,21 @@ def begin(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> 
 def end(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
     """Note that a process ends its part in a crawl, and whether it found nothing left; counts of several are added up.
 
-    A crawl stays open where requests were queued again in the meantime. Tell whether any process has found a page.
+    A crawl stays open where requests are queued or leased nevertheless. Tell whether any process has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _added(before.get(name), value) for name, value in totals.items()}
     values = {"reason": reason, "finished": clock(connection), "totals": {**before, **added}}
-    if finished and not _has_queued(connection, crawl_id):
+    if finished and not _has_more(connection, crawl_id):
         values["state"] = CrawlState.FINISHED.value
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
     found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_FOUND)).limit(1)
     return connection.scalar(found) is not None
 
 
-def _has_queued(connection: Connection, crawl_id: int) -> bool:
-    return connection.scalar(select(request.c.id).where(*is_queued(crawl_id)).limit(1)) is not None
+def _has_more(connection: Connection, crawl_id: int) -> bool:
+    states = is_queued(crawl_id), is_leased(crawl_id)
+    return any(connection.scalar(select(request.c.id).where(*each).limit(1)) is not None for each in states)
 
 
 def _added(before: Any, value: Any) -> Any:

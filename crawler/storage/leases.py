@@ -92,7 +92,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What there is to come: `queued` is 1 where anything is queued, `leased` counts what others hold.
+    """What there is to come: `queued` is 1 where anything is queued, `leased` counts what others hold or have lost.
 
     `ready_at` is when something can be leased, at the latest: a host may be asked, or a lease of others expires. None
     where there is nothing queued and nothing leased by others.
@@ -172,10 +172,10 @@ def outlook(
 ) -> Outlook:
     """Return what there is to come for a worker, besides what it has leased itself."""
     count, expires = connection.execute(
-        select(
-            func.count().filter(request.c.lease_until >= now),
-            func.min(request.c.lease_until),
-        ).where(*is_leased(crawl_id), request.c.lease_id != lease_id)
+        # Expired ones too: nobody has looked for them since, and what they were for is still to be done.
+        select(func.count(), func.min(request.c.lease_until)).where(
+            *is_leased(crawl_id), request.c.lease_id != lease_id
+        )
     ).one()
     opens = _opens(connection, crawl_id, now, most_pause_seconds)
     moments = [moment for moment in (opens, expires) if moment is not None]

@@ -199,6 +199,22 @@ def test_all_work_in_the_thread_that_fails_is_an_error_of_the_database(books, ca
     assert "Storing failed" in caplog.text
 
 
+def test_what_expires_between_two_looks_for_it_is_left_to_be_done(books, database):
+    async def scenario():
+        one, other = books("one"), books("two")
+        one.ledger.want(wanted("a"))
+        assert await one.exchange() == ["a"]
+        assert await other.exchange() == []  # has just looked
+        database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
+        other.ledger.want(wanted("b"))
+        assert await other.exchange() == ["b"]
+        assert other.ledger.outlook.leased == 1
+        other.ledger._expire_at = other.ledger._poll_at = 0.0  # the time to look again has come
+        assert await other.exchange() == ["b", "a"]
+
+    asyncio.run(scenario())
+
+
 def test_what_expires_and_comes_back_to_the_same_process_is_not_begun_twice(books, database):
     async def scenario():
         one = books()

@@ -228,7 +228,7 @@ def test_what_others_have_leased_may_come_back(look, store_wanted, take, wanted,
     take("one", seconds=10)
     assert look("one") == Outlook(0, 0, None)
     assert look("two") == Outlook(0, 2, now + timedelta(seconds=10))
-    assert look("two", now + timedelta(seconds=11)) == Outlook(0, 0, now + timedelta(seconds=11))
+    assert look("two", now + timedelta(seconds=11)) == Outlook(0, 2, now + timedelta(seconds=11))
 
 
 def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_wanted, wanted, now):

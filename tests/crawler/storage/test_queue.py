@@ -192,6 +192,14 @@ def test_a_crawl_that_ends_as_its_requests_are_queued_again_stays_open(engine, c
     assert rows("SELECT state FROM crawl") == [{"state": "open"}]
 
 
+def test_a_crawl_that_ends_while_requests_are_leased_stays_open(engine, crawl_id, store_wanted, take, wanted, rows):
+    store_wanted(wanted("a"))
+    take()
+    with writing(engine) as connection:
+        end(connection, crawl_id, "finished", {}, finished=True)
+    assert rows("SELECT state FROM crawl") == [{"state": "open"}]
+
+
 def test_a_process_at_the_crawl_goes_on_with_what_is_queued_again(engine, crawl_id, fail, retry, take, now):
     fail({"a": "http_error"})
     retry()
