@@ -147,7 +147,7 @@ def _as_json(page: CleanPage) -> str:
         "url": page.url,
         "method": page.method,
         "encoding": page.encoding,
-        "oddities": page.oddities,
+        "parse_warnings": page.parse_warnings,
         "type": page.type,
         "confidence": page.confidence,
         "metadata": asdict(page.metadata),

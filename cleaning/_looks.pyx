@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""`cleaning.learned.looks` in C: the same numbers, from pairs of numbers in one table."""
+"""`cleaning.classifier.features` in C: the same numbers, from pairs of numbers in one table."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, uint32_t, uint64_t
@@ -9,14 +9,14 @@ import os
 
 import numpy
 
-from cleaning.learned.looks import Looks
+from cleaning.classifier.features import SimilarityGroups
 
 # A secret: else a page could be made of elements that all want the same slot.
 cdef uint64_t _FACTOR = int.from_bytes(os.urandom(8), "little") | 1
 
 
 def read_looks(scan):
-    """Return the looks of a scan, as `cleaning.learned.looks.pure_looks` does."""
+    """Return the looks of a scan, as `cleaning.classifier.features.pure_group_similar` does."""
     cdef Py_ssize_t size = len(scan.tags), at
     cdef int32_t parent
     cdef const int32_t[::1] parents = scan.parent, nodes = scan.node

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""`fill` of `cleaning.learned.features` and `cleaning.learned.context` in C: the same numbers, block by block."""
+"""`fill` of `cleaning.classifier.features` and `cleaning.classifier.features` in C: the same numbers, block by block."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -8,8 +8,8 @@ from libc.string cimport memcpy
 import numpy
 
 from cleaning.blocks import Kind
-from cleaning.learned import context, counted, features
-from cleaning.scan import Count
+from cleaning.classifier import features, counted, features
+from cleaning.leaf_table import Column
 
 cdef tuple _KINDS = tuple(Kind)
 cdef int[10] _STEPS = context.STEPS
@@ -31,7 +31,7 @@ cdef enum:
 
 
 def fill_features(rows, seen, str title, signs):
-    """Fill the first columns of rows (n x F, float32), as `cleaning.learned.features.pure_fill` does."""
+    """Fill the first columns of rows (n x F, float32), as `cleaning.classifier.features.pure_fill_first_stage` does."""
     cdef _Tree tree = _Tree(seen)
     cdef _Features found = _Features(tree, seen, signs)
     cdef float[:, ::1] table = rows
@@ -50,7 +50,7 @@ def fill_features(rows, seen, str title, signs):
 
 
 def fill_context(rows, seen, scores, weights):
-    """Fill the first columns of rows (n x F, float32), as `cleaning.learned.context.pure_fill` does."""
+    """Fill the first columns of rows (n x F, float32), as `cleaning.classifier.features.pure_fill_neighbours` does."""
     cdef _Tree tree = _Tree(seen)
     cdef float[:, ::1] table = rows
     cdef double[::1] score = scores, sums = _running(weights, tree.size)

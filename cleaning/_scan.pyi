@@ -1,7 +1,6 @@
 from lxml.html import HtmlElement
 
 from cleaning.blocks import Block, Decision, Reason
-from cleaning.scan import Scan
 
 BUILT_WITH: str
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""`cleaning.scan` over `cleaning.features.walk`, read straight from the parser's tree: the same columns, in C.
+"""`cleaning.leaf_table` over `cleaning.leaves.walk`, read straight from the parser's tree: the same columns, in C.
 
 What is a block, a word or a mark is not written twice: tags and characters are classed by the tables and patterns of
 the pure modules. Nothing is linked: the nodes are read by their public structure, the rest is lxml's C interface.
@@ -23,7 +23,7 @@ import numpy
 
 from cleaning import features, paths, scan, terms
 from cleaning.blocks import Block, Decision, Kind
-from cleaning.strip import NEVER_CONTENT
+from cleaning.leaves import NEVER_CONTENT
 
 import_lxml__etree()
 

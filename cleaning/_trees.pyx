@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""`cleaning.learned.trees.Trees.sums` in C: the same ways through the same trees, some rows side by side."""
+"""`cleaning.classifier.model.Trees.sums` in C: the same ways through the same trees, some rows side by side."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY, nextafterf

@@ -2,8 +2,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cleaning.hints import Hint
-from cleaning.learned.facts import Facts
+from cleaning.classifier.decide import Hint
 
 class Words:
     def __init__(self, scores: Mapping[str, float]) -> None: ...

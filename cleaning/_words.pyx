@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""`cleaning.learned.lexicon` and `cleaning.learned.evidence` in C: the same words, looked up where they stand.
+"""`cleaning.classifier.lexicon` and `cleaning.classifier.signals` in C: the same words, looked up where they stand.
 
 No text is cut into strings: words lie side by side in one buffer, where a pair or a run of them is one piece, too. A
 word is found by a hash and then compared, so that none is taken for another.
@@ -17,7 +17,7 @@ import os
 import numpy
 
 from cleaning import scan, terms
-from cleaning.learned import evidence, facts, lexicon
+from cleaning.classifier import signals, facts, lexicon
 
 cdef int _SHORTEST = lexicon._SHORTEST
 cdef int _LONGEST = lexicon._LONGEST
@@ -164,7 +164,7 @@ cdef class Words:
 
 
 cdef class Hints:
-    """What tags and words say of elements: the table of `cleaning.hints`, to be asked about all elements of a page."""
+    """What tags and words say of elements: the table of `cleaning.classifier.decide`, to be asked about all elements of a page."""
 
     cdef _Table known
     cdef list hints
@@ -208,7 +208,7 @@ cdef class Hints:
 
 
 def compare(list texts, stated):
-    """Return what `cleaning.learned.evidence.compare` does, of texts of a page and what it states of itself."""
+    """Return what `cleaning.classifier.signals.measure_overlap` does, of texts of a page and what it states of itself."""
     cdef _Tokens tokens = _Tokens()
     cdef _Table body = _Table(), seen = _Table()
     cdef list summaries = [_known(words) for words in stated.summaries]

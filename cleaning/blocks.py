@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cleaning.layout import Layout
 
 
-class Oddity(StrEnum):
+class ParseWarning(StrEnum):
     """What was met, and survived, while reading a page; each is counted under its word."""
 
     EMPTY = "empty_page"
@@ -26,14 +26,14 @@ class Page:
     """A page read into a tree, which nobody edits.
 
     `encoding` is the one its bytes were read in, None for text and ready-made trees. `layout` is where a browser put
-    its elements, `template` the patterns that repeat between pages of its site (see `cleaning.methods.ce.learn`);
+    its elements, `template` the patterns that repeat between pages of its site (see `cleaning.methods.informative_sections.learn_template`);
     most methods need neither.
     """
 
     root: HtmlElement
     url: str | None = None
     encoding: str | None = None
-    oddities: tuple[Oddity, ...] = ()
+    parse_warnings: tuple[ParseWarning, ...] = ()
     layout: Layout | None = None
     template: frozenset[int] | None = None
 
@@ -199,7 +199,7 @@ class CleanPage:
     encoding: str | None
     metadata: Metadata
     decisions: tuple[Decision, ...]
-    oddities: tuple[Oddity, ...] = ()
+    parse_warnings: tuple[ParseWarning, ...] = ()
     type: PageType | None = None
     confidence: float | None = None
 

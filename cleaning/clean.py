@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning.blocks import CleanPage, Decision, Page, Reason
 from cleaning.errors import OptionError
-from cleaning.metadata import read_metadata
-from cleaning.methods import METHODS, NEEDS, Verdict
+from cleaning.metadata.page import read_metadata
+from cleaning.metadata.statements import read_statements
+from cleaning.methods import METHODS, NEEDS
+from cleaning.methods.method import MethodResult
 from cleaning.options import Options, nearest
 from cleaning.parse import parse
-from cleaning.statements import read_statements
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    from cleaning.features import Leaf
-    from cleaning.methods import Method
-    from cleaning.statements import Statements
+    from cleaning.leaves import Leaf
+    from cleaning.metadata.statements import Statements
+    from cleaning.methods.method import Method
 
 
-class Judged(NamedTuple):
+class DecidedLeaf(NamedTuple):
     """A leaf, with the text nodes that it is made of, and what a method decided on it."""
 
     leaf: Leaf
@@ -50,28 +51,35 @@ def clean(
     if chosen.needs and getattr(page, chosen.needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
-    found = judge(page, stated, chosen, settled)
+    found = decide_page(page, stated, chosen, settled)
     kept = " ".join(decision.block.text for decision in found.decisions if decision.kept)
     metadata = read_metadata(page, stated, kept)
     return CleanPage(
-        page.url, method, page.encoding, metadata, tuple(found.decisions), page.oddities, found.type, found.confidence
+        page.url,
+        method,
+        page.encoding,
+        metadata,
+        tuple(found.decisions),
+        page.parse_warnings,
+        found.type,
+        found.confidence,
     )
 
 
-def judge(page: Page, stated: Statements, method: Method, options: Options) -> Verdict:
+def decide_page(page: Page, stated: Statements, method: Method, options: Options) -> MethodResult:
     """Return a method's decisions on a page, and its type where the method tells it."""
     if method.judge is not None:
         return method.judge(page, stated, options)
-    return Verdict([judged.decision for judged in decide_leaves(page, method, options)])
+    return MethodResult([judged.decision for judged in decide_leaves(page, method, options)])
 
 
-def decide_leaves(page: Page, method: Method, options: Options) -> list[Judged]:
+def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedLeaf]:
     """Return the page's leaves, as the method cuts it, with its decisions; empty for a page without text.
 
     The page must have what the method needs.
     """
     leaves = method.segment(page, options)
-    return [Judged(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
+    return [DecidedLeaf(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
 
 
 def _method(name: str) -> Method:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from cleaning.blocks import Decision
-from cleaning.features import walk
-from cleaning.scan import Scan, scan
+from cleaning.leaf_table import LeafTable, build_leaf_table
+from cleaning.leaves import walk
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def scan_tree(root: HtmlElement) -> Scan:
+def scan_tree(root: HtmlElement) -> LeafTable:
     """Return the columns of a page's leaves, as `scan(walk(root))` does; of none for a page without text."""
     module = compiled_scan()
     if module is None:
-        return scan(walk(root))
-    found: Scan = module.scan_tree(root)
+        return build_leaf_table(walk(root))
+    found: LeafTable = module.scan_tree(root)
     return found
 
 

@@ -36,7 +36,7 @@ def registered_domain(url: str) -> str | None:
     return _registered(_ascii(host))
 
 
-class Addresses:
+class PageLinks:
     """What the URLs on a page lead to; relative ones, `data:` and those of the page's own site are its own."""
 
     def __init__(self, url: str | None) -> None:

@@ -1,9 +1,10 @@
-"""Modified simhash, Hamming distance and digest of a block's text (Saravanan & Sathya Bama 2020)."""
+"""Modified simhash, Hamming distance, digest, and exact search for near fingerprints (Saravanan & Sathya Bama 2020)."""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from itertools import pairwise
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from xxhash import xxh64_intdigest
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
+if TYPE_CHECKING:
     Floats = NDArray[np.float64]
+if TYPE_CHECKING:
     Positions = NDArray[np.int32]
 
 BITS = 64
@@ -83,7 +87,7 @@ def _weights(sequence: Sequence[str], unique: Mapping[str, int], weighting: Weig
     """Return f(t) and, but for `plain`, the pair sum of each unique term, in the order of `unique`."""
     shares = np.ones(len(sequence))
     if weighting != "plain":
-        following, preceding = _neighbours(sequence)
+        following, preceding = _occurrences(sequence)
         shares += _pair_sums(following, preceding)
         if weighting == "symmetric":
             # Read backwards, the same pairs count, each for its other term.
@@ -92,7 +96,7 @@ def _weights(sequence: Sequence[str], unique: Mapping[str, int], weighting: Weig
     return np.bincount([unique[term] for term in sequence], weights=shares).astype(np.float64, copy=False)
 
 
-def _neighbours(sequence: Sequence[str]) -> tuple[Positions, Positions]:
+def _occurrences(sequence: Sequence[str]) -> tuple[Positions, Positions]:
     """Return for each position the next and the previous one of the same term; the length and -1 where none is."""
     following, preceding = [len(sequence)] * len(sequence), [-1] * len(sequence)
     latest: dict[str, int] = {}
@@ -176,3 +180,45 @@ def digest(text: str) -> int:
 def digest_terms(sequence: Sequence[str]) -> int:
     """Return the digest of a sequence of terms, as `digest` does of its text."""
     return xxh64_intdigest(" ".join(sequence).encode(errors="replace"))
+
+
+Item = TypeVar("Item")
+
+
+class NearMatch(NamedTuple, Generic[Item]):
+    """What was added under a fingerprint near the one asked for, and how many bits lie between them."""
+
+    item: Item
+    bits: int
+
+
+class NearFingerprints(Generic[Item]):
+    """Items by fingerprint; exact: none within `max_distance` is missed, none beyond is found.
+
+    A fingerprint is cut into one band more than the bits that may differ, so at least one band of two neighbours is
+    the same; only what shares a band is compared.
+    """
+
+    def __init__(self, max_distance: int) -> None:
+        self._most_bits = max_distance
+        bands = max_distance + 1
+        edges = [BITS * band // bands for band in range(bands + 1)]
+        self._bands = [(low, (1 << high - low) - 1) for low, high in pairwise(edges)]
+        self._by_band: dict[tuple[int, int], list[tuple[int, Item]]] = {}
+
+    def nearest(self, fingerprint: int) -> NearMatch[Item] | None:
+        """Return the nearest item added so far, None where none is near enough."""
+        others = (other for key in self._keys(fingerprint) for other in self._by_band.get(key, ()))
+        found = min(((distance(fingerprint, value), item) for value, item in others), key=_bits_of, default=None)
+        return None if found is None or found[0] > self._most_bits else NearMatch(found[1], found[0])
+
+    def add(self, fingerprint: int, item: Item) -> None:
+        for key in self._keys(fingerprint):
+            self._by_band.setdefault(key, []).append((fingerprint, item))
+
+    def _keys(self, fingerprint: int) -> list[tuple[int, int]]:
+        return [(low, fingerprint >> low & mask) for low, mask in self._bands]
+
+
+def _bits_of(found: tuple[int, object]) -> int:
+    return found[0]

@@ -9,7 +9,7 @@ import w3lib.encoding
 from charset_normalizer import from_bytes
 from lxml import etree, html
 
-from cleaning.blocks import Oddity, Page
+from cleaning.blocks import Page, ParseWarning
 from cleaning.errors import PageError, PageFault
 
 # Documents, images, archives and fonts that servers send as text/html.
@@ -50,7 +50,7 @@ _ELEMENTS = etree.XPath("count(//*)")
 class _Decoded:
     utf_8: bytes
     encoding: str
-    oddities: tuple[Oddity, ...]
+    parse_warnings: tuple[ParseWarning, ...]
 
     @property
     def text(self) -> str:
@@ -67,7 +67,7 @@ def parse(
     """Return the page as a tree; a ready-made tree is wrapped as it is.
 
     `encoding` is what the HTTP header declares, a label or the whole Content-Type value. An empty page gives an
-    empty tree and the oddity EMPTY. Raises PageError for a binary page and one above `max_bytes`.
+    empty tree and the parse_warning EMPTY. Raises PageError for a binary page and one above `max_bytes`.
     """
     if not isinstance(source, bytes | str):
         return Page(source, url)
@@ -78,7 +78,7 @@ def parse(
     if _is_binary(source) and "utf-16" not in (encoding or "").lower():
         raise PageError(PageFault.BINARY, f"the page starts with {source[:8]!r}: not a text format")
     decoded = decode(source, encoding)
-    return _build(decoded.utf_8, url, decoded.encoding, decoded.oddities)
+    return _build(decoded.utf_8, url, decoded.encoding, decoded.parse_warnings)
 
 
 def decode(body: bytes, declared: str | None = None) -> _Decoded:
@@ -92,14 +92,14 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
         unmarked = body[len(mark_bytes) :]
         return _finish(unmarked, unmarked.decode(mark, "replace"), mark, ())
     declarations = list(filter(None, [read_label(declared), _meta_encoding(body)]))
-    oddities: tuple[Oddity, ...] = ()
+    parse_warnings: tuple[ParseWarning, ...] = ()
     for encoding in (*declarations, "utf-8"):
         text = _text_in(body, encoding)
         if text is not None:
-            return _finish(body, text, encoding, oddities)
-        oddities = (Oddity.CHARSET_CONTRADICTED,) if declarations else ()
+            return _finish(body, text, encoding, parse_warnings)
+        parse_warnings = (ParseWarning.CHARSET_CONTRADICTED,) if declarations else ()
     encoding = _detect(body)
-    return _finish(body, body.decode(encoding, "replace"), encoding, oddities)
+    return _finish(body, body.decode(encoding, "replace"), encoding, parse_warnings)
 
 
 def read_label(declared: str | None) -> str | None:
@@ -154,12 +154,12 @@ def _detect(body: bytes) -> str:
     return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _BROWSERS_DEFAULT
 
 
-def _finish(body: bytes, text: str, encoding: str, oddities: tuple[Oddity, ...]) -> _Decoded:
+def _finish(body: bytes, text: str, encoding: str, parse_warnings: tuple[ParseWarning, ...]) -> _Decoded:
     if "\ufffd" in text:
-        oddities = (*oddities, Oddity.UNDECODABLE_BYTES)
+        parse_warnings = (*parse_warnings, ParseWarning.UNDECODABLE_BYTES)
     elif encoding == "utf-8":
-        return _Decoded(body, encoding, oddities)
-    return _Decoded(text.encode("utf-8"), encoding, oddities)
+        return _Decoded(body, encoding, parse_warnings)
+    return _Decoded(text.encode("utf-8"), encoding, parse_warnings)
 
 
 def _is_binary(body: bytes) -> bool:
@@ -169,7 +169,7 @@ def _is_binary(body: bytes) -> bool:
     return start.startswith(_BINARY_STARTS) or start.count(0) > _MOST_NUL_SHARE * len(start)
 
 
-def _build(utf_8: bytes, url: str | None, encoding: str | None, oddities: tuple[Oddity, ...]) -> Page:
+def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:
     _refuse_endless_tags(utf_8)
     body = _without_end(utf_8.replace(b"\x00", b"")).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
@@ -177,14 +177,14 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, oddities: tuple[
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=html.HtmlElement))
     root = _read(body, parser)
     if root is None:
-        return Page(_read(b"<html></html>", parser), url, encoding, (*oddities, Oddity.EMPTY))
+        return Page(_read(b"<html></html>", parser), url, encoding, (*parse_warnings, ParseWarning.EMPTY))
     _refuse_endless_tree(root, body)
     _close_head(root)
     # libxml2 gives up at 2,048 levels, silently; what lies beyond is lost.
     last = parser.error_log.last_error
     if last is not None and "Excessive depth" in last.message:
-        return Page(root, url, encoding, (*oddities, Oddity.DEEP_NESTING))
-    return Page(root, url, encoding, oddities)
+        return Page(root, url, encoding, (*parse_warnings, ParseWarning.DEEP_NESTING))
+    return Page(root, url, encoding, parse_warnings)
 
 
 def _refuse_endless_tags(body: bytes) -> None:

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import etree
 
 from cleaning.blocks import Decision, Kind, Reason
-from cleaning.features import IMAGE_TENTHS, PRIORITY_TENTHS, Leaf, Node, Piece, body_of, hints, make_block
-from cleaning.paths import Paths
+from cleaning.leaves import (
+    IMAGE_TENTHS,
+    PRIORITY_TENTHS,
+    ElementPaths,
+    Leaf,
+    Node,
+    Piece,
+    body_of,
+    class_id_role,
+    make_block,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,43 +29,43 @@ if TYPE_CHECKING:
     from cleaning.options import Options
 
 # Inline tags nest this deep on hostile pages only, where climbing them again for each text would take for ever.
-_MOST_INLINE_LEVELS = 100
+_MAX_INLINE_LEVELS = 100
 
 
-class Text(NamedTuple):
+class LeafPiece(NamedTuple):
     """A text node and the leaf of the walk that it is part of."""
 
     piece: Piece
     leaf: Leaf
 
 
-class Split(NamedTuple):
+class LeafPart(NamedTuple):
     """A part of a leaf whose text nodes all have the same mark."""
 
     leaf: Leaf
     mark: object
 
 
-def texts(leaves: Iterable[Leaf]) -> Iterator[Text]:
+def leaf_pieces(leaves: Iterable[Leaf]) -> Iterator[LeafPiece]:
     """Yield the text nodes of the leaves in reading order, white space between them included."""
-    return (Text(piece, leaf) for leaf in leaves for piece in leaf.pieces)
+    return (LeafPiece(piece, leaf) for leaf in leaves for piece in leaf.pieces)
 
 
-def split(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> list[Split]:
+def split_leaves(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> list[LeafPart]:
     """Cut each leaf where the mark of its text nodes changes; a leaf of one mark stays as it is.
 
     Nodes of white space belong to what stands before them. In = out: every text is in one part.
     """
-    found: list[Split] = []
+    found: list[LeafPart] = []
     for leaf in leaves:
         runs = _runs(leaf.pieces, mark)
         if len(runs) == 1:
-            found.append(Split(placed(leaf, len(found)), runs[0][0]))
+            found.append(LeafPart(at_position(leaf, len(found)), runs[0][0]))
             continue
         for each, pieces in runs:
-            block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
+            block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
             if block.text:
-                found.append(Split(Leaf(block, leaf.node, 0, tuple(pieces)), each))
+                found.append(LeafPart(Leaf(block, leaf.node, 0, tuple(pieces)), each))
     return found
 
 
@@ -104,7 +113,7 @@ class _Owners:
             self.block_of[element] = owner
             self.reason_of[element] = reason
             if owner is not None and reason is self.reason_of[owner]:
-                self.tenths[owner] = self.tenths.get(owner, 0) + tenths_of(element)
+                self.tenths[owner] = self.tenths.get(owner, 0) + priority_tenths(element)
 
 
 class _Regrouped:
@@ -112,12 +121,14 @@ class _Regrouped:
 
     def __init__(self, owners: _Owners, leaves: Sequence[Leaf]) -> None:
         self._owners = owners
-        self._paths = Paths(owners.start)
+        self._paths = ElementPaths(owners.start)
         self._leaves: list[Leaf] = []
         self._ahead = iter(owners.blocks)
         self._opened: set[HtmlElement] = set()
-        self._inside: dict[HtmlElement, list[Text]] = {}
-        runs = groupby(texts(leaves), lambda text: (self._place(text), text.leaf if self._is_loose(text) else None))
+        self._inside: dict[HtmlElement, list[LeafPiece]] = {}
+        runs = groupby(
+            leaf_pieces(leaves), lambda text: (self._place(text), text.leaf if self._is_loose(text) else None)
+        )
         self._runs = [(place, list(run)) for (place, _), run in runs]
 
     def run(self) -> list[Leaf]:
@@ -132,13 +143,13 @@ class _Regrouped:
         self._open_up_to(None)
         return self._leaves
 
-    def _place(self, text: Text) -> tuple[HtmlElement | None, Reason | None]:
+    def _place(self, text: LeafPiece) -> tuple[HtmlElement | None, Reason | None]:
         element = text.piece.element
         block, reason = self._owners.block_of.get(element), self._owners.reason_of.get(element)
         removed_as_a_whole = block is not None and reason is self._owners.reason_of[block]
         return block, None if removed_as_a_whole else reason
 
-    def _is_loose(self, text: Text) -> bool:
+    def _is_loose(self, text: LeafPiece) -> bool:
         block, reason = self._place(text)
         return block is None or reason is not None
 
@@ -157,13 +168,13 @@ class _Regrouped:
         parts = [[text.piece for text in part] for _, part in groupby(inside, lambda text: text.leaf)]
         tenths = self._owners.tenths.get(element, 0)
         block = make_block(len(self._leaves), self._paths.of(element), kind, parts, tenths)
-        node = Node(element, element.tag, None, hints(element), kind)
+        node = Node(element, element.tag, None, class_id_role(element), kind)
         dropped = self._owners.reason_of[element] if block.text else Reason.EMPTY
-        self._leaves.append(Leaf(block, node, 0, joined(parts, element), dropped))
+        self._leaves.append(Leaf(block, node, 0, join_parts(parts, element), dropped))
 
-    def _add_loose(self, run: list[Text], reason: Reason) -> None:
+    def _add_loose(self, run: list[LeafPiece], reason: Reason) -> None:
         leaf, pieces = run[0].leaf, [text.piece for text in run]
-        block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _tenths_of(pieces, leaf))
+        block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
         if block.text:
             self._leaves.append(Leaf(block, leaf.node, 0, tuple(pieces), reason))
 
@@ -180,7 +191,7 @@ def keep_undropped(
     ]
 
 
-def joined(parts: Sequence[Sequence[Piece]], element: HtmlElement) -> tuple[Piece, ...]:
+def join_parts(parts: Sequence[Sequence[Piece]], element: HtmlElement) -> tuple[Piece, ...]:
     """Return the text nodes of the parts of a block, a space between one part and the next, as in its text."""
     space = Piece(" ", element, None)
     return tuple(islice(chain.from_iterable((space, *part) for part in parts), 1, None))
@@ -197,7 +208,7 @@ def _runs(pieces: Sequence[Piece], mark: Callable[[Piece], object]) -> list[tupl
     return runs
 
 
-def placed(leaf: Leaf, position: int) -> Leaf:
+def at_position(leaf: Leaf, position: int) -> Leaf:
     """Return the leaf at that position of its page."""
     if leaf.block.position == position:
         return leaf
@@ -206,18 +217,18 @@ def placed(leaf: Leaf, position: int) -> Leaf:
     return Leaf(moved, leaf.node, leaf.prose, leaf.pieces, leaf.dropped)
 
 
-def _tenths_of(pieces: Iterable[Piece], leaf: Leaf) -> int:
+def _part_tenths(pieces: Iterable[Piece], leaf: Leaf) -> int:
     """Return the priority of a part of a leaf: of the leaf's element, and of the inline tags around the pieces."""
     around: dict[HtmlElement, None] = {leaf.node.element: None}
     for piece in pieces:
-        for element in islice(chain([piece.element], piece.element.iterancestors()), _MOST_INLINE_LEVELS):
+        for element in islice(chain([piece.element], piece.element.iterancestors()), _MAX_INLINE_LEVELS):
             if element in around:
                 break
             around[element] = None
     return sum(PRIORITY_TENTHS.get(element.tag, 0) for element in around)
 
 
-def tenths_of(element: HtmlElement) -> int:
+def priority_tenths(element: HtmlElement) -> int:
     """Return the priority of one element, in tenths (pab.txt, table 3.1)."""
     if element.tag == "img":
         return IMAGE_TENTHS if (element.get("alt") or "").strip() else 0

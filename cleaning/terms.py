@@ -62,7 +62,7 @@ def tokenise(text: str) -> list[str]:
     return tokens
 
 
-def cut(text: str) -> list[str]:
+def index_tokens(text: str) -> list[str]:
     """Return the words that a text is found by, case-folded, in order; no stop word is left out and none is stemmed.
 
     Apostrophes part words. A run of a script without spaces gives its character bigrams and then its last character:
@@ -80,7 +80,7 @@ def cut(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TokenSpan:
     """A word of `cut` and where it stands in the text: from `start` up to `end`."""
 
     word: str
@@ -88,15 +88,15 @@ class Place:
     end: int
 
 
-def places(text: str) -> Iterator[Place]:
+def token_spans(text: str) -> Iterator[TokenSpan]:
     """Give the words of a text as `cut` does, each with its place."""
     for match in _PART.finditer(text):
         start, end = match.span()
-        words = cut(match.group())
+        words = index_tokens(match.group())
         if is_unspaced(match.group()) and len(words) == end - start:
-            yield from (Place(word, start + i, start + i + len(word)) for i, word in enumerate(words))
+            yield from (TokenSpan(word, start + i, start + i + len(word)) for i, word in enumerate(words))
         else:
-            yield from (Place(word, start, end) for word in words)
+            yield from (TokenSpan(word, start, end) for word in words)
 
 
 def is_unspaced(word: str) -> bool:

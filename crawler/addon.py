@@ -1,40 +1,93 @@
-"""The add-ons: `Blocksieve` for our own spiders and those that yield pages, `Cleaning` for any other project."""
+"""The add-ons `Blocksieve` and `Cleaning`, and the loader of our spiders."""
 
 from __future__ import annotations
 
+import importlib.util
 import logging
+import sys
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.spiderloader import SpiderLoader as ScrapySpiderLoader
+from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.misc import load_object
 
-import crawler.settings as ours
 from cleaning import METHODS
+from crawler import settings as ours
 from crawler.config import Config
-from crawler.errors import ConfigError, RenderError
-from crawler.loader import prefer_project
-from crawler.network.handler import HttpHandler
-from crawler.render.browser import MISSING, Browser
-from crawler.replay import open_source
+from crawler.errors import ConfigError, RenderError, SetupError
+from crawler.fetching.network import HttpHandler
+from crawler.fetching.render.browser import MISSING_EXTRA, Browser
+from crawler.fetching.replay import open_replay
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+    from crawler.fetching.render.handler import RenderHandler
+    from crawler.fetching.replay import ReplaySource
     from crawler.frontier.scheduler import Frontier
-    from crawler.render.handler import RenderHandler
-    from crawler.replay import ReplaySource
-    from crawler.writer import Writer
+    from crawler.processing import StoreThread
+
+
+_HOME = Path(__file__).resolve().parent.parent
+_OUR_PACKAGES = ("spiders", "pipelines")
+
+
+class SpiderLoader(ScrapySpiderLoader):
+    """Raises SetupError where a foreign package hides `spiders` or `pipelines`; Scrapy would show no spider at all."""
+
+    def _load_all_spiders(self) -> None:
+        if "spiders" in self.spider_modules:
+            check_packages()
+        super()._load_all_spiders()
+
+
+def prefer_project() -> None:
+    """Let a project's own packages `spiders` and `pipelines` be found before ours.
+
+    The program `scrapy` puts a project's folder last on the path, behind all that is installed.
+    """
+    config = closest_scrapy_cfg()
+    folder = Path(config).resolve().parent if config else _HOME
+    if folder != _HOME and any(PathFinder.find_spec(name, [str(folder)]) for name in _OUR_PACKAGES):
+        sys.path.insert(0, str(folder))
+
+
+def check_packages() -> None:
+    """Raise SetupError where `spiders` or `pipelines` would not be imported from beside `crawler`."""
+    for name in _OUR_PACKAGES:
+        found = _import_location(name)
+        if found is None:
+            raise SetupError(f"the package {name!r} is missing beside {_HOME / 'crawler'}: install blocksieve again")
+        if found != _HOME / name:
+            raise SetupError(
+                f"{found} hides our package {_HOME / name}: uninstall what brought it, rename it, "
+                f"or put {_HOME} first on PYTHONPATH"
+            )
+
+
+def _import_location(name: str) -> Path | None:
+    """Return the folder, or the file of a lone module, from which a name is imported."""
+    module = sys.modules.get(name)
+    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations))).resolve()
+    return Path(spec.origin).resolve() if spec.origin else None
+
 
 logger = logging.getLogger(__name__)
 
-_ONLOOKER = "crawler.onlooker.Onlooker"
+_CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
 # Outermost, beyond all that Scrapy and a project put in order from 100 on: it sees what the spider is given.
-_ONLOOKER_ORDER = 10
-_HANDLER = "crawler.network.handler.HttpHandler"
-_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
+_CLEANING_MIDDLEWARE_ORDER = 10
+_HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
+_COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # A replay contacts no site: nobody is to be spared, and what was saved is as it was saved.
 _REPLAY_SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
@@ -55,7 +108,7 @@ class Blocksieve:
     def __init__(self) -> None:
         self.replay: ReplaySource | None = None
         self.renderer: RenderHandler | None = None
-        self.writer: Writer | None = None
+        self.writer: StoreThread | None = None
         self.frontier: Frontier | None = None
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -70,7 +123,7 @@ class Blocksieve:
         if config.page_max_bytes > settings.getint("DOWNLOAD_MAXSIZE"):
             _force(settings, "DOWNLOAD_MAXSIZE", config.page_max_bytes)
         if config.replay:
-            self.replay = open_source(Path(config.replay).expanduser(), config.page_max_bytes)
+            self.replay = open_replay(Path(config.replay).expanduser(), config.page_max_bytes)
             _switch_to_replay(settings)
         if config.render:
             _switch_to_rendering(settings, config)
@@ -96,13 +149,13 @@ class Cleaning:
         addons = [load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None]
         if Blocksieve in addons:
             raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; take one of them out")
-        _check_guest(Config.read(settings))
+        _check_host_project(Config.read(settings))
         settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", load_object(_ONLOOKER), _ONLOOKER_ORDER
+            "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
 
 
-def _check_guest(config: Config) -> None:
+def _check_host_project(config: Config) -> None:
     for name, given in (("RENDER", config.render), ("REPLAY", config.replay), ("ARCHIVE", config.archive)):
         if given:
             raise ConfigError(
@@ -151,7 +204,7 @@ def _check_archive(settings: BaseSettings, config: Config) -> None:
 def _add_components(settings: BaseSettings) -> None:
     """Add what `crawler/settings.py` lists to a project that has its own settings; a project's own choice wins."""
     settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
-    for table in _TABLES:
+    for table in _COMPONENT_TABLES:
         # A table given on the command line is meant as it stands.
         if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:
             continue
@@ -163,7 +216,7 @@ def _check_addresses(settings: BaseSettings) -> None:
     """Put our download handler in the place of Scrapy's own; a project's other handlers stay."""
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     theirs = {scheme: load_object(handlers[scheme]) for scheme in ("http", "https") if handlers.get(scheme)}
-    checked = {scheme: _HANDLER for scheme, handler in theirs.items() if handler is HTTP11DownloadHandler}
+    checked = {scheme: _HTTP_HANDLER for scheme, handler in theirs.items() if handler is HTTP11DownloadHandler}
     priority = max(settings.getpriority("DOWNLOAD_HANDLERS") or 0, SETTINGS_PRIORITIES["addon"])
     settings.set("DOWNLOAD_HANDLERS", settings.getdict("DOWNLOAD_HANDLERS") | checked, priority=priority)
     for scheme, handler in theirs.items():
@@ -185,7 +238,7 @@ def _name_contact(settings: BaseSettings, contact: str) -> None:
 
 
 def _switch_to_replay(settings: BaseSettings) -> None:
-    _switch_handlers(settings, "crawler.replay.handler.ReplayHandler")
+    _switch_handlers(settings, "crawler.fetching.replay_handler.ReplayHandler")
     for name, value in _REPLAY_SETTINGS.items():
         _force(settings, name, value)
 
@@ -195,10 +248,10 @@ def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
     if settings.getbool("HTTPCACHE_ENABLED"):
         raise ConfigError("HTTPCACHE_ENABLED keeps pages without their layout; switch it off, or RENDER")
     if find_spec("scrapy_playwright") is None:
-        raise RenderError(MISSING)
+        raise RenderError(MISSING_EXTRA)
     with Browser(config.rendering):
         logger.info("Pages are rendered by a browser; JavaScript is %s", "on" if config.render_javascript else "off")
-    _switch_handlers(settings, "crawler.render.handler.RenderHandler")
+    _switch_handlers(settings, "crawler.fetching.render.handler.RenderHandler")
     _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", config.rendering.launch_options())
     # The handler starts a lost browser itself, and counts it.
     _force(settings, "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER", False)

@@ -17,10 +17,8 @@ from cleaning.errors import OptionError
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from crawler.declared import check_names, setting, value
 from crawler.errors import ConfigError
-from crawler.network.addresses import Addresses
-from crawler.render.rendering import SANDBOXES, Rendering
-from crawler.rule import PageRule
-from crawler.schedule import Bounds
+from crawler.option_values import SANDBOXES, Addresses, PageRule, Rendering
+from crawler.schedule import RevisitBounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,13 +66,13 @@ class Config:
     fingerprint_min_terms: int = setting(
         20, "unique terms below which a block matches only word for word, within its site", low=1, high=1000
     )
-    template_min_pages: int = setting(
+    boilerplate_min_pages: int = setting(
         3,
         "pages of a site that a text stands on to be template, which is stored but left out of the views; 0 keeps all",
         low=0,
         high=1_000_000,
     )
-    template_min_share: float = setting(
+    boilerplate_min_share: float = setting(
         0.10, "share of its site's pages that a text stands on to be template", low=0.0, high=1.0
     )
     keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
@@ -213,9 +211,9 @@ class Config:
         return config
 
     @property
-    def revisits(self) -> Bounds:
+    def revisits(self) -> RevisitBounds:
         """The least and the most time between two visits to a page."""
-        return Bounds(self.revisit_least_seconds, self.revisit_most_seconds)
+        return RevisitBounds(self.revisit_least_seconds, self.revisit_most_seconds)
 
     @property
     def options_hash(self) -> int:

@@ -61,15 +61,15 @@ class QueryError(CrawlerError, ValueError):
     """A search that cannot be understood, or asks for nothing."""
 
 
-class CleanerError(CrawlerError):
+class WorkerError(CrawlerError):
     """A page on which cleaning fails in a process of its own; the note is the traceback there."""
 
 
-class CleanerLostError(CleanerError):
+class WorkerLostError(WorkerError):
     """A page whose cleaning process has died."""
 
 
-class CleanerTimeoutError(CleanerError):
+class WorkerTimeoutError(WorkerError):
     """A page whose cleaning took too long; its process was killed."""
 
 

@@ -11,7 +11,7 @@ from cleaning.options import nearest
 from crawler.config import Config
 from crawler.declared import allowed, given, value
 from crawler.errors import ConfigError
-from crawler.mask import MASK, looks_secret, mask_arguments, mask_text
+from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -76,7 +76,7 @@ def _explained(declared: Field[Any], settings: BaseSettings) -> Explained:
         present = value(declared, settings)
         Config.read(BaseSettings({name: present}))  # what no single limit says
     except ConfigError as error:
-        problem = mask_text(str(error))
+        problem = redact_text(str(error))
     return Explained(
         name=name,
         type=_KINDS[type(declared.default)],
@@ -103,7 +103,7 @@ def _set_by(name: str, settings: BaseSettings) -> str:
 
 def _shown(name: str, present: Any) -> Any:
     if looks_secret(name):
-        return MASK
+        return REDACTED
     if isinstance(present, str):
-        return mask_text(present)
-    return mask_arguments({"value": present})["value"] if isinstance(present, dict) else present
+        return redact_text(present)
+    return redact_arguments({"value": present})["value"] if isinstance(present, dict) else present

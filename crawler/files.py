@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _READABLE_BY_ALL = 0o644
 
 
-def writable(setting: str, text: str) -> Path:
+def writable_path(setting: str, text: str) -> Path:
     """Return the absolute path that a setting holds; raises ConfigError where no file can be written there."""
     path = Path(text).expanduser().resolve()
     if path.exists() and not path.is_file():
@@ -35,10 +35,10 @@ def append_line(path: Path, line: str) -> None:
     data = f"{line}\n".encode()
     with path.open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        append(file, data, sync=True)
+        append_whole(file, data, sync=True)
 
 
-def append(file: FileIO, data: bytes, *, sync: bool = False) -> None:
+def append_whole(file: FileIO, data: bytes, *, sync: bool = False) -> None:
     """Write this at the end of an unbuffered file, or nothing of it; `sync` waits for the disk. Raises OSError."""
     before = file.seek(0, os.SEEK_END)
     try:
@@ -52,7 +52,7 @@ def append(file: FileIO, data: bytes, *, sync: bool = False) -> None:
         raise
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Put this content in place of the file's, readable by all. Raises OSError, and leaves the old content then."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)

@@ -18,16 +18,21 @@ from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from crawler import conditional
 from crawler.addon import Blocksieve
-from crawler.brake import Brake
 from crawler.config import Config
-from crawler.frontier.pack import START
-from crawler.page import header
-from crawler.recognition import judge_status, read_page
-from crawler.response import RENDERED, PageResponse
-from crawler.verdict import Verdict
-from crawler.visit import REFUSALS, Fetched, Outcome, Visit
+from crawler.fetching import revalidation
+from crawler.fetching.response_filter import (
+    RENDERED_FLAG,
+    PageResponse,
+    Rejection,
+    ResponseRejected,
+    filter_response,
+    reject_status,
+)
+from crawler.fetching.throttling import RefusalBackoff
+from crawler.frontier.serialize import START_NUMBER
+from crawler.page import get_header
+from crawler.visit import REFUSAL_OUTCOMES, FetchedPage, Outcome, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -38,23 +43,16 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from crawler.frontier.scheduler import Frontier
-    from crawler.storage.frontier import Wanted
-    from crawler.storage.leases import Leased
+    from crawler.storage.requests import LeasedRequest
+    from crawler.visit import RequestRecord
+
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_ERROR = 500
+_MAX_ERROR_CHARS = 500
 
 
-class Refused(IgnoreRequest):
-    """A response that is no page; an errback that wants it is given this, with the response."""
-
-    def __init__(self, verdict: Verdict, response: Response) -> None:
-        super().__init__(f"{verdict.outcome}: {verdict.detail}")
-        self.response = response
-
-
-class JudgeMiddleware:
+class ResponseFilterMiddleware:
     """Turns responses into PageResponses and marks those that are no page.
 
     A request with `meta={"judge": False}` gets its response as it came (feeds, sitemaps), whatever its type; a
@@ -71,30 +69,30 @@ class JudgeMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response | Request:
         # robots.txt and the like are fetched for Scrapy itself.
-        if request.callback is NO_CALLBACK or _is_judged(response):
+        if request.callback is NO_CALLBACK or _is_filtered(response):
             return response
-        if conditional.is_doubtful(request, response):
+        if revalidation.is_doubtful_304(request, response):
             self._crawler.stats.inc_value("page/not_modified_doubted")
-            return conditional.unconditional(request)
+            return revalidation.without_conditions(request)
         judged = self._judge(request, response)
-        if isinstance(judged, Verdict):
+        if isinstance(judged, Rejection):
             judged.mark(response)
             return response
         if judged is None or isinstance(response, PageResponse):
             return response
         return PageResponse.of(response, judged)
 
-    def _judge(self, request: Request, response: Response) -> Verdict | Page | None:
+    def _judge(self, request: Request, response: Response) -> Rejection | Page | None:
         """Return the page, or why it is none; nothing for a response that is not to be judged."""
         if not self._handles(request, response.status):
-            verdict = conditional.judge(request, response) or judge_status(response.status, response.body)
+            verdict = revalidation.reject_unmodified(request, response) or reject_status(response.status, response.body)
             if verdict and response.status == HTTPStatus.OK:
                 self._crawler.stats.inc_value("page/same_body")
             if verdict:
                 return verdict
         if request.meta.get("judge", True) is False:
             return None
-        return read_page(response, self._max_bytes)
+        return filter_response(response, self._max_bytes)
 
     def _handles(self, request: Request, status: int) -> bool:
         own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
@@ -102,17 +100,17 @@ class JudgeMiddleware:
         return bool(request.meta.get("handle_httpstatus_all")) or status in statuses
 
 
-def _is_judged(response: Response) -> bool:
+def _is_filtered(response: Response) -> bool:
     """Tell whether a response has its page already, other than from the renderer, which judges nothing."""
-    return isinstance(response, PageResponse) and RENDERED not in response.flags
+    return isinstance(response, PageResponse) and RENDERED_FLAG not in response.flags
 
 
 @dataclass(slots=True)
-class _Drained:
+class _CallbackOutput:
     """What a callback has given so far, beside the items that went on at once, and requests without a frontier."""
 
-    pages: list[Fetched] = field(default_factory=list)
-    requests: list[Wanted] = field(default_factory=list)
+    pages: list[FetchedPage] = field(default_factory=list)
+    requests: list[RequestRecord] = field(default_factory=list)
     children: int = 0
     items: int = 0
     error: str | None = None
@@ -126,7 +124,7 @@ class VisitMiddleware:
     the error and the last page it gave before.
     """
 
-    def __init__(self, crawler: Crawler, brake: Brake | None) -> None:
+    def __init__(self, crawler: Crawler, brake: RefusalBackoff | None) -> None:
         self._crawler = crawler
         self._brake = brake
         self._begun: WeakSet[Response] = WeakSet()
@@ -136,7 +134,7 @@ class VisitMiddleware:
         config = Config.read(crawler.settings)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
         # A replayed site is not contacted: there is nobody to spare.
-        brake = None if config.replay else Brake(crawler, max_delay, config.max_refusals_in_a_row)
+        brake = None if config.replay else RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row)
         return cls(crawler, brake)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -150,7 +148,7 @@ class VisitMiddleware:
             async for thing in start:
                 if isinstance(thing, Request):
                     await frontier.room()
-                    thing.meta[START] = f"start{number}"
+                    thing.meta[START_NUMBER] = f"start{number}"
                     frontier.check(thing)
                     number += 1
                 yield thing
@@ -162,17 +160,17 @@ class VisitMiddleware:
         return addon.frontier if addon else None
 
     def process_spider_input(self, response: Response) -> None:
-        if verdict := Verdict.read(response):
-            raise Refused(verdict, response)
+        if verdict := Rejection.read(response):
+            raise ResponseRejected(verdict, response)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        drained = _Drained()
+        drained = _CallbackOutput()
         # Output that another middleware gives in place of an exception comes as a second stream.
         again = response in self._begun
         self._begun.add(response)
         try:
             async for thing in result:
-                if isinstance(thing, Fetched):
+                if isinstance(thing, FetchedPage):
                     drained.pages.append(thing)
                     continue
                 if isinstance(thing, Request):
@@ -192,12 +190,12 @@ class VisitMiddleware:
         """Return the visit of a response whose callback was not called, or failed before it gave an iterator."""
         if response in self._begun:
             return None  # raised while draining: it arrives there
-        drained = _Drained()
-        if not isinstance(exception, Refused):
+        drained = _CallbackOutput()
+        if not isinstance(exception, ResponseRejected):
             drained.error = self._report(exception, response)
         return self._conclude(response, drained)
 
-    def _keep(self, request: Request, response: Response, drained: _Drained) -> bool:
+    def _keep(self, request: Request, response: Response, drained: _CallbackOutput) -> bool:
         """Tell whether a child request is the visit's to bring along, or refused by those who are asked beforehand."""
         frontier = self._frontier
         leased = frontier.lease(response.request) if frontier and response.request else None
@@ -214,17 +212,17 @@ class VisitMiddleware:
         )
         return not any(isinstance(answer, Failure) and isinstance(answer.value, IgnoreRequest) for _, answer in answers)
 
-    def _conclude(self, response: Response, drained: _Drained) -> list[Visit]:
-        verdict = Verdict.read(response)
-        visits = _visits(response, drained, verdict)
+    def _conclude(self, response: Response, drained: _CallbackOutput) -> list[Visit]:
+        verdict = Rejection.read(response)
+        visits = _make_visits(response, drained, verdict)
         frontier = self._frontier
         leased = frontier.lease(response.request) if frontier and response.request else None
         if leased is not None:
-            visits = list(_with_request(visits, leased, drained.requests))
+            visits = list(_add_request(visits, leased, drained.requests))
         for visit in visits:
             self._count(visit)
         if self._brake is not None:
-            _apply(self._brake, response, verdict, served=bool(drained.pages or drained.items))
+            _update_backoff(self._brake, response, verdict, served=bool(drained.pages or drained.items))
         return visits
 
     def _count(self, visit: Visit) -> None:
@@ -240,10 +238,10 @@ class VisitMiddleware:
         self._crawler.engine.scraper.handle_spider_error(failure, request, response)
         if isinstance(error, CloseSpider):
             return None
-        return f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+        return f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]
 
 
-def _visits(response: Response, drained: _Drained, verdict: Verdict | None) -> list[Visit]:
+def _make_visits(response: Response, drained: _CallbackOutput, verdict: Rejection | None) -> list[Visit]:
     """Return a visit for each page, or one without; the error stands on the last of them, the children on the first."""
     without_page = verdict.outcome if verdict else Outcome.SECTION
     whole = Visit(
@@ -253,8 +251,8 @@ def _visits(response: Response, drained: _Drained, verdict: Verdict | None) -> l
         status=response.status,
         items=drained.items,
         error=verdict.detail if verdict else None,
-        etag=header(response, "ETag"),
-        last_modified=header(response, "Last-Modified"),
+        etag=get_header(response, "ETag"),
+        last_modified=get_header(response, "Last-Modified"),
     )
     visits = [replace(whole, url=page.url, fetched=page) for page in drained.pages] or [whole]
     visits[0] = replace(visits[0], children=drained.children)
@@ -263,7 +261,7 @@ def _visits(response: Response, drained: _Drained, verdict: Verdict | None) -> l
     return visits
 
 
-def _with_request(visits: list[Visit], leased: Leased, requests: list[Wanted]) -> Iterator[Visit]:
+def _add_request(visits: list[Visit], leased: LeasedRequest, requests: list[RequestRecord]) -> Iterator[Visit]:
     """Yield the visits of a leased request; the last of them ends it, and brings its children."""
     for number, visit in enumerate(visits, 1):
         asked = replace(visit, ticket=leased.ticket, request=leased.wanted, attempts=leased.attempts)
@@ -271,8 +269,8 @@ def _with_request(visits: list[Visit], leased: Leased, requests: list[Wanted]) -
         yield replace(part, requests=tuple(requests)) if part.ends else part
 
 
-def _apply(brake: Brake, response: Response, verdict: Verdict | None, *, served: bool) -> None:
-    if verdict and verdict.outcome in REFUSALS:
+def _update_backoff(brake: RefusalBackoff, response: Response, verdict: Rejection | None, *, served: bool) -> None:
+    if verdict and verdict.outcome in REFUSAL_OUTCOMES:
         brake.refused(response)
     elif served:
         brake.served(response)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cleaning.blocks import Metadata
 from cleaning.parse import parse
-from crawler.response import PageResponse, content_type
-from crawler.visit import METHOD, Fetched
+from crawler.fetching.response_filter import PageResponse, content_type
+from crawler.visit import METHOD_META_KEY, FetchedPage
 
 if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
@@ -23,25 +23,25 @@ def page(
     author: str | None = None,
     published: date | str | None = None,
     section: str | None = None,
-) -> Fetched:
+) -> FetchedPage:
     """Return the response as a content page, to be yielded by a callback; it is then cleaned and stored.
 
     What the spider states wins over what the page says of itself; `published` is a date or its ISO text.
     Raises PageError for a body that is no text.
     """
     day = published.isoformat()[:10] if isinstance(published, date) else published
-    return Fetched(
+    return FetchedPage(
         url=response.url,
         body=response.body,
-        tree=_tree(response),
+        tree=_parse_response(response),
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
-        etag=header(response, "ETag"),
-        last_modified=header(response, "Last-Modified"),
-        method=response.request.meta.get(METHOD) if response.request else None,
+        etag=get_header(response, "ETag"),
+        last_modified=get_header(response, "Last-Modified"),
+        method=response.request.meta.get(METHOD_META_KEY) if response.request else None,
     )
 
 
-def _tree(response: TextResponse) -> Page:
+def _parse_response(response: TextResponse) -> Page:
     if isinstance(response, PageResponse):
         return response.tree
     header = content_type(response)
@@ -49,7 +49,7 @@ def _tree(response: TextResponse) -> Page:
     return parse(response.body, response.url, declared)
 
 
-def header(response: Response, name: str) -> str | None:
+def get_header(response: Response, name: str) -> str | None:
     """Return the value of a response's header, None where it has none of that name."""
     value = response.headers.get(name)
     return value.decode("latin-1") if value else None

@@ -7,7 +7,7 @@ SCRAPY_SETTINGS_MODULE=crawler.settings.
 BOT_NAME = "blocksieve"
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
-SPIDER_LOADER_CLASS = "crawler.loader.SpiderLoader"
+SPIDER_LOADER_CLASS = "crawler.addon.SpiderLoader"
 COMMANDS_MODULE = "crawler.commands"
 
 # The add-on checks Blocksieve's settings, adds CONTACT to the User-Agent and switches to REPLAY.
@@ -15,20 +15,20 @@ ADDONS = {"crawler.addon.Blocksieve": 100}
 
 # What happens to a response, in order: judged and parsed, drained into one visit, cleaned, compared, stored.
 SCHEDULER = "crawler.frontier.scheduler.Frontier"
-DOWNLOADER = "crawler.downloader.Downloader"
+DOWNLOADER = "crawler.fetching.throttling.Downloader"
 DOWNLOADER_MIDDLEWARES = {
-    "crawler.middlewares.JudgeMiddleware": 10,
-    "crawler.robots.RobotsMiddleware": 100,
+    "crawler.middlewares.ResponseFilterMiddleware": 10,
+    "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
 }
 # Only http and https, and only to public addresses and those of ALLOW_ADDRESSES.
 DOWNLOAD_HANDLERS = {
-    "http": "crawler.network.handler.HttpHandler",
-    "https": "crawler.network.handler.HttpHandler",
-    "data": "crawler.network.handler.SchemeHandler",
-    "file": "crawler.network.handler.SchemeHandler",
-    "ftp": "crawler.network.handler.SchemeHandler",
-    "s3": "crawler.network.handler.SchemeHandler",
+    "http": "crawler.fetching.network.HttpHandler",
+    "https": "crawler.fetching.network.HttpHandler",
+    "data": "crawler.fetching.network.SchemeHandler",
+    "file": "crawler.fetching.network.SchemeHandler",
+    "ftp": "crawler.fetching.network.SchemeHandler",
+    "s3": "crawler.fetching.network.SchemeHandler",
 }
 SPIDER_MIDDLEWARES = {"crawler.middlewares.VisitMiddleware": 10}
 ITEM_PIPELINES = {
@@ -38,10 +38,10 @@ ITEM_PIPELINES = {
 }
 # How a crawl is watched and kept: the last three only where SUMMARY, METRICS and ARCHIVE say where to.
 EXTENSIONS = {
-    "crawler.progress.Progress": 500,
-    "crawler.summary.Summary": 510,
-    "crawler.metrics.Metrics": 520,
-    "crawler.archive.recorder.Recorder": 530,
+    "crawler.monitoring.progress.ProgressLine": 500,
+    "crawler.monitoring.summary.SummaryExtension": 510,
+    "crawler.monitoring.metrics.MetricsExtension": 520,
+    "crawler.fetching.archive.ArchiveRecorder": 530,
 }
 
 # A guest on other people's sites: who we are, what we leave alone, how fast we come.

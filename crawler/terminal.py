@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Controls, which could move the cursor or restyle the terminal, and marks that reverse the reading direction.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PIPED_WIDTH = 160
-_INTERRUPTED = 130
+_EXIT_INTERRUPTED = 130
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 
@@ -32,18 +32,18 @@ def printable(text: object) -> str:
     return _UNPRINTABLE.sub("\ufffd", str(text))
 
 
-def isolated(text: object) -> str:
+def isolate_direction(text: object) -> str:
     """Return the text as `printable` does, so that its reading direction ends with it: for a line with other texts."""
     shown = printable(text)
     return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(one) in _RIGHT_TO_LEFT for one in shown) else shown
 
 
-def console() -> Console:
+def make_console() -> Console:
     """Return a console on stdout; wide where that is no terminal, so that lines stay whole."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """Return a table of plain text; numbers stand to the right, a Text as it is made."""
     made = Table(title=Text(title), title_justify="left", title_style="bold")
     for column in columns:
@@ -53,22 +53,22 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     return made
 
 
-def counters(counts: dict[str, int]) -> str:
+def format_counters(counts: dict[str, int]) -> str:
     """Return counters on one line, "-" for none."""
     return ", ".join(f"{name} {number:,}" for name, number in counts.items()) or "-"
 
 
-def say(sentence: str) -> None:
+def print_line(sentence: str) -> None:
     """Print a line on stdout."""
     sys.stdout.write(f"{printable(sentence)}\n")
 
 
-def complain(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     """Print a line on stderr."""
     sys.stderr.write(f"{printable(sentence)}\n")
 
 
-def tell(line: str) -> None:
+def print_progress(line: str) -> None:
     """Show how far it is on stderr: in place on a terminal, where an empty line clears it, a line each elsewhere."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{printable(line)}")
@@ -79,38 +79,38 @@ def tell(line: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value, dataclasses in it as objects and times in ISO form, as JSON that any terminal can show."""
-    sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")
+    sys.stdout.write(json.dumps(value, default=_json_value, indent=2) + "\n")
 
 
-def attempt(action: Callable[[], None]) -> int:
+def run_command(action: Callable[[], None]) -> int:
     """Run a command's work and return its exit code; an expected error becomes one sentence on stderr and 1."""
     try:
         action()
     except CrawlerError as error:
-        complain(str(error))
+        print_error(str(error))
         return 1
     return 0
 
 
-def deliver(action: Callable[[], None]) -> int:
+def run_printing_command(action: Callable[[], None]) -> int:
     """Run as `attempt` does what prints at length, and return its exit code, 130 after Ctrl-C.
 
     A reader that leaves early (`| head`) is no failure; an output that takes no more is one sentence.
     """
     try:
-        code = attempt(action)
+        code = run_command(action)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich makes the latter of the former
         _discard_output()
         return 0
     except KeyboardInterrupt:
-        complain("interrupted")
-        return _INTERRUPTED
+        print_error("interrupted")
+        return _EXIT_INTERRUPTED
     except OSError as error:
         if error.filename is not None:
             raise  # a file's, not the output's
         _discard_output()
-        complain(f"the output cannot be written: {error.strerror or error}")
+        print_error(f"the output cannot be written: {error.strerror or error}")
         return 1
     return code
 
@@ -120,13 +120,13 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def no_arguments(arguments: Sequence[str]) -> None:
+def expect_no_arguments(arguments: Sequence[str]) -> None:
     """Refuse arguments of a command that takes options only; raises UsageError."""
     if arguments:
         raise UsageError(f"unexpected argument: {' '.join(arguments)}", print_help=False)
 
 
-def one_argument(arguments: Sequence[str], wanted: str) -> None:
+def expect_one_argument(arguments: Sequence[str], wanted: str) -> None:
     """Refuse anything but one argument, which may be `-`; raises UsageError, which says what is wanted."""
     unknown = [argument for argument in arguments if argument.startswith("-") and argument != "-"]
     if unknown:
@@ -135,7 +135,7 @@ def one_argument(arguments: Sequence[str], wanted: str) -> None:
         raise UsageError(wanted, print_help=False)
 
 
-def confirmed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Ask on the terminal and tell whether the answer was yes; without a terminal it is no."""
     if not sys.stdin.isatty():
         return False
@@ -152,5 +152,5 @@ def _cell(value: object) -> Text:
     return Text("-" if value is None else printable(value))
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

@@ -11,9 +11,9 @@ from xxhash import xxh64_hexdigest
 
 from cleaning.domains import registered_domain
 
-MAX_CANONICAL = 2_048
+MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL indexes no text above 2,704 bytes.
-MAX_KEY = 2_000
+MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # Parameters that say where a reader came from, by names that mean nothing else; campaigns, clicks, mailings.
 _TRACKING = re.compile(
@@ -38,17 +38,17 @@ def url_key(url: str, canonical: str | None = None) -> str:
     Fragments, user names, passwords, session ids and what only tracks readers are left out. A key beyond `MAX_KEY`
     characters is cut and ends in a hash.
     """
-    believed = canonical is not None and _is_believed(canonical, url)
-    key = _canonicalised(canonical if believed and canonical is not None else url)
-    return key if len(key) <= MAX_KEY else f"{key[: MAX_KEY - 17]}#{xxh64_hexdigest(key.encode())}"
+    believed = canonical is not None and _is_credible(canonical, url)
+    key = _canonicalise(canonical if believed and canonical is not None else url)
+    return key if len(key) <= MAX_KEY_CHARS else f"{key[: MAX_KEY_CHARS - 17]}#{xxh64_hexdigest(key.encode())}"
 
 
-def site(url: str) -> str:
+def site_of(url: str) -> str:
     """Return the registered domain of a URL (see `registered_domain`); "" for one without a host."""
     return registered_domain(url) or ""
 
 
-def host(url: str) -> str:
+def host_of(url: str) -> str:
     """Return the host name of a URL, as Scrapy's download slots have it; "" where there is none."""
     parts = _split(url)
     return (parts.hostname or "") if parts else ""
@@ -59,27 +59,27 @@ def without_credentials(url: str) -> str:
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)
 
 
-def is_passing(parameter: str) -> bool:
+def is_tracking_parameter(parameter: str) -> bool:
     """Tell whether a parameter of a query (`name=value`) says nothing of the page: it tracks, or names a session."""
     name = parameter.partition("=")[0]
     return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SHORT_SESSION.fullmatch(parameter))
 
 
-def lasting(url: str) -> str:
+def without_tracking(url: str) -> str:
     """Return the URL without session ids and parameters that only track; unchanged, to the letter, without any."""
     address, mark, fragment = _SESSION_IN_PATH.sub("", url).partition("#")
     path, _, query = address.partition("?")
-    kept = [parameter for parameter in query.split("&") if not is_passing(parameter)]
+    kept = [parameter for parameter in query.split("&") if not is_tracking_parameter(parameter)]
     if len(kept) < query.count("&") + 1:
         address = f"{path}?{'&'.join(kept)}" if kept else path
     return f"{address}{mark}{fragment}"
 
 
-def _is_believed(canonical: str, url: str) -> bool:
+def _is_credible(canonical: str, url: str) -> bool:
     parts, own = _split(canonical), _split(url)
-    if parts is None or own is None or len(canonical) > MAX_CANONICAL:
+    if parts is None or own is None or len(canonical) > MAX_CANONICAL_CHARS:
         return False
-    if parts.scheme not in {"http", "https"} or not site(canonical) or site(canonical) != site(url):
+    if parts.scheme not in {"http", "https"} or not site_of(canonical) or site_of(canonical) != site_of(url):
         return False
     return not _is_root(parts) or _is_root(own)
 
@@ -98,8 +98,8 @@ def _split(url: str) -> SplitResult | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _canonicalised(url: str) -> str:
-    plain = lasting(without_credentials(url))
+def _canonicalise(url: str) -> str:
+    plain = without_tracking(without_credentials(url))
     try:
         return canonicalize_url(plain)
     except ValueError:

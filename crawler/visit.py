@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cleaning.errors import PageFault
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from cleaning.blocks import CleanPage, Decision, Metadata, Page
-    from crawler.storage.frontier import Ticket, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request to be stored: one a crawl for each key. Without a callback it is the spider's `parse`.
+
+    `host` is the host name, with the port where that is not the scheme's default. Of a greater `priority` is sooner;
+    before `not_before` it is not leased.
+    """
+
+    key: str
+    url: str
+    host: str
+    method: str = "GET"
+    headers: Mapping[str, list[str]] = field(default_factory=dict)
+    body: bytes | None = None
+    callback: str | None = None
+    errback: str | None = None
+    cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    not_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseToken:
+    """Proof that a request is leased: it is good while the request has this lease."""
+
+    request_id: int
+    lease_id: str
 
 
 class Outcome(StrEnum):
@@ -46,25 +77,25 @@ class Outcome(StrEnum):
     """Another pipeline failed on the visit."""
 
 
-REFUSALS = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
+REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
 """The site does not want us now: slow down."""
 
-PAUSES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
+PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
 """The host wants to be left alone for a while."""
 
-MISSING = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
+MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 """What was there once is there no more."""
 
-PAGE_FAULTS = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+OUTCOME_BY_FAULT = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 """How a visit ends whose page cleaning cannot read."""
 
 
-METHOD = "cleaning_method"
+METHOD_META_KEY = "cleaning_method"
 """Where a request carries, in its meta, the method that its page is to be cleaned by, if not by CLEANING_METHOD."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedPage:
     """A content page as fetched: what a spider's callback yields (see `crawler.page.page`).
 
     `tree` is the parsed page, shared with the spider's selectors and never edited. `stated` is what the spider
@@ -81,7 +112,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FingerprintedBlock:
     """A kept block on its way to the store.
 
     `terms` counts its unique terms; `fingerprint` is None where the block has too few of them to be compared by
@@ -121,14 +152,14 @@ class Visit:
     error: str | None = None
     etag: str | None = None
     last_modified: str | None = None
-    fetched: Fetched | None = None
+    fetched: FetchedPage | None = None
     cleaned: CleanPage | None = None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[FingerprintedBlock, ...] = ()
     fingerprint: int | None = None
-    ticket: Ticket | None = None
-    request: Wanted | None = None
+    ticket: LeaseToken | None = None
+    request: RequestRecord | None = None
     attempts: int = 0
-    requests: tuple[Wanted, ...] = ()
+    requests: tuple[RequestRecord, ...] = ()
     part: int = 1
     parts: int = 1
 

@@ -10,8 +10,8 @@ from scrapy.http import TextResponse
 
 from crawler.arguments import ArgumentSpider
 from crawler.errors import ConfigError
+from crawler.fetching.replay_handler import replay_source
 from crawler.page import page
-from crawler.replay.handler import replay_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawler.visit import Fetched
+    from crawler.visit import FetchedPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,6 @@ class ArchiveSpider(ArgumentSpider):
             # A saved redirect is a record of its own: followed, its target would be read twice.
             yield Request(url, callback=self.parse_record, dont_filter=True, meta={"dont_redirect": True})
 
-    def parse_record(self, response: Response) -> Iterator[Fetched]:
+    def parse_record(self, response: Response) -> Iterator[FetchedPage]:
         assert isinstance(response, TextResponse)
         yield page(response)

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import islice
 from urllib.parse import urlsplit
 
-_LONGEST_URL = 2_000
+_URL_MAX_CHARS = 2_000
 _YEAR = r"(?:19|20)\d\d"
 _DATES = (
     re.compile(rf"(?<!\d)({_YEAR})[/_-](\d\d?)[/_-](\d\d?)(?!\d)"),
@@ -20,14 +20,14 @@ _CALENDAR = re.compile(
     re.IGNORECASE,
 )
 _CALENDAR_KEYS = frozenset("year month week day date ical tribe-bar-date calendar cal yr mon".split())
-_BESIDE_KEYS = frozenset("page view mode".split())
+_OTHER_KEYS = frozenset("page view mode".split())
 
 
 def is_calendar(url: str) -> bool:
     """Tell whether a URL names nothing but a day, a month or the like: a page of a calendar, which has no end."""
-    parts = urlsplit(url[:_LONGEST_URL])
+    parts = urlsplit(url[:_URL_MAX_CHARS])
     keys = {parameter.partition("=")[0].lower() for parameter in parts.query.split("&") if parameter}
-    if keys - _CALENDAR_KEYS - _BESIDE_KEYS:
+    if keys - _CALENDAR_KEYS - _OTHER_KEYS:
         return False
     return bool(keys & _CALENDAR_KEYS) or _CALENDAR.search(parts.path) is not None
 
@@ -35,7 +35,7 @@ def is_calendar(url: str) -> bool:
 def url_date(url: str) -> date | None:
     """Return the date that a URL carries, None where there is none."""
     for pattern in _DATES:
-        for match in islice(pattern.finditer(url[:_LONGEST_URL]), 5):
+        for match in islice(pattern.finditer(url[:_URL_MAX_CHARS]), 5):
             year, month, day = map(int, match.groups())
             try:
                 return date(year if year > 99 else 2000 + year, month, day)  # noqa: PLR2004 — two digits

@@ -16,7 +16,7 @@ from cleaning.options import nearest
 from crawler.arguments import argument, read_count, read_url
 from crawler.errors import ConfigError
 from crawler.page import page
-from spiders.links import Link, links_within, text_of
+from spiders.links import Link, link_text, links_within
 from spiders.listing import ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawler.visit import Fetched
+    from crawler.visit import FetchedPage
 
 # /?Title-Words&id=4073117, where the slug may hold anything, `?` and brackets among it; and the short /10553192.
 _ARTICLE = re.compile(r"/\?(?!(?:cat|expert)=)[^#]{1,1000}&id=\d{6,8}|/\d{6,8}")
@@ -96,7 +96,7 @@ class EzineSpider(ListingSpider):
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         """Yield each category on the site's own map; those known by heart where it has none."""
-        found = {category: self._section(category) for category, _ in _categories(response)}
+        found = {category: self._section(category) for category, _ in _linked_categories(response)}
         yield from found.values() or self.use_known()
 
     def use_known(self, _failure: Failure | None = None) -> Iterator[Request]:
@@ -105,9 +105,9 @@ class EzineSpider(ListingSpider):
 
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
         """Yield the subcategories, too, of a category's first page."""
-        here = _CATEGORY.match(_target(response.url))
+        here = _CATEGORY.match(_url_target(response.url))
         if number == 1 and here and not here[2]:
-            for category, subcategory in _categories(response):
+            for category, subcategory in _linked_categories(response):
                 if subcategory and category == here[1]:
                     yield self._section(f"{category}:{subcategory}")
         yield from super().parse_listing(response, number)
@@ -115,13 +115,13 @@ class EzineSpider(ListingSpider):
     def article_links(self, response: TextResponse) -> list[Link]:
         links = list(links_within(response, "a"))
         listed = [(element, url) for element, url in links if "article-title-link" in (element.get("class") or "")]
-        listed = listed or [(element, url) for element, url in links if is_article(url)]
-        return list({url: Link(url, text_of(element)) for element, url in listed}.values())
+        listed = listed or [(element, url) for element, url in links if is_article_url(url)]
+        return list({url: Link(url, link_text(element)) for element, url in listed}.values())
 
-    def parse_article(self, response: Response) -> Iterator[Fetched]:
+    def parse_article(self, response: Response) -> Iterator[FetchedPage]:
         """Yield the article; what an article's URL led to is none without the site's container of articles."""
         assert isinstance(response, TextResponse)
-        if not is_article(response.url) or not response.css("#article-content"):
+        if not is_article_url(response.url) or not response.css("#article-content"):
             self.count("no_article")
             return
         published = submitted_on(response)
@@ -130,8 +130,8 @@ class EzineSpider(ListingSpider):
             return
         yield page(
             response,
-            title=_text(response, "#article-title") or _text(response, "h1"),
-            author=_text(response, "a[rel=author].author-name"),
+            title=_selected_text(response, "#article-title") or _selected_text(response, "h1"),
+            author=_selected_text(response, "a[rel=author].author-name"),
             published=published,
             section=response.css('meta[property="og:article:section"]::attr(content)').get(),
         )
@@ -140,9 +140,9 @@ class EzineSpider(ListingSpider):
         return self.listing(urljoin(self.asked.base_url, f"/?cat={section}"))
 
 
-def is_article(url: str) -> bool:
+def is_article_url(url: str) -> bool:
     """Tell whether a URL is an article's by the site's grammar."""
-    return _ARTICLE.fullmatch(_target(url)) is not None
+    return _ARTICLE.fullmatch(_url_target(url)) is not None
 
 
 def submitted_on(response: TextResponse) -> date | None:
@@ -157,20 +157,20 @@ def submitted_on(response: TextResponse) -> date | None:
     return None
 
 
-def _categories(response: Response) -> Iterator[tuple[str, str | None]]:
+def _linked_categories(response: Response) -> Iterator[tuple[str, str | None]]:
     """Yield the category and maybe the subcategory that each link of the page leads to."""
     assert isinstance(response, TextResponse)
     for _, url in links_within(response, "a"):
-        if match := _CATEGORY.fullmatch(_target(url)):
+        if match := _CATEGORY.fullmatch(_url_target(url)):
             yield match[1], match[2]
 
 
-def _target(url: str) -> str:
+def _url_target(url: str) -> str:
     """Return path and query of a URL, the colons of categories unquoted."""
     parts = urlsplit(url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     return unquote(target) if target.startswith("/?cat=") else target
 
 
-def _text(response: TextResponse, selector: str) -> str | None:
+def _selected_text(response: TextResponse, selector: str) -> str | None:
     return " ".join(" ".join(response.css(selector)[:1].css("*::text").getall()).split()) or None

@@ -9,9 +9,9 @@ from math import log
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
-from crawler.urls import lasting, site
+from crawler.urls import site_of, without_tracking
 from spiders.dates import is_calendar, iso_day, url_date
-from spiders.looks import Anchor, log_odds
+from spiders.link_features import Anchor, article_log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy.http import TextResponse
 
-    from spiders.shapes import Shapes
+    from spiders.link_history import LinkHistory
 
 __all__ = ["Link", "article_links", "iso_day", "links_within", "text_of", "url_date", "url_of"]
 
-_MOST_LINKS = 5_000
-_LONGEST_URL = 2_000
-_LONGEST_TEXT = 300
-_NO_PAGE = re.compile(
+_LINKS_MAX = 5_000
+_URL_MAX_CHARS = 2_000
+_TEXT_MAX_CHARS = 300
+_FILE_SUFFIXES = re.compile(
     r"\.(?:jpe?g|png|gif|svg|webp|ico|css|js|json|xml|rss|pdf|docx?|xlsx?|pptx?|zip|gz|rar|apk|exe|mp3|mp4|m3u8|avi)$",
     re.IGNORECASE,
 )
@@ -35,8 +35,8 @@ _NO_PAGE = re.compile(
 # counts twice: four pages of a shape of which none was an article outweigh any looks. What speaks for it counts once.
 # The pages of a shape that a crawl knows are those whose links looked like articles, so they say little of the other
 # links of that shape: counted twice, they took precision from .96 to .92 (tests/discovery.py --learned).
-_SUREST_LOOKS = 3.0
-_AGAINST = 2.0
+_FEATURE_ODDS_MAX = 3.0
+_NEGATIVE_WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,70 +49,72 @@ class Link:
 
 
 def article_links(
-    response: TextResponse, allow: re.Pattern[str] | None = None, learned: Shapes | None = None
+    response: TextResponse, allow: re.Pattern[str] | None = None, learned: LinkHistory | None = None
 ) -> list[Link]:
     """Return the article links of a listing, each page once, in reading order.
 
     With `allow`, those are the links within the site whose URL the pattern matches. Otherwise what they look like
-    (`spiders.looks`) decides, together with what was `learned` of the site. Of the links that look like articles, and
+    (`spiders.link_features`) decides, together with what was `learned` of the site. Of the links that look like articles, and
     are left out for what was learned alone, the one that looks most so is taken all the same: else a shape that was
     wrongly given up would never be tried again.
     """
-    anchors = anchors_of(response)
+    anchors = page_anchors(response)
     if allow is not None:
         chosen = {anchor.url for anchor in anchors if allow.search(anchor.url)}
     else:
-        chosen = _chosen(log_odds(anchors, response.url), learned)
-    return _merged([anchor for anchor in anchors if anchor.url in chosen], _times(response.selector.root))
+        chosen = _choose_urls(article_log_odds(anchors, response.url), learned)
+    return _merge_anchors(
+        [anchor for anchor in anchors if anchor.url in chosen], _time_elements(response.selector.root)
+    )
 
 
-def _chosen(looks: Mapping[str, float], learned: Shapes | None) -> set[str]:
+def _choose_urls(looks: Mapping[str, float], learned: LinkHistory | None) -> set[str]:
     if learned is None:
         return {url for url, odds in looks.items() if odds > 0}
-    chosen = {url for url, odds in looks.items() if _weighed(url, odds, learned) > 0}
+    chosen = {url for url, odds in looks.items() if _weighted_odds(url, odds, learned) > 0}
     doubted = [url for url, odds in looks.items() if odds > 0 and url not in chosen]
     return chosen | set(sorted(doubted, key=looks.__getitem__)[-1:])
 
 
-def _weighed(url: str, odds: float, learned: Shapes) -> float:
+def _weighted_odds(url: str, odds: float, learned: LinkHistory) -> float:
     likelihood = learned.likelihood(url)
     if likelihood is None:
         return odds
     evidence = log(likelihood / (1 - likelihood))
-    return min(odds, _SUREST_LOOKS) + (evidence if evidence > 0 else _AGAINST * evidence)
+    return min(odds, _FEATURE_ODDS_MAX) + (evidence if evidence > 0 else _NEGATIVE_WEIGHT * evidence)
 
 
 def _may_be_page(url: str) -> bool:
-    return not _NO_PAGE.search(urlsplit(url).path) and not is_calendar(url)
+    return not _FILE_SUFFIXES.search(urlsplit(url).path) and not is_calendar(url)
 
 
 def links_within(response: TextResponse, *tags: str) -> Iterator[tuple[HtmlElement, str]]:
     """Yield the elements that lead to other pages of the same site, with their absolute URLs, fragments left out."""
-    own, here = site(response.url), urldefrag(response.url).url
-    for element in islice(response.selector.root.iter(*tags), _MOST_LINKS):
-        url = _absolute(response, element.get("href") or "")
-        if url is not None and url != here and site(url) == own:
+    own, here = site_of(response.url), urldefrag(response.url).url
+    for element in islice(response.selector.root.iter(*tags), _LINKS_MAX):
+        url = _absolute_url(response, element.get("href") or "")
+        if url is not None and url != here and site_of(url) == own:
             yield element, url
 
 
-def anchors_of(response: TextResponse) -> list[Anchor]:
+def page_anchors(response: TextResponse) -> list[Anchor]:
     """Return the links that may lead to pages of the site: no files, no calendars."""
     found = list(links_within(response, "a"))
-    anchors = (Anchor.of(element, url, text_of(element), n / len(found)) for n, (element, url) in enumerate(found))
+    anchors = (Anchor.of(element, url, link_text(element), n / len(found)) for n, (element, url) in enumerate(found))
     return [anchor for anchor in anchors if _may_be_page(anchor.url)]
 
 
-def url_of(response: TextResponse, href: str) -> str | None:
+def page_url(response: TextResponse, href: str) -> str | None:
     """Return the absolute URL of another page of the site that a link leads to, None where it leads anywhere else."""
-    url = _absolute(response, href)
-    if url is None or url == urldefrag(response.url).url or site(url) != site(response.url):
+    url = _absolute_url(response, href)
+    if url is None or url == urldefrag(response.url).url or site_of(url) != site_of(response.url):
         return None
     return url
 
 
-def _absolute(response: TextResponse, href: str) -> str | None:
+def _absolute_url(response: TextResponse, href: str) -> str | None:
     href = href.strip()
-    if not href or href.startswith("#") or len(href) > _LONGEST_URL:
+    if not href or href.startswith("#") or len(href) > _URL_MAX_CHARS:
         return None
     try:
         url = urldefrag(response.urljoin(href)).url
@@ -121,26 +123,26 @@ def _absolute(response: TextResponse, href: str) -> str | None:
     return url if url.startswith(("http://", "https://")) else None
 
 
-def text_of(element: HtmlElement) -> str:
+def link_text(element: HtmlElement) -> str:
     """Return the text of a link, at most 300 characters, or that of its title or picture; "" where it has none."""
     # Cut while reading: links that hold each other would each hold the text of all.
     parts, chars = [], 0
     for part in element.itertext():
-        parts.append(part[:_LONGEST_TEXT])
+        parts.append(part[:_TEXT_MAX_CHARS])
         chars += len(part.strip())
-        if chars > _LONGEST_TEXT:
+        if chars > _TEXT_MAX_CHARS:
             break
     text = " ".join("".join(parts).split())
     if not text:
         image = element.find(".//img")
         text = element.get("title") or (image.get("alt") or "" if image is not None else "")
-    return text[:_LONGEST_TEXT]
+    return text[:_TEXT_MAX_CHARS]
 
 
-def _times(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
+def _time_elements(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
     """Return the `time` elements in each element that has any: the first two, since one alone dates an entry."""
     found: dict[HtmlElement, list[HtmlElement]] = {}
-    for element in islice(root.iter("time"), _MOST_LINKS):
+    for element in islice(root.iter("time"), _LINKS_MAX):
         for ancestor in element.iterancestors():
             inside = found.setdefault(ancestor, [])
             if len(inside) <= 1:
@@ -148,23 +150,25 @@ def _times(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
     return found
 
 
-def _merged(anchors: list[Anchor], times: dict[HtmlElement, list[HtmlElement]]) -> list[Link]:
+def _merge_anchors(anchors: list[Anchor], times: dict[HtmlElement, list[HtmlElement]]) -> list[Link]:
     """Return one link a page, by the first of its URLs, with the longest of its texts and the date that stands nearest.
 
     URLs that differ in what tracks readers, or names a session, are one page's.
     """
     by_page: dict[str, list[Anchor]] = {}
     for anchor in anchors:
-        by_page.setdefault(lasting(anchor.url), []).append(anchor)
+        by_page.setdefault(without_tracking(anchor.url), []).append(anchor)
     links = []
     for alike in by_page.values():
         url, text = alike[0].url, max((anchor.text for anchor in alike), key=len)
-        published = url_date(url) or next(filter(None, (_time_beside(anchor.element, times) for anchor in alike)), None)
+        published = url_date(url) or next(
+            filter(None, (_nearest_time(anchor.element, times) for anchor in alike)), None
+        )
         links.append(Link(url, text, published))
     return links
 
 
-def _time_beside(element: HtmlElement, times: dict[HtmlElement, list[HtmlElement]]) -> date | None:
+def _nearest_time(element: HtmlElement, times: dict[HtmlElement, list[HtmlElement]]) -> date | None:
     """Return the date of the only `time` element in the link's entry of the listing."""
     for ancestor in islice(element.iterancestors(), 5):
         inside = times.get(ancestor, [])

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from spiders.links import links_within, text_of, url_of
+from spiders.links import link_text, links_within, page_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,10 +89,10 @@ _URL_ATTRIBUTES = "data-url data-href data-src".split()
 _NUMBER_ATTRIBUTES = ("data-next-page", "data-page")
 _HEADER_NEXT = re.compile(r"<([^<>]{1,2000})>[^<>]{0,500}?;\s*rel=[\"']?(?:[^\"'<>,]*\s)?next\b", re.IGNORECASE)
 _JSON_NEXT = frozenset({"next", "nextPage", "hydra:next", "as:next"})
-_LONGEST_JSON = 200_000
-_MOST_BUTTONS = 1_000
-_MOST_NODES = 10_000
-_LARGEST_PAGE_NUMBER = 100_000
+_JSON_MAX_CHARS = 200_000
+_BUTTONS_MAX = 1_000
+_NODES_MAX = 10_000
+_PAGE_NUMBER_MAX = 100_000
 
 
 def next_page(response: TextResponse) -> str | None:
@@ -104,13 +104,13 @@ def next_page(response: TextResponse) -> str | None:
     links = list(links_within(response, "link", "a"))
     anchors = [(element, url) for element, url in links if element.tag == "a"]
     for chosen in (
-        _of_header(response),
+        _from_header(response),
         (url for element, url in links if "next" in (element.get("rel") or "").lower().split()),
         (url for element, url in anchors if _said(element) in _NEXT_TEXTS),
-        (url for element, url in anchors if text_of(element).strip() in _ARROWS and _is_pager(element)),
+        (url for element, url in anchors if link_text(element).strip() in _ARROWS and _is_pager(element)),
         _numbered(response.url, anchors),
-        _of_more(response),
-        _of_linked_data(response),
+        _from_more_button(response),
+        _from_linked_data(response),
     ):
         if url := next(iter(chosen), None):
             return url
@@ -123,9 +123,9 @@ def page_number(url: str) -> int | None:
     return int(next(filter(None, match.groups()), 0)) if match else None
 
 
-def _of_header(response: TextResponse) -> Iterator[str]:
+def _from_header(response: TextResponse) -> Iterator[str]:
     for header in response.headers.getlist("Link"):
-        for match in islice(_HEADER_NEXT.finditer(header.decode("latin-1")[:_LONGEST_JSON]), 1):
+        for match in islice(_HEADER_NEXT.finditer(header.decode("latin-1")[:_JSON_MAX_CHARS]), 1):
             yield from _within(response, [match[1]])
 
 
@@ -135,13 +135,13 @@ def _numbered(here: str, anchors: Sequence[tuple[HtmlElement, str]]) -> list[str
     return [
         url
         for element, url in anchors
-        if text_of(element).strip() == str(following) and (page_number(url) is not None or _is_pager(element))
+        if link_text(element).strip() == str(following) and (page_number(url) is not None or _is_pager(element))
     ]
 
 
-def _of_more(response: TextResponse) -> Iterator[str]:
+def _from_more_button(response: TextResponse) -> Iterator[str]:
     """Yield where links and buttons that load more of the listing lead to."""
-    for element in islice(response.selector.root.iter("a", "button", "div", "span"), _MOST_BUTTONS):
+    for element in islice(response.selector.root.iter("a", "button", "div", "span"), _BUTTONS_MAX):
         is_named = _MORE.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:200]) is not None
         if not is_named and _said(element) not in _MORE_TEXTS:
             continue
@@ -149,14 +149,14 @@ def _of_more(response: TextResponse) -> Iterator[str]:
         yield from _within(response, [element.get(name) or "" for name in names])
         # "More" alone leads to other sections as often as further down this one.
         yield from (url for url in _within(response, [element.get("href") or ""]) if _is_part(url, response.url))
-        yield from _by_number(element, response.url)
+        yield from _from_numbers(element, response.url)
 
 
-def _by_number(element: HtmlElement, here: str) -> Iterator[str]:
+def _from_numbers(element: HtmlElement, here: str) -> Iterator[str]:
     """Yield the listing's URL with the page number that a button names; a site without such pages repeats itself."""
     for name in _NUMBER_ATTRIBUTES:
         said = (element.get(name) or "").strip()
-        if said.isascii() and said.isdecimal() and len(said) <= len(str(_LARGEST_PAGE_NUMBER)):
+        if said.isascii() and said.isdecimal() and len(said) <= len(str(_PAGE_NUMBER_MAX)):
             present = page_number(here) or 1
             following = int(said) if int(said) > present else present + 1
             address, _, query = here.partition("#")[0].partition("?")
@@ -165,10 +165,10 @@ def _by_number(element: HtmlElement, here: str) -> Iterator[str]:
             return
 
 
-def _of_linked_data(response: TextResponse) -> Iterator[str]:
+def _from_linked_data(response: TextResponse) -> Iterator[str]:
     for text in response.css("script[type='application/ld+json']::text").getall()[:20]:
         try:
-            found = json.loads(text) if len(text) <= _LONGEST_JSON else None
+            found = json.loads(text) if len(text) <= _JSON_MAX_CHARS else None
         except (ValueError, RecursionError):
             continue  # what is no JSON says nothing
         yield from _within(response, _next_of(found))
@@ -177,7 +177,7 @@ def _of_linked_data(response: TextResponse) -> Iterator[str]:
 def _next_of(found: Any) -> Iterator[str]:
     """Yield what a JSON-LD document names as its next page."""
     nodes, seen = [found], 0
-    while nodes and seen < _MOST_NODES:
+    while nodes and seen < _NODES_MAX:
         node, seen = nodes.pop(), seen + 1
         if isinstance(node, list):
             nodes += node
@@ -192,7 +192,7 @@ def _next_of(found: Any) -> Iterator[str]:
 def _within(response: TextResponse, hrefs: Iterable[str]) -> Iterator[str]:
     """Yield those URLs that lead to other pages of the site."""
     for href in hrefs:
-        if (url := url_of(response, href)) is not None:
+        if (url := page_url(response, href)) is not None:
             yield url
 
 
@@ -204,7 +204,7 @@ def _is_part(url: str, listing: str) -> bool:
 
 
 def _said(element: HtmlElement) -> str:
-    return text_of(element).strip(_EDGES).lower()
+    return link_text(element).strip(_EDGES).lower()
 
 
 def _is_pager(element: HtmlElement) -> bool:

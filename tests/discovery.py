@@ -16,7 +16,7 @@ other only. tests/listings.py tells how both were made.
 
 --learned plays a crawl on each page: of the links that ours takes, the first N (in the order of their hashes) turn out
 to be what their labels say, unclear ones to be no articles; then all other links are judged, with and without that
-knowledge. --outcomes cleans pages and compares `crawler.prose.is_article` with what they are: articles of wcxb-dev and
+knowledge. --outcomes cleans pages and compares `crawler.discovery.article_detection.is_article` with what they are: articles of wcxb-dev and
 fundus-dev, listings of wcxb-dev, and the section pages of `hand`.
 
 Rows count all links of a group as one (micro); `f1 by page` is the mean of the pages' own F1, which weighs a page of
@@ -38,11 +38,11 @@ from rich.console import Console
 from rich.table import Table
 
 from cleaning import clean, parse
-from crawler.prose import is_article
-from crawler.urls import lasting
+from crawler.discovery.article_detection import is_article
+from crawler.urls import without_tracking
+from spiders.link_history import LinkHistory
 from spiders.links import article_links
 from spiders.pagination import next_page
-from spiders.shapes import Shapes
 
 LONG_TEXT = 5
 LEARNED = (0, 4, 8)
@@ -79,8 +79,8 @@ def ours(listing):
 
 def every_form(listing, links):
     """Return all URLs of the page that are the same page's as one of the links: ours takes each page once."""
-    pages = {lasting(link.url) for link in links}
-    return {url for url in listings.texts(listing.response) if lasting(url) in pages}
+    pages = {without_tracking(link.url) for link in links}
+    return {url for url in listings.texts(listing.response) if without_tracking(url) in pages}
 
 
 def every_link(listing):
@@ -95,7 +95,7 @@ def long_text(listing):
 def after(listing, pages):
     """Return the page without the links that a crawl has followed, and what it takes of the others after these."""
     first = sorted(ours(listing), key=lambda url: xxhash.xxh64_intdigest(url.encode()))[:pages]
-    learned = Shapes()
+    learned = LinkHistory()
     for url in first:
         learned.learn(url, is_article=url in listing.articles)
     taken = every_form(listing, article_links(listing.response, learned=learned))

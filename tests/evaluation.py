@@ -15,14 +15,14 @@ from scores import difference, score, summary
 from timing import settled, timed
 
 from cleaning import METHODS, PageError, clean, parse
-from cleaning.language import identify
-from cleaning.methods.ce import learn
-from crawler.render import RenderError
+from cleaning.metadata.page import identify_language
+from cleaning.methods.informative_sections import learn_template
+from crawler.errors import RenderError
 
 if TYPE_CHECKING:
     from folds import Folds
 
-    from crawler.render import Browser
+    from crawler.fetching.render.browser import Browser
 
 SETS = {"fundus-dev": 4, "wcxb-dev": 1}  # words to a shingle
 LARGEST_PAGE = 100_000_000
@@ -194,7 +194,7 @@ class Evaluation:
 
 def group(samples):
     """Return the pages by group: all, half of the hosts, type, language of the gold text (rare ones together)."""
-    languages = {sample.id: identify(sample.text) or "unknown" for sample in samples}
+    languages = {sample.id: identify_language(sample.text) or "unknown" for sample in samples}
     counts = Counter(languages.values())
     groups = defaultdict(list)
     for sample in samples:
@@ -215,7 +215,7 @@ def learn_templates(samples):
     for sample in samples:
         by_host[sample.host].append(sample)
     return {
-        host: learn(parse(sample.body, sample.url, max_bytes=LARGEST_PAGE) for sample in of_host)
+        host: learn_template(parse(sample.body, sample.url, max_bytes=LARGEST_PAGE) for sample in of_host)
         for host, of_host in by_host.items()
         if len(of_host) > 1
     }

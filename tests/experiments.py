@@ -37,7 +37,7 @@ import weighted_1
 import weighted_2
 import weighted_3
 
-from crawler.render import RenderError
+from crawler.errors import RenderError
 
 EXPERIMENTS = {
     "pab-blocks": pab_blocks,

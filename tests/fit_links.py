@@ -4,7 +4,7 @@
     python tests/fit_links.py --write         fit on all labelled pages, and write the file
     python tests/fit_links.py --features      the same cross-validation without each feature in turn
 
-A logistic regression over `spiders.looks.features`, on the pages labelled by hand (tests/listings.py). A page of n
+A logistic regression over `spiders.link_features.features_by_url`, on the pages labelled by hand (tests/listings.py). A page of n
 links weighs as much as the square root of n, so that three home pages of a thousand links do not decide all. The
 features were chosen among 43 by taking away, one after the other, that without which cross-validation was best, as
 long as it became better; so the cross-validated figures are a little too good. The silver standard had no part in it.
@@ -21,8 +21,8 @@ import discovery
 import listings
 import numpy as np
 
-from spiders.links import anchors_of
-from spiders.looks import features
+from spiders.link_features import features_by_url
+from spiders.links import page_anchors
 
 PATH = Path(__file__).parents[1] / "spiders" / "data" / "link-weights.json"
 PENALTY = 60.0  # on the squares of standardised weights
@@ -50,7 +50,7 @@ class Counted:
 
 
 def count(pages):
-    return [Counted(page, features(anchors_of(page.response), page.response.url)) for page in pages]
+    return [Counted(page, features_by_url(page_anchors(page.response), page.response.url)) for page in pages]
 
 
 def fit(counted, names):

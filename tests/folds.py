@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 
 from cleaning import Options
-from cleaning.clean import judge
-from cleaning.learned.model import Model
+from cleaning.classifier.model import Model
+from cleaning.clean import decide_page
+from cleaning.metadata.statements import read_statements
 from cleaning.methods import default
-from cleaning.statements import read_statements
 
 
 class Folds:
@@ -39,10 +39,10 @@ class Folds:
     def text(self, page, host, options=None):
         """Return the text that the model without this host keeps of a page."""
         method = self._methods[self._hosts[host]]
-        found = judge(page, read_statements(page.root), method, options or Options())
+        found = decide_page(page, read_statements(page.root), method, options or Options())
         return "\n".join(decision.block.text for decision in found.decisions if decision.kept)
 
 
 def _method(path):
     model = Model.load(path)
-    return default.learned(lambda: model)
+    return default.trained_method(lambda: model)

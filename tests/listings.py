@@ -26,9 +26,9 @@ import corpus
 import xxhash
 
 from cleaning import parse
-from crawler.response import PageResponse
-from crawler.urls import site
-from spiders.links import links_within, text_of
+from crawler.fetching.response_filter import PageResponse
+from crawler.urls import site_of
+from spiders.links import link_text, links_within
 
 PATH = Path(__file__).parent / "article_links.jsonl"
 LARGEST_PAGE = 100_000_000
@@ -48,7 +48,7 @@ class Listing:
 
     @property
     def site(self):
-        return site(self.response.url)
+        return site_of(self.response.url)
 
 
 def by_hand(only=None):
@@ -72,7 +72,7 @@ def texts(response):
     """Return the longest text of the links to each URL within the site."""
     longest = {}
     for element, url in links_within(response, "a"):
-        text = text_of(element)
+        text = link_text(element)
         if len(text) >= len(longest.get(url, "")):
             longest[url] = text
     return longest

@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cleaning import parse
-from cleaning.metadata import read_metadata
+from cleaning.metadata.page import read_metadata
 
 LARGEST_PAGE = 100_000_000
 FIELDS = ("title", "title, leniently", "author", "published")

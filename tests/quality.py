@@ -35,7 +35,8 @@ from folds import Folds
 
 from cleaning import METHODS
 from cleaning.errors import ModelError
-from crawler.render import Browser, RenderError
+from crawler.errors import RenderError
+from crawler.fetching.render.browser import Browser
 
 NO_CHROMIUM = "needs Chromium"
 

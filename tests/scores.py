@@ -7,8 +7,6 @@ from dataclasses import astuple
 import bootstrap
 import numpy as np
 
-from cleaning.training.scores import Score, score
-
 __all__ = ["MEASURES", "Score", "as_columns", "difference", "score", "summary"]
 
 MEASURES = ("f1", "precision", "recall", "under_half")

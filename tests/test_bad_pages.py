@@ -63,7 +63,7 @@ def crawled(tmp_path_factory):
         rows.append(f"{name}.html.gz\thttps://broken.example.org/{name}")
     (pages / "index.tsv").write_text("\n".join(rows) + "\n", "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={pages}", "-s", "LOG_LEVEL=INFO"]
-    command += ["-s", "TEMPLATE_MIN_PAGES=0"]  # many of the pages have the same prose
+    command += ["-s", "BOILERPLATE_MIN_PAGES=0"]  # many of the pages have the same prose
     environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
     finished = processes.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     database = sqlite3.connect(folder / "blocks.db")

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from crawler.demo.run import command, environment, site
+from crawler.demo.run import crawl_command, crawl_environment, run_site
 
 ROOT = Path(__file__).parents[1]
 URL = "https://town.example.org/"
@@ -35,7 +35,7 @@ def segment(page, options):
 
 # After a page of this name no process can start.
 marker = Path(__file__).with_name("fatal")
-if marker.exists() and "crawler.cleaners" in " ".join(sys.orig_argv):
+if marker.exists() and "crawler.workers" in " ".join(sys.orig_argv):
     os._exit(3)
 
 METHODS["hostile"] = replace(METHODS["default"], segment=segment, judge=None)
@@ -67,7 +67,7 @@ def counts(path):
 
 @pytest.fixture(scope="module")
 def address():
-    with site() as found:
+    with run_site() as found:
         yield found
 
 
@@ -78,8 +78,8 @@ def start(address, tmp_path):
     @contextmanager
     def run(name, processes):
         settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(processes)}
-        line = command(tmp_path / f"{name}.db", {"category": "Food-and-Drink"}, settings)
-        with subprocess.Popen(line, env=environment(address)) as crawl:
+        line = crawl_command(tmp_path / f"{name}.db", {"category": "Food-and-Drink"}, settings)
+        with subprocess.Popen(line, env=crawl_environment(address)) as crawl:
             yield crawl
 
     return run
@@ -123,7 +123,7 @@ def cleaning_processes(crawl, count=2):
     """Return the crawl's cleaning processes as soon as there are so many."""
     while runs_on(crawl):
         found = psutil.Process(crawl.pid).children()
-        if len(found) == count and all("crawler.cleaners" in " ".join(child.cmdline()) for child in found):
+        if len(found) == count and all("crawler.workers" in " ".join(child.cmdline()) for child in found):
             return found
     raise AssertionError("the crawl has ended")
 
@@ -179,7 +179,7 @@ def test_a_process_that_cannot_be_started_again_ends_the_crawl(archive):
     with archive("fatal", *map(str, range(5)), seconds=60) as crawl:
         log = crawl.stderr.read()
         assert crawl.wait() == 1
-    assert "cleaners_failed" in log
+    assert "workers_failed" in log
     assert "a cleaning process that had died could not be started again" in log
     assert "do not add up" not in log
 

@@ -7,14 +7,14 @@ from contextlib import closing
 import processes
 import pytest
 
-from crawler.demo.run import command, environment, site
+from crawler.demo.run import crawl_command, crawl_environment, run_site
 
 CATEGORY = {"category": "Food-and-Drink"}
 
 
 @pytest.fixture(scope="module")
 def address():
-    with site() as found:
+    with run_site() as found:
         yield found
 
 
@@ -24,8 +24,8 @@ def start(address, tmp_path):
 
     def run(database, log):
         quiet = {"LOG_FILE": str(tmp_path / log), "PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
-        line = command(tmp_path / database, CATEGORY, quiet)
-        return processes.start(line, env=environment(address))
+        line = crawl_command(tmp_path / database, CATEGORY, quiet)
+        return processes.start(line, env=crawl_environment(address))
 
     return run
 

@@ -11,13 +11,14 @@ from followed import following
 
 from cleaning.blocks import Reason
 from cleaning.terms import normalise
-from crawler.demo import build, truth
-from crawler.demo.run import BASE_URL, crawl, site
+from crawler.demo.build import build_site
+from crawler.demo.ground_truth import ground_truth
+from crawler.demo.run import BASE_URL, crawl_site, run_site
 
 
 @pytest.fixture(scope="module")
 def facts():
-    return truth(build())
+    return ground_truth(build_site())
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,10 @@ def crawls(tmp_path_factory):
     database = folder / "blocks.db"
     quiet = {"LOG_FILE": str(folder / "demo.log"), "PROGRESS": "off"}
     archive = folder / "crawl.warc.gz"
-    with site() as address, following(f"sqlite:///{database}") as followers:
-        first = crawl(address, database, {"categories": "all"}, quiet | {"ARCHIVE": str(archive)})
+    with run_site() as address, following(f"sqlite:///{database}") as followers:
+        first = crawl_site(address, database, {"categories": "all"}, quiet | {"ARCHIVE": str(archive)})
         after_first = contents(database)
-        second = crawl(address, database, {"categories": "all"}, quiet)
+        second = crawl_site(address, database, {"categories": "all"}, quiet)
         with urllib.request.urlopen(f"{address}demo/requests") as answer:
             requests = json.loads(answer.read())
     log = (folder / "demo.log").read_text("utf-8")
@@ -187,7 +188,7 @@ def test_blocks_in_are_kept_or_dropped_for_a_reason(crawls):
 def test_a_replay_of_the_archive_gives_each_page_the_same_texts(crawls, tmp_path):
     quiet = {"LOG_FILE": str(tmp_path / "replay.log"), "PROGRESS": "off", "REPLAY": str(crawls["archive"])}
     arguments = {"category": "Computers-and-Technology", "pages": "1"}
-    assert crawl("http://127.0.0.1:9", tmp_path / "replay.db", arguments, quiet) == 0
+    assert crawl_site("http://127.0.0.1:9", tmp_path / "replay.db", arguments, quiet) == 0
     first, replayed = (digests(one["texts"]) for one in (crawls["first"], contents(tmp_path / "replay.db")))
     assert len(replayed) > 10
     assert {url: first[url] for url in replayed} == replayed

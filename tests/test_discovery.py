@@ -14,8 +14,8 @@ import discovery
 import fit_links
 import listings
 
-from spiders.links import anchors_of
-from spiders.looks import features
+from spiders.link_features import features_by_url
+from spiders.links import page_anchors
 
 # Three portals, and five other sites: with and without dates, in English and Chinese.
 PAGES = ("bbc/16", "qq/04", "timesofindia/08", "indianexpress/00", "2902", "2970", "3030", "4632")
@@ -51,7 +51,7 @@ def test_scores_count_what_was_labelled_and_nothing_else(pages):
 
 def test_the_weights_are_those_of_the_features():
     page = HtmlResponse("https://a.example/", body='<a href="/a/b">A story</a>', encoding="utf-8")
-    (counted,) = features(anchors_of(page), page.url).values()
+    (counted,) = features_by_url(page_anchors(page), page.url).values()
     assert json.loads(fit_links.PATH.read_text("utf-8")).keys() == {*counted, "constant"}
 
 

@@ -13,12 +13,11 @@ from news_pages import LANGUAGES
 from sqlalchemy import inspect, text
 
 from cleaning import METHODS, Reason, clean
-from cleaning.methods import Method
+from cleaning.methods.method import Method
+from crawler.discovery.portals import PORTAL_COLUMNS, read_portals
 from crawler.errors import ConfigError
-from crawler.portals import read_table
-from crawler.portals.portal import COLUMNS
 from crawler.storage import schema
-from crawler.storage.engine import opened
+from crawler.storage.database import opened_engine
 from crawler.visit import Outcome
 from spiders.archive import ArchiveSpider
 from spiders.ezine import EzineSpider
@@ -40,8 +39,8 @@ def engine(request, tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('docs') / 'blocks.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("new_database")()
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
         fill(engine)
         yield engine
 
@@ -77,8 +76,8 @@ def test_each_block_says_what_it_holds_and_a_script_has_its_test():
 @pytest.mark.parametrize("block", [one for one in blocks("python") if one.page not in PYTHON_ELSEWHERE])
 def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with opened("sqlite:///blocks.db") as engine:
-        schema.prepare(engine)
+    with opened_engine("sqlite:///blocks.db") as engine:
+        schema.prepare_schema(engine)
         fill(engine)
     exec(block.text, {"html": LANGUAGES["english"].page})
 
@@ -125,12 +124,12 @@ def test_the_page_of_the_portals_has_their_columns_arguments_and_number():
     page = (ROOT / "docs" / "portals.md").read_text("utf-8")
     told = page.split("## The table\n")[1].partition("\n## ")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", told, re.MULTILINE)) == {
-        name: column.metadata["help"] for name, column in COLUMNS.items()
+        name: column.metadata["help"] for name, column in PORTAL_COLUMNS.items()
     }
     asked = page.split("## What can be asked for\n")[1].partition("\n## ")[0]
     names = {name for row in re.findall(r"^\| (`.+?) \|", asked, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
     assert names == {one.name for one in fields(NewsSpider.Arguments)}
-    table = read_table()
+    table = read_portals()
     bare = sum(not (portal.sections or portal.articles) for portal in table.values())
     assert f"The table has {len(table)} sites" in page
     assert f"Of {bare} of them no page was saved" in page

@@ -37,9 +37,9 @@ from scans import add, find, scanned, vocabulary
 from cleaning import METHODS, parse
 from cleaning.clean import decide_leaves
 from cleaning.options import Options
-from crawler.render import Browser
-from crawler.search import search
-from crawler.storage.engine import reading
+from crawler.fetching.render.browser import Browser
+from crawler.reading.search import search
+from crawler.storage.database import read_transaction
 
 PROGRAM = Path(__file__).with_name("experiments.py")
 FEW = 3
@@ -99,7 +99,7 @@ def test_all_kept_blocks_of_all_pages_are_stored_and_found(data, tmp_path):
     assert size.of_pages == [sum(len(one.block.text) for one in of_page) for of_page in kept]
     assert size.database > size.text
     holding = sum(any("the" in one.block.text.lower().split() for one in of_page) for of_page in kept)
-    with stored.stored(tmp_path / "blocks.db", "pab", samples) as engine, reading(engine) as connection:
+    with stored.stored(tmp_path / "blocks.db", "pab", samples) as engine, read_transaction(engine) as connection:
         assert holding <= len(search(connection, "the", limit=FEW)) <= FEW
 
 

@@ -16,8 +16,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from crawler.demo.run import BASE_URL, command, environment, site
-from crawler.storage.engine import opened, reading
+from crawler.demo.run import BASE_URL, crawl_command, crawl_environment, run_site
+from crawler.storage.database import opened_engine, read_transaction
 
 KILLS = 10
 SMALL, WHOLE = {"category": "Food-and-Drink"}, {"categories": "all"}
@@ -27,7 +27,7 @@ LONGEST_SECONDS = 120
 
 @pytest.fixture(scope="module")
 def address():
-    with site() as found:
+    with run_site() as found:
         yield found
 
 
@@ -39,7 +39,7 @@ def start(address, tmp_path):
     def run(url, arguments=SMALL, **settings):
         log = tmp_path / f"{next(numbers)}.log"
         ours = {"DATABASE_URL": url, "LOG_FILE": str(log), "PROGRESS": "off", "STORE_BATCH_PAGES": "3"}
-        process = processes.start(command(tmp_path, arguments, ours | settings), env=environment(address))
+        process = processes.start(crawl_command(tmp_path, arguments, ours | settings), env=crawl_environment(address))
         process.log = log
         started.append(process)
         return process
@@ -59,7 +59,7 @@ def url(request, tmp_path):
 
 
 def rows(url, query):
-    with opened(url) as engine, reading(engine) as connection:
+    with opened_engine(url) as engine, read_transaction(engine) as connection:
         return connection.execute(text(query)).all()
 
 

@@ -17,7 +17,7 @@ import methods_table
 import small_data
 
 from cleaning import METHODS
-from crawler.render import Browser
+from crawler.fetching.render.browser import Browser
 
 FLOORS = floors.read(floors.PATH)
 TREE = [name for name, method in METHODS.items() if method.needs != "layout"]

@@ -6,20 +6,20 @@ import subprocess
 import processes
 import pytest
 
-from crawler.demo.run import command, environment, site
+from crawler.demo.run import crawl_command, crawl_environment, run_site
 
 
 @pytest.fixture(scope="module")
 def demo():
-    with site() as address:
+    with run_site() as address:
         yield address
 
 
 def run(demo, folder, settings):
     """Crawl a part of the demo, with its log on stderr."""
     arguments = {"category": "Computers-and-Technology", "pages": "1"}
-    line = command(folder / "blocks.db", arguments, {"LOG_FILE": "", "PROGRESS": "off"} | settings)
-    return processes.run(line, env=environment(demo), cwd=folder, capture_output=True, text=True)
+    line = crawl_command(folder / "blocks.db", arguments, {"LOG_FILE": "", "PROGRESS": "off"} | settings)
+    return processes.run(line, env=crawl_environment(demo), cwd=folder, capture_output=True, text=True)
 
 
 # Three properties that differ, as the paper asks for, are rare on the demo's pages.
@@ -71,9 +71,11 @@ def test_a_browser_that_hangs_at_its_start_stops_the_crawl(demo, tmp_path):
 
 def test_a_missing_extra_stops_the_crawl(demo, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n", "utf-8")
-    line = command(tmp_path / "blocks.db", {"category": "Computers-and-Technology"}, {"LOG_FILE": "", "RENDER": "true"})
+    line = crawl_command(
+        tmp_path / "blocks.db", {"category": "Computers-and-Technology"}, {"LOG_FILE": "", "RENDER": "true"}
+    )
     finished = subprocess.run(
-        line, env=environment(demo) | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False
+        line, env=crawl_environment(demo) | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )
     assert finished.returncode == 2, finished.stderr
     assert "pip install 'blocksieve[render]'" in finished.stderr

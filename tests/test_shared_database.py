@@ -21,7 +21,7 @@ from sqlalchemy import text
 
 from crawler.demo import run
 from crawler.storage import schema
-from crawler.storage.engine import opened, reading
+from crawler.storage.database import opened_engine, read_transaction
 
 SENTENCE = "The ferryman of the northern lake told visitor number {} how many storms he had crossed since his youth. "
 PAGES = 60
@@ -101,7 +101,7 @@ def crawl_pages(pages, folder, url, settings):
 
 def contents(url):
     """What a database holds, and what its last crawl counted."""
-    with opened(url) as engine, reading(engine) as connection:
+    with opened_engine(url) as engine, read_transaction(engine) as connection:
         texts = text("SELECT p.url, t.position, t.text FROM page_text t JOIN page p ON p.id = t.page_id")
         stored = text("SELECT count(*), count(DISTINCT fingerprint) FROM block WHERE fingerprint IS NOT NULL")
         blocks, distinct = connection.execute(stored).one()
@@ -237,8 +237,8 @@ def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private
     with psycopg.connect(private.url, autocommit=True) as connection:
         connection.execute(f"CREATE TABLESPACE small LOCATION '{space}'")
     url = on_private("too_large", "TABLESPACE small")
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
     reserve = small_disk / "reserve"
     reserve.write_bytes(bytes(4_000_000))
     with psycopg.connect(url, autocommit=True) as connection:
@@ -264,11 +264,11 @@ def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private
 def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
     databases = (f"sqlite:///{tmp_path / 'blocks.db'}", new_database())
     settings = {"LOG_FILE": str(tmp_path / "log"), "PROGRESS": "off", "CONCURRENT_REQUESTS": "1"}
-    with run.site() as address:
+    with run.run_site() as address:
         for url in databases:
             arguments = {"category": "Food-and-Drink"}
             with following(url) as followers:
-                assert run.crawl(address, tmp_path / "x", arguments, settings | {"DATABASE_URL": url}) == 0
+                assert run.crawl_site(address, tmp_path / "x", arguments, settings | {"DATABASE_URL": url}) == 0
             assert all(follower.rows == follower.whole and follower.times > 1 for follower in followers)
             assert not logged(tmp_path / "log", "do not add up")
             assert not logged(tmp_path / "log", "Traceback")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.demo.run import BASE_URL, FAST_SETTINGS, site
+from crawler.demo.run import BASE_URL, FAST_SETTINGS, run_site
 
 ROOT = Path(__file__).parents[1]
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
@@ -96,7 +96,7 @@ def test_the_wheel_has_the_table_of_portals(installed, tmp_path):
 def test_a_category_is_crawled_into_a_database_in_an_empty_folder(installed, tmp_path):
     settings = [part for name, value in FAST_SETTINGS.items() for part in ("-s", f"{name}={value}")]
     arguments = ["-a", "category=Computers-and-Technology", "-a", "pages=3", "-a", f"base_url={BASE_URL}"]
-    with site() as address:
+    with run_site() as address:
         crawled = scrapy(installed, tmp_path, "crawl", "ezine", *arguments, *settings, http_proxy=address)
     assert crawled.returncode == 0, crawled.stderr
     assert (tmp_path / "blocks.db").exists()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cleaning.learned.model import shipped
-from cleaning.methods import ce, coreex, default, econ, eniw, fe, kfe, pab, subtree, tags, vce, weighted
-from cleaning.methods.method import Method, Verdict
+from cleaning.classifier.model import load_shipped_model
+from cleaning.methods import coreex, default, econ, informative_sections, pab, subtree, vce, weighted
+from cleaning.methods.method import Method, MethodResult
 from cleaning.segments import keep_undropped
 
 __all__ = ["METHODS", "NEEDS", "Method", "Verdict"]
@@ -15,7 +15,7 @@ _DEBNATH = (
 )
 
 METHODS: dict[str, Method] = {
-    "default": default.learned(shipped),
+    "default": default.trained_method(load_shipped_model),
     "weighted": Method(
         weighted.segment,
         weighted.score,
@@ -24,8 +24,8 @@ METHODS: dict[str, Method] = {
         "Journal of Engineering Science and Technology Review 13 (4), 2020, 173-187",
     ),
     "tags": Method(
-        tags.segment,
-        tags.score,
+        weighted.segment_by_tags,
+        weighted.score_by_tags,
         keep_undropped,
         "Mayajohn, J. S. Jayasudha, Tag Based Noise Removal from Web Pages, Journal of Theoretical and Applied "
         "Information Technology 95 (22), 2017, 6336-6349, as Saravanan and Sathya Bama (2020) describe it",
@@ -37,9 +37,25 @@ METHODS: dict[str, Method] = {
         "P. Sivakumar, R. M. S. Parvathi, Mainly significant Content Mining of Entire Web Page (no year in our copy)",
         needs="layout",
     ),
-    "fe": Method(fe.segment, fe.score, fe.decide, f"FeatureExtractor: {_DEBNATH}"),
-    "kfe": Method(fe.segment, fe.score, kfe.decide, f"K-FeatureExtractor: {_DEBNATH}"),
-    "ce": Method(fe.segment, ce.score, ce.decide, f"ContentExtractor: {_DEBNATH}", needs="template"),
+    "fe": Method(
+        informative_sections.segment,
+        informative_sections.score_by_features,
+        informative_sections.keep_best_block,
+        f"FeatureExtractor: {_DEBNATH}",
+    ),
+    "kfe": Method(
+        informative_sections.segment,
+        informative_sections.score_by_features,
+        informative_sections.keep_top_cluster,
+        f"K-FeatureExtractor: {_DEBNATH}",
+    ),
+    "ce": Method(
+        informative_sections.segment,
+        informative_sections.score_by_length,
+        informative_sections.keep_longest_new_block,
+        f"ContentExtractor: {_DEBNATH}",
+        needs="template",
+    ),
     "pab": Method(
         pab.segment,
         pab.score,
@@ -48,8 +64,8 @@ METHODS: dict[str, Method] = {
         "Assignment Based Approach, Electrical & Computer Engineering: An International Journal 4 (3), 2015",
     ),
     "eniw": Method(
-        eniw.segment,
-        eniw.score,
+        pab.segment_eniw,
+        pab.score_eniw,
         keep_undropped,
         "A. K. Oza, S. Mishra, Elimination of Noisy Information from Web Pages, International Journal of Recent "
         "Technology and Engineering 2, 2013, 574-581, as Kabir et al. (2015) describe it",
@@ -76,6 +92,6 @@ METHODS: dict[str, Method] = {
 
 # What a method may need beside the tree, and where it comes from.
 NEEDS = {
-    "layout": "crawl with -s RENDER=true, or render the page by crawler.render",
-    "template": "learn it from several pages of the site by cleaning.methods.ce.learn",
+    "layout": "crawl with -s RENDER=true, or render the page by crawler.fetching.render.browser",
+    "template": "learn it from several pages of the site by cleaning.methods.informative_sections.learn_template",
 }

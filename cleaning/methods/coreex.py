@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from cleaning.blocks import Reason
-from cleaning.features import Leaf, body_of, walk
-from cleaning.segments import split, texts
-from cleaning.strip import NEVER_CONTENT
+from cleaning.leaves import NEVER_CONTENT, Leaf, body_of, walk
+from cleaning.segments import leaf_pieces, split_leaves
 from cleaning.terms import count_words
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Page
-    from cleaning.features import Piece
+    from cleaning.leaves import Piece
     from cleaning.options import Options
 
 
@@ -32,7 +31,7 @@ def segment(page: Page, options: Options) -> list[Leaf]:
     leaves = walk(page.root)
     tree = _Tree(page, leaves, options)
     reasons = tree.reasons()
-    parts = split(leaves, lambda piece: reasons[tree.nodes[piece.element]])
+    parts = split_leaves(leaves, lambda piece: reasons[tree.nodes[piece.element]])
     return [part.leaf if part.mark is Reason.KEPT else _dropped(part.leaf, Reason(str(part.mark))) for part in parts]
 
 
@@ -62,7 +61,7 @@ class _Tree:
     """
 
     def __init__(self, page: Page, leaves: Iterable[Leaf], options: Options) -> None:
-        pieces = [text.piece for text in texts(leaves)]
+        pieces = [text.piece for text in leaf_pieces(leaves)]
         self.nodes = _nodes(body_of(page.root), pieces)
         self._ordered = list(dict.fromkeys(self.nodes.values()))
         self._sum(pieces, options.coreex_link_ratio)

@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning.blocks import Decision, Reason
+from cleaning.classifier.decide import decide
+from cleaning.classifier.signals import read_signals
 from cleaning.compiled import scan_tree
-from cleaning.features import walk
-from cleaning.learned.decide import decide
-from cleaning.learned.facts import read_facts
-from cleaning.methods.method import Method, Verdict
-from cleaning.scan import Scan, scan
-from cleaning.statements import read_statements
+from cleaning.leaf_table import LeafTable, build_leaf_table
+from cleaning.leaves import walk
+from cleaning.metadata.statements import read_statements
+from cleaning.methods.method import Method, MethodResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cleaning.blocks import Page
-    from cleaning.features import Leaf
-    from cleaning.learned.model import Judgement, Model
+    from cleaning.classifier.model import Model, Prediction
+    from cleaning.leaves import Leaf
+    from cleaning.metadata.statements import Statements
     from cleaning.options import Options
-    from cleaning.statements import Statements
 
 _CITATION = "Blocksieve's own; see cleaning/README.md"
 
 
-def learned(load: Callable[[], Model]) -> Method:
+def trained_method(load: Callable[[], Model]) -> Method:
     """Return the method of a model, which is asked for when it is needed."""
-    found = _Learned(load)
+    found = _TrainedMethod(load)
     return Method(found.segment, found.score, found.decide, _CITATION, judge=found.judge)
 
 
-class _Learned:
+class _TrainedMethod:
     """The steps of the method; `judge` does the same as the three others without the leaves' text nodes."""
 
     def __init__(self, load: Callable[[], Model]) -> None:
@@ -47,7 +47,7 @@ class _Learned:
 
     def score(self, page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG002 — as above
         """Return the probability of each leaf to be main text."""
-        scores: list[float] = self._ask(page, read_statements(page.root), scan(leaves)).scores.tolist()
+        scores: list[float] = self._ask(page, read_statements(page.root), build_leaf_table(leaves)).scores.tolist()
         return scores
 
     def decide(
@@ -58,20 +58,20 @@ class _Learned:
         options: Options,
     ) -> list[Decision]:
         """Keep the leaves that make the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
-        seen = scan(leaves)
+        seen = build_leaf_table(leaves)
         found = self._ask(page, read_statements(page.root), seen)
         return decide(seen, found._replace(scores=np.array(scores, np.float64)), options)
 
-    def judge(self, page: Page, stated: Statements, options: Options) -> Verdict:
+    def judge(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and how sure that is; no type for a page without text."""
         whole = scan_tree(page.root)
         within = whole.first_blocks(options.max_blocks)
         if not within.blocks:
-            return Verdict([])
+            return MethodResult([])
         found = self._ask(page, stated, within)
         decisions = decide(within, found, options)
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
-        return Verdict(decisions + beyond, found.type, found.confidence)
+        return MethodResult(decisions + beyond, found.type, found.confidence)
 
-    def _ask(self, page: Page, stated: Statements, seen: Scan) -> Judgement:
-        return self._load().judge(seen, read_facts(page, stated))
+    def _ask(self, page: Page, stated: Statements, seen: LeafTable) -> Prediction:
+        return self._load().judge(seen, read_signals(page, stated))

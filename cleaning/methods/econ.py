@@ -10,14 +10,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cleaning.blocks import Decision, Reason
-from cleaning.features import enclosing, walk
+from cleaning.leaves import enclosing_nodes, walk
 from cleaning.terms import count_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cleaning.blocks import Page
-    from cleaning.features import Leaf, Node
+    from cleaning.leaves import Leaf, Node
     from cleaning.options import Options
 
 
@@ -52,7 +52,7 @@ class _Tree:
     """
 
     def __init__(self, leaves: Sequence[Leaf], scores: Sequence[float]) -> None:
-        nodes = enclosing(leaves)
+        nodes = enclosing_nodes(leaves)
         self._marks = dict.fromkeys(nodes, 0.0)
         for leaf, marks in zip(leaves, scores, strict=True):
             self._marks[leaf.node] += marks

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cleaning.blocks import Decision, Page, PageType
-    from cleaning.features import Leaf
+    from cleaning.leaves import Leaf
+    from cleaning.metadata.statements import Statements
     from cleaning.options import Options
-    from cleaning.statements import Statements
 
 
-class Verdict(NamedTuple):
+class MethodResult(NamedTuple):
     """What a method decided on a page; `type` and `confidence` (0 to 1) are None where it has no opinion."""
 
     decisions: list[Decision]
@@ -37,4 +37,4 @@ class Method:
     decide: Callable[[Page, Sequence[Leaf], Sequence[float], Options], list[Decision]]
     citation: str
     needs: Literal["layout", "template"] | None = None
-    judge: Callable[[Page, Statements, Options], Verdict] | None = None
+    judge: Callable[[Page, Statements, Options], MethodResult] | None = None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import etree
 
 from cleaning.blocks import Reason
-from cleaning.features import body_of, walk
-from cleaning.segments import split, texts
+from cleaning.leaves import body_of, walk
+from cleaning.segments import leaf_pieces, split_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Page
-    from cleaning.features import Leaf, Piece
+    from cleaning.leaves import Leaf, Piece
     from cleaning.options import Options
 
 
-class Lengths(NamedTuple):
+class TextLengths(NamedTuple):
     """Characters in a sub-tree (section 3.2): in its text nodes, and in those of them inside links."""
 
     text: int  # SL_text
@@ -31,8 +31,8 @@ def segment(page: Page, options: Options) -> list[Leaf]:
     """Return the leaves of the walk, cut where a maximal satisfiable sub-tree begins or ends; the rest is OUTSIDE."""
     leaves = walk(page.root)
     start = body_of(page.root)
-    inside = maximal(start, satisfiable(start, [text.piece for text in texts(leaves)], options))
-    parts = split(leaves, lambda piece: inside.get(piece.element))
+    inside = find_maximal(start, find_satisfiable(start, [text.piece for text in leaf_pieces(leaves)], options))
+    parts = split_leaves(leaves, lambda piece: inside.get(piece.element))
     return [part.leaf if part.mark is not None else _outside(part.leaf) for part in parts]
 
 
@@ -44,7 +44,7 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]: 
     return [0.0 if leaf.dropped else _unlinked_share(leaf) for leaf in leaves]
 
 
-def measure(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, Lengths]:
+def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, TextLengths]:
     """Return SL_text and SL_anchor of the sub-tree of `start` and of every element inside it, by its text nodes."""
     text: dict[HtmlElement, int] = {}
     anchor: dict[HtmlElement, int] = {}
@@ -59,22 +59,22 @@ def measure(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, Le
         parent = element.getparent()
         text[parent] = text.get(parent, 0) + text.get(element, 0)
         anchor[parent] = anchor.get(parent, 0) + anchor.get(element, 0)
-    return {element: Lengths(text.get(element, 0), anchor.get(element, 0)) for element in elements}
+    return {element: TextLengths(text.get(element, 0), anchor.get(element, 0)) for element in elements}
 
 
-def satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
+def find_satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
     """Return the roots of the satisfiable sub-trees (SST), in the order of the texts that lead to them.
 
     A root lies G levels above a text of at least alpha characters; its sub-tree has at least beta characters, and of
     them no larger share than gamma inside links. Empty where no text is long enough.
     """
-    lengths = measure(start, pieces)
+    lengths = measure_lengths(start, pieces)
     parents = dict.fromkeys(piece.element for piece in pieces if _length(piece) >= max(1, options.subtree_alpha))
     roots = dict.fromkeys(_climb(parent, start, options.subtree_generations) for parent in parents)
     return [root for root in roots if _is_satisfiable(lengths[root], options)]
 
 
-def maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
+def find_maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
     """Return the maximal sub-trees (SST_max): for each element inside one of them, its root.
 
     They are those whose root lies in no other; their roots are the values, in the order of the page.
@@ -100,7 +100,7 @@ def _climb(parent: HtmlElement, start: HtmlElement, generations: int) -> HtmlEle
     return root
 
 
-def _is_satisfiable(lengths: Lengths, options: Options) -> bool:
+def _is_satisfiable(lengths: TextLengths, options: Options) -> bool:
     # A quotient, as a product with gamma misses shares that are equal to it: .29 × 100 is less than 29.
     return lengths.text >= options.subtree_beta and lengths.anchor / lengths.text <= options.subtree_gamma
 

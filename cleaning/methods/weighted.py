@@ -1,25 +1,32 @@
-"""Weighted block scoring (weighted.txt: Saravanan & Sathya Bama 2020), to the letter.
+"""The methods `weighted` (weighted.txt: Saravanan & Sathya Bama 2020, to the letter) and `tags` (its tag rules alone).
 
 `segment` takes the paper's steps up to the distinct blocks, `score` gives equation 4, `decide` the threshold. The steps
-before the score need the whole page, so the bound on blocks changes neither the counts nor the threshold.
+before the score need the whole page, so the bound on blocks changes neither the counts nor the threshold. The words
+and sizes that the tag rules look for are in data/tagrules.toml.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from importlib import resources
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from lxml import etree
 
 from cleaning.blocks import Decision, Reason
-from cleaning.features import Leaf, body_of
-from cleaning.fingerprint import fingerprint_terms
-from cleaning.neighbours import Neighbours
-from cleaning.tagrules import BLOCKS, is_linked, separate
-from cleaning.terms import terms
+from cleaning.domains import PageLinks
+from cleaning.fingerprint import NearFingerprints, fingerprint_terms
+from cleaning.leaves import Leaf, body_of, walk
+from cleaning.segments import regroup
+from cleaning.terms import normalise, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,16 +34,251 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Page
+    from cleaning.leaves import Piece
     from cleaning.options import Options
+
+
+BLOCK_ELEMENTS = frozenset({"div", "td"})
+PLUGIN_TAGS = frozenset({"embed", "object", "audio", "video"})
+_BACKGROUND_TAGS = frozenset({"td", "tr", "table", "div", "body"})
+_BACKGROUND = re.compile(r"(?<![\w-])background(-image)?\s*:", re.IGNORECASE)
+_KEYWORD_ATTRIBUTES = ("id", "class", "name", "src", "href")
+_URL_ATTRIBUTES = ("src", "href", "data", "action", "poster")
+_PIXELS = re.compile(r"\s*(\d{1,5})(?:\.0*)?\s*(?:px)?\s*")
+# Between words: what is no letter, and where the case changes ("topAd", "ADBanner").
+_BETWEEN_WORDS = re.compile(r"[\W\d_]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class TagRule(StrEnum):
+    """The rules of section 3.2, in its order."""
+
+    BACKGROUND = "background"
+    FOREIGN_IMAGE = "foreign_image"
+    AD_PROVIDER = "ad_provider"
+    AD_KEYWORD = "ad_keyword"
+    BANNER_SIZE = "banner_size"
+    PLUGIN = "plugin"
+    LEGAL = "legal"
+    SEARCH = "search"
+    SOCIAL = "social"
+
+
+# The element goes, with all inside it.
+REMOVING_RULES = {
+    TagRule.FOREIGN_IMAGE: Reason.ADVERTISEMENT,
+    TagRule.AD_PROVIDER: Reason.ADVERTISEMENT,
+    TagRule.AD_KEYWORD: Reason.ADVERTISEMENT,
+    TagRule.BANNER_SIZE: Reason.ADVERTISEMENT,
+    TagRule.PLUGIN: Reason.PLUGIN,
+}
+# The block around the element goes: its own text, not the blocks inside it.
+BLOCK_RULES = {TagRule.LEGAL: Reason.LEGAL, TagRule.SEARCH: Reason.FORM, TagRule.SOCIAL: Reason.SOCIAL}
+# Under BACKGROUND no text goes: the rule strips an attribute or property, or a `style` element, which holds no text.
+
+
+class RuleMatch(NamedTuple):
+    """An element that a rule speaks against; for the rules of CONDEMNED it is the block."""
+
+    element: HtmlElement
+    rule: TagRule
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleData:
+    """The data of the rules."""
+
+    keywords: frozenset[str]
+    providers: frozenset[str]
+    banners: frozenset[str]
+    social: frozenset[str]
+    legal_links: re.Pattern[str]
+    legal_text: re.Pattern[str]
+    search_words: frozenset[str]
+    search_fields: frozenset[str]
+
+
+def is_block_element(element: HtmlElement) -> bool:
+    return element.tag in BLOCK_ELEMENTS
+
+
+def cut_by_tag_rules(page: Page) -> list[Leaf]:
+    """Return the blocks of a page, one for each `div` and `td`, with the reason where a tag rule drops them.
+
+    What lies in no block, and what lies in a removed part of one, comes as leaves of its own. Empty for a page without
+    blocks and text.
+    """
+    findings = match_tag_rules(page)
+    # Reversed, so that the first rule that speaks against an element gives the reason.
+    removed = {
+        found.element: REMOVING_RULES[found.rule] for found in reversed(findings) if found.rule in REMOVING_RULES
+    }
+    condemned = {found.element: BLOCK_RULES[found.rule] for found in reversed(findings) if found.rule in BLOCK_RULES}
+    leaves = regroup(walk(page.root), page.root, is_block_element, nested=True, removed=removed)
+    return [leaf if leaf.dropped else _with_text_rules(leaf, condemned.get(leaf.node.element)) for leaf in leaves]
+
+
+def match_tag_rules(page: Page) -> list[RuleMatch]:
+    """Return what the rules find in the tags inside the body, in reading order.
+
+    Nothing more is looked for in an element that goes, nor inside it. The texts of blocks and of their links are
+    judged apart (see `separate`). The body itself never goes.
+    """
+    return list(_TagAnalysis(page).run())
+
+
+class _TagAnalysis:
+    """One pass over the tags inside the body, outer ones first."""
+
+    def __init__(self, page: Page) -> None:
+        self._start = body_of(page.root)
+        self._addresses = PageLinks(page.url)
+        self._lists = _rule_data()
+
+    def run(self) -> Iterator[RuleMatch]:
+        block_of: dict[HtmlElement | None, HtmlElement | None] = {}
+        gone: set[HtmlElement | None] = set()
+        for element in self._start.iter(etree.Element):
+            inside = element is not self._start
+            parent = element.getparent() if inside else None
+            if parent in gone:
+                gone.add(element)
+                continue
+            block = block_of[element] = element if inside and is_block_element(element) else block_of.get(parent)
+            for rule in self._broken(element):
+                if rule is TagRule.BACKGROUND:
+                    yield RuleMatch(element, rule)
+                elif rule in BLOCK_RULES and block is not None:
+                    yield RuleMatch(block, rule)
+                elif rule in REMOVING_RULES and inside:
+                    gone.add(element)
+                    yield RuleMatch(element, rule)
+                    break
+
+    def _broken(self, element: HtmlElement) -> Iterator[TagRule]:
+        tag = element.tag
+        if tag == "style":
+            yield TagRule.BACKGROUND
+        if tag in PLUGIN_TAGS or (tag == "iframe" and element.get("src") is not None):
+            yield TagRule.PLUGIN
+        if not element.attrib:
+            return
+        if tag in _BACKGROUND_TAGS and _has_background(element):
+            yield TagRule.BACKGROUND
+        yield from self._advertised(element)
+        if tag == "img":
+            yield from self._pictured(element)
+        elif tag == "a":
+            yield from self._linked(element.get("href"))
+        elif self._is_search(element):
+            yield TagRule.SEARCH
+
+    def _advertised(self, element: HtmlElement) -> Iterator[TagRule]:
+        urls = (element.get(name) for name in _URL_ATTRIBUTES)
+        if any(url and self._addresses.lead_to(url, self._lists.providers) for url in urls):
+            yield TagRule.AD_PROVIDER
+        if any(attribute_has_word(element.get(name), self._lists.keywords) for name in _KEYWORD_ATTRIBUTES):
+            yield TagRule.AD_KEYWORD
+
+    def _pictured(self, image: HtmlElement) -> Iterator[TagRule]:
+        if self._addresses.are_foreign(image.get("src") or ""):
+            yield TagRule.FOREIGN_IMAGE
+        sides = [_PIXELS.fullmatch(image.get(name) or "") for name in ("width", "height")]
+        if "x".join(str(int(side[1])) for side in sides if side) in self._lists.banners:
+            yield TagRule.BANNER_SIZE
+
+    def _linked(self, url: str | None) -> Iterator[TagRule]:
+        if url is None:
+            return
+        if self._lists.legal_links.search(" ".join(attribute_words(_url_path(url)))):
+            yield TagRule.LEGAL
+        if self._addresses.lead_to(url, self._lists.social):
+            yield TagRule.SOCIAL
+
+    def _is_search(self, element: HtmlElement) -> bool:
+        if element.get("role") == "search":
+            return True
+        if element.tag not in {"form", "input"}:
+            return False
+        named = any(
+            attribute_has_word(element.get(name), self._lists.search_words)
+            for name in ("id", "class", "name", "action", "type")
+        )
+        return named or (element.tag == "input" and element.get("name") in self._lists.search_fields)
+
+
+def attribute_words(text: str) -> list[str]:
+    """Return the words of an attribute, lower-cased, parted at what is no letter and where the case changes."""
+    return [word.lower() for word in _BETWEEN_WORDS.split(text) if word]
+
+
+def attribute_has_word(value: str | None, listed: frozenset[str]) -> bool:
+    """Tell whether an attribute holds one of the words, whole; never for a `data:` URL, whose letters are no words."""
+    if value is None or value.lstrip()[:5].lower() == "data:":
+        return False
+    return not listed.isdisjoint(attribute_words(value))
+
+
+def is_linked(piece: Piece) -> bool:
+    """Tell whether a text is inside a link; an `a` without `href` is none."""
+    return piece.link is not None and piece.link.get("href") is not None
+
+
+def _with_text_rules(leaf: Leaf, condemned: Reason | None) -> Leaf:
+    """Return the leaf, dropped where its tags condemn it or its own text or links hold what the link rule names."""
+    reason = condemned or (Reason.LEGAL if _is_legal_text(leaf) else None)
+    return replace(leaf, dropped=reason) if reason else leaf
+
+
+def _is_legal_text(leaf: Leaf) -> bool:
+    lists = _rule_data()
+    links = groupby(filter(is_linked, leaf.pieces), key=attrgetter("link"))
+    linked = (normalise("".join(piece.text for piece in pieces)).lower() for _, pieces in links)
+    return bool(lists.legal_text.search(leaf.block.text.lower())) or any(map(lists.legal_links.search, linked))
+
+
+def _has_background(element: HtmlElement) -> bool:
+    return element.get("background") is not None or bool(_BACKGROUND.search(element.get("style") or ""))
+
+
+def _url_path(url: str) -> str:
+    try:
+        return urlsplit(url.strip()).path
+    except ValueError:
+        return ""
+
+
+@cache
+def _rule_data() -> _RuleData:
+    data = tomllib.loads(resources.files("cleaning").joinpath("data", "tagrules.toml").read_text("utf-8"))
+    advertisement, banners, social, legal, search = (
+        data[name] for name in ("advertisement", "banners", "social", "legal", "search")
+    )
+    return _RuleData(
+        keywords=frozenset(advertisement["keywords"]),
+        providers=frozenset(advertisement["providers"].split()),
+        banners=frozenset([*banners["printed"], *banners["ours"].split()]),
+        social=frozenset(f"{social['printed']} {social['ours']}".split()),
+        legal_links=_phrase_pattern(legal["links"]),
+        legal_text=_phrase_pattern(legal["text"]),
+        search_words=frozenset(search["words"]),
+        search_fields=frozenset(search["fields"]),
+    )
+
+
+def _phrase_pattern(listed: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that finds the phrases as whole words; signs such as © need no bounds."""
+    whole = (rf"\b{re.escape(phrase)}\b" if phrase[0].isalnum() else re.escape(phrase) for phrase in listed)
+    return re.compile("|".join(whole))
+
 
 # "comma, periods" (section 3.2), and the marks that end or part clauses in other scripts; not those that mark menus.
 _PUNCTUATION = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # Terms of a block that its fingerprint is made of. The time of equation 3 grows with terms × distinct terms: 200,000 of
 # them in one block, which a page of 10 MB can hold, would take a minute.
-_MOST_COMPARED = 5_000
+_MAX_COMPARED_TERMS = 5_000
 
 
-class Counts(NamedTuple):
+class WordCounts(NamedTuple):
     """The occurrences in a block of title words, link words and content words."""
 
     title: int
@@ -44,7 +286,7 @@ class Counts(NamedTuple):
     content: int
 
 
-class Totals(NamedTuple):
+class PageWordTotals(NamedTuple):
     """The divisors of equations 5 to 7: distinct title, link and content words of the page."""
 
     title: int
@@ -53,16 +295,16 @@ class Totals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Distinct(Leaf):
+class DistinctBlock(Leaf):
     """A block that is left after steps 1 to 6, with what its score and its threshold are made of."""
 
-    counts: Counts
-    totals: Totals
+    counts: WordCounts
+    totals: PageWordTotals
     threshold: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Worded:
+class _BlockTerms:
     """The terms of a block by class, in order: title words, words in links, others (section 3.4)."""
 
     title: list[str]
@@ -74,17 +316,17 @@ class _Worded:
 
 def segment(page: Page, options: Options) -> list[Leaf]:
     """Return a block for each `div` and `td`: the distinct ones counted, the others dropped by the step's reason."""
-    leaves = separate(page)
+    leaves = cut_by_tag_rules(page)
     left = [leaf for leaf in leaves if leaf.dropped is None]
-    plain = unpunctuated(within(minimum_subtree(page.root, left), left), options.weighted_small_words)
+    plain = without_punctuation(with_text_in(find_minimum_subtree(page.root, left), left), options.weighted_small_words)
     dropped = dict.fromkeys(plain, Reason.PUNCTUATION)
-    title = frozenset(terms(_title(page.root)))
-    worded = {leaf: _classify(leaf, title) for leaf in left if leaf not in dropped}
-    dropped |= dict.fromkeys(_repeated(worded, options.weighted_distance), Reason.PAGE_DUPLICATE)
+    title = frozenset(terms(_page_title(page.root)))
+    worded = {leaf: _classify_terms(leaf, title) for leaf in left if leaf not in dropped}
+    dropped |= dict.fromkeys(_near_duplicates(worded, options.weighted_distance), Reason.PAGE_DUPLICATE)
     distinct = {leaf: words for leaf, words in worded.items() if leaf not in dropped}
-    totals = _totals(title, distinct.values())
+    totals = _page_totals(title, distinct.values())
     threshold = len(distinct) / max(1, _count_blocks(page.root))
-    counted = {leaf: _counted(leaf, words, totals, threshold) for leaf, words in distinct.items()}
+    counted = {leaf: _distinct_block(leaf, words, totals, threshold) for leaf, words in distinct.items()}
     return [
         counted[leaf] if leaf in counted else replace(leaf, dropped=dropped.get(leaf, leaf.dropped)) for leaf in leaves
     ]
@@ -92,7 +334,9 @@ def segment(page: Page, options: Options) -> list[Leaf]:
 
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
     """Return the block score (equation 4) of each distinct block, 0 for the others."""
-    return [block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, Distinct) else 0.0 for leaf in leaves]
+    return [
+        block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, DistinctBlock) else 0.0 for leaf in leaves
+    ]
 
 
 def decide(
@@ -102,10 +346,10 @@ def decide(
     options: Options,  # noqa: ARG001 — as every method
 ) -> list[Decision]:
     """Keep each distinct block whose score is above the share of distinct blocks among all."""
-    return [Decision(leaf.block, found, _judge(leaf, found)) for leaf, found in zip(leaves, scores, strict=True)]
+    return [Decision(leaf.block, found, _block_reason(leaf, found)) for leaf, found in zip(leaves, scores, strict=True)]
 
 
-def block_score(counts: Counts, totals: Totals, options: Options) -> float:
+def block_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> float:
     """Return 1 - (alpha T + beta L + gamma C): equation 4, with 5 to 7; a ratio to 0 is 0.
 
     It is 1 at most and has no lower bound: a block counts its words, the page its distinct ones.
@@ -115,7 +359,7 @@ def block_score(counts: Counts, totals: Totals, options: Options) -> float:
     return 1 - sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
 
 
-def minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
+def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
     """Return the deepest element that holds all text of the leaves; the body where there is none.
 
     Section 3.2: "none of its subtree wraps the entire content".
@@ -134,13 +378,13 @@ def minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
     return deepest
 
 
-def within(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
+def with_text_in(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
     """Return the leaves that have text in the subtree; of the minimum one, that is all that have text."""
     inside = set(subtree.iter(etree.Element))
     return [leaf for leaf in leaves if any(piece.element in inside for piece in leaf.pieces)]
 
 
-def unpunctuated(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
+def without_punctuation(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
     """Return the blocks without a punctuation mark; one with fewer words than `small` is judged with the next block.
 
     A run of small blocks is judged with the block after it, the last run of a page with the one before it.
@@ -159,7 +403,7 @@ def unpunctuated(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
     return [leaf for group in plain for leaf in group]
 
 
-def _title(root: HtmlElement) -> str:
+def _page_title(root: HtmlElement) -> str:
     found = root.find("head/title")
     return "" if found is None else found.text_content()
 
@@ -167,10 +411,10 @@ def _title(root: HtmlElement) -> str:
 def _count_blocks(root: HtmlElement) -> int:
     """Return how many blocks the page has before anything is removed, those without text among them."""
     start = body_of(root)
-    return sum(element is not start for element in start.iter(*BLOCKS))
+    return sum(element is not start for element in start.iter(*BLOCK_ELEMENTS))
 
 
-def _classify(leaf: Leaf, title: frozenset[str]) -> _Worded:
+def _classify_terms(leaf: Leaf, title: frozenset[str]) -> _BlockTerms:
     """Return a block's terms by class; a word ends where a link begins or ends."""
     sequence: list[str] = []
     found: dict[str, list[str]] = {"title": [], "link": [], "content": []}
@@ -178,12 +422,12 @@ def _classify(leaf: Leaf, title: frozenset[str]) -> _Worded:
         for term in terms("".join(piece.text for piece in pieces)):
             sequence.append(term)
             found["title" if term in title else "link" if linked else "content"].append(term)
-    return _Worded(**found, fingerprint=fingerprint_terms(sequence[:_MOST_COMPARED]) if sequence else None)
+    return _BlockTerms(**found, fingerprint=fingerprint_terms(sequence[:_MAX_COMPARED_TERMS]) if sequence else None)
 
 
-def _repeated(worded: Mapping[Leaf, _Worded], most_bits: int) -> Iterator[Leaf]:
+def _near_duplicates(worded: Mapping[Leaf, _BlockTerms], max_distance: int) -> Iterator[Leaf]:
     """Yield the blocks that are near-duplicates of an earlier one which stays."""
-    earlier: Neighbours[Leaf] = Neighbours(most_bits)
+    earlier: NearFingerprints[Leaf] = NearFingerprints(max_distance)
     for leaf, words in worded.items():
         if words.fingerprint is None:
             continue
@@ -193,23 +437,34 @@ def _repeated(worded: Mapping[Leaf, _Worded], most_bits: int) -> Iterator[Leaf]:
             earlier.add(words.fingerprint, leaf)
 
 
-def _totals(title: frozenset[str], distinct: Iterable[_Worded]) -> Totals:
+def _page_totals(title: frozenset[str], distinct: Iterable[_BlockTerms]) -> PageWordTotals:
     """Return the divisors: content words are distinct within each block and summed, as in table 4 (227)."""
     links: set[str] = set()
     content = 0
     for words in distinct:
         links.update(words.link)
         content += len(set(words.content))
-    return Totals(len(title), len(links), content)
+    return PageWordTotals(len(title), len(links), content)
 
 
-def _counted(leaf: Leaf, words: _Worded, totals: Totals, threshold: float) -> Distinct:
-    counts = Counts(len(words.title), len(words.link), len(words.content))
-    return Distinct(leaf.block, leaf.node, leaf.prose, leaf.pieces, counts=counts, totals=totals, threshold=threshold)
+def _distinct_block(leaf: Leaf, words: _BlockTerms, totals: PageWordTotals, threshold: float) -> DistinctBlock:
+    counts = WordCounts(len(words.title), len(words.link), len(words.content))
+    return DistinctBlock(
+        leaf.block, leaf.node, leaf.prose, leaf.pieces, counts=counts, totals=totals, threshold=threshold
+    )
 
 
-def _judge(leaf: Leaf, found: float) -> Reason:
-    if not isinstance(leaf, Distinct):
+def _block_reason(leaf: Leaf, found: float) -> Reason:
+    if not isinstance(leaf, DistinctBlock):
         assert leaf.dropped is not None
         return leaf.dropped
     return Reason.KEPT if found > leaf.threshold else Reason.LOW_SCORE
+
+
+def segment_by_tags(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as every method
+    return cut_by_tag_rules(page)
+
+
+def score_by_tags(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
+    """Return 1 for each block that no rule speaks against, 0 for the others."""
+    return [0.0 if leaf.dropped else 1.0 for leaf in leaves]

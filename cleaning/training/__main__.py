@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cleaning.classifier.model import SHIPPED_MODEL
 from cleaning.errors import ModelError
-from cleaning.learned.model import SHIPPED
-from cleaning.training.data import SETS, digests, read_examples
+from cleaning.training.data import SETS, hash_sets, read_examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("data", type=Path, metavar="DATA", help=f"folder that has extraction/{{{','.join(SETS)}}}")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", default=SHIPPED, help="the model; its hash is written beside it"
+        "--out", type=Path, metavar="FILE", default=SHIPPED_MODEL, help="the model; its hash is written beside it"
     )
     parser.add_argument("--folds", type=Path, metavar="FOLDER", help="train and judge models of folds instead")
     parser.add_argument("--card", type=Path, metavar="FILE", help="write the model card, of --out and the folds")
@@ -89,7 +89,7 @@ def _read(parser: argparse.ArgumentParser, data: Path) -> list[Example]:
 
 
 def _train(out: Path, examples: Sequence[Example]) -> int:
-    from cleaning.training.fit import fit  # noqa: PLC0415 — imports LightGBM
+    from cleaning.training.fit import fit_model as fit  # noqa: PLC0415 — imports LightGBM
 
     sys.stderr.write(f"training on {len(examples)} pages\n")
     fit(examples).write(out)
@@ -104,7 +104,7 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
 def _judge(given: argparse.Namespace, examples: Sequence[Example]) -> int:
     from cleaning.training import ablation, card, folds  # noqa: PLC0415 — as above
 
-    hashes = digests(given.data)
+    hashes = hash_sets(given.data)
     stamped = folds.stamp(hashes)
     folds.train_folds(examples, given.folds, stamped)
     outcomes = folds.judge_folds(examples, given.folds)

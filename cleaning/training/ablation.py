@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.learned import features, kinds
-from cleaning.learned.model import Judgement
-from cleaning.learned.trees import probabilities
+from cleaning.classifier import features, signals
+from cleaning.classifier.model import Prediction, probabilities
 from cleaning.training.data import SETS
-from cleaning.training.fit import FIRST, INNER, Training, part_of
+from cleaning.training.fit import FIRST_STAGE, INNER_PARTS, Training, part_of
 from cleaning.training.folds import score_blocks
 
 if TYPE_CHECKING:
@@ -34,12 +33,12 @@ def ablate(examples: Sequence[Example]) -> Ablation:
     used = [example for example in examples if example.size]
     training = Training(used)
     rows = training.first_rows()
-    judged = np.array([part_of(example.host) % INNER == _LEFT_OUT for example in used])
+    judged = np.array([part_of(example.host) % INNER_PARTS == _LEFT_OUT for example in used])
     found: Ablation = {}
     for name, columns in _groups():
         sys.stderr.write(f"ablation: {name}\n")
         blind = [_without(each, columns) for each in rows]
-        trees = training.grow(FIRST, blind, ~judged)
+        trees = training.grow(FIRST_STAGE, blind, ~judged)
         scores = {place: probabilities(trees.sums(blind[place]))[:, 0] for place in np.flatnonzero(judged).tolist()}
         found[name] = _means([used[place] for place in scores], list(scores.values()))
     return found
@@ -61,9 +60,9 @@ def read_ablation(path: Path, stamped: dict[str, str]) -> Ablation:
 
 def _groups() -> Iterator[tuple[str, list[int]]]:
     yield WHOLE, []
-    for name, members in features.GROUPS.items():
-        yield name, [features.NAMES.index(member) for member in members]
-    yield "page type", [len(features.NAMES) + place for place in range(len(kinds.TYPES))]
+    for name, members in features.FEATURE_GROUPS.items():
+        yield name, [features.FIRST_STAGE_NAMES.index(member) for member in members]
+    yield "page type", [len(features.FIRST_STAGE_NAMES) + place for place in range(len(signals.PAGE_TYPES))]
 
 
 def _without(rows: np.ndarray, columns: list[int]) -> np.ndarray:
@@ -75,5 +74,5 @@ def _without(rows: np.ndarray, columns: list[int]) -> np.ndarray:
 def _means(examples: Sequence[Example], scores: Sequence[np.ndarray]) -> dict[str, float]:
     found: dict[str, list[float]] = {name: [] for name in SETS}
     for example, of_blocks in zip(examples, scores, strict=True):
-        found[example.set].append(score_blocks(example, Judgement(of_blocks, example.type, 1.0)).f1)
+        found[example.set].append(score_blocks(example, Prediction(of_blocks, example.type, 1.0)).f1)
     return {name: float(np.mean(of_set)) for name, of_set in found.items() if of_set}

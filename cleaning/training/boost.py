@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import lightgbm
 import numpy as np
 
-from cleaning.learned.trees import Trees
+from cleaning.classifier.model import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,15 +51,15 @@ class Recipe:
         }
 
 
-def grow(recipe: Recipe, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Trees:
+def grow_trees(recipe: Recipe, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Trees:
     """Return trees grown on rows of features (n x f, float32), their labels (n) and weights (n, mean about 1)."""
     data = lightgbm.Dataset(rows, labels, weight=weights, params={"max_bin": 63, "verbose": -1})
     threads = {"num_threads": 1 if len(rows) < _FEW_ROWS else _THREADS}
     booster = lightgbm.train(recipe.parameters | threads, data, num_boost_round=recipe.rounds)
-    return convert(booster.dump_model(), recipe.outputs)
+    return convert_model(booster.dump_model(), recipe.outputs)
 
 
-def convert(dumped: Mapping[str, Any], outputs: int) -> Trees:
+def convert_model(dumped: Mapping[str, Any], outputs: int) -> Trees:
     """Return a dumped LightGBM model as arrays; its initial score is part of its first trees."""
     nodes = _Nodes()
     roots = [nodes.add(tree["tree_structure"], 0) for tree in dumped["tree_info"]]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.learned import context, features, kinds, vocabulary
-from cleaning.learned.model import Model
+from cleaning.classifier import features, signals
+from cleaning.classifier.model import Model
 from cleaning.training.ablation import WHOLE
 from cleaning.training.data import SETS
-from cleaning.training.fit import FIRST, SECOND, TYPE_RECIPE
-from cleaning.training.labels import split_words
+from cleaning.training.fit import FIRST_STAGE, SECOND_STAGE, TYPE_RECIPE
+from cleaning.training.gold import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cleaning.training.ablation import Ablation
     from cleaning.training.boost import Recipe
     from cleaning.training.data import Example
-    from cleaning.training.folds import Outcome
+    from cleaning.training.folds import PageScore
 
 # The part of the file that is written by hand, and kept when the rest is written anew.
 _BEGIN, _END = "<!-- written by hand: begin -->", "<!-- written by hand: end -->"
@@ -35,7 +35,7 @@ _SURE = 0.9
 _HALF = 0.5
 _NAMED = ("num_leaves", "max_depth", "learning_rate", "min_data_in_leaf", "verbose")  # in the table
 _SCORES = ("pages", "F1", "precision", "recall", "under 0.5")
-_STEPS = {"page type": TYPE_RECIPE, "first look": FIRST, "second look": SECOND}
+_STEPS = {"page type": TYPE_RECIPE, "first look": FIRST_STAGE, "second look": SECOND_STAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Card:
     model: Path
     digests: Mapping[str, str]
     examples: Sequence[Example]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[PageScore]
     ablation: Ablation
 
     def write(self, path: Path) -> None:
@@ -56,8 +56,8 @@ class Card:
         template = Template(resources.files("cleaning").joinpath("training", "card.md").read_text("utf-8"))
         labelled = [outcome for outcome in self.outcomes if outcome.set == _LABELLED]
         text = template.substitute(
-            features=len(features.NAMES) + len(kinds.NAMES),
-            second=len(vocabulary.NAMES) + len(context.NAMES),
+            features=len(features.FIRST_STAGE_NAMES) + len(signals.PAGE_WORD_NAMES),
+            second=len(features.VOCABULARY_NAMES) + len(features.NEIGHBOUR_NAMES),
             fewest=_FEWEST_OF_LANGUAGE,
             model=self._model(),
             data=self._data(),
@@ -109,7 +109,7 @@ class Card:
         return "\n\n".join(by_set)
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def summary(outcomes: Sequence[PageScore]) -> str:
     """Return the table of scores by set."""
     return _scores("set", outcomes, lambda outcome: outcome.set) + "\n"
 
@@ -118,7 +118,7 @@ def _recipe() -> str:
     head = ("step", "rounds", "leaves", "learning rate", "least rows in a leaf", "depth")
     return _table(head, [(name, *map(str, _figures(recipe))) for name, recipe in _STEPS.items()]) + (
         "\n\nOther parameters: "
-        + ", ".join(f"`{name}` {value}" for name, value in FIRST.parameters.items() if name not in _NAMED)
+        + ", ".join(f"`{name}` {value}" for name, value in FIRST_STAGE.parameters.items() if name not in _NAMED)
         + "; the objective for page types is `multiclass`."
     )
 
@@ -127,8 +127,8 @@ def _figures(recipe: Recipe) -> tuple[float, ...]:
     return recipe.rounds, recipe.leaves, recipe.rate, recipe.least_rows, recipe.depth
 
 
-def _scores(what: str, outcomes: Sequence[Outcome], group: Callable[[Outcome], str]) -> str:
-    groups: dict[str, list[Outcome]] = defaultdict(list)
+def _scores(what: str, outcomes: Sequence[PageScore], group: Callable[[PageScore], str]) -> str:
+    groups: dict[str, list[PageScore]] = defaultdict(list)
     for outcome in outcomes:
         groups[group(outcome)].append(outcome)
     rows = []
@@ -140,7 +140,7 @@ def _scores(what: str, outcomes: Sequence[Outcome], group: Callable[[Outcome], s
     return _table((what, *_SCORES), rows)
 
 
-def _accuracy(outcomes: Sequence[Outcome]) -> str:
+def _accuracy(outcomes: Sequence[PageScore]) -> str:
     right = [outcome.guess is outcome.type for outcome in outcomes]
     if not right:
         return "No page has a labelled type."
@@ -149,11 +149,11 @@ def _accuracy(outcomes: Sequence[Outcome]) -> str:
     return f"{told}; of the {len(sure):,} with a confidence of {_SURE} or more, {np.mean(sure or [False]):.1%}."
 
 
-def _confusion(outcomes: Sequence[Outcome]) -> str:
+def _confusion(outcomes: Sequence[PageScore]) -> str:
     times = Counter((outcome.type, outcome.guess) for outcome in outcomes)
-    guesses = (*kinds.TYPES, None)
-    rows = [(labelled, *(str(times[labelled, guess]) for guess in guesses)) for labelled in kinds.TYPES]
-    return _table(("", *kinds.TYPES, "none"), rows)
+    guesses = (*signals.PAGE_TYPES, None)
+    rows = [(labelled, *(str(times[labelled, guess]) for guess in guesses)) for labelled in signals.PAGE_TYPES]
+    return _table(("", *signals.PAGE_TYPES, "none"), rows)
 
 
 def _ablation(found: Ablation) -> str:

@@ -14,16 +14,16 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from cleaning.blocks import PageType
+from cleaning.classifier.signals import PageSignals, read_signals
 from cleaning.compiled import scan_tree
-from cleaning.learned.facts import Facts, read_facts
+from cleaning.metadata.statements import read_statements
 from cleaning.parse import parse
-from cleaning.statements import read_statements
-from cleaning.training.labels import label, split_words
+from cleaning.training.gold import label_blocks, split_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cleaning.scan import Scan
+    from cleaning.leaf_table import LeafTable
 
 # Words to a shingle by which a set is scored, as its authors do.
 SETS = {"fundus-dev": 4, "wcxb-dev": 1}
@@ -44,8 +44,8 @@ class Example:
     language: str | None
     type: PageType
     gold: str
-    scan: Scan
-    facts: Facts
+    scan: LeafTable
+    facts: PageSignals
     labels: np.ndarray
     words: np.ndarray
 
@@ -66,7 +66,7 @@ def read_examples(data: Path) -> list[Example]:
     return found
 
 
-def digests(data: Path) -> dict[str, str]:
+def hash_sets(data: Path) -> dict[str, str]:
     """Return the SHA-256 of each set: of its truth file and its pages, in the order of their names."""
     found = {}
     for name in SETS:
@@ -97,7 +97,7 @@ def _read(job: tuple[str, Path, dict[str, Any]]) -> Example:
         PageType(truth.get("type") or "article"),
         truth["text"],
         scan,
-        read_facts(page, read_statements(page.root)),
-        label(texts, truth["text"]),
+        read_signals(page, read_statements(page.root)),
+        label_blocks(texts, truth["text"]),
         np.array([len(split_words(text)) for text in texts], np.float64),
     )

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import lightgbm
 
-from cleaning.language import identify
-from cleaning.learned.decide import decide
-from cleaning.learned.model import Judgement, Model
+from cleaning.classifier.decide import decide
+from cleaning.classifier.model import Model, Prediction
+from cleaning.metadata.page import identify_language
 from cleaning.options import Options
 from cleaning.training.data import SETS
-from cleaning.training.fit import PARTS, fit, part_of
-from cleaning.training.scores import Score, score
+from cleaning.training.fit import PARTS, fit_model, part_of
+from cleaning.training.gold import TextScore, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ _SOURCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PageScore:
     """What a model made of a page of a host that it never saw; `guess` is None for a page without text."""
 
     id: str
@@ -46,7 +46,7 @@ class Outcome:
     type: PageType
     guess: PageType | None
     confidence: float
-    score: Score
+    score: TextScore
 
 
 def fold_of(host: str) -> int:
@@ -78,35 +78,35 @@ def train_folds(examples: Sequence[Example], folder: Path, stamped: dict[str, st
         known = [example for example in examples if fold_of(example.host) != fold]
         sys.stderr.write(f"fold {fold}: training on {len(known)} of {len(examples)} pages\n")
         made_of.unlink(missing_ok=True)
-        fit(known).write(place)
+        fit_model(known).write(place)
         made_of.write_text(json.dumps(stamped, indent=2) + "\n", "utf-8")
     hosts = {host: fold_of(host) for host in sorted({example.host for example in examples})}
     (folder / "folds.json").write_text(json.dumps({"hosts": hosts}, indent=0) + "\n", "utf-8")
 
 
-def judge_folds(examples: Sequence[Example], folder: Path) -> list[Outcome]:
+def judge_folds(examples: Sequence[Example], folder: Path) -> list[PageScore]:
     """Return what came of each page, judged by the model that never saw its host; written to pages.jsonl too."""
     models = [Model.load(folder / f"fold-{fold}.npz") for fold in range(FOLDS)]
-    outcomes = [judge_page(models[fold_of(example.host)], example) for example in examples]
+    outcomes = [score_page(models[fold_of(example.host)], example) for example in examples]
     lines = (json.dumps(asdict(outcome), ensure_ascii=False) + "\n" for outcome in outcomes)
     (folder / "pages.jsonl").write_text("".join(lines), "utf-8")
     return outcomes
 
 
-def judge_page(model: Model, example: Example) -> Outcome:
+def score_page(model: Model, example: Example) -> PageScore:
     """Return what a model makes of a page."""
-    grouped = example.id, example.set, example.host, identify(example.gold) or "unknown", example.type
+    grouped = example.id, example.set, example.host, identify_language(example.gold) or "unknown", example.type
     if not example.size:
-        return Outcome(*grouped, None, 0.0, score_text("", example))
+        return PageScore(*grouped, None, 0.0, score_example_text("", example))
     found = model.judge(example.scan, example.facts)
-    return Outcome(*grouped, found.type, found.confidence, score_blocks(example, found))
+    return PageScore(*grouped, found.type, found.confidence, score_blocks(example, found))
 
 
-def score_blocks(example: Example, found: Judgement) -> Score:
+def score_blocks(example: Example, found: Prediction) -> TextScore:
     """Return the score of the text that is kept by this judgement."""
     decisions = decide(example.scan, found, Options())
-    return score_text("\n".join(decision.block.text for decision in decisions if decision.kept), example)
+    return score_example_text("\n".join(decision.block.text for decision in decisions if decision.kept), example)
 
 
-def score_text(text: str, example: Example) -> Score:
-    return score(text, example.gold, SETS[example.set])
+def score_example_text(text: str, example: Example) -> TextScore:
+    return score_text(text, example.gold, SETS[example.set])

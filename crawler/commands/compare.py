@@ -29,8 +29,8 @@ from crawler.compare.targets import is_address, open_target
 from crawler.compare.templates import Templates
 from crawler.config import Config
 from crawler.errors import CompareError
-from crawler.progress import counted
-from crawler.terminal import complain, deliver, one_argument
+from crawler.monitoring.progress import track_progress
+from crawler.terminal import expect_one_argument, print_error, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from crawler.compare.targets import Source, Target
 
 
-class Writer(Protocol):
+class ComparisonWriter(Protocol):
     """Takes each page as it is compared, and all figures at the end."""
 
     def add(self, source: Source, found: Compared | Failure) -> None: ...
@@ -50,7 +50,7 @@ class Writer(Protocol):
     def finish(self, figures: Figures) -> None: ...
 
 
-class Command(ScrapyCommand):
+class CompareCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -84,7 +84,7 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        one_argument(args, "name one page, folder or address to compare")
+        expect_one_argument(args, "name one page, folder or address to compare")
         try:
             opts.chosen = None if opts.methods is None else read_methods(opts.methods)
             opts.pairs = dict(read_pair(text) for text in opts.option)
@@ -93,7 +93,7 @@ class Command(ScrapyCommand):
             raise UsageError(str(error), print_help=False) from error
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        self.exitcode = deliver(lambda: self._compare(args[0], opts))
+        self.exitcode = run_printing_command(lambda: self._compare(args[0], opts))
 
     def _compare(self, name: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
@@ -104,13 +104,13 @@ class Command(ScrapyCommand):
         browser = browser_for(self.settings, options.max_bytes)
         with ExitStack() as stack:
             plan = make_plan(opts.chosen, templates, lambda: stack.enter_context(browser))
-            writers: list[Writer] = [JsonWriter(sys.stdout, target, plan)] if opts.json else []
+            writers: list[ComparisonWriter] = [JsonWriter(sys.stdout, target, plan)] if opts.json else []
             if opts.html:
                 writers.append(stack.enter_context(Pages(Path(opts.html), target, plan, options.max_blocks)))
             comparison = Comparison(plan.methods, options, templates, plan.browser)
             # A progress line and JSON would mix on one terminal.
             progress = "off" if opts.json and sys.stdout.isatty() else config.progress
-            figures = _run(comparison, counted(target.sources, progress), writers)
+            figures = _run(comparison, track_progress(target.sources, progress), writers)
         if not figures.compared:
             _give_up(figures)
         if not opts.json:
@@ -123,7 +123,7 @@ def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) ->
     return fetch(name, settings)
 
 
-def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[Writer]) -> Figures:
+def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[ComparisonWriter]) -> Figures:
     figures = Figures(comparison.methods)
     for source in sources:
         found = comparison.run(source)
@@ -139,5 +139,5 @@ def _give_up(figures: Figures) -> NoReturn:
     """Say why no page could be compared, a line for each."""
     *others, last = sentences(figures)
     for line in others:
-        complain(line)
+        print_error(line)
     raise CompareError(last)

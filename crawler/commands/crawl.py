@@ -1,7 +1,7 @@
 """`scrapy crawl`, with one sentence for a mistake and an exit code that cron can trust.
 
 0    pages were stored, or nothing has changed
-1    nothing was stored, too much was refused, the database failed, ...: `crawler/finish.py` has the table
+1    nothing was stored, too much was refused, the database failed, ...: `crawler/monitoring/exit_status.py` has the table
 2    a setting, an argument or the installation is wrong: nothing was crawled
 130  Ctrl-C stopped the crawl; what was fetched until then is stored
 143  SIGTERM did, as systemd and scrapyd send it
@@ -20,10 +20,10 @@ from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
 from cleaning.options import nearest
+from crawler.addon import check_packages
 from crawler.config import Config
 from crawler.errors import ConfigError, CrawlerError
-from crawler.finish import FAILURE, MISTAKE, STOP_SIGNAL, judge
-from crawler.loader import check_packages
+from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_USAGE, STOP_SIGNAL_STAT, find_exit_status
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Command(ScrapyCrawl):
+class CrawlCommand(ScrapyCrawl):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         # Before Scrapy loads the spiders, which it does where no command can catch anything.
@@ -43,8 +43,8 @@ class Command(ScrapyCrawl):
             try:
                 check_packages()
             except CrawlerError as error:
-                _say(str(error))
-                sys.exit(MISTAKE)
+                _complain(str(error))
+                sys.exit(EXIT_USAGE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -52,8 +52,8 @@ class Command(ScrapyCrawl):
         try:
             self.exitcode = self._crawl(args[0], opts.spargs)
         except CrawlerError as error:
-            _say(str(error))
-            self.exitcode = MISTAKE
+            _complain(str(error))
+            self.exitcode = EXIT_USAGE
 
     def _crawl(self, name: str, arguments: dict[str, str]) -> int:
         process = self.crawler_process
@@ -64,24 +64,24 @@ class Command(ScrapyCrawl):
         running = process.crawl(crawler, **arguments)
         if isinstance(running, asyncio.Task):
             # Not before the loop runs: Scrapy's own handlers are there then.
-            running.get_loop().call_soon(note_signals, crawler)
+            running.get_loop().call_soon(record_stop_signal, crawler)
         process.start()
         error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
         if error is None:
-            return FAILURE if process.bootstrap_failed else exit_code(crawler)
+            return EXIT_FAILURE if process.bootstrap_failed else finish_crawl(crawler)
         if not isinstance(error, CrawlerError):
             logger.error("The crawl failed", exc_info=error)
-            return FAILURE
+            return EXIT_FAILURE
         raise error
 
 
-def note_signals(crawler: Crawler) -> None:
+def record_stop_signal(crawler: Crawler) -> None:
     """Let the stats say which signal stopped the crawl: Scrapy's finish reason is `shutdown` for each."""
 
     def noted(number: int, frame: FrameType | None) -> None:
         # The stats are made in the crawl's first moments; a crawl stopped before that is counted as a failed one.
         with contextlib.suppress(RuntimeError):
-            crawler.stats.set_value(STOP_SIGNAL, number)
+            crawler.stats.set_value(STOP_SIGNAL_STAT, number)
         handlers[number](number, frame)
 
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -89,13 +89,13 @@ def note_signals(crawler: Crawler) -> None:
         signal.signal(number, noted)
 
 
-def exit_code(crawler: Crawler) -> int:
+def finish_crawl(crawler: Crawler) -> int:
     """Return the exit code of a crawl that is over, and say what it is not 0 for."""
-    ending = judge(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
+    ending = find_exit_status(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
     if ending.problem:
-        _say(ending.problem)
+        _complain(ending.problem)
     return ending.exit_code
 
 
-def _say(sentence: str) -> None:
+def _complain(sentence: str) -> None:
     sys.stderr.write(f"scrapy crawl: {sentence}\n")

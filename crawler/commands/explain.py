@@ -25,7 +25,7 @@ from crawler.explain.origin import Place, find_page
 from crawler.explain.page import page_html
 from crawler.explain.record import record
 from crawler.explain.show import show
-from crawler.terminal import deliver, one_argument, print_json
+from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 500
 
 
-class Command(ScrapyCommand):
+class ExplainCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -76,7 +76,7 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        one_argument(args, "name one page: a URL, a file, or - for standard input")
+        expect_one_argument(args, "name one page: a URL, a file, or - for standard input")
         if opts.method is not None and opts.method not in METHODS:
             raise UsageError(f"unknown method {opts.method!r}; {nearest(opts.method, METHODS)}", print_help=False)
         if opts.limit < 1:
@@ -88,7 +88,7 @@ class Command(ScrapyCommand):
             raise UsageError(str(error), print_help=False) from error
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        self.exitcode = deliver(lambda: self._run(args[0], opts))
+        self.exitcode = run_printing_command(lambda: self._run(args[0], opts))
 
     def _run(self, name: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline

@@ -17,24 +17,24 @@ from scrapy.exceptions import UsageError
 
 from crawler import urls
 from crawler.config import Config
-from crawler.export import Content, Order, export
-from crawler.export.formats import FORMATS, form
-from crawler.export.source import Filter
-from crawler.files import writable
-from crawler.progress import Counting
+from crawler.files import writable_path
+from crawler.monitoring.progress import ProgressCounter
+from crawler.reading.export import ExportRequest, write_export
+from crawler.reading.export_formats import FORMATS, format_of
+from crawler.reading.export_rows import ExportContent, RowFilter
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.terminal import attempt, complain, print_json, say
+from crawler.storage.database import opened_engine
+from crawler.terminal import print_error, print_json, print_line, run_command
 
 if TYPE_CHECKING:
     import argparse
 
-    from crawler.export import Exported
+    from crawler.reading.export import ExportResult
 
 _INTERRUPTED, _TERMINATED = 130, 143
 
 
-class Command(ScrapyCommand):
+class ExportCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -62,7 +62,7 @@ class Command(ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1 or (ending := form(args[0])) is None:
+        if len(args) != 1 or (ending := format_of(args[0])) is None:
             given = " ".join(args) or "missing"
             raise UsageError(
                 f"OUT is {given}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
@@ -70,31 +70,34 @@ class Command(ScrapyCommand):
         # Python would end at once, and leave the half file.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = attempt(lambda: self._export(args[0], ending, opts))
+            self.exitcode = run_command(lambda: self._export(args[0], ending, opts))
         except KeyboardInterrupt:
-            complain("scrapy export: interrupted, nothing is written")
+            print_error("scrapy export: interrupted, nothing is written")
             self.exitcode = _INTERRUPTED
 
     def _export(self, out: str, ending: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
         config = Config.read(self.settings)
-        site = None if opts.site is None else urls.site(opts.site if "://" in opts.site else f"http://{opts.site}")
+        site = None if opts.site is None else urls.site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
         language = None if opts.language is None else opts.language.strip().lower()
-        content = Content.PAGES if opts.pages else Content.BLOCKS
-        order = Order(writable("OUT", out), ending, content, Filter(site, language), opts.since)
-        with opened(config.database_url, must_exist=True) as engine, Counting("rows", config.progress) as counting:
-            schema.check(engine)
-            exported = export(engine, order, counting.show)
+        content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
+        order = ExportRequest(writable_path("OUT", out), ending, content, RowFilter(site, language), opts.since)
+        with (
+            opened_engine(config.database_url, must_exist=True) as engine,
+            ProgressCounter("rows", config.progress) as counting,
+        ):
+            schema.check_schema(engine)
+            exported = write_export(engine, order, counting.show)
         if opts.json:
             print_json(asdict(exported))
         else:
             _print(exported, whole=opts.since is None)
 
 
-def _print(exported: Exported, *, whole: bool) -> None:
+def _print(exported: ExportResult, *, whole: bool) -> None:
     changes = "" if whole else f" ({exported.new:,} new, {exported.changed:,} changed, {exported.gone:,} gone)"
-    say(f"wrote {exported.rows:,} {exported.content}{changes} to {exported.path}")
-    say(f"cursor {exported.cursor}")
+    print_line(f"wrote {exported.rows:,} {exported.content}{changes} to {exported.path}")
+    print_line(f"cursor {exported.cursor}")
 
 
 def _terminate(_number: int, _frame: object) -> None:

@@ -14,11 +14,10 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.config import Config
-from crawler.history.read import read_past
-from crawler.history.show import show
+from crawler.reading.history import print_history, read_page_history
 from crawler.storage import schema
-from crawler.storage.engine import opened, reading
-from crawler.terminal import deliver, one_argument, print_json
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _FORMATS = ("table", "json")
 
 
-class Command(ScrapyCommand):
+class HistoryCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -56,20 +55,20 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        one_argument(args, "name one page by its URL")
+        expect_one_argument(args, "name one page by its URL")
         if opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        self.exitcode = deliver(lambda: self._show(args[0], opts))
+        self.exitcode = run_printing_command(lambda: self._show(args[0], opts))
 
     def _show(self, url: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
-        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check(engine)
-            with reading(engine) as connection:
-                past = read_past(connection, url)
+        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
+                past = read_page_history(connection, url)
         if opts.format == "json":
             print_json(asdict(past))
         else:
-            show(past, opts.limit)
+            print_history(past, opts.limit)

@@ -17,19 +17,17 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.config import Config
+from crawler.discovery.portals import ALL_PORTALS, read_portals, select_portals
 from crawler.errors import ConfigError
-from crawler.portals.check import Finding, State, check
-from crawler.portals.live import ask
-from crawler.portals.saved import SavedPages
-from crawler.portals.table import ALL, chosen, read_table
-from crawler.terminal import complain, console, deliver, print_json, say, table
+from crawler.reports.portal_check import EvidenceFinding, EvidenceState, SavedPages, check_evidence, check_live
+from crawler.terminal import make_console, make_table, print_error, print_json, print_line, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from crawler.portals.live import Answer
-    from crawler.portals.portal import Portal
+    from crawler.discovery.portals import Portal
+    from crawler.reports.portal_check import LiveAnswer
 
 _DATA = "BLOCKSIEVE_DATA"
 _ANSWERS = ("portal", "column", "address", "status", "what it is", "entries")
@@ -41,8 +39,8 @@ class _Shown:
     """A row of the table, with what was found of it, and what its site answered."""
 
     portal: Portal
-    findings: list[Finding]
-    answers: list[Answer]
+    findings: list[EvidenceFinding]
+    answers: list[LiveAnswer]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -59,7 +57,7 @@ class _Shown:
         }
 
 
-class Command(ScrapyCommand):
+class PortalsCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -87,53 +85,58 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
         try:
-            portals = chosen(",".join(args) or ALL, read_table(Config.read(self.settings).portals))
+            portals = select_portals(",".join(args) or ALL_PORTALS, read_portals(Config.read(self.settings).portals))
         except ConfigError as error:
             raise UsageError(str(error), print_help=False) from error
         except ValueError as error:
             raise UsageError(f"{','.join(args)!r}: {error}", print_help=False) from error
-        self.exitcode = deliver(lambda: self._show(portals, opts))
+        self.exitcode = run_printing_command(lambda: self._show(portals, opts))
 
     def _show(self, portals: Sequence[Portal], opts: argparse.Namespace) -> None:
         folder = opts.data or os.environ.get(_DATA)
         saved = SavedPages(Path(folder)) if folder else None
         assert self.settings is not None  # as above
-        answers = ask(portals, self.settings) if opts.live else []
-        shown = [_Shown(portal, check(portal, saved) if saved else [], _of(portal, answers)) for portal in portals]
+        answers = check_live(portals, self.settings) if opts.live else []
+        shown = [
+            _Shown(portal, check_evidence(portal, saved) if saved else [], _of(portal, answers)) for portal in portals
+        ]
         if opts.json:
             print_json([one.as_json() for one in shown])
         else:
             _print(shown, checked=saved is not None)
-        found = (finding for one in shown for finding in one.findings if finding.state is State.WRONG)
+        found = (finding for one in shown for finding in one.findings if finding.state is EvidenceState.WRONG)
         wrong = [f"{one.portal}: {one.column}: {one.detail}" for one in found]
         wrong += [f"{one.portal}: {one.url}: {one.problem}" for one in answers if one.problem]
         if wrong:
             *others, last = wrong
             for sentence in others:
-                complain(sentence)
+                print_error(sentence)
             raise ConfigError(last)
 
 
-def _of(portal: Portal, answers: Sequence[Answer]) -> list[Answer]:
+def _of(portal: Portal, answers: Sequence[LiveAnswer]) -> list[LiveAnswer]:
     return [answer for answer in answers if answer.portal == portal.name]
 
 
 def _print(shown: Sequence[_Shown], *, checked: bool) -> None:
-    console().print(table("Portals", _COLUMNS, [_row(one) for one in shown]))
+    make_console().print(make_table("Portals", _COLUMNS, [_row(one) for one in shown]))
     if answers := [answer for one in shown for answer in one.answers]:
         rows = [[one.portal, one.column, one.url, one.status, one.kind or None, one.entries] for one in answers]
-        console().print(table("Answers", _ANSWERS, rows))
+        make_console().print(make_table("Answers", _ANSWERS, rows))
     states = Counter(finding.state for one in shown for finding in one.findings)
     if checked:
-        say(f"{len(shown)} portals; " + ", ".join(f"{states[state]} values {state}" for state in State))
+        print_line(f"{len(shown)} portals; " + ", ".join(f"{states[state]} values {state}" for state in EvidenceState))
     else:
-        say(f"{len(shown)} portals; nothing was checked: name the folder of saved pages, --data or {_DATA}")
+        print_line(f"{len(shown)} portals; nothing was checked: name the folder of saved pages, --data or {_DATA}")
 
 
 def _row(shown: _Shown) -> list[object]:
     portal = shown.portal
     counts = [len(addresses) or None for addresses in (portal.sections, portal.feeds, portal.sitemaps)]
     states = {finding.state for finding in shown.findings}
-    state = next((state for state in (State.WRONG, State.UNPROVEN, State.PROVEN) if state in states), None)
+    state = next(
+        (state for state in (EvidenceState.WRONG, EvidenceState.UNPROVEN, EvidenceState.PROVEN) if state in states),
+        None,
+    )
     articles = portal.articles.pattern if portal.articles else None
     return [portal.name, portal.host, *counts, articles, portal.language or None, state]

@@ -26,25 +26,32 @@ from cleaning import METHODS
 from cleaning.options import nearest
 from crawler.config import Config
 from crawler.errors import ConfigError
-from crawler.fingerprints import Marker
-from crawler.reclean.bodies import ArchivedBodies, StoredBodies
-from crawler.reclean.run import Orders, run, start
-from crawler.reclean.work import Way
-from crawler.replay import WARC_ENDS, open_source
+from crawler.fetching.replay import WARC_SUFFIXES, open_replay
+from crawler.fingerprinting import Fingerprinter
+from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.storage.redoing import Job
+from crawler.storage.database import opened_engine
+from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
-from crawler.terminal import complain, console, deliver, print_json, printable, say, table, tell
-from crawler.urls import site
+from crawler.terminal import (
+    make_console,
+    make_table,
+    print_error,
+    print_json,
+    print_line,
+    print_progress,
+    printable,
+    run_printing_command,
+)
+from crawler.urls import site_of
+from crawler.workers.worker import ProcessingOptions
 
 if TYPE_CHECKING:
     import argparse
 
-    from crawler.reclean.bodies import Bodies
-    from crawler.reclean.result import Result
-    from crawler.replay import ReplaySource
-    from crawler.storage.redoing import Begun
+    from crawler.fetching.replay import ReplaySource
+    from crawler.reclean import PageBodies, RecleanResult
+    from crawler.storage.reclean import RecleanProgress
 
 _FORMATS = ("table", "json")
 _PAUSE_SECONDS = 10.0
@@ -52,7 +59,7 @@ _MOST_PROCESSES = 256
 _NAMED = 10
 
 
-class Command(ScrapyCommand):
+class RecleanCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -103,7 +110,7 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         failed: list[int] = []
-        self.exitcode = deliver(lambda: failed.append(self._reclean(args, opts))) or int(any(failed))
+        self.exitcode = run_printing_command(lambda: failed.append(self._reclean(args, opts))) or int(any(failed))
 
     def _reclean(self, args: list[str], opts: argparse.Namespace) -> int:
         """Do it, print what came of it, and return how many pages could not be cleaned."""
@@ -111,17 +118,17 @@ class Command(ScrapyCommand):
         config = Config.read(self.settings)
         archive = Path(args[0]).expanduser().resolve() if args else None
         orders = _orders(config, opts, archive)
-        bodies: Bodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
-        with opened(config.database_url, must_exist=True) as engine:
-            schema.check(engine)
+        bodies: PageBodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
+        with opened_engine(config.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
         with closing(Store.open(config)) as store:
-            earlier = start(store, orders, anew=opts.restart)
+            earlier = start_reclean(store, orders, anew=opts.restart)
             if earlier is not None:
-                complain(_going_on(earlier))
-            result = asyncio.run(run(store, bodies, orders, earlier.after_page if earlier else 0, _Report()))
+                print_error(_going_on(earlier))
+            result = asyncio.run(run_reclean(store, bodies, orders, earlier.after_page if earlier else 0, _Report()))
             if result.complete and not opts.dry_run:
                 store.end_redoing(orders.job)
-        tell("")
+        print_progress("")
         if opts.format == "json":
             print_json(asdict(result) | {"dry_run": opts.dry_run, "method": orders.way.method})
         else:
@@ -141,31 +148,33 @@ class _Report:
         if now < self._next and done < total:
             return
         self._next += 0.0 if sys.stderr.isatty() else _PAUSE_SECONDS
-        tell(f"{done:,} of {total:,} pages cleaned again, {done / max(now - self._began, 0.001):,.1f} pages/s")
+        print_progress(
+            f"{done:,} of {total:,} pages cleaned again, {done / max(now - self._began, 0.001):,.1f} pages/s"
+        )
 
 
 def _open(archive: Path, config: Config) -> ReplaySource:
     """Raises ConfigError and ReplayError."""
     if not archive.exists():
         raise ConfigError(f"there is no archive {archive}")
-    if archive.is_file() and not archive.name.lower().endswith(WARC_ENDS):
+    if archive.is_file() and not archive.name.lower().endswith(WARC_SUFFIXES):
         raise ConfigError(f"{archive} is no archive: its name ends neither in .warc nor in .warc.gz")
-    return open_source(archive, config.page_max_bytes)
+    return open_replay(archive, config.page_max_bytes)
 
 
-def _orders(config: Config, opts: argparse.Namespace, archive: Path | None) -> Orders:
+def _orders(config: Config, opts: argparse.Namespace, archive: Path | None) -> RecleanPlan:
     """Raises ConfigError for a method that cannot work on stored bytes."""
     method = opts.method or config.cleaning_method
     if (needs := METHODS[method].needs) is not None:
         raise ConfigError(f"the method {method} needs a page's {needs}, which is not stored")
-    most_bits = None if config.dedup_scope == "off" else config.dedup_distance
-    way = Way(method, dict(config.cleaning_options), Marker.of(config), most_bits)
-    chosen = None if opts.site is None else site(opts.site if "://" in opts.site else f"http://{opts.site}")
+    max_distance = None if config.dedup_scope == "off" else config.dedup_distance
+    way = ProcessingOptions(method, dict(config.cleaning_options), Fingerprinter.of(config), max_distance)
+    chosen = None if opts.site is None else site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
     if chosen == "":
         raise ConfigError(f"--site is {opts.site!r}; it takes a registered domain, host:port, or any URL of the site")
     asked = {"method": method, "options": config.options_hash, "archive": archive and str(archive), "site": chosen}
-    return Orders(
-        job=Job(json.dumps(asked, sort_keys=True), chosen),
+    return RecleanPlan(
+        job=RecleanJob(json.dumps(asked, sort_keys=True), chosen),
         way=way,
         options_hash=config.options_hash,
         limit=opts.limit,
@@ -175,20 +184,22 @@ def _orders(config: Config, opts: argparse.Namespace, archive: Path | None) -> O
     )
 
 
-def _going_on(earlier: Begun) -> str:
+def _going_on(earlier: RecleanProgress) -> str:
     return f"going on with what was begun at {earlier.started:%Y-%m-%d %H:%M:%S} UTC: {earlier.pages:,} pages are done"
 
 
-def _print(result: Result, opts: argparse.Namespace) -> None:
-    out = console()
+def _print(result: RecleanResult, opts: argparse.Namespace) -> None:
+    out = make_console()
     states = {"changed": result.changed, "unchanged": result.unchanged, "failed": result.failed} | result.skipped
     if opts.dry_run:
-        say("Nothing is stored; this is what would become:")
-    out.print(table(f"{result.pages:,} pages", ("pages", "count"), states.items()))
-    out.print(table("Blocks", ("blocks", "count"), result.blocks.items()))
+        print_line("Nothing is stored; this is what would become:")
+    out.print(make_table(f"{result.pages:,} pages", ("pages", "count"), states.items()))
+    out.print(make_table("Blocks", ("blocks", "count"), result.blocks.items()))
     for named in result.named[:_NAMED]:
         out.print(Text(printable(f"{named.reason}: {named.url}")), soft_wrap=True)
     if len(result.named) > _NAMED:
-        say(f"and {result.failed + sum(result.skipped.values()) - _NAMED:,} more that stay as they are (--format json)")
+        print_line(
+            f"and {result.failed + sum(result.skipped.values()) - _NAMED:,} more that stay as they are (--format json)"
+        )
     if not result.complete:
-        say("There are more: the same command goes on")
+        print_line("There are more: the same command goes on")

@@ -20,15 +20,15 @@ from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
 from crawler.arguments import RECRAWL
-from crawler.commands.crawl import Command as Crawl
-from crawler.commands.crawl import exit_code, note_signals
+from crawler.commands.crawl import CrawlCommand as Crawl
+from crawler.commands.crawl import finish_crawl, record_stop_signal
 from crawler.config import Config
 from crawler.errors import CrawlerError
-from crawler.finish import FAILURE, MISTAKE, STOP_SIGNAL, SUCCESS
-from crawler.recrawl.plan import Choice, choose, groups
+from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
+from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT
 from crawler.storage import due, schema
-from crawler.storage.engine import opened, reading, writing
-from crawler.terminal import complain, console, no_arguments, print_json, say, table
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.terminal import expect_no_arguments, make_console, make_table, print_error, print_json, print_line
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from crawler.recrawl.plan import Group
+    from crawler.frontier.recrawl import RecrawlGroup
     from crawler.storage.due import Revisit
 
 logger = logging.getLogger(__name__)
@@ -49,13 +49,13 @@ _COLUMNS = ("url", "kind", "last seen", "changed", "due since", "why")
 class _Run:
     """A group's crawl, and how it ended."""
 
-    group: Group
+    group: RecrawlGroup
     pages: int = 0
     crawler: Crawler | None = None
-    code: int = SUCCESS
+    code: int = EXIT_SUCCESS
 
 
-class Command(Crawl):
+class RecrawlCommand(Crawl):
     def syntax(self) -> str:
         return "[--due] [--site SITE] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
 
@@ -79,27 +79,27 @@ class Command(Crawl):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        no_arguments(args)
+        expect_no_arguments(args)
         if opts.limit is not None and opts.limit < 0:
             raise UsageError(f"--limit is {opts.limit}; it takes a number of pages from 0 on", print_help=False)
-        site = None if opts.site is None else urls.site(opts.site if "://" in opts.site else f"http://{opts.site}")
-        choice = Choice(only_due=opts.due, site=site, limit=opts.limit)
+        site = None if opts.site is None else urls.site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
+        choice = RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit)
         try:
             self.exitcode = self._recrawl(choice, opts)
         except CrawlerError as error:
-            complain(f"scrapy recrawl: {error}")
-            self.exitcode = MISTAKE
+            print_error(f"scrapy recrawl: {error}")
+            self.exitcode = EXIT_USAGE
 
-    def _recrawl(self, choice: Choice, opts: argparse.Namespace) -> int:
+    def _recrawl(self, choice: RecrawlChoice, opts: argparse.Namespace) -> int:
         assert self.settings is not None
         config, now = Config.read(self.settings), datetime.now(UTC)
-        with opened(config.database_url, must_exist=True) as engine:
-            schema.check(engine)
-            with reading(engine) as connection:
-                chosen = choose(connection, choice, config, now)
-                planned = groups(connection, chosen)
+        with opened_engine(config.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
+                chosen = choose_revisits(connection, choice, config, now)
+                planned = group_revisits(connection, chosen)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
-        code = SUCCESS if len(runnable) == len(planned) else FAILURE
+        code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
         if opts.dry_run:
             _show(list(_rows(chosen, config, now)), as_json=opts.json)
             return code
@@ -107,24 +107,24 @@ class Command(Crawl):
         if opts.json:
             print_json({"crawls": [_summary(one) for one in runs]})
         elif not runnable:
-            say("Nothing is to be visited.")
+            print_line("Nothing is to be visited.")
         if len(runs) < len(runnable):
-            code = FAILURE
+            code = EXIT_FAILURE
         return max((one.code for one in runs if one.code), default=code)
 
-    def _is_runnable(self, group: Group, given: Mapping[str, str]) -> bool:
+    def _is_runnable(self, group: RecrawlGroup, given: Mapping[str, str]) -> bool:
         """Tell whether a group can be crawled; say why it cannot, and which pages are left out."""
         assert self.crawler_process is not None
         loader = self.crawler_process.spider_loader
         fault = group.fault(loader.load(group.spider) if group.spider in loader.list() else None, given)
         if fault is None:
             return True
-        complain(f"scrapy recrawl: {fault}; left out:")
+        print_error(f"scrapy recrawl: {fault}; left out:")
         for way in group.ways:
-            complain(f"  {way.revisit.url}")
+            print_error(f"  {way.revisit.url}")
         return False
 
-    def _crawl_all(self, planned: Sequence[Group], given: Mapping[str, str], config: Config) -> list[_Run]:
+    def _crawl_all(self, planned: Sequence[RecrawlGroup], given: Mapping[str, str], config: Config) -> list[_Run]:
         """Crawl the groups, one after the other, and return how that went; a signal ends it with the present one."""
         process = self.crawler_process
         assert process is not None
@@ -136,7 +136,7 @@ class Command(Crawl):
                 crawler = runs[-1].crawler
                 assert crawler is not None
                 runs[-1].code = _code(runs[-1], ended)
-                if STOP_SIGNAL in _stats(crawler):
+                if STOP_SIGNAL_STAT in _stats(crawler):
                     return
             for group in left:
                 runs.append(run := self._begin(group, given, config))
@@ -144,9 +144,9 @@ class Command(Crawl):
                     task = process.crawl(run.crawler, **group.filled(given), **{RECRAWL: "1"})
                     assert isinstance(task, asyncio.Task)  # what Scrapy's process on asyncio gives
                     if ended is None:
-                        task.get_loop().call_soon(note_signals, run.crawler)
+                        task.get_loop().call_soon(record_stop_signal, run.crawler)
                     else:
-                        note_signals(run.crawler)
+                        record_stop_signal(run.crawler)
                     task.add_done_callback(go_on)
                     return
 
@@ -155,16 +155,16 @@ class Command(Crawl):
             process.start()
         return runs
 
-    def _begin(self, group: Group, given: Mapping[str, str], config: Config) -> _Run:
+    def _begin(self, group: RecrawlGroup, given: Mapping[str, str], config: Config) -> _Run:
         """Put a group's requests into the database; there is no crawler where nothing is left to do."""
         crawler = self._create_crawler(group.spider)
         wanted = group.requests(crawler)
         try:
-            with opened(config.database_url, must_exist=True) as engine, writing(engine) as connection:
-                begun = due.begin(connection, group.spider, group.filled(given), wanted)
+            with opened_engine(config.database_url, must_exist=True) as engine, write_transaction(engine) as connection:
+                begun = due.begin_recrawl(connection, group.spider, group.filled(given), wanted)
         except CrawlerError as error:
-            complain(f"scrapy recrawl: {group.spider}: {error}")
-            return _Run(group, code=FAILURE)
+            print_error(f"scrapy recrawl: {group.spider}: {error}")
+            return _Run(group, code=EXIT_FAILURE)
         if begun is None:
             return _Run(group)
         logger.info("Visiting %d pages and sections again by the spider %s", begun, group.spider)
@@ -175,15 +175,15 @@ def _code(run: _Run, ended: asyncio.Task[None]) -> int:
     assert run.crawler is not None
     error = None if ended.cancelled() else ended.exception()
     if isinstance(error, CrawlerError):
-        complain(f"scrapy recrawl: {run.group.spider}: {error}")
-        return FAILURE
+        print_error(f"scrapy recrawl: {run.group.spider}: {error}")
+        return EXIT_FAILURE
     stats = _stats(run.crawler)
     if error is not None or not stats:
         logger.error("The crawl of %s failed", run.group.spider, exc_info=error)
-        return FAILURE
+        return EXIT_FAILURE
     # Another process may have done it all.
     idle = stats.get("finish_reason") == "finished" and not any(name.startswith("visit/") for name in stats)
-    return SUCCESS if idle else exit_code(run.crawler)
+    return EXIT_SUCCESS if idle else finish_crawl(run.crawler)
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[
             "visits": history.visits,
             "changes": history.changes,
             "due_since": one.next_visit,
-            "why": _ANNOUNCED * one.announced + schedule.why(history, now, config.revisits),
+            "why": _ANNOUNCED * one.announced + schedule.explain_next_visit(history, now, config.revisits),
         }
 
 
@@ -223,7 +223,7 @@ def _show(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
         )
         for row in rows
     ]
-    console().print(table("To be visited", _COLUMNS, shown) if shown else Text("Nothing is to be visited."))
+    make_console().print(make_table("To be visited", _COLUMNS, shown) if shown else Text("Nothing is to be visited."))
 
 
 def _summary(run: _Run) -> dict[str, Any]:

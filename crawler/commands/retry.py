@@ -11,11 +11,11 @@ from scrapy.exceptions import UsageError
 
 from crawler.arguments import RECRAWL
 from crawler.config import Config
-from crawler.mask import MASK
-from crawler.storage import queue, schema
-from crawler.storage.engine import opened, reading, writing
-from crawler.storage.frontier import clock
-from crawler.terminal import attempt, counters, no_arguments, print_json, say
+from crawler.redact import REDACTED
+from crawler.storage import crawls, schema
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.requests import database_now
+from crawler.terminal import expect_no_arguments, format_counters, print_json, print_line, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ class _Retried:
     masked: list[str]
 
 
-class Command(ScrapyCommand):
+class RetryCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -64,18 +64,18 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        no_arguments(args)
+        expect_no_arguments(args)
         if not opts.failed:
             raise UsageError("say what to retry: --failed", print_help=False)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = attempt(lambda: self._retry(opts))
+        self.exitcode = run_command(lambda: self._retry(opts))
 
     def _retry(self, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
-        chosen = queue.Failed(opts.spider, opts.host, opts.outcome)
-        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check(engine)
+        chosen = crawls.FailedFilter(opts.spider, opts.host, opts.outcome)
+        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
             retried = _retried(engine, chosen, dry_run=opts.dry_run)
         if opts.json:
             print_json(retried)
@@ -83,11 +83,11 @@ class Command(ScrapyCommand):
             _print(retried, dry_run=opts.dry_run)
 
 
-def _retried(engine: Engine, chosen: queue.Failed, *, dry_run: bool) -> list[_Retried]:
-    with (reading if dry_run else writing)(engine) as connection:
-        found = (queue.failed if dry_run else queue.retry)(connection, chosen)
-    with reading(engine) as connection:
-        busy = {each.crawl_id: each.processes for each in queue.queues(connection, clock(connection))}
+def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> list[_Retried]:
+    with (read_transaction if dry_run else write_transaction)(engine) as connection:
+        found = (crawls.failed_queues if dry_run else crawls.retry_failed)(connection, chosen)
+    with read_transaction(engine) as connection:
+        busy = {each.crawl_id: each.processes for each in crawls.crawl_queues(connection, database_now(connection))}
     return [
         _Retried(
             crawl_id=each.crawl_id,
@@ -95,14 +95,14 @@ def _retried(engine: Engine, chosen: queue.Failed, *, dry_run: bool) -> list[_Re
             arguments=each.arguments,
             failed=dict(each.failed),
             processes=busy.get(each.crawl_id, 0),
-            command=command(each.spider, each.arguments),
-            masked=[name for name, value in each.arguments.items() if MASK in str(value)],
+            command=resume_command(each.spider, each.arguments),
+            masked=[name for name, value in each.arguments.items() if REDACTED in str(value)],
         )
         for each in found
     ]
 
 
-def command(spider: str, arguments: dict[str, Any]) -> str:
+def resume_command(spider: str, arguments: dict[str, Any]) -> str:
     """Return the command that goes on with a crawl, for a shell."""
     if RECRAWL in arguments:
         return "scrapy recrawl --due"
@@ -112,14 +112,14 @@ def command(spider: str, arguments: dict[str, Any]) -> str:
 
 def _print(retried: list[_Retried], *, dry_run: bool) -> None:
     if not retried:
-        say("nothing to retry: no such request failed in the latest crawls")
+        print_line("nothing to retry: no such request failed in the latest crawls")
     for each in retried:
         number = sum(each.failed.values())
         queued = "would be queued" if dry_run else "are queued"
-        say(f"crawl {each.crawl_id}: {number:,} requests {queued} again ({counters(each.failed)})")
+        print_line(f"crawl {each.crawl_id}: {number:,} requests {queued} again ({format_counters(each.failed)})")
         if each.processes:
-            say(f"  {each.processes} processes are at it and go on with them")
+            print_line(f"  {each.processes} processes are at it and go on with them")
         else:
-            say(f"  {each.command}")
+            print_line(f"  {each.command}")
         if each.masked:
-            say(f"  {MASK} stands for a secret that was not stored: give {', '.join(each.masked)} again")
+            print_line(f"  {REDACTED} stands for a secret that was not stored: give {', '.join(each.masked)} again")

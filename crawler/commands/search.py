@@ -18,10 +18,10 @@ from scrapy.exceptions import UsageError
 
 from crawler.arguments import read_day
 from crawler.config import Config
-from crawler.search import Filters, Rank, search
+from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage import schema
-from crawler.storage.engine import opened, reading
-from crawler.terminal import attempt, complain, console, isolated, print_json, printable
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.terminal import isolate_direction, make_console, print_error, print_json, printable, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from crawler.search import Excerpt, Found, Hit
+    from crawler.reading.search import Excerpt, FoundPage, Hit
 
 _INTERRUPTED = 130
 _MOST_PAGES = 1_000
@@ -38,7 +38,7 @@ _STYLE = "bold yellow"
 _MARKS = ("[", "]")  # what a terminal without colours shows, and a file
 
 
-class Command(ScrapyCommand):
+class SearchCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -87,36 +87,36 @@ class Command(ScrapyCommand):
             since = None if opts.since is None else read_day(opts.since)
         except ValueError as error:
             raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
-        opts.filters = Filters.of(opts.site, opts.section, opts.language, since)
+        opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         try:
-            self.exitcode = attempt(lambda: self._search(args[0], opts))
+            self.exitcode = run_command(lambda: self._search(args[0], opts))
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader left early (`| head`). The interpreter flushes again at its end; what is left goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            complain(f"the result cannot be written: {error.strerror}")
+            print_error(f"the result cannot be written: {error.strerror}")
             self.exitcode = 1
         except KeyboardInterrupt:
-            complain("interrupted")
+            print_error("interrupted")
             self.exitcode = _INTERRUPTED
 
     def _search(self, query: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
-        with opened(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check(engine)
-            with reading(engine) as connection:
+        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
                 found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
         if opts.format == "json":
             print_json(found)
         else:
-            _print(console(), found, opts.rank)
+            _print(make_console(), found, opts.rank)
 
 
-def _print(out: Console, found: Sequence[Found], rank: str) -> None:
+def _print(out: Console, found: Sequence[FoundPage], rank: str) -> None:
     if not found:
         out.print(Text("Nothing found"))
         return
@@ -133,9 +133,9 @@ def _print(out: Console, found: Sequence[Found], rank: str) -> None:
     out.print(table)
 
 
-def _heading(page: Found) -> Text:
-    facts = " \u00b7 ".join(isolated(each) for each in (page.section, page.language, page.published) if each)
-    heading = Text(isolated(page.title or page.site), style="bold")
+def _heading(page: FoundPage) -> Text:
+    facts = " \u00b7 ".join(isolate_direction(each) for each in (page.section, page.language, page.published) if each)
+    heading = Text(isolate_direction(page.title or page.site), style="bold")
     return heading.append(f"\n{printable(page.url)}", style="not bold").append(f"\n{facts}" * bool(facts), "dim")
 
 
@@ -148,7 +148,7 @@ def _marked(excerpt: Excerpt, *, marks: bool) -> Text:
     """Return an excerpt with its hits in colour, or in brackets."""
     before, after = _MARKS if marks else ("", "")
     # The reading direction of an excerpt ends with it.
-    first, end_of_all = ("\u2068", "\u2069") if isolated(excerpt.text) != printable(excerpt.text) else ("", "")
+    first, end_of_all = ("\u2068", "\u2069") if isolate_direction(excerpt.text) != printable(excerpt.text) else ("", "")
     shown, last = Text(first), 0
     for start, end in excerpt.hits:
         shown.append(printable(excerpt.text[last:start]))

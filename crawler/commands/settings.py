@@ -17,7 +17,7 @@ from scrapy.exceptions import UsageError
 
 from crawler.errors import ConfigError
 from crawler.explained import explain, explain_all
-from crawler.terminal import complain, console, print_json, printable, table
+from crawler.terminal import make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,7 @@ _ALL = "all"
 _COLUMNS = ("name", "value", "set by", "default", "allowed")
 
 
-class Command(ScrapySettings):
+class SettingsCommand(ScrapySettings):
     def syntax(self) -> str:
         return "[options] [--explain [NAME] [--json]]"
 
@@ -63,7 +63,7 @@ class Command(ScrapySettings):
             # The reader left early, or a disk is full. The interpreter flushes again at its end, into nothing.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
-                complain(f"the output cannot be written: {error.strerror}")
+                print_error(f"the output cannot be written: {error.strerror}")
                 self.exitcode = 1
 
 
@@ -73,7 +73,7 @@ def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
         if as_json:
             print_json(found)
         else:
-            console().print(table("Settings", _COLUMNS, [_row(one) for one in found]))
+            make_console().print(make_table("Settings", _COLUMNS, [_row(one) for one in found]))
         return
     one = explain(name, settings)
     if as_json:
@@ -90,7 +90,7 @@ def _row(one: Explained) -> list[object]:
 
 
 def _print(one: Explained) -> None:
-    out = console()
+    out = make_console()
     out.print(Text(one.name, style="bold"))
     out.print(Text(f"{one.help}\n"))
     for label, said in (

@@ -9,10 +9,19 @@ from rich.text import Text
 from scrapy.commands import ScrapyCommand
 
 from crawler.config import Config
-from crawler.storage import queue, report, schema
-from crawler.storage.engine import location, opened, reading, size_bytes
-from crawler.storage.frontier import clock
-from crawler.terminal import attempt, console, counters, no_arguments, print_json, printable, table
+from crawler.storage import crawls as crawls_
+from crawler.storage import queries, schema
+from crawler.storage.database import database_size_bytes, location_of_url, opened_engine, read_transaction
+from crawler.storage.requests import database_now
+from crawler.terminal import (
+    expect_no_arguments,
+    format_counters,
+    make_console,
+    make_table,
+    print_json,
+    printable,
+    run_command,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -32,19 +41,19 @@ class _Status:
     database: str
     schema: str
     bytes: int
-    totals: report.Totals
-    sites: list[report.SiteTotals]
-    crawls: list[report.CrawlReport]
-    queues: list[queue.CrawlQueue]
-    hosts: list[queue.HostState]
-    due: queue.Due
+    totals: queries.DatabaseTotals
+    sites: list[queries.SiteTotals]
+    crawls: list[queries.CrawlReport]
+    queues: list[crawls_.CrawlQueue]
+    hosts: list[crawls_.HostState]
+    due: crawls_.DueCounts
 
 
 _QUEUE_COLUMNS = ("crawl", "spider", "arguments", "state", "queued", "leased", "until", "processes", "failed")
 _HOST_COLUMNS = ("host", "delay", "left alone until", "reason")
 
 
-class Command(ScrapyCommand):
+class StatusCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
@@ -68,15 +77,15 @@ class Command(ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="print JSON, with every counter and site")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        no_arguments(args)
-        self.exitcode = attempt(lambda: self._show(opts.crawls, as_json=opts.json))
+        expect_no_arguments(args)
+        self.exitcode = run_command(lambda: self._show(opts.crawls, as_json=opts.json))
 
     def _show(self, crawls: int, *, as_json: bool) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
         url = Config.read(self.settings).database_url
-        with opened(url, must_exist=True) as engine:
-            schema.check(engine)
-            with reading(engine) as connection:
+        with opened_engine(url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
                 status = _status(connection, url, crawls)
         if as_json:
             print_json(_as_json(status))
@@ -85,17 +94,17 @@ class Command(ScrapyCommand):
 
 
 def _status(connection: Connection, url: str, crawls: int) -> _Status:
-    now = clock(connection)
+    now = database_now(connection)
     return _Status(
-        database=location(url),
+        database=location_of_url(url),
         schema=schema.HEAD,
-        bytes=size_bytes(url),
-        totals=report.totals(connection),
-        sites=report.sites(connection),
-        crawls=report.last_crawls(connection, max(0, crawls)),
-        queues=queue.queues(connection, now),
-        hosts=queue.slow_hosts(connection, now),
-        due=queue.due(connection, now),
+        bytes=database_size_bytes(url),
+        totals=queries.database_totals(connection),
+        sites=queries.site_totals(connection),
+        crawls=queries.last_crawls(connection, max(0, crawls)),
+        queues=crawls_.crawl_queues(connection, now),
+        hosts=crawls_.slow_hosts(connection, now),
+        due=crawls_.count_due(connection, now),
     )
 
 
@@ -110,7 +119,7 @@ def _as_json(status: _Status) -> dict[str, Any]:
 
 
 def _print(status: _Status) -> None:
-    out, totals = console(), status.totals
+    out, totals = make_console(), status.totals
     out.print(Text(f"{printable(status.database)}  {status.bytes / 1e6:,.1f} MB  schema {status.schema}"))
     out.print(
         Text(
@@ -120,16 +129,16 @@ def _print(status: _Status) -> None:
         )
     )
     if status.sites:
-        out.print(table("Sites", _SITE_COLUMNS, [_site_row(one) for one in status.sites[:_SITES_SHOWN]]))
+        out.print(make_table("Sites", _SITE_COLUMNS, [_site_row(one) for one in status.sites[:_SITES_SHOWN]]))
     if len(status.sites) > _SITES_SHOWN:
         out.print(Text(f"and {len(status.sites) - _SITES_SHOWN:,} more sites: --json lists them"))
     if status.crawls:
-        out.print(table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
+        out.print(make_table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
     _print_queue(status)
 
 
 def _print_queue(status: _Status) -> None:
-    out, due = console(), status.due
+    out, due = make_console(), status.due
     out.print(
         Text(
             f"{due.pages:,} pages and {due.sections:,} sections are due for a re-crawl, {due.retired_pages:,} pages "
@@ -141,24 +150,24 @@ def _print_queue(status: _Status) -> None:
         ("Hosts", _HOST_COLUMNS, [_host_row(one) for one in status.hosts], _HOSTS_SHOWN),
     ):
         if rows:
-            out.print(table(title, columns, rows[:most]))
+            out.print(make_table(title, columns, rows[:most]))
         if len(rows) > most:
             out.print(Text(f"and {len(rows) - most:,} more: --json lists them"))
 
 
-def _site_row(one: report.SiteTotals) -> list[object]:
+def _site_row(one: queries.SiteTotals) -> list[object]:
     return [one.site, one.pages, one.blocks, one.sightings, f"{one.last_seen:%Y-%m-%d %H:%M}"]
 
 
-def _crawl_row(one: report.CrawlReport) -> list[object]:
+def _crawl_row(one: queries.CrawlReport) -> list[object]:
     state = one.state if one.reason is None else f"{one.state}: {one.reason}"
     duration = None if one.seconds is None else f"{one.seconds:,.0f} s"
     started = f"{one.started:%Y-%m-%d %H:%M}"
-    reasons = [counters(counts) for counts in (one.dropped, one.refused, one.failed)]
+    reasons = [format_counters(counts) for counts in (one.dropped, one.refused, one.failed)]
     return [one.id, one.spider, state, started, duration, one.pages, one.kept, *reasons]
 
 
-def _queue_row(one: queue.CrawlQueue) -> list[object]:
+def _queue_row(one: crawls_.CrawlQueue) -> list[object]:
     arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items()) or "-"
     until = _moment(one.leased_until)
     return [
@@ -170,11 +179,11 @@ def _queue_row(one: queue.CrawlQueue) -> list[object]:
         one.leased,
         until,
         one.processes,
-        counters(dict(one.failed)),
+        format_counters(dict(one.failed)),
     ]
 
 
-def _host_row(one: queue.HostState) -> list[object]:
+def _host_row(one: crawls_.HostState) -> list[object]:
     return [one.host, f"{one.delay:.1f} s", _moment(one.paused_until), one.reason]
 
 

@@ -10,12 +10,11 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import IgnoreRequest
 
-import crawler.settings as ours
+from crawler import settings as settings_
 from crawler.arguments import read_url
 from crawler.compare.targets import Loaded, Source, Target
 from crawler.errors import CompareError, CrawlerError
-from crawler.middlewares import Refused
-from crawler.response import content_type
+from crawler.fetching.response_filter import ResponseRejected, content_type
 from crawler.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class _OnePage(Spider):
 def said_of(failure: Failure) -> str:
     """Return why a request led to no page, in words."""
     error = failure.value
-    if isinstance(error, Refused):
+    if isinstance(error, ResponseRejected):
         return str(error)
     if isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
         return "the site's robots.txt forbids it"
@@ -102,7 +101,7 @@ def _run(url: str, answer: _Answer, settings: BaseSettings) -> None:
 def as_in_a_crawl(settings: BaseSettings) -> Any:
     """Return the settings with ours wherever the project has none of its own, and with nothing that stores."""
     complete = settings.copy()
-    complete.setmodule(ours, priority="default")
+    complete.setmodule(settings_, priority="default")
     complete.set("ADDONS", complete.getdict("ADDONS") | {_ADDON: 100}, priority="cmdline")
     for name, value in _FORCED.items():
         complete.set(name, value, priority="cmdline")

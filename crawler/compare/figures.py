@@ -67,7 +67,7 @@ class Figures:
         self.words = 0
         self.parse_ms: array[float] = array("d")
         self.render_ms: array[float] = array("d")
-        self.oddities: Counter[str] = Counter()
+        self.parse_warnings: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.failed: list[tuple[str, Failure]] = []
         self._agreement: dict[tuple[str, str], tuple[float, int]] = {}
@@ -87,7 +87,7 @@ class Figures:
         self.parse_ms.append(found.parse_ms)
         if found.render_ms is not None:
             self.render_ms.append(found.render_ms)
-        self.oddities.update(map(str, found.page.oddities))
+        self.parse_warnings.update(map(str, found.page.parse_warnings))
         self._add_methods(found)
         self._add_agreement(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawler.compare.markup import colour, document, inert, name, percent, short
-from crawler.terminal import counters
+from crawler.terminal import format_counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def failed_row(number: int, source: str, why: str) -> str:
 
 def _facts(figures: Figures) -> str:
     facts = f"{figures.compared:,} of {figures.pages:,} pages · {figures.blocks:,} blocks · {figures.words:,} words"
-    return f"{facts} · not compared: {counters(dict(figures.failures))}" if figures.failures else facts
+    return f"{facts} · not compared: {format_counters(dict(figures.failures))}" if figures.failures else facts
 
 
 def _places(figures: Figures) -> range:
@@ -64,7 +64,7 @@ def _method(place: int, each: str, one: MethodFigures) -> str:
     cells = [f"{one.pages:,}", f"{one.blocks:,}", f"{one.kept:,}", f"{one.words:,}", percent(one.share), *times]
     return (
         f'<tr><td><i class="swatch c{place}"></i></td><th scope="row">{place + 1} {inert(each)}</th>'
-        f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{inert(counters(dict(one.failures)))}</td></tr>\n"
+        f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{inert(format_counters(dict(one.failures)))}</td></tr>\n"
     )
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from cleaning.blocks import Decision, Reason
-    from cleaning.clean import Judged
-    from cleaning.features import Leaf, Piece
+    from cleaning.clean import DecidedLeaf
+    from cleaning.leaves import Leaf, Piece
     from crawler.compare.run import Compared
 
 Marks = tuple["Reason | None", ...]
@@ -51,7 +51,7 @@ class Decisions:
     `by_text` finds a text node of another tree of the same page, by what it says.
     """
 
-    def __init__(self, judged: Iterable[Judged], *, by_text: bool = False) -> None:
+    def __init__(self, judged: Iterable[DecidedLeaf], *, by_text: bool = False) -> None:
         self._key: Callable[[Piece], Hashable] = _by_text if by_text else _by_place
         self._waiting: dict[Hashable, deque[Decision]] = {}
         for leaf, decision in judged:

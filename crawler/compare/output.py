@@ -13,7 +13,7 @@ from crawler.compare.markup import GENERATOR
 from crawler.compare.page import page_html
 from crawler.compare.run import Failure
 from crawler.errors import CompareError
-from crawler.files import replace
+from crawler.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,7 +145,7 @@ def _replace_folder(draft: Path, out: Path) -> None:
 def write_file(out: Path, parts: Iterable[str]) -> None:
     """Write a page to its place, whole or not at all; raises CompareError where that cannot be done."""
     try:
-        replace(out, "".join(parts).encode())
+        replace_file(out, "".join(parts).encode())
     except OSError as error:
         raise _unwritable(out, error) from error
 

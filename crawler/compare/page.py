@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from cleaning.blocks import Kind, Reason
-from cleaning.features import HEADINGS
+from cleaning.leaves import HEADING_TAGS
 from crawler.compare.marks import mark
 from crawler.compare.markup import address, colour, document, inert, name, percent, short
 from crawler.compare.run import Failure
@@ -57,7 +57,7 @@ def _heading(compared: Compared, title: str) -> str:
     facts += [inert(page.encoding)] if page.encoding else []
     facts += [f"parse {compared.parse_ms:,.1f} ms"]
     facts += [f"rendering {compared.render_ms:,.0f} ms"] if compared.render_ms is not None else []
-    facts += [oddity.replace("_", " ") for oddity in page.oddities]
+    facts += [parse_warning.replace("_", " ") for parse_warning in page.parse_warnings]
     where = address(page.url) or name(compared.source.name)
     return (
         f'<header><p class="title" dir="auto">{name(title)}</p>\n<p class="where">{where}</p>\n'
@@ -169,7 +169,7 @@ def _leaf(marked: Marked, names: Sequence[str]) -> str:
 
 def _kind(marked: Marked) -> str:
     tag = marked.leaf.node.tag
-    return tag if tag in HEADINGS else marked.leaf.block.kind.value
+    return tag if tag in HEADING_TAGS else marked.leaf.block.kind.value
 
 
 def _bars(runs: Sequence[Run], methods: int) -> str:

@@ -9,7 +9,7 @@ from cleaning.methods import METHODS
 from cleaning.options import nearest
 from crawler.config import Config
 from crawler.errors import CompareError, RenderError
-from crawler.render import Browser
+from crawler.fetching.render.browser import Browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -45,7 +45,7 @@ def _page(found: Compared) -> dict[str, Any]:
     return {
         "failure": None,
         "encoding": found.page.encoding,
-        "oddities": list(found.page.oddities),
+        "parse_warnings": list(found.page.parse_warnings),
         "blocks": len(found.leaves),
         "words": found.words,
         "parse_ms": _ms(found.parse_ms),
@@ -79,7 +79,7 @@ def _totals(figures: Figures) -> dict[str, Any]:
         "words": figures.words,
         "parse_ms": _ms(sum(figures.parse_ms)),
         "render_ms": _ms(sum(figures.render_ms)) if figures.render_ms else None,
-        "oddities": dict(figures.oddities),
+        "parse_warnings": dict(figures.parse_warnings),
         "failures": dict(figures.failures),
         "methods": {
             name: {

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from cleaning.blocks import Oddity
+from cleaning.blocks import ParseWarning
 from cleaning.clean import decide_leaves
 from cleaning.errors import CleaningError, PageError
-from cleaning.features import walk
+from cleaning.leaves import walk
 from cleaning.methods import METHODS
 from cleaning.parse import parse
 from cleaning.terms import tokenise
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cleaning.blocks import Block, Page
-    from cleaning.clean import Judged
-    from cleaning.features import Leaf
+    from cleaning.clean import DecidedLeaf
+    from cleaning.leaves import Leaf
     from cleaning.options import Options
     from crawler.compare.targets import Loaded, Source
     from crawler.compare.templates import Templates
-    from crawler.render import Browser
+    from crawler.fetching.render.browser import Browser
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Result:
     `rendered` is True where it read the page as a browser builds it, whose tree is not that of the page's HTML.
     """
 
-    judged: list[Judged]
+    judged: list[DecidedLeaf]
     ms: float
     rendered: bool = False
 
@@ -136,7 +136,7 @@ class Comparison:
             return Failure(error.reason, str(error))
         except PageError as error:
             return Failure(error.cause, str(error))
-        if Oddity.EMPTY in page.oddities:
+        if ParseWarning.EMPTY in page.parse_warnings:
             return Failure(Fault.EMPTY, "no element and no text")
         rendered, render_ms = self._render(source, loaded)
         compared = Compared(source, page, walk(page.root), parse_ms, render_ms)

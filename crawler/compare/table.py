@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from crawler.compare.markup import short
-from crawler.terminal import console, counters, printable, table
+from crawler.terminal import format_counters, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from array import array
@@ -26,12 +26,12 @@ _FEWEST_FOR_AGREEMENT = 2
 
 def show(target: Target, plan: Plan, figures: Figures) -> None:
     """Print everything on stdout."""
-    out = console()
+    out = make_console()
     out.print(_text(f"{target.name}: {_size(target, figures)}"))
     out.print(_text(_read(figures)))
     for name, why in plan.left_out.items():
         out.print(_text(f"left out: {name}: {why.removeprefix(f'{name} ')}"))
-    out.print(table("Methods", _COLUMNS, [_row(n, *one) for n, one in enumerate(figures.methods.items(), 1)]))
+    out.print(make_table("Methods", _COLUMNS, [_row(n, *one) for n, one in enumerate(figures.methods.items(), 1)]))
     if figures.compared == 1:
         _show_reasons(out, figures)
     if len(figures.methods) >= _FEWEST_FOR_AGREEMENT:
@@ -45,7 +45,7 @@ def sentences(figures: Figures) -> list[str]:
     """Return a line for each page that could not be compared, as far as they were noted, and one for the rest."""
     lines = [f"{name}: {failure.reason}: {failure.message}" for name, failure in figures.failed]
     rest = figures.failures.total() - len(lines)
-    return [*lines, f"and {rest:,} more: {counters(dict(figures.failures))} in all"] if rest else lines
+    return [*lines, f"and {rest:,} more: {format_counters(dict(figures.failures))} in all"] if rest else lines
 
 
 def _size(target: Target, figures: Figures) -> str:
@@ -57,8 +57,8 @@ def _read(figures: Figures) -> str:
     parts = [f"parse: {_times(figures.parse_ms)}"]
     if figures.render_ms:
         parts.append(f"rendering: {_times(figures.render_ms)}")
-    if figures.oddities:
-        parts.append(f"oddities: {counters(dict(figures.oddities))}")
+    if figures.parse_warnings:
+        parts.append(f"parse_warnings: {format_counters(dict(figures.parse_warnings))}")
     return "; ".join(parts)
 
 
@@ -76,19 +76,19 @@ def _row(number: int, name: str, one: MethodFigures) -> list[object]:
 
 
 def _failures(failures: Mapping[str, int]) -> str | None:
-    return counters(dict(failures)) if failures else None
+    return format_counters(dict(failures)) if failures else None
 
 
 def _show_reasons(out: Console, figures: Figures) -> None:
     rows = [(name, _dropped(one)) for name, one in figures.methods.items() if one.pages]
-    out.print(table("Dropped blocks by reason", ("method", "reasons"), rows))
+    out.print(make_table("Dropped blocks by reason", ("method", "reasons"), rows))
     for name, one in figures.methods.items():
         if one.last_failure is not None:
             out.print(_text(f"{name}: {one.last_failure}"))
 
 
 def _dropped(one: MethodFigures) -> str:
-    return counters({reason: count for reason, count in one.reasons.most_common() if reason != "kept"})
+    return format_counters({reason: count for reason, count in one.reasons.most_common() if reason != "kept"})
 
 
 def _show_agreement(out: Console, figures: Figures) -> None:
@@ -97,7 +97,7 @@ def _show_agreement(out: Console, figures: Figures) -> None:
         [place, name, *(_agreement(figures, name, other) for other in names)] for place, name in enumerate(names, 1)
     ]
     title = "Agreement: F1 of the words that two methods keep, mean of the pages"
-    out.print(table(title, ("", "method", *map(str, range(1, len(names) + 1))), rows))
+    out.print(make_table(title, ("", "method", *map(str, range(1, len(names) + 1))), rows))
 
 
 def _agreement(figures: Figures, one: str, other: str) -> Text:
@@ -111,12 +111,12 @@ def _show_disagreed(out: Console, figures: Figures) -> None:
     least = figures.most_disagreed()
     if least:
         rows = [(_right(short(each.agreement)), each.name) for each in least]
-        out.print(table("Least agreement", ("mean", "page"), rows))
+        out.print(make_table("Least agreement", ("mean", "page"), rows))
 
 
 def _show_failed(out: Console, figures: Figures) -> None:
     if figures.failures:
-        out.print(_text(f"not compared: {counters(dict(figures.failures))}"))
+        out.print(_text(f"not compared: {format_counters(dict(figures.failures))}"))
         for line in sentences(figures)[: len(figures.failed)]:
             out.print(_text(f"  {line}"))
 

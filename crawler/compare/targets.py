@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 from crawler.compare.faults import Fault, NoPage
 from crawler.errors import CompareError
-from crawler.recognition import judge_body, judge_status
-from crawler.replay import WARC_ENDS, Absence, WarcSource, open_source
-from crawler.urls import site, without_credentials
+from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, WarcSource, open_replay
+from crawler.fetching.response_filter import reject_body, reject_status
+from crawler.urls import site_of, without_credentials
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterator, Sequence
 
-    from crawler.replay import ReplaySource
+    from crawler.fetching.replay import ReplaySource
 
 _INDEX = "index.tsv"
 _ADDRESS_STARTS = ("http://", "https://")
@@ -89,11 +89,11 @@ def open_target(name: str, url: str | None, max_bytes: int) -> Target:
 def _open(path: Path, url: str | None, max_bytes: int) -> Target:
     if path.is_dir():
         indexed = (path / _INDEX).is_file()
-        sources = _from_replay(open_source(path, max_bytes), max_bytes) if indexed else _below(path, max_bytes)
+        sources = _from_replay(open_replay(path, max_bytes), max_bytes) if indexed else _below(path, max_bytes)
         if not sources:
             raise CompareError(_no_pages(path, indexed=indexed))
         return Target(str(path), sources, several=True)
-    if path.name.lower().endswith(WARC_ENDS) and path.exists():
+    if path.name.lower().endswith(WARC_SUFFIXES) and path.exists():
         return Target(str(path), _from_replay(WarcSource(path, max_bytes), max_bytes), several=True)
     if not path.exists():
         raise CompareError(f"there is no file or folder {str(path)!r}; an address begins with http:// or https://")
@@ -141,15 +141,15 @@ def _saved(replay: ReplaySource, url: str, max_bytes: int) -> Source:
     unknown = (parts.hostname or "").endswith(".invalid")
     shown = without_credentials(url)
     name = shown.partition("://")[2].replace(".invalid/", "/", 1) if unknown else shown
-    return Source(name, None if unknown else shown, site(url), partial(_find, replay, url, max_bytes))
+    return Source(name, None if unknown else shown, site_of(url), partial(_find, replay, url, max_bytes))
 
 
 def _find(replay: ReplaySource, url: str, max_bytes: int) -> Loaded:
     found = replay.find(url)
-    if isinstance(found, Absence):
-        raise NoPage(found, "the file is missing" if found is Absence.MISSING_FILE else "the record is damaged")
+    if isinstance(found, ReplayMiss):
+        raise NoPage(found, "the file is missing" if found is ReplayMiss.MISSING_FILE else "the record is damaged")
     declared = next((value for name, value in found.headers if name.lower() == "content-type"), None)
-    verdict = judge_status(found.status, found.body) or judge_body(found.body, declared, max_bytes)
+    verdict = reject_status(found.status, found.body) or reject_body(found.body, declared, max_bytes)
     if verdict is not None:
         raise NoPage(verdict.outcome, verdict.detail)
     return Loaded(found.body, declared)
@@ -165,7 +165,7 @@ def _read_file(path: Path, max_bytes: int) -> Loaded:
             return _limited(file, max_bytes)
     except OSError as error:
         # A damaged gzip file raises one without error number.
-        raise NoPage(Absence.DAMAGED_FILE, error.strerror or str(error)) from error
+        raise NoPage(ReplayMiss.DAMAGED_FILE, error.strerror or str(error)) from error
 
 
 def _limited(stream: BinaryIO | io.BufferedReader, max_bytes: int) -> Loaded:
@@ -174,7 +174,7 @@ def _limited(stream: BinaryIO | io.BufferedReader, max_bytes: int) -> Loaded:
     try:
         body = gzip.GzipFile(fileobj=stream).read(max_bytes + 1) if packed else stream.read(max_bytes + 1)
     except (EOFError, zlib.error) as error:
-        raise NoPage(Absence.DAMAGED_FILE, str(error)) from error
+        raise NoPage(ReplayMiss.DAMAGED_FILE, str(error)) from error
     if len(body) > max_bytes:
         raise NoPage(Fault.TOO_LARGE, f"more than PAGE_MAX_BYTES={max_bytes} bytes")
     return Loaded(body)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh64_intdigest
 
 from cleaning.errors import PageError
-from cleaning.methods import ce
+from cleaning.methods import informative_sections
 from cleaning.parse import parse
 from crawler.compare.faults import NoPage
 
@@ -52,7 +52,7 @@ class Templates:
                 count += 1
                 yield page
 
-        template = ce.learn(counted())
+        template = informative_sections.learn_template(counted())
         return template if count >= _FEWEST_PAGES else None
 
     def _pages(self, sources: Sequence[Source]) -> Iterator[Page]:

@@ -4,8 +4,8 @@ python -m crawler.demo            # serve it on a free loopback port, whose URL 
 python -m crawler.demo --truth truth.json
 """
 
-from crawler.demo.build import build
-from crawler.demo.model import Site
-from crawler.demo.truth import truth
+from crawler.demo.build import build_site
+from crawler.demo.ground_truth import ground_truth
+from crawler.demo.site import DemoSite
 
 __all__ = ["Site", "build", "truth"]

@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.demo.build import SEED, build
-from crawler.demo.replies import replies
+from crawler.demo.build import SEED, build_site
+from crawler.demo.ground_truth import ground_truth
+from crawler.demo.pages import site_replies
 from crawler.demo.server import REQUESTS_PATH, DemoServer
-from crawler.demo.truth import truth
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from crawler.demo.model import Site
+    from crawler.demo.site import DemoSite
 
 _DESCRIPTION = """\
 Serve a small article site on 127.0.0.1 until interrupted. The one line printed is its URL.
@@ -42,9 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)
     options = _parser().parse_args(arguments)
-    site = build(options.seed)
+    site = build_site(options.seed)
     if options.truth:
-        options.truth.write_text(json.dumps(truth(site), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        options.truth.write_text(json.dumps(ground_truth(site), indent=1, ensure_ascii=False) + "\n", "utf-8")
     else:
         _serve(site, options.port)
     return 0
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(site: Site, port: int) -> None:
-    with DemoServer(port, replies(site)) as server:
+def _serve(site: DemoSite, port: int) -> None:
+    with DemoServer(port, site_replies(site)) as server:
         print(server.url, flush=True)  # noqa: T201 — the line that callers wait for
         server.serve_forever()
 

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawler.demo.bundled import load_texts
+from crawler.demo.site import load_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class ProseGenerator:
     """Writes texts; each method takes the source of chance, so that the same one gives the same text."""
 
     topics: tuple[Topic, ...]
@@ -42,11 +42,11 @@ class Prose:
         """Return an opening and as many sentences as it takes to reach that many words (at most 120)."""
         used: set[str] = set()
         sentences = [self._sentence("opening", topic, rng, used)]
-        while _words(sentences) < words:
+        while _count_words(sentences) < words:
             sentences.append(self._sentence("middle", topic, rng, used))
         if closing:
             sentences.append(self._sentence("closing", topic, rng, used))
-        if _words(sentences) > _LONGEST_PARAGRAPH_WORDS:
+        if _count_words(sentences) > _LONGEST_PARAGRAPH_WORDS:
             sentences.pop()
         return " ".join(sentences)
 
@@ -69,18 +69,18 @@ class Prose:
 
     def _fill(self, kind: str, topic: Topic, rng: Random, used: set[str]) -> str:
         """Fill one frame of that kind; neither it nor its phrases are among the `used`, which they join."""
-        frame = _pick(self.frames[kind], rng, used)
-        return _SLOT.sub(lambda slot: _pick(topic.slots[slot[1]], rng, used), frame)
+        frame = _pick_unused(self.frames[kind], rng, used)
+        return _SLOT.sub(lambda slot: _pick_unused(topic.slots[slot[1]], rng, used), frame)
 
 
-def load_prose() -> Prose:
+def load_prose_generator() -> ProseGenerator:
     frames = load_texts("frames")
     shared = {slot: _phrases(text) for slot, text in frames["shared"].items()}
     topics = tuple(
         Topic(slots.pop("category"), name, {slot: _phrases(text) for slot, text in slots.items()} | shared)
         for name, slots in load_texts("topics").items()
     )
-    return Prose(topics, {kind: tuple(lines) for kind, lines in frames["frames"].items()})
+    return ProseGenerator(topics, {kind: tuple(lines) for kind, lines in frames["frames"].items()})
 
 
 def slug(title: str) -> str:
@@ -93,7 +93,7 @@ def _phrases(text: str) -> Phrases:
     return tuple(phrase.strip() for phrase in text.split(";"))
 
 
-def _pick(choices: Phrases, rng: Random, used: set[str]) -> str:
+def _pick_unused(choices: Phrases, rng: Random, used: set[str]) -> str:
     choice = rng.choice([choice for choice in choices if choice not in used] or choices)
     used.add(choice)
     return choice
@@ -103,5 +103,5 @@ def _capitalise(text: str) -> str:
     return re.sub(r"[^\W\d_]", lambda letter: letter[0].upper(), text, count=1)
 
 
-def _words(sentences: list[str]) -> int:
+def _count_words(sentences: list[str]) -> int:
     return sum(len(sentence.split()) for sentence in sentences)

@@ -1,4 +1,4 @@
-"""`make demo`: start the bundled site, crawl it with the real `scrapy crawl ezine`, stop it, show what came of it."""
+"""`make demo`: start the demo site, crawl it with `scrapy crawl ezine`, stop it, and print a summary."""
 
 from __future__ import annotations
 
@@ -11,16 +11,69 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy import text
 
-from crawler.demo.summary import summarise
+from crawler.storage import queries
+from crawler.storage.database import database_size_bytes, open_engine, read_transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy.engine import Connection
+
+
+_BEST_BLOCKS = 3
+_SHOWN_CHARS = 300
+
+
+def print_summary(database: Path, console: Console) -> None:
+    """Print the totals of the database, the counts of its last crawl and its three best blocks."""
+    url = f"sqlite:///{database}"
+    engine = open_engine(url, must_exist=True)
+    with read_transaction(engine) as connection:
+        totals, (crawl,) = queries.database_totals(connection), queries.last_crawls(connection, limit=1)
+        best = _best_blocks(connection)
+    engine.dispose()
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_row("pages stored", f"{totals.pages} in the database, {crawl.pages} fetched by this crawl")
+    table.add_row("blocks kept", f"{totals.blocks} in the database, {crawl.kept} on this crawl's pages")
+    table.add_row("blocks dropped", _format_counts(crawl.dropped))
+    table.add_row(
+        "duplicates",
+        f"{totals.sightings} sightings in the database; new in this crawl: {_format_counts(crawl.duplicates)}",
+    )
+    table.add_row("visits refused", _format_counts(crawl.refused))
+    table.add_row("visits without a page", _format_counts(crawl.failed))
+    table.add_row("database", f"{database} ({database_size_bytes(url) / 1e6:.1f} MB)")
+    console.print(table)
+    console.print("\nThe three best blocks:")
+    for score, page_title, block_text in best:
+        console.print(Text.assemble((f"\n{score:.2f}  {page_title}\n", "bold"), block_text[:_SHOWN_CHARS]))
+    console.print("\nLook around: scrapy status, or sqlite3 blocks.db 'select * from informative_block limit 5'")
+
+
+def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
+    """Return the longest of the blocks with the highest score, one a page."""
+    rows = connection.execute(text("select score, title, text from informative_block order by score desc, words desc"))
+    best: dict[str, tuple[float, str, str]] = {}
+    for score, title, found in rows:
+        best.setdefault(title or "", (score, title or "", found))
+        if len(best) == _BEST_BLOCKS:
+            break
+    return list(best.values())
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    named = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return f"{sum(counts.values())} ({named})" if counts else "0"
+
 
 # The site is reached as an HTTP proxy under this fixed name, so that pages keep their URLs from one run to the
 # next although the port changes.
 BASE_URL = "http://ezinearticles.invalid/"
-_LOG = "demo.log"
+_LOG_FILE = "demo.log"
 # The demo is in a hurry where a crawl of somebody's site is polite.
 FAST_SETTINGS = {
     "AUTOTHROTTLE_ENABLED": "False",
@@ -29,7 +82,7 @@ FAST_SETTINGS = {
     "DOWNLOAD_DELAY": "0",
     "FRONTIER_MAX_ATTEMPTS": "1",
     "HOST_PAUSE_SECONDS": "0",
-    "LOG_FILE": _LOG,
+    "LOG_FILE": _LOG_FILE,
     "LOG_FILE_APPEND": "False",
     "MAX_REFUSALS_IN_A_ROW": "1000",
     "PROGRESS": "on",
@@ -38,7 +91,7 @@ FAST_SETTINGS = {
 
 
 @contextmanager
-def site() -> Iterator[str]:
+def run_site() -> Iterator[str]:
     """Run the demo site in a process of its own and yield its address; it is stopped at the end."""
     command = [sys.executable, "-m", "crawler.demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 — our own module
@@ -52,13 +105,13 @@ def site() -> Iterator[str]:
             process.terminate()
 
 
-def crawl(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
+def crawl_site(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
     """Crawl the site at this address into the database and return the exit code of `scrapy crawl ezine`."""
-    line = command(database, arguments, settings)
-    return subprocess.run(line, env=environment(address), check=False).returncode  # noqa: S603 — our own command line
+    line = crawl_command(database, arguments, settings)
+    return subprocess.run(line, env=crawl_environment(address), check=False).returncode  # noqa: S603 — our own command line
 
 
-def command(database: Path, arguments: dict[str, str], settings: dict[str, str]) -> list[str]:
+def crawl_command(database: Path, arguments: dict[str, str], settings: dict[str, str]) -> list[str]:
     """Return the command line of a crawl of the site."""
     line = [sys.executable, "-m", "scrapy", "crawl", "ezine"]
     for name, value in ({"base_url": BASE_URL} | arguments).items():
@@ -68,7 +121,7 @@ def command(database: Path, arguments: dict[str, str], settings: dict[str, str])
     return line
 
 
-def environment(address: str) -> dict[str, str]:
+def crawl_environment(address: str) -> dict[str, str]:
     """Return the environment in which a crawl reaches the site at this address."""
     ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
     return os.environ | ours
@@ -81,13 +134,13 @@ def main() -> int:
     options = parser.parse_args()
     database = options.database.resolve()
     console = Console()
-    with site() as address:
+    with run_site() as address:
         console.print(f"The demo site runs at {address}; crawling it into {database}", soft_wrap=True, highlight=False)
-        code = crawl(address, database, {"categories": "all"}, {})
+        code = crawl_site(address, database, {"categories": "all"}, {})
     if code:
-        console.print(f"The crawl ended with exit code {code}; its log is in {_LOG}.", soft_wrap=True)
+        console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
         return code
-    summarise(database, console)
+    print_summary(database, console)
     return 0
 
 

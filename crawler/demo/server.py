@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from crawler.demo.replies import Reply, unknown_page
+from crawler.demo.pages import Reply, not_found_reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ class DemoServer(ThreadingHTTPServer):
     def __init__(self, port: int, replies: Mapping[str, Reply]) -> None:
         super().__init__((HOST, port), _Handler)
         self._replies = replies
-        self._unknown = unknown_page()
+        self._unknown = not_found_reply()
         self._requests: Counter[str] = Counter()
         self._lock = Lock()
 

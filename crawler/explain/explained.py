@@ -6,15 +6,14 @@ from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cleaning.blocks import Oddity, Page, Reason
+from cleaning.blocks import Page, ParseWarning, Reason
 from cleaning.clean import clean, decide_leaves
 from cleaning.methods import METHODS
-from cleaning.methods.weighted import Distinct
+from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.parse import parse
-from crawler.candidates import find_candidates
 from crawler.explain.repeats import Repeated, earlier_copies
-from crawler.fingerprints import Marker
+from crawler.fingerprinting import Fingerprinter, compare_within_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,22 +21,22 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Block, CleanPage, Decision
-    from cleaning.features import Leaf
+    from cleaning.leaves import Leaf
     from crawler.config import Config
-    from crawler.storage.contents import Contents, StoredText
+    from crawler.storage.queries import PageContents, StoredText
 
 
 @dataclass(frozen=True, slots=True)
 class Dedup:
     """How kept blocks of a page are compared with one another: within so many bits, not at all where that is None."""
 
-    most_bits: int | None = 3
-    marker: Marker = field(default_factory=Marker)
+    max_distance: int | None = 3
+    marker: Fingerprinter = field(default_factory=Fingerprinter)
 
     @classmethod
     def of(cls, config: Config) -> Dedup:
         """Return what the settings ask for."""
-        return cls(None if config.dedup_scope == "off" else config.dedup_distance, Marker.of(config))
+        return cls(None if config.dedup_scope == "off" else config.dedup_distance, Fingerprinter.of(config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Explained:
     options: Options
     rows: tuple[Row, ...]
     threshold: float | None = None
-    contents: Contents | None = None
+    contents: PageContents | None = None
     missing: int = 0
 
     @property
@@ -96,7 +95,7 @@ class Explained:
             found[row.decision.reason] += row.block.words
         return found
 
-    def beside(self, contents: Contents) -> Explained:
+    def beside(self, contents: PageContents) -> Explained:
         """Return the explanation with what the database knows of the page."""
         waiting: dict[str, deque[StoredText]] = {}
         for text in contents.texts:
@@ -136,7 +135,7 @@ def explain(
 
 def is_empty(explained: Explained) -> bool:
     """Tell whether there was no element and no text at all."""
-    return Oddity.EMPTY in explained.page.oddities
+    return ParseWarning.EMPTY in explained.page.parse_warnings
 
 
 def _repeats(decisions: Sequence[Decision], dedup: Dedup) -> dict[int, Repeated]:
@@ -144,7 +143,7 @@ def _repeats(decisions: Sequence[Decision], dedup: Dedup) -> dict[int, Repeated]
     places = [place for place, decision in enumerate(decisions) if decision.kept]
     kept = [decisions[place] for place in places]
     marks = (dedup.marker.marks(decision.block.text, decision.block.kind) for decision in kept)
-    candidates = find_candidates(kept, marks, dedup.most_bits)
+    candidates = compare_within_page(kept, marks, dedup.max_distance)
     return {
         place: Repeated(candidate.repeats, candidate.distance)
         for place, candidate in zip(places, candidates, strict=True)
@@ -166,7 +165,7 @@ def _overruled(decisions: Sequence[Decision]) -> frozenset[int]:
 
 
 def _threshold(leaves: Sequence[Leaf]) -> float | None:
-    return next((leaf.threshold for leaf in leaves if isinstance(leaf, Distinct)), None)
+    return next((leaf.threshold for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
 
 
 def _sorted(counts: Mapping[Reason, int]) -> dict[Reason, int]:

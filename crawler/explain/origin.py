@@ -11,14 +11,14 @@ from crawler.compare.fetch import fetch
 from crawler.compare.targets import Loaded, is_address, open_target
 from crawler.errors import CompareError, StoreError, StoreMissingError
 from crawler.storage import schema
-from crawler.storage.contents import read_contents
-from crawler.storage.engine import opened, reading
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.queries import read_contents
 from crawler.urls import without_credentials
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from crawler.storage.contents import Contents
+    from crawler.storage.queries import PageContents
 
 
 class Origin(StrEnum):
@@ -37,7 +37,7 @@ class Found:
     url: str | None
     origin: Origin
     loaded: Loaded
-    contents: Contents | None = None
+    contents: PageContents | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ def _saved(name: str, url: str | None, max_bytes: int) -> Found:
     return Found(source.name, source.url, Origin.FILE, loaded)
 
 
-def _contents(url: str, place: Place) -> Contents | None:
+def _contents(url: str, place: Place) -> PageContents | None:
     """Return what is stored of a page; None where nothing is, or no database was ever created."""
     try:
-        with opened(place.database_url, must_exist=True) as engine:
-            schema.check(engine)
-            with reading(engine) as connection:
+        with opened_engine(place.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
                 return read_contents(connection, without_credentials(url))
     except StoreMissingError:
         return None

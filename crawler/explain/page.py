@@ -114,7 +114,7 @@ def _heading(explained: Explained, found: Found | None, title: str) -> Iterator[
     where = address(explained.page.url) or name(found.name if found else _UNKNOWN)
     facts = [f"method {cleaned.method}", *verdict(explained)]
     facts += [cleaned.encoding] if cleaned.encoding else []
-    facts += [oddity.replace("_", " ") for oddity in cleaned.oddities]
+    facts += [parse_warning.replace("_", " ") for parse_warning in cleaned.parse_warnings]
     yield f'<header><p class="title" dir="auto">{name(title)}</p>\n<p class="where">{where}</p>\n'
     if found is not None:
         yield f'<p class="facts">{inert(origin(found, explained))}</p>\n'

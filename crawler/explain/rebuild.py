@@ -10,9 +10,8 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from cleaning.clean import Judged
-from cleaning.features import BLOCK_TAGS, Piece, body_of
-from cleaning.strip import NEVER_CONTENT
+from cleaning.clean import DecidedLeaf
+from cleaning.leaves import BLOCK_TAGS, NEVER_CONTENT, Piece, body_of
 from crawler.compare.marks import Decisions
 from crawler.compare.markup import inert
 
@@ -69,7 +68,7 @@ class Rebuilt:
     def __init__(self, explained: Explained, show: Callable[[Decision, str], str]) -> None:
         """Take what writes a text node: a function of the decision on it and of its text, made inert."""
         self.cut = False
-        judged = [Judged(row.leaf, row.decision) for row in explained.rows]
+        judged = [DecidedLeaf(row.leaf, row.decision) for row in explained.rows]
         self._start = body_of(explained.page.root)
         self._decisions = Decisions(judged)
         self._keeping = _keeping(judged)
@@ -169,7 +168,7 @@ def _is_in_head(element: HtmlElement) -> bool:
     return any(each.tag == "head" for each in element.iterancestors())
 
 
-def _keeping(judged: Iterable[Judged]) -> set[HtmlElement]:
+def _keeping(judged: Iterable[DecidedLeaf]) -> set[HtmlElement]:
     """Return the elements with a kept text anywhere inside them."""
     found: set[HtmlElement] = set()
     for leaf, decision in judged:

@@ -9,7 +9,7 @@ from crawler.explain.meanings import MEANINGS, SCALES
 if TYPE_CHECKING:
     from crawler.explain.explained import Explained, Row
     from crawler.explain.origin import Found
-    from crawler.storage.contents import Contents, StoredText
+    from crawler.storage.queries import PageContents, StoredText
 
 _DIGITS = 6
 
@@ -29,7 +29,7 @@ def record(found: Found, explained: Explained) -> dict[str, Any]:
         "type": cleaned.type,
         "confidence": cleaned.confidence,
         "encoding": cleaned.encoding,
-        "oddities": list(cleaned.oddities),
+        "parse_warnings": list(cleaned.parse_warnings),
         "title": cleaned.title,
         "stored": None if explained.contents is None else _contents(explained.contents, explained.missing),
         "reasons": {
@@ -40,7 +40,7 @@ def record(found: Found, explained: Explained) -> dict[str, Any]:
     }
 
 
-def _contents(contents: Contents, missing: int) -> dict[str, Any]:
+def _contents(contents: PageContents, missing: int) -> dict[str, Any]:
     original = contents.mirrors
     return {
         "url": contents.url,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Reason
-from cleaning.fingerprint import fingerprint
-from cleaning.neighbours import Neighbours
+from cleaning.fingerprint import NearFingerprints, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,15 +20,15 @@ class Repeated(NamedTuple):
     distance: int = 0
 
 
-def earlier_copies(decisions: Sequence[Decision], most_bits: int | None) -> dict[int, Repeated]:
+def earlier_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict[int, Repeated]:
     """Return, by place, what each `page_duplicate` repeats: the first block that stays with the same text.
 
-    With `most_bits` (the method `weighted`, which compares before it scores) otherwise the nearest by fingerprint.
+    With `max_distance` (the method `weighted`, which compares before it scores) otherwise the nearest by fingerprint.
     One whose original is not found, because the method compared other texts than the blocks', is left out.
     """
     if not any(decision.reason is Reason.PAGE_DUPLICATE for decision in decisions):
         return {}
-    earlier = _Staying(most_bits)
+    earlier = _Staying(max_distance)
     found = {}
     for place, decision in enumerate(decisions):
         if decision.reason is Reason.PAGE_DUPLICATE:
@@ -42,10 +41,10 @@ def earlier_copies(decisions: Sequence[Decision], most_bits: int | None) -> dict
 class _Staying:
     """The blocks so far that copies are compared with."""
 
-    def __init__(self, most_bits: int | None) -> None:
-        self._reasons = {Reason.KEPT} if most_bits is None else {Reason.KEPT, Reason.LOW_SCORE}
+    def __init__(self, max_distance: int | None) -> None:
+        self._reasons = {Reason.KEPT} if max_distance is None else {Reason.KEPT, Reason.LOW_SCORE}
         self._by_text: dict[str, int] = {}
-        self._near: Neighbours[int] | None = None if most_bits is None else Neighbours(most_bits)
+        self._near: NearFingerprints[int] | None = None if max_distance is None else NearFingerprints(max_distance)
 
     def add(self, decision: Decision) -> None:
         text = decision.block.text

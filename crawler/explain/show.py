@@ -9,7 +9,7 @@ from rich.text import Text
 
 from crawler.explain.meanings import MEANINGS
 from crawler.explain.words import difference, notes, number, origin, verdict
-from crawler.terminal import console, printable, table
+from crawler.terminal import make_console, make_table, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ _LONGEST_SHOWN = 1_000  # characters of a text that may become a line
 
 def show(found: Found, explained: Explained, most_rows: int) -> None:
     """Print the first blocks, and the counts of all, on stdout."""
-    out = console()
+    out = make_console()
     _line(out, found.name, "bold")
     _line(out, f"{explained.cleaned.method}; {origin(found, explained)}")
     _line(out, "; ".join(verdict(explained)))
@@ -77,7 +77,7 @@ def _show_counts(out: Console, explained: Explained) -> None:
         (_legend(reason.value), count, words[reason], MEANINGS[reason]) for reason, count in explained.counts().items()
     ]
     rows.append((Text("all", "bold"), len(explained.rows), explained.words, ""))
-    out.print(table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
+    out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
 def _legend(reason: str) -> Text:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from crawler.explain.explained import Explained, Row
     from crawler.explain.origin import Found
-    from crawler.storage.contents import StoredText
+    from crawler.storage.queries import StoredText
 
 _WHOLE_FROM = 1_000
 

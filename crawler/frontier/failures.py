@@ -11,10 +11,10 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure
 
-from crawler.downloader import outcome_of
 from crawler.errors import ArchiveError
-from crawler.frontier.pack import Watched
-from crawler.middlewares import Refused
+from crawler.fetching.response_filter import ResponseRejected
+from crawler.fetching.throttling import failure_outcome
+from crawler.frontier.serialize import WatchedErrback
 from crawler.visit import Visit
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.frontier.scheduler import Frontier
-    from crawler.storage.frontier import Wanted
+    from crawler.visit import RequestRecord
 
-_LONGEST_ERROR = 500
+_MAX_ERROR_CHARS = 500
 
 
-class Failures:
+class RequestFailures:
     """Puts itself in front of the errbacks of leased requests."""
 
     def __init__(self, crawler: Crawler, frontier: Frontier) -> None:
@@ -37,10 +37,10 @@ class Failures:
 
     def wrap(self, request: Request) -> None:
         """See to it that a failure of this request ends as a visit, after its own errback has had its say."""
-        request.errback = Watched(request.errback, self._end)
+        request.errback = WatchedErrback(request.errback, self._end)
 
     def _end(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> Any:
-        if isinstance(failure.value, Refused):
+        if isinstance(failure.value, ResponseRejected):
             # There is a response: the visit is made of that, and of what comes from here.
             return errback(failure) if errback else ()
         if isinstance(failure.value, ArchiveError):
@@ -50,9 +50,9 @@ class Failures:
     async def _visit(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> AsyncIterator[Any]:
         request: Request = failure.request  # type: ignore[attr-defined] # set by Scrapy
         leased = self._frontier.lease(request)
-        wanted: list[Wanted] = []
+        wanted: list[RequestRecord] = []
         try:
-            async for thing in as_async_generator(await _output(errback, failure)):
+            async for thing in as_async_generator(await _errback_output(errback, failure)):
                 if leased is not None and isinstance(thing, Request):
                     wanted.append(self._frontier.pack(thing, leased.child(len(wanted))))
                 else:
@@ -67,8 +67,8 @@ class Failures:
             yield Visit(
                 url=request.url,
                 at=datetime.now(UTC),
-                outcome=outcome_of(failure.value),
-                error=failure.getErrorMessage()[:_LONGEST_ERROR],
+                outcome=failure_outcome(failure.value),
+                error=failure.getErrorMessage()[:_MAX_ERROR_CHARS],
                 children=len(wanted),
                 ticket=leased.ticket,
                 request=leased.wanted,
@@ -77,7 +77,7 @@ class Failures:
             )
 
 
-async def _output(errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
+async def _errback_output(errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
     output = errback(failure) if errback else None
     # An errback that gives the failure back has nothing to add.
     return () if isinstance(output, Failure) else await ensure_awaitable(iterate_spider_output(output))

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning import PageError, clean
-from crawler.cleaners.supervise import Cleaners
-from crawler.cleaners.work import Order, crawl_task, prepare
 from crawler.config import Config
-from crawler.errors import CleanerTimeoutError, SetupError
-from crawler.finish import Finish
-from crawler.visit import PAGE_FAULTS, Outcome, Visit
+from crawler.errors import SetupError, WorkerTimeoutError
+from crawler.monitoring.exit_status import FinishReason
+from crawler.visit import OUTCOME_BY_FAULT, Outcome, Visit
+from crawler.workers.pool import WorkerPool
+from crawler.workers.worker import PageToClean, crawl_task, load_models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from cleaning import CleanPage
-    from crawler.visit import Fetched
+    from crawler.visit import FetchedPage
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class CleanPipeline:
     """
 
     def __init__(
-        self, method: str, options: Mapping[str, Any], crawler: Crawler, cleaners: Cleaners[CleanPage] | None = None
+        self, method: str, options: Mapping[str, Any], crawler: Crawler, cleaners: WorkerPool[CleanPage] | None = None
     ) -> None:
         assert crawler.stats
         self._method = method
@@ -50,11 +50,11 @@ class CleanPipeline:
         config = Config.read(crawler.settings)
         method, options = config.cleaning_method, config.cleaning_options
         if not config.cleaning_processes:
-            prepare()
+            load_models()
             return cls(method, options, crawler)
         assert crawler.stats
         task = crawl_task(method, options, config.cleaning_seconds)
-        return cls(method, options, crawler, Cleaners.start(config.cleaning_processes, task, crawler.stats))
+        return cls(method, options, crawler, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 
     async def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.fetched is None:
@@ -64,13 +64,13 @@ class CleanPipeline:
             self.count(visit.cleaned)
         return visit
 
-    async def cleaned(self, visit: Visit, fetched: Fetched) -> Visit:
+    async def cleaned(self, visit: Visit, fetched: FetchedPage) -> Visit:
         """Return the visit with its page cleaned, and not yet counted; one that cannot be is counted, as what it is."""
         try:
             cleaned = await self._clean(fetched)
         except PageError as error:
-            return self._failed(visit, PAGE_FAULTS[error.cause], str(error))
-        except CleanerTimeoutError as error:
+            return self._failed(visit, OUTCOME_BY_FAULT[error.cause], str(error))
+        except WorkerTimeoutError as error:
             logger.error("Cleaning %s was stopped: %s", visit.url, error)  # noqa: TRY400 — it says all
             return self._failed(visit, Outcome.CLEANING_TIMEOUT, str(error))
         except SetupError as error:
@@ -89,15 +89,15 @@ class CleanPipeline:
         self._stats.inc_value("blocks/seen", len(cleaned.decisions))
         for reason, count in cleaned.counts().items():
             self._stats.inc_value(f"blocks/{reason}", count)
-        for oddity in cleaned.oddities:
-            self._stats.inc_value(f"page/{oddity}")
+        for parse_warning in cleaned.parse_warnings:
+            self._stats.inc_value(f"page/{parse_warning}")
 
     def close_spider(self) -> None:
         if self._cleaners is not None:
             self._cleaners.close()
 
-    async def _clean(self, fetched: Fetched) -> CleanPage:
-        order = Order.of(fetched) if self._cleaners else None
+    async def _clean(self, fetched: FetchedPage) -> CleanPage:
+        order = PageToClean.of(fetched) if self._cleaners else None
         if self._cleaners is None or order is None:
             return clean(fetched.tree, method=fetched.method or self._method, **self._options)
         return await self._cleaners.clean(order)
@@ -106,7 +106,7 @@ class CleanPipeline:
         """Close once; closing waits for the visits under way, so it must not be waited for here."""
         if self._closing is None:
             assert self._crawler.engine is not None
-            closing = self._crawler.engine.close_spider_async(reason=Finish.CLEANERS_FAILED)
+            closing = self._crawler.engine.close_spider_async(reason=FinishReason.WORKERS_FAILED)
             self._closing = asyncio.ensure_future(closing)
 
     def _failed(self, visit: Visit, outcome: Outcome, error: str) -> Visit:

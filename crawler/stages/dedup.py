@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning.terms import terms
-from crawler.candidates import mark
 from crawler.config import Config
-from crawler.fingerprints import Marker
+from crawler.fingerprinting import Fingerprinter, fingerprint_page
 from crawler.visit import Visit
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class DedupPipeline:
 
     def __init__(self, config: Config) -> None:
         self._most_bits = None if config.dedup_scope == "off" else config.dedup_distance
-        self._marker = Marker.of(config)
+        self._marker = Fingerprinter.of(config)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -36,5 +35,5 @@ class DedupPipeline:
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Visit) or item.cleaned is None:
             return item
-        marked = mark(item.cleaned.decisions, self._marker, self._most_bits)
+        marked = fingerprint_page(item.cleaned.decisions, self._marker, self._most_bits)
         return replace(item, candidates=marked.candidates, fingerprint=marked.fingerprint)

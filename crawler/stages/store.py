@@ -15,13 +15,12 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 from crawler.addon import Blocksieve
 from crawler.config import Config
 from crawler.errors import StoreError
-from crawler.storage.engine import location
-from crawler.storage.saved import PageState
-from crawler.storage.store import Store
-from crawler.totals import imbalances, totals
-from crawler.urls import host
-from crawler.visit import PAUSES, Outcome, Visit
-from crawler.writer import Writer
+from crawler.monitoring.exit_status import find_imbalances, stored_counters
+from crawler.processing import StoreThread
+from crawler.storage.database import location_of_url
+from crawler.storage.store import PageState, Store
+from crawler.urls import host_of
+from crawler.visit import PAUSE_OUTCOMES, Outcome, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.frontier.scheduler import Frontier
-    from crawler.storage.frontier import Ticket
-    from crawler.storage.saved import Saved
+    from crawler.storage.store import SavedVisit
+    from crawler.visit import LeaseToken
 
 logger = logging.getLogger(__name__)
 
@@ -60,16 +59,16 @@ _NOTHING_LEFT = "finished"  # Scrapy's reason for an end that nobody asked for
 class StorePipeline:
     """Stores each visit. A failing database closes the spider with the reason `store_failed`."""
 
-    def __init__(self, crawler: Crawler, config: Config, writer: Writer) -> None:
+    def __init__(self, crawler: Crawler, config: Config, writer: StoreThread) -> None:
         assert crawler.stats
         self._crawler = crawler
         self._stats = crawler.stats
         self._room = config.store_batch_pages * _VISITS_A_PAGE
         self._batch_seconds = config.store_batch_seconds
-        self._place = location(config.database_url)
+        self._place = location_of_url(config.database_url)
         self._writer = writer
         self._pending: list[Visit] = []
-        self._arrived: dict[Ticket, dict[int, Visit]] = {}
+        self._arrived: dict[LeaseToken, dict[int, Visit]] = {}
         self._waiting: set[asyncio.Future[None]] = set()
         self._soon: asyncio.TimerHandle | None = None
         self._timer = AsyncioLoopingCall(self._tick)
@@ -77,7 +76,7 @@ class StorePipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
-        writer = Writer(crawler, Store.open(config))
+        writer = StoreThread(crawler, Store.open(config))
         if addon := crawler.get_addon(Blocksieve):
             addon.writer = writer
         pipeline = cls(crawler, config, writer)
@@ -90,7 +89,7 @@ class StorePipeline:
     def alone(cls, crawler: Crawler) -> Self:
         """Return one that is told of the crawl's begin and end by its owner, in a crawl without our frontier."""
         config = Config.read(crawler.settings)
-        return cls(crawler, config, Writer(crawler, Store.open(config)))
+        return cls(crawler, config, StoreThread(crawler, Store.open(config)))
 
     def open_spider(self) -> None:
         assert self._crawler.spider is not None
@@ -122,10 +121,10 @@ class StorePipeline:
 
     def spider_closed(self, reason: str) -> None:
         """Finish the crawl's row, after the last batch: Scrapy closes pipelines before it sends this signal."""
-        for imbalance in imbalances(self._stats.get_stats()):
+        for imbalance in find_imbalances(self._stats.get_stats()):
             self._stats.inc_value("store/imbalances")
             logger.error("The crawl's counts do not add up: %s", imbalance)
-        counted = totals(self._stats.get_stats())
+        counted = stored_counters(self._stats.get_stats())
         finished = self._frontier is None or reason == _NOTHING_LEFT
         try:
             if self._writer.store.end_crawl(self._writer.crawl_id, reason, counted, finished=finished):
@@ -153,7 +152,7 @@ class StorePipeline:
 
     def _is_urgent(self, visit: Visit) -> bool:
         """Tell whether something waits for the visit: its host's rest, or all that is left to be done."""
-        return self._frontier is not None and (visit.outcome in PAUSES or self._frontier.is_drained)
+        return self._frontier is not None and (visit.outcome in PAUSE_OUTCOMES or self._frontier.is_drained)
 
     def _receive_lost(self, item: Any, outcome: Outcome, error: str) -> None:
         """Let a visit that another pipeline made an end of end its request all the same, and bring its children."""
@@ -212,7 +211,7 @@ class StorePipeline:
         if self._frontier is not None:
             _tell(self._frontier, batch)
 
-    def _count(self, visit: Visit, saved: Saved) -> None:
+    def _count(self, visit: Visit, saved: SavedVisit) -> None:
         if saved.state is PageState.LOST:
             self._stats.inc_value("frontier/lost")
             if visit.cleaned is not None:
@@ -232,5 +231,5 @@ def _share(visit: Visit) -> int:
 def _tell(frontier: Frontier, batch: Sequence[Visit]) -> None:
     frontier.acknowledged([visit.ticket for visit in batch if visit.ticket and visit.ends])
     for visit in batch:
-        if visit.outcome in PAUSES:
-            frontier.leave_alone(host(visit.url))
+        if visit.outcome in PAUSE_OUTCOMES:
+            frontier.leave_alone(host_of(visit.url))

@@ -1,36 +1,35 @@
-"""Generations: a crawl that is open is joined, after a finished one a new one begins.
-
-The caller owns the transaction.
-"""
+"""Crawls: begun, joined, ended; the state of their queues, and retries of failed requests."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, literal_column, null, select, update
 from xxhash import xxh64_intdigest
 
-from crawler.mask import mask_arguments
-from crawler.storage.frontier import clock, is_leased, is_queued
-from crawler.storage.locks import KEYS, lock
-from crawler.storage.models import CrawlState, crawl, request
+from crawler.redact import redact_arguments
+from crawler.storage.locks import LOCK_KEYS, lock
+from crawler.storage.requests import RequestState, database_now, is_leased, is_queued
+from crawler.storage.tables import CrawlState, crawl, host, page, request, section
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection, Row
+
 
 REPLACED = "replaced"
 
-_FOUND = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
+_PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedCrawl:
     """The crawl that a worker takes part in.
 
     `seeded` tells that all its start requests are stored, `resumed` that the crawl was open already.
@@ -41,29 +40,29 @@ class Joined:
     resumed: bool
 
 
-def join(connection: Connection, spider: str, arguments: Mapping[str, Any], *, fresh: bool) -> Joined:
+def join_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any], *, fresh: bool) -> JoinedCrawl:
     """Return the open crawl of a spider with the same arguments, or a new one; secrets are masked before comparing.
 
     `fresh` ends an open one, as replaced, and begins a new one. With a new one the requests of all earlier ones of
     the same spider and arguments are deleted, those that failed too. First in its transaction: workers that start
     together join one crawl.
     """
-    lock(connection, [spider_key(spider)])
-    masked = json.loads(json.dumps(mask_arguments(arguments)))  # as it is read back
-    earlier = _of_same(connection, spider, masked)
+    lock(connection, [spider_lock_key(spider)])
+    masked = json.loads(json.dumps(redact_arguments(arguments)))  # as it is read back
+    earlier = _same_crawls(connection, spider, masked)
     running = [row for row in earlier if row.state == CrawlState.OPEN]
     if running and not fresh:
         connection.execute(update(crawl).where(crawl.c.id == running[0].id).values(finished=None, reason=None))
-        return Joined(running[0].id, seeded=running[0].seeded is not None, resumed=True)
-    now = clock(connection)
-    _replace(connection, [row.id for row in running], now)
+        return JoinedCrawl(running[0].id, seeded=running[0].seeded is not None, resumed=True)
+    now = database_now(connection)
+    _replace_crawls(connection, [row.id for row in running], now)
     connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
-    return Joined(_insert(connection, spider, masked, now), seeded=False, resumed=False)
+    return JoinedCrawl(_insert_crawl(connection, spider, masked, now), seeded=False, resumed=False)
 
 
-def spider_key(spider: str) -> int:
+def spider_lock_key(spider: str) -> int:
     """Return the key to lock where crawls of a spider begin, or begin again."""
-    return 2 * KEYS + xxh64_intdigest(spider.encode()) % KEYS
+    return 2 * LOCK_KEYS + xxh64_intdigest(spider.encode()) % LOCK_KEYS
 
 
 def mark_seeded(connection: Connection, crawl_id: int, now: datetime) -> None:
@@ -71,36 +70,36 @@ def mark_seeded(connection: Connection, crawl_id: int, now: datetime) -> None:
     connection.execute(update(crawl).where(crawl.c.id == crawl_id, crawl.c.seeded.is_(None)).values(seeded=now))
 
 
-def begin(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
+def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
     """Begin a crawl whatever others are open, and return its id; secrets are masked."""
-    return _insert(connection, spider, mask_arguments(arguments), clock(connection))
+    return _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
 
 
-def end(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
+def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
     """Note that a process ends its part in a crawl, and whether it found nothing left; counts of several are added up.
 
     A crawl stays open where requests are queued or leased nevertheless. Tell whether any process has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
-    added = {name: _added(before.get(name), value) for name, value in totals.items()}
-    values = {"reason": reason, "finished": clock(connection), "totals": {**before, **added}}
-    if finished and not _has_more(connection, crawl_id):
+    added = {name: _sum(before.get(name), value) for name, value in totals.items()}
+    values = {"reason": reason, "finished": database_now(connection), "totals": {**before, **added}}
+    if finished and not _has_open_requests(connection, crawl_id):
         values["state"] = CrawlState.FINISHED.value
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
-    found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_FOUND)).limit(1)
+    found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_PAGE_OUTCOMES)).limit(1)
     return connection.scalar(found) is not None
 
 
-def _has_more(connection: Connection, crawl_id: int) -> bool:
+def _has_open_requests(connection: Connection, crawl_id: int) -> bool:
     states = is_queued(crawl_id), is_leased(crawl_id)
     return any(connection.scalar(select(request.c.id).where(*each).limit(1)) is not None for each in states)
 
 
-def _added(before: Any, value: Any) -> Any:
+def _sum(before: Any, value: Any) -> Any:
     return before + value if isinstance(before, int) and isinstance(value, int) else value
 
 
-def _of_same(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> list[Row[Any, Any, Any, Any]]:
+def _same_crawls(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> list[Row[Any, Any, Any, Any]]:
     """Return the crawls of a spider with these arguments, the latest first."""
     columns = (crawl.c.id, crawl.c.state, crawl.c.seeded, crawl.c.arguments)
     rows = connection.execute(select(*columns).where(crawl.c.spider == spider).order_by(crawl.c.id.desc()))
@@ -108,12 +107,12 @@ def _of_same(connection: Connection, spider: str, arguments: Mapping[str, Any]) 
     return [row for row in rows if row.arguments == arguments]
 
 
-def _replace(connection: Connection, crawl_ids: Sequence[int], now: datetime) -> None:
+def _replace_crawls(connection: Connection, crawl_ids: Sequence[int], now: datetime) -> None:
     values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": REPLACED}
     connection.execute(update(crawl).where(crawl.c.id.in_(crawl_ids)).values(values))
 
 
-def _insert(connection: Connection, spider: str, arguments: Mapping[str, Any], now: datetime) -> int:
+def _insert_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any], now: datetime) -> int:
     values = {
         "spider": spider,
         "arguments": arguments,
@@ -124,3 +123,181 @@ def _insert(connection: Connection, spider: str, arguments: Mapping[str, Any], n
     key = connection.execute(insert(crawl), values).inserted_primary_key
     assert key is not None  # one row, always
     return int(key[0])
+
+
+_HOSTS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlQueue:
+    """The requests of one crawl that are not done; `failed` has their number by outcome.
+
+    `processes` hold leases that have not expired, the last of them until `leased_until`; one that was killed counts
+    among them until then.
+    """
+
+    crawl_id: int
+    spider: str
+    arguments: dict[str, Any]
+    state: str
+    queued: int = 0
+    leased: int = 0
+    leased_until: datetime | None = None
+    processes: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A host that is not asked as fast as we can: it has a delay (seconds), or is left alone until a moment."""
+
+    host: str
+    delay: float
+    paused_until: datetime | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DueCounts:
+    """What a re-crawl has to do: pages and sections whose next visit has come, and those that are visited no more."""
+
+    pages: int
+    sections: int
+    retired_pages: int
+    retired_sections: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedFilter:
+    """Which failed requests are meant; None stands for all spiders, hosts or outcomes."""
+
+    spider: str | None = None
+    host: str | None = None
+    outcome: str | None = None
+
+
+def crawl_queues(connection: Connection, now: datetime) -> list[CrawlQueue]:
+    """Return the crawls that are open and those with requests that failed, the latest first."""
+    failed = _count_failed(connection, FailedFilter())
+    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
+    statement = select(*columns).where((crawl.c.state == CrawlState.OPEN.value) | crawl.c.id.in_(failed))
+    queued, leases = _count_queued(connection), _count_leased(connection, now)
+    return [
+        CrawlQueue(*row, queued.get(row.id, 0), **leases.get(row.id, {}), failed=failed.get(row.id, {}))
+        for row in connection.execute(statement.order_by(crawl.c.id.desc()))
+    ]
+
+
+def slow_hosts(connection: Connection, now: datetime) -> list[HostState]:
+    """Return the hosts that are left alone now, the longest pause first, then those with a delay, the longest first.
+
+    At most `_MOST_HOSTS` of either.
+    """
+    is_paused = host.c.paused_until > now
+    paused = select(host.c.host, host.c.delay, host.c.paused_until, host.c.reason).where(is_paused)
+    delayed = select(host.c.host, host.c.delay, null(), null()).where(host.c.delay > 0, is_paused.is_not(True))
+    statements = (
+        paused.order_by(host.c.paused_until.desc(), host.c.host),
+        delayed.order_by(host.c.delay.desc(), host.c.host),
+    )
+    return [HostState(*row) for each in statements for row in connection.execute(each.limit(_HOSTS_MAX))]
+
+
+def count_due(connection: Connection, now: datetime) -> DueCounts:
+    """Return what is due for a re-crawl."""
+    return DueCounts(
+        _count_due_rows(connection, page, now),
+        _count_due_rows(connection, section, now),
+        _count_retired(connection, page),
+        _count_retired(connection, section),
+    )
+
+
+def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
+    """Return the latest crawl of each spider and arguments that has such failed requests, the latest first."""
+    found = _count_failed(connection, chosen)
+    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
+    spiders = select(crawl.c.spider).where(crawl.c.id.in_(found))
+    rows = connection.execute(select(*columns).where(crawl.c.spider.in_(spiders)).order_by(crawl.c.id.desc()))
+    latest: list[CrawlQueue] = []
+    # Not by the database: PostgreSQL's `json` has no equality, and SQLite's is that of texts.
+    seen: list[tuple[str, dict[str, Any]]] = []
+    for row in rows:
+        if (row.spider, row.arguments) not in seen:
+            seen.append((row.spider, row.arguments))
+            if row.id in found:
+                latest.append(CrawlQueue(*row, failed=found[row.id]))
+    return latest
+
+
+def retry_failed(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
+    """Queue failed requests again, as if they were new, and return what `failed` did before.
+
+    Their crawls are open again. A process that is at one of them goes on with these too: a crawl is finished only when
+    nothing is queued (`crawls.end`). First in its transaction, so that no crawl of these spiders begins meanwhile.
+    """
+    lock(connection, {spider_lock_key(each.spider) for each in failed_queues(connection, chosen)})
+    found = failed_queues(connection, chosen)  # as it is now that nobody changes it
+    ids = [each.crawl_id for each in found]
+    reopened = {"state": CrawlState.OPEN.value, "finished": None, "reason": None}
+    connection.execute(update(crawl).where(crawl.c.id.in_(ids)).values(reopened))
+    unset = dict.fromkeys(("not_before", "outcome", "error", "ended"))
+    new = unset | {"state": RequestState.QUEUED.value, "attempts": 0}
+    connection.execute(update(request).where(*_failed_conditions(chosen), request.c.crawl_id.in_(ids)).values(new))
+    return found
+
+
+def _failed_conditions(chosen: FailedFilter) -> list[ColumnElement[bool]]:
+    # The state as a literal, so that the index of those that failed serves.
+    conditions = [request.c.state == literal_column(f"'{RequestState.FAILED.value}'")]
+    if chosen.host is not None:
+        conditions.append(request.c.host == chosen.host)
+    if chosen.outcome is not None:
+        conditions.append(request.c.outcome == chosen.outcome)
+    if chosen.spider is not None:
+        conditions.append(request.c.crawl_id.in_(select(crawl.c.id).where(crawl.c.spider == chosen.spider)))
+    return conditions
+
+
+def _count_failed(connection: Connection, chosen: FailedFilter) -> dict[int, dict[str, int]]:
+    """Return how many requests failed, by crawl and outcome; the most frequent outcome first."""
+    number = func.count()
+    statement = select(request.c.crawl_id, request.c.outcome, number).where(*_failed_conditions(chosen))
+    grouped = statement.group_by(request.c.crawl_id, request.c.outcome).order_by(number.desc(), request.c.outcome)
+    found: dict[int, dict[str, int]] = {}
+    for crawl_id, outcome, count in connection.execute(grouped):
+        found.setdefault(crawl_id, {})[outcome] = count
+    return found
+
+
+def _count_queued(connection: Connection) -> dict[int, int]:
+    statement = select(request.c.crawl_id, func.count()).where(request.c.state == literal_column("'queued'"))
+    return {row[0]: row[1] for row in connection.execute(statement.group_by(request.c.crawl_id))}
+
+
+def _count_leased(connection: Connection, now: datetime) -> dict[int, dict[str, Any]]:
+    """Return what is leased, by crawl, as `CrawlQueue` has it."""
+    statement = select(
+        request.c.crawl_id,
+        func.count().label("leased"),
+        func.max(request.c.lease_until).label("leased_until"),
+        func.count(request.c.lease_id.distinct()).filter(request.c.lease_until >= now).label("processes"),
+    ).where(request.c.state == literal_column("'leased'"))
+    found = {}
+    for row in connection.execute(statement.group_by(request.c.crawl_id)).mappings():
+        leases = dict(row)
+        found[leases.pop("crawl_id")] = leases
+    return found
+
+
+def _count_due_rows(connection: Connection, table: Table, now: datetime) -> int:
+    # Pages of crawls before there were re-crawls have no spider, and are not visited again.
+    conditions = (table.c.retired_at.is_(None), table.c.next_visit <= now, table.c.spider.is_not(None))
+    return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+
+
+def _count_retired(connection: Connection, table: Table) -> int:
+    """Count what is not in the index of what is visited again, which is read instead of the table."""
+    rows = select(func.count()).select_from(table)
+    active = rows.where(table.c.retired_at.is_(None))
+    return connection.execute(rows).scalar_one() - connection.execute(active).scalar_one()

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from crawler.arguments import RECRAWL
-from crawler.schedule import Kind
-from crawler.storage import crawls, frontier, lastmods, pages, sections
-from crawler.storage.batches import batched
-from crawler.storage.models import CrawlState, crawl, page, section
+from crawler.schedule import PageKind
+from crawler.storage import crawls, pages, requests
+from crawler.storage.tables import CrawlState, batched, crawl, page, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection, Row
 
-    from crawler.schedule import History
-    from crawler.storage.frontier import Wanted
+    from crawler.schedule import VisitHistory
+    from crawler.visit import RequestRecord
 
-MOST = 100_000
+REVISITS_MAX = 100_000
 """How many pages and how many sections are looked at in one run; those that waited longest, if there are more."""
 
 _DAY = timedelta(days=1)
@@ -36,17 +35,17 @@ class Revisit:
 
     row_id: int
     url: str
-    history: History
+    history: VisitHistory
     next_visit: datetime | None
     announced: bool = False  # a sitemap that is believed says that it has changed
 
     @property
     def is_section(self) -> bool:
-        return self.history.kind is Kind.SECTION
+        return self.history.kind is PageKind.SECTION
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RevisitRequest:
     """How a page or section is visited: by which spider, with which arguments (secrets masked) and request."""
 
     revisit: Revisit
@@ -58,20 +57,24 @@ class Way:
     meta: Mapping[str, Any]
 
 
-def due(connection: Connection, now: datetime, site: str | None = None) -> list[Revisit]:
+def due_revisits(connection: Connection, now: datetime, site: str | None = None) -> list[Revisit]:
     """Return the pages and sections, of a site or of all, whose time has come."""
-    return list(_unique(_found(connection, table, table.c.next_visit <= now, site) for table in (section, page)))
+    return list(
+        _unique(_read_revisits(connection, table, table.c.next_visit <= now, site) for table in (section, page))
+    )
 
 
-def every(connection: Connection, site: str | None = None) -> list[Revisit]:
+def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:
     """Return all pages and sections, of a site or of all, that can be visited again; the oldest visit first."""
-    found = _unique(_found(connection, table, table.c.next_visit.is_not(None), site) for table in (section, page))
+    found = _unique(
+        _read_revisits(connection, table, table.c.next_visit.is_not(None), site) for table in (section, page)
+    )
     return sorted(found, key=lambda one: (one.history.last_seen, one.url))
 
 
-def ways(connection: Connection, revisits: Sequence[Revisit]) -> list[Way]:
+def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> list[RevisitRequest]:
     """Return how they are visited, in the same order; those removed since they were read are not among them."""
-    found: dict[tuple[bool, int], Way] = {}
+    found: dict[tuple[bool, int], RevisitRequest] = {}
     for table, chosen in (
         (section, {one.row_id: one for one in revisits if one.is_section}),
         (page, {one.row_id: one for one in revisits if not one.is_section}),
@@ -79,25 +82,25 @@ def ways(connection: Connection, revisits: Sequence[Revisit]) -> list[Way]:
         columns = [table.c[name] for name in ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta")]
         for part in batched(list(chosen)):
             for row in connection.execute(select(table.c.id, *columns).where(table.c.id.in_(part))):
-                found[table is section, row.id] = _way(chosen[row.id], row)
-    return [found[_id(one)] for one in revisits if _id(one) in found]
+                found[table is section, row.id] = _revisit_request(chosen[row.id], row)
+    return [found[_revisit_id(one)] for one in revisits if _revisit_id(one) in found]
 
 
-def spent(connection: Connection, now: datetime) -> int:
+def count_recent_visits(connection: Connection, now: datetime) -> int:
     """Return how many visits the re-crawls have made that ended, or were interrupted, in the last 24 hours."""
     columns = select(crawl.c.arguments, crawl.c.totals).where(crawl.c.finished > now - _DAY)
     totals = [row.totals for row in connection.execute(columns) if RECRAWL in row.arguments]
     return sum(number for one in totals for name, number in one.items() if name.startswith("visit/"))
 
 
-def unfinished(connection: Connection) -> list[Row[str, dict[str, str]]]:
+def open_recrawls(connection: Connection) -> list[Row[str, dict[str, str]]]:
     """Return spider and arguments of the re-crawls that have not come to their end, without the mark of a re-crawl."""
     rows = connection.execute(select(crawl.c.spider, crawl.c.arguments).where(crawl.c.state == CrawlState.OPEN.value))
     return [row for row in rows if RECRAWL in row.arguments]
 
 
-def begin(
-    connection: Connection, spider: str, arguments: Mapping[str, str], wanted: Sequence[tuple[Revisit, Wanted]]
+def begin_recrawl(
+    connection: Connection, spider: str, arguments: Mapping[str, str], wanted: Sequence[tuple[Revisit, RequestRecord]]
 ) -> int | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read here.
 
@@ -105,32 +108,36 @@ def begin(
     that none is begun. First in its transaction: of two that start together one begins, and both work at it.
     """
     with connection.begin_nested() as attempt:
-        joined = crawls.join(connection, spider, {**arguments, RECRAWL: "1"}, fresh=False)
+        joined = crawls.join_crawl(connection, spider, {**arguments, RECRAWL: "1"}, fresh=False)
         # Not sooner: what another process did in a crawl that has ended by now is seen here.
-        waiting = _as_read(connection, [revisit for revisit, _ in wanted])
-        left = [request for revisit, request in wanted if _id(revisit) in waiting]
+        waiting = _unvisited_since(connection, [revisit for revisit, _ in wanted])
+        left = [request for revisit, request in wanted if _revisit_id(revisit) in waiting]
         if not left and not joined.resumed:
             attempt.rollback()
             return None
-        now = frontier.clock(connection)
+        now = requests.database_now(connection)
         crawls.mark_seeded(connection, joined.crawl_id, now)
-        return frontier.add(connection, joined.crawl_id, left, now)
+        return requests.add_requests(connection, joined.crawl_id, left, now)
 
 
-def _found(connection: Connection, table: Table, condition: ColumnElement[bool], site: str | None) -> Iterator[Revisit]:
-    history, columns = (sections.of_row, sections.COLUMNS) if table is section else (pages.history, pages.HISTORY)
+def _read_revisits(
+    connection: Connection, table: Table, condition: ColumnElement[bool], site: str | None
+) -> Iterator[Revisit]:
+    history, columns = (
+        (pages.section_history, pages.SECTION_HISTORY) if table is section else (pages.page_history, pages.PAGE_HISTORY)
+    )
     wanted = [column for column in columns if column.name not in {"id", "retired_at", "links_hash"}]
     wanted += [page.c.lastmod] if table is page else []
     statement = (
         select(table.c.id, table.c.url, table.c.next_visit, *wanted)
         .where(condition, table.c.retired_at.is_(None), table.c.spider.is_not(None))
         .order_by(table.c.next_visit)
-        .limit(MOST)
+        .limit(REVISITS_MAX)
     )
     if site is not None:
         statement = statement.where(table.c.site == site)
     found = connection.execute(statement).all()
-    changed = set() if table is section else lastmods.announced(connection, found)
+    changed = set() if table is section else pages.announced_changes(connection, found)
     for row in found:
         yield Revisit(row.id, row.url, history(row), row.next_visit, row.id in changed)
 
@@ -145,9 +152,9 @@ def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:
                 yield one
 
 
-def _as_read(connection: Connection, revisits: Sequence[Revisit]) -> set[tuple[bool, int]]:
+def _unvisited_since(connection: Connection, revisits: Sequence[Revisit]) -> set[tuple[bool, int]]:
     """Return those of which nothing was noted since they were read: every visit sets the next one anew."""
-    read = {_id(one): one.next_visit for one in revisits}
+    read = {_revisit_id(one): one.next_visit for one in revisits}
     left = set()
     for table in (section, page):
         ids = [row_id for is_section, row_id in read if is_section == (table is section)]
@@ -160,9 +167,9 @@ def _as_read(connection: Connection, revisits: Sequence[Revisit]) -> set[tuple[b
     return left
 
 
-def _id(revisit: Revisit) -> tuple[bool, int]:
+def _revisit_id(revisit: Revisit) -> tuple[bool, int]:
     return revisit.is_section, revisit.row_id
 
 
-def _way(revisit: Revisit, row: Any) -> Way:
-    return Way(revisit, row.spider, row.arguments, row.callback, row.cb_kwargs, row.headers, row.meta)
+def _revisit_request(revisit: Revisit, row: Any) -> RevisitRequest:
+    return RevisitRequest(revisit, row.spider, row.arguments, row.callback, row.cb_kwargs, row.headers, row.meta)

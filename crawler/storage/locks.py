@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from crawler.visit import Candidate
+    from crawler.visit import FingerprintedBlock
 
-KEYS = 1_024
-_SPACE = 0x626C6F63  # apart from the advisory locks of other programs in the database
+LOCK_KEYS = 1_024
+_LOCK_SPACE = 0x626C6F63  # apart from the advisory locks of other programs in the database
 _LOCK = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(%s, key) FROM unnest(%s::int[]) AS key OFFSET 0) AS taken"
-_BAND = 16
+_BAND_BITS = 16
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 / golden ratio: spreads what it multiplies over the upper bits
 _UPPER_BITS = 54
 
@@ -39,20 +39,20 @@ def lock(connection: Connection, keys: Iterable[int]) -> None:
     """
     if connection.dialect.name == "sqlite":
         return
-    connection.exec_driver_sql(_LOCK, (_SPACE, sorted(set(keys))))
+    connection.exec_driver_sql(_LOCK, (_LOCK_SPACE, sorted(set(keys))))
 
 
 def lock_all(connection: Connection) -> None:
     """Wait until nobody stores anything, and keep everybody from it until the end of the transaction."""
-    lock(connection, range(KEYS))
+    lock(connection, range(LOCK_KEYS))
 
 
 def page_key(url_key: str) -> int:
     """Return the key of a page: two visits to it take turns."""
-    return xxh64_intdigest(url_key.encode()) % KEYS
+    return xxh64_intdigest(url_key.encode()) % LOCK_KEYS
 
 
-def block_keys(candidates: Iterable[Candidate], site: str) -> Iterator[int]:
+def block_keys(candidates: Iterable[FingerprintedBlock], site: str) -> Iterator[int]:
     """Give the keys of everything that blocks of a site can be duplicates of.
 
     Fingerprints within three bits have one of their four 16-bit bands in common; the same digest counts within a
@@ -61,12 +61,12 @@ def block_keys(candidates: Iterable[Candidate], site: str) -> Iterator[int]:
     of_site = xxh64_intdigest(site.encode())
     for one in candidates:
         if one.repeats is None and one.terms:
-            yield (one.digest ^ of_site) % KEYS
+            yield (one.digest ^ of_site) % LOCK_KEYS
             if one.fingerprint is not None:
                 yield from _bands(one.fingerprint)
 
 
-def mirror_keys(fingerprint: int | None) -> Iterator[int]:
+def page_fingerprint_keys(fingerprint: int | None) -> Iterator[int]:
     """Give the keys of everything that a page of this fingerprint can mirror."""
     if fingerprint is not None:
         yield from _bands(fingerprint, first=4)
@@ -75,5 +75,5 @@ def mirror_keys(fingerprint: int | None) -> Iterator[int]:
 def _bands(fingerprint: int, first: int = 0) -> Iterator[int]:
     """Give the keys of the four bands, which are numbered from `first`."""
     for band in range(4):
-        value = first + band << _BAND | (fingerprint >> _BAND * band) & 0xFFFF
+        value = first + band << _BAND_BITS | (fingerprint >> _BAND_BITS * band) & 0xFFFF
         yield (value * _GOLDEN & 0xFFFFFFFFFFFFFFFF) >> _UPPER_BITS

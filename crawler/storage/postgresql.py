@@ -10,10 +10,10 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import OperationalError
 
 from crawler.errors import StoreError
-from crawler.mask import looks_secret
-from crawler.storage.backend import Diagnosis, masked
-from crawler.storage.journal import Horizon
-from crawler.storage.models import metadata
+from crawler.redact import looks_secret
+from crawler.storage.backend import Diagnosis, redact_url
+from crawler.storage.change_log import Horizon
+from crawler.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.exc import DBAPIError
 
-    from crawler.storage.claim import Claim
+    from crawler.storage.backend import CrawlFileLock
 
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
@@ -31,7 +31,7 @@ _VERSION_UNIT = 10_000  # how the protocol numbers them: 150020 is 15.20
 _SERVER = text(
     "SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()"
 )
-_MARK = text("SELECT number + CAST(CAST(pg_current_xact_id() AS text) AS bigint) FROM lineage")
+_MARK = text("SELECT number + CAST(CAST(pg_current_xact_id() AS text) AS bigint) FROM database_id")
 # The oldest transaction that runs, the first that has not begun, and what runs between them.
 _SNAPSHOT = text("SELECT CAST(pg_current_snapshot() AS text) AS snapshot, pg_is_in_recovery() AS is_replica")
 
@@ -67,7 +67,7 @@ _ADVICE = {
     "XX002": "has a damaged index; let its owner run REINDEX",
 }
 # The server, the network or another writer may have it settled in a moment.
-_PASSING = ("08", "40001", "40P01", "53300", "55P03", "57P")
+_TRANSIENT_STATES = ("08", "40001", "40P01", "53300", "55P03", "57P")
 # A connection that fails has no SQLSTATE, only the server's sentence; in other languages than English it counts as
 # unreachable, and the sentence is shown.
 _SENTENCES = {
@@ -79,7 +79,7 @@ _SENTENCES = {
 }
 
 
-class PostgreSQL:
+class PostgreSQLBackend:
     """The shared one."""
 
     example = "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
@@ -89,7 +89,7 @@ class PostgreSQL:
     writing: Mapping[str, Any] = MappingProxyType({"isolation_level": "READ COMMITTED", "postgresql_readonly": None})
 
     def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — never made by us
-        shown = masked(url.render_as_string(hide_password=False))
+        shown = redact_url(url.render_as_string(hide_password=False))
         if url.drivername not in {"postgresql", _DRIVER}:
             raise StoreError(f"DATABASE_URL is {shown}; the driver must be psycopg: {self.example}")
         if not url.database:
@@ -102,7 +102,7 @@ class PostgreSQL:
         return engine
 
     def location(self, url: URL) -> str:
-        return masked(url.set(drivername=_DRIVER).render_as_string(hide_password=False))
+        return redact_url(url.set(drivername=_DRIVER).render_as_string(hide_password=False))
 
     def size_bytes(self, engine: Engine) -> int:
         with engine.connect() as connection:
@@ -111,7 +111,7 @@ class PostgreSQL:
     def diagnose(self, error: DBAPIError) -> Diagnosis | None:
         state = _state(error)
         known = next((_ADVICE[part] for part in (state, state[:3], state[:2]) if part in _ADVICE), None)
-        return None if known is None else Diagnosis(known, state.startswith(_PASSING))
+        return None if known is None else Diagnosis(known, state.startswith(_TRANSIENT_STATES))
 
     def scrub(self, engine: Engine) -> None:
         """Remove the deleted rows from the tables; the server's logs and backups keep them for their own time."""
@@ -119,7 +119,7 @@ class PostgreSQL:
             # Without TRUNCATE, which would wait for every reader.
             connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
 
-    def claim(self, engine: Engine, crawl_id: int) -> Claim | None:  # noqa: ARG002 — the protocol's
+    def claim(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
         return None
 
     def server(self, connection: Connection) -> str:

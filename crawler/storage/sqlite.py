@@ -12,9 +12,8 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import URL
 
 from crawler.errors import StoreError, StoreMissingError
-from crawler.storage.backend import Diagnosis
-from crawler.storage.claim import Claim
-from crawler.storage.journal import Horizon
+from crawler.storage.backend import CrawlFileLock, Diagnosis
+from crawler.storage.change_log import Horizon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +25,7 @@ _OLDEST_SQLITE = (3, 38, 0)  # json_each always built in, RETURNING
 _CACHE_KIB = 65_536  # look-ups of fingerprints jump all over the index
 _BEGIN = "sqlite_begin"
 _PRIMARY_CODE = 0xFF
-_MARK = text("UPDATE lineage SET number = number + 1 RETURNING number")
+_MARK = text("UPDATE database_id SET number = number + 1 RETURNING number")
 
 # What a failure means and what to do, by SQLite's primary result code.
 _ADVICE = {
@@ -42,7 +41,7 @@ _ADVICE = {
 }
 
 
-class SQLite:
+class SQLiteBackend:
     """The embedded default."""
 
     example = "sqlite:///FILE (sqlite:////ABSOLUTE/FILE)"
@@ -78,8 +77,8 @@ class SQLite:
             # On the driver's own connection: a checkpoint cannot run in a transaction.
             connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def claim(self, engine: Engine, crawl_id: int) -> Claim | None:
-        return Claim.take(_path(engine.url), crawl_id)
+    def claim(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
+        return CrawlFileLock.take(_path(engine.url), crawl_id)
 
     def server(self, connection: Connection) -> str:  # noqa: ARG002 — the protocol's
         return ""

@@ -14,10 +14,9 @@ from pathlib import Path
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.archive.file import ArchiveFile
-from crawler.archive.records import Records
-from crawler.demo import build
-from crawler.demo.replies import replies
+from crawler.demo.build import build_site
+from crawler.demo.pages import site_replies
+from crawler.fetching.archive import ArchiveFile, ArchiveRecords
 
 TYPE = {"Content-Type": "text/html; charset=utf-8"}
 PACKED = TYPE | {"Content-Encoding": "gzip"}
@@ -27,7 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the fastest counts (default: 5)")
     options = parser.parse_args()
-    bodies = [reply.body for reply in replies(build()).values() if reply.status == 200]
+    bodies = [reply.body for reply in site_replies(build_site()).values() if reply.status == 200]
     packed = [gzip.compress(body) for body in bodies]
     print(f"{len(bodies)} pages, {sum(map(len, bodies)) / len(bodies):,.0f} bytes on average")
     for name, headers, sent in (("plain", TYPE, bodies), ("compressed", PACKED, packed)):
@@ -38,7 +37,7 @@ def main():
 
 def measure(bodies, headers):
     """Write an archive of these bodies; return the seconds of CPU and the bytes that it took."""
-    records = Records("bench.warc.gz", {})
+    records = ArchiveRecords("bench.warc.gz", {})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.warc.gz"
         with closing(ArchiveFile.open(path)) as file:

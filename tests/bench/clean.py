@@ -32,12 +32,12 @@ from peers import attempt
 from timing import settled, timed
 
 from cleaning import Options, clean, parse
+from cleaning.classifier.decide import decide
+from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.signals import read_signals
 from cleaning.compiled import scan_tree
-from cleaning.learned.decide import decide
-from cleaning.learned.facts import read_facts
-from cleaning.learned.model import shipped
-from cleaning.metadata import read_metadata
-from cleaning.statements import read_statements
+from cleaning.metadata.page import read_metadata
+from cleaning.metadata.statements import read_statements
 
 OPTIONS = Options(max_bytes=100_000_000)
 BASE, WHOLE = "lxml parse", "clean, all of it"
@@ -51,15 +51,15 @@ def steps(body):
     """Return the call to time by its name: lxml's parse, then each step in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
     stated, seen = read_statements(page.root), scan_tree(page.root)
-    facts = read_facts(page, stated)
-    found = shipped().judge(seen, facts) if seen.blocks else None
+    facts = read_signals(page, stated)
+    found = load_shipped_model().judge(seen, facts) if seen.blocks else None
     return {
         BASE: lambda: lxml_parse(body),
         "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
         "statements": lambda: read_statements(page.root),
         "scan": lambda: scan_tree(page.root),
-        "facts": lambda: read_facts(page, stated),
-        "model": lambda: shipped().judge(seen, facts) if found else None,
+        "facts": lambda: read_signals(page, stated),
+        "model": lambda: load_shipped_model().judge(seen, facts) if found else None,
         "decide": lambda: decide(seen, found, OPTIONS) if found else None,
         "metadata": lambda: read_metadata(page, stated),
         WHOLE: lambda: clean(body, max_bytes=OPTIONS.max_bytes),

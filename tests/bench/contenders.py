@@ -11,9 +11,9 @@ import numpy as np
 import psutil
 
 from crawler.storage import schema
-from crawler.storage.engine import backend, open_engine, reading, writing
-from crawler.storage.index import INDEXES, MAX_DISTANCE, Entry
-from crawler.storage.models import belongs, fingerprint
+from crawler.storage.database import backend_of, open_engine, read_transaction, write_transaction
+from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, MAX_DISTANCE, IndexEntry
+from crawler.storage.tables import exists_on, fingerprint
 
 BATCH = 10_000  # fingerprints in a transaction of a build
 
@@ -24,8 +24,8 @@ class Database:
     def __init__(self, url, bulk_above):
         self._engine = open_engine(url)
         self._bulk_above = bulk_above
-        schema.prepare(self._engine)
-        self._index = INDEXES[self._engine.dialect.name](MAX_DISTANCE)
+        schema.prepare_schema(self._engine)
+        self._index = FINGERPRINT_INDEXES[self._engine.dialect.name](MAX_DISTANCE)
         self._size_before = self.size_bytes()
 
     def build(self, stored):
@@ -37,41 +37,41 @@ class Database:
             self._load(stored)
         else:
             self._add_all(stored, np.arange(len(stored)))
-        backend(self._engine).scrub(self._engine)
+        backend_of(self._engine).scrub(self._engine)
 
     def lookup(self, queries):
-        with reading(self._engine) as connection:
+        with read_transaction(self._engine) as connection:
             return {(match.query, match.owner_id) for match in self._index.lookup(connection, queries)}
 
     def add(self, fingerprints, first_id):
-        with writing(self._engine) as connection:
-            self._index.add(connection, [Entry(one, number) for number, one in enumerate(fingerprints, first_id)])
+        with write_transaction(self._engine) as connection:
+            self._index.add(connection, [IndexEntry(one, number) for number, one in enumerate(fingerprints, first_id)])
 
     def grown_bytes(self):
         return self.size_bytes() - self._size_before
 
     def size_bytes(self):
-        return backend(self._engine).size_bytes(self._engine)
+        return backend_of(self._engine).size_bytes(self._engine)
 
     def close(self):
         self._engine.dispose()
 
     def _load(self, stored):
-        further = [each for each in fingerprint.indexes if belongs(each, self._engine.dialect.name)]
-        with writing(self._engine) as connection:
+        further = [each for each in fingerprint.indexes if exists_on(each, self._engine.dialect.name)]
+        with write_transaction(self._engine) as connection:
             for each in further:
                 each.drop(connection)
         order = np.argsort(stored.view(np.int64))  # as the database compares them
         self._add_all(stored[order], order)
-        with writing(self._engine) as connection:
+        with write_transaction(self._engine) as connection:
             for each in further:
                 each.create(connection)
 
     def _add_all(self, fingerprints, ids):
         for start in range(0, len(fingerprints), BATCH):
             part = slice(start, start + BATCH)
-            entries = map(Entry, fingerprints[part].tolist(), ids[part].tolist())
-            with writing(self._engine) as connection:
+            entries = map(IndexEntry, fingerprints[part].tolist(), ids[part].tolist())
+            with write_transaction(self._engine) as connection:
                 self._index.add(connection, list(entries))
 
 

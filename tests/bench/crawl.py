@@ -27,7 +27,7 @@ from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.project import get_project_settings
 
-from crawler.demo.run import BASE_URL, FAST_SETTINGS, environment, site
+from crawler.demo.run import BASE_URL, FAST_SETTINGS, crawl_environment, run_site
 
 PIPELINES = ["pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline", "pipelines.store.StorePipeline"]
 STAGES = {"fetch": 0, "+ clean": 1, "+ dedup": 2, "+ store": 3, "+ frontier": 3}
@@ -93,7 +93,7 @@ def run_stage(stage, processes, address):
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--worker", stage, "--database", str(Path(folder, "blocks.db"))]
         command += ["--cleaning-processes", str(processes)]
-        finished = subprocess.run(command, env=environment(address), capture_output=True, text=True, check=True)
+        finished = subprocess.run(command, env=crawl_environment(address), capture_output=True, text=True, check=True)
     return json.loads(finished.stdout.splitlines()[-1])
 
 
@@ -106,7 +106,7 @@ def plan(processes):
 
 def measure(rounds, planned):
     runs = {name: [] for name in planned}
-    with site() as address:
+    with run_site() as address:
         for turn in range(rounds + 1):
             for name, (stage, processes) in planned.items():
                 figures = run_stage(stage, processes, address)

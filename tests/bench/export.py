@@ -19,11 +19,10 @@ from pathlib import Path
 from pyarrow import parquet
 from sqlalchemy import insert, text
 
-from crawler.storage import lineage, schema
-from crawler.storage.engine import opened, reading, writing
-from crawler.storage.models import block, page, recurrence, sighting
+from crawler.storage import database, schema
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
 from crawler.storage.store import Store
-from crawler.storage.views import informative_block
+from crawler.storage.tables import block, document_frequency, informative_block, page, sighting
 
 BLOCKS, SIGHTINGS = 25, 3  # of a page
 PAGES_AT_ONCE = 400
@@ -56,13 +55,13 @@ def main():
 def fill(url, pages):
     """Store pages in parts, as crawls would have left them."""
     chance = random.Random(7)
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
         crawl = Store(engine).begin_crawl("bench", {})
         for start in range(1, pages + 1, PAGES_AT_ONCE):
             numbers = range(start, min(start + PAGES_AT_ONCE, pages + 1))
-            with writing(engine) as connection:
-                changes = lineage.begin(connection)
+            with write_transaction(engine) as connection:
+                changes = database.begin_changes(connection)
                 connection.execute(insert(page), [a_page(number, crawl) for number in numbers])
                 blocks = [
                     a_block(number, at, chance) | {"added": changes.mark} for number in numbers for at in range(BLOCKS)
@@ -73,10 +72,10 @@ def fill(url, pages):
                 for number in numbers:
                     changes.add(number)
                 changes.settle()
-        with writing(engine) as connection:
-            row = {"pages": 9, "template_at": AT}
+        with write_transaction(engine) as connection:
+            row = {"pages": 9, "boilerplate_since": AT}
             connection.execute(
-                insert(recurrence), [row | {"site": site(at), "digest": at} for at in range(1, SITES * 10)]
+                insert(document_frequency), [row | {"site": site(at), "digest": at} for at in range(1, SITES * 10)]
             )
 
 
@@ -129,7 +128,7 @@ def measure(url, path):
 
 def compare(url, path):
     """Return how many rows the file has, all of them equal to the view's in order."""
-    with opened(url) as engine, reading(engine) as connection:
+    with opened_engine(url) as engine, read_transaction(engine) as connection:
         names = ", ".join(column.name for column in NAMES)
         stored = connection.execution_options(yield_per=10_000).execute(
             text(f"SELECT {names} FROM informative_block ORDER BY id").columns(*NAMES)

@@ -34,13 +34,12 @@ from room import new_database
 from sqlalchemy import delete, select, text
 from stock import batches, fill, tidy
 
-from crawler.search import Filters, Rank, search
-from crawler.search.matching import best
-from crawler.search.query import read_query
-from crawler.storage import schema, tokens
-from crawler.storage.engine import opened, reading, size_bytes, writing
-from crawler.storage.models import block, block_tokens
+from crawler.reading.search import Rank, SearchFilters, best_blocks, parse_query, search
+from crawler.storage import blocks as blocks_
+from crawler.storage import schema
+from crawler.storage.database import database_size_bytes, opened_engine, read_transaction, write_transaction
 from crawler.storage.store import Store
+from crawler.storage.tables import block, block_tokens
 
 DATABASES = ("sqlite", "postgresql")
 QUERIES = 50
@@ -77,20 +76,20 @@ def new_engine(database, folder):
     with ExitStack() as stack:
         inner = stack.enter_context(tempfile.TemporaryDirectory(prefix="blocksieve-bench-", dir=folder))
         url = stack.enter_context(new_database()) if database == "postgresql" else f"sqlite:///{inner}/blocks.db"
-        yield stack.enter_context(opened(url)), url
+        yield stack.enter_context(opened_engine(url)), url
 
 
 def grow(engine, url, blocks):
     """Fill a database, upgrade it, and return what that took."""
     say(f"{engine.dialect.name}: filling")
-    schema.upgrade(engine, "0003")
+    schema.upgrade_schema(engine, "0003")
     fill(engine, blocks)
     tidy(engine)
-    before = size_bytes(url) / 1e6
+    before = database_size_bytes(url) / 1e6
     say(f"{engine.dialect.name}: upgrading")
-    seconds = timed(lambda: schema.upgrade(engine))
+    seconds = timed(lambda: schema.upgrade_schema(engine))
     tidy(engine)
-    return {"blocks": blocks, "before": before, "after": size_bytes(url) / 1e6, "seconds": seconds}
+    return {"blocks": blocks, "before": before, "after": database_size_bytes(url) / 1e6, "seconds": seconds}
 
 
 def time_searches(engine, count):
@@ -116,14 +115,17 @@ def best_of(engine, query, rank):
 
 
 def run(engine, query, rank):
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         return search(connection, query, rank=rank, limit=LIMIT)
 
 
 def median_blocks(engine, asked):
     """Return how many blocks match, in the median of some of the queries."""
-    with reading(engine) as connection:
-        matching = [best(connection, read_query(one), Rank.PRIORITY, Filters(), 1 << 40) for one in asked[:COUNTED]]
+    with read_transaction(engine) as connection:
+        matching = [
+            best_blocks(connection, parse_query(one), Rank.PRIORITY, SearchFilters(), 1 << 40)
+            for one in asked[:COUNTED]
+        ]
     return int(np.median([len(blocks) for blocks in matching]))
 
 
@@ -141,7 +143,7 @@ def time_scan(engine, kind, dropped, words):
         f"SELECT id FROM block WHERE lower(text) LIKE '%' || :word || '%' AND score >= :dropped ORDER BY "
         f"{'priority *' * (rank == 'priority')} {found} / CAST(length(:word) * words AS double precision) DESC LIMIT 10"
     )
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         values = [{"word": word, "dropped": dropped} for word in words]
         seconds = [timed(lambda one=one: connection.execute(statement, one).all()) for one in values]
     return {"database": engine.dialect.name, "blocks": kind, "rank": rank, "p50": float(np.median(seconds)) * 1000}
@@ -152,7 +154,7 @@ def time_stores(database, options):
     say(f"{database}: storing")
     made = batches(options.stored)
     with new_engine(database, options.folder) as (engine, _):
-        schema.prepare(engine)
+        schema.prepare_schema(engine)
         store = Store(engine, keep_html=False)
         crawl = store.begin_crawl("bench", {})
         stored = min(timed(lambda batch=batch: store.save(crawl, batch)) / len(batch) for batch in made)
@@ -161,11 +163,11 @@ def time_stores(database, options):
 
 def time_words(engine, pages):
     """Return the seconds that a page's words take to write, of as many pages as a batch has."""
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(delete(block_tokens))
         asked = select(block.c.id, block.c.text, block.c.words, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
-        blocks = [tokens.Worded(*one) for one in connection.execute(asked)]
-        return timed(lambda: tokens.add(connection, blocks)) / pages
+        blocks = [blocks_.SearchableBlock(*one) for one in connection.execute(asked)]
+        return timed(lambda: blocks_.add_tokens(connection, blocks)) / pages
 
 
 def timed(call):

@@ -12,9 +12,9 @@ from sqlalchemy import insert, text
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.terms import terms
-from crawler.storage.engine import writing
-from crawler.storage.models import block, crawl, page
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.storage.database import write_transaction
+from crawler.storage.tables import block, crawl, page
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 _SEEN = {"first_seen": NOW, "last_seen": NOW}
@@ -28,12 +28,12 @@ _TIDY = {"sqlite": "PRAGMA wal_checkpoint(TRUNCATE)", "postgresql": "VACUUM ANAL
 
 def fill(engine, blocks):
     """Fill a database of the schema before search with so many blocks."""
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         values = {"id": 1, "spider": "bench", "arguments": {}, "state": "finished", "started": NOW, "totals": {}}
         connection.execute(insert(crawl), values)
     made = enumerate(pages(blocks // BLOCKS_OF_PAGE))
     while some := list(islice(made, _PAGES_AT_ONCE)):
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             connection.execute(insert(page), [_page(number) for number, _ in some])
             rows = [_block(number, position, *one) for number, of_page in some for position, one in enumerate(of_page)]
             connection.execute(insert(block), rows)
@@ -82,7 +82,7 @@ def _visit(number, made):
         NOW,
         Outcome.PAGE,
         200,
-        fetched=Fetched(address, b"<p>", None, Metadata()),
+        fetched=FetchedPage(address, b"<p>", None, Metadata()),
         cleaned=CleanPage(address, "default", "utf-8", Metadata(), ()),
         candidates=tuple(_candidate(position, *one) for position, one in enumerate(made)),
     )
@@ -93,4 +93,4 @@ def _candidate(position, content, words, priority, score):
     unique = len(set(sequence))
     found = Block(position, "/p", Kind.PARAGRAPH, content, words, 0, priority)
     bits = fingerprint_terms(sequence) if unique >= _FEWEST_TERMS else None
-    return Candidate(Decision(found, score, Reason.KEPT), digest_terms(sequence), unique, bits)
+    return FingerprintedBlock(Decision(found, score, Reason.KEPT), digest_terms(sequence), unique, bits)

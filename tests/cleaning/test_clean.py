@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from cleaning import CleanPage, Oddity, PageError, PageFault, clean, parse
+from cleaning import CleanPage, PageError, PageFault, ParseWarning, clean, parse
 
 PROSE = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables. "
 PAGE = (
@@ -62,7 +62,7 @@ def test_page_without_text_has_no_blocks(source):
 
 
 def test_empty_page_is_counted_as_an_oddity():
-    assert clean(b"").oddities == (Oddity.EMPTY,)
+    assert clean(b"").parse_warnings == (ParseWarning.EMPTY,)
 
 
 def test_text_is_the_kept_texts_one_a_line():
@@ -85,7 +85,7 @@ def test_page_above_max_bytes_is_refused():
 
 def test_deep_nesting_is_survived_and_told():
     page = clean(f"<p>{PROSE}</p>" + "<div>" * 100_000 + "bottom" + "</div>" * 100_000)
-    assert page.oddities == (Oddity.DEEP_NESTING,)
+    assert page.parse_warnings == (ParseWarning.DEEP_NESTING,)
     assert page.decisions[0].block.text == PROSE.strip()
 
 

@@ -14,8 +14,8 @@ from lxml import etree, html
 
 from cleaning import parse
 from cleaning.compiled import _fits, compiled_scan, scan_tree
-from cleaning.features import walk
-from cleaning.scan import Scan, scan
+from cleaning.leaf_table import LeafTable, build_leaf_table
+from cleaning.leaves import walk
 
 compiled = pytest.mark.skipif(
     compiled_scan() is None, reason="COMPILER: Blocksieve was installed without its compiled core"
@@ -72,8 +72,8 @@ pieces = st.one_of(
 
 
 def assert_same(root):
-    want, found = scan(walk(root)), scan_tree(root)
-    for name in Scan.__dataclass_fields__:
+    want, found = build_leaf_table(walk(root)), scan_tree(root)
+    for name in LeafTable.__dataclass_fields__:
         expected, column = getattr(want, name), getattr(found, name)
         if isinstance(expected, np.ndarray):
             assert (column.dtype, column.shape) == (expected.dtype, expected.shape), name

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import parse
+from cleaning.classifier import features
+from cleaning.classifier.features import LexiconScores, PageSums
+from cleaning.classifier.model import load_shipped_model
 from cleaning.compiled import compiled_rows, scan_tree
-from cleaning.learned import context, features
-from cleaning.learned.counted import Counted
-from cleaning.learned.features import Signs
-from cleaning.learned.model import shipped
 
 sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
 import corpus
@@ -35,7 +34,9 @@ PAGES = st.lists(pieces, max_size=40).map("".join).map("<p>x".__add__)
 
 def signs_of(scan, lexicon):
     texts = [block.text for block in scan.blocks]
-    return Signs(lexicon.elements(scan.tags, scan.node_signs), lexicon.inlines(scan.signs), lexicon.texts(texts))
+    return LexiconScores(
+        lexicon.elements(scan.tags, scan.node_signs), lexicon.inlines(scan.signs), lexicon.texts(texts)
+    )
 
 
 def filled(fill, width, *args):
@@ -45,11 +46,23 @@ def filled(fill, width, *args):
 
 
 def assert_same_rows(scan, title, scores):
-    counted, core = Counted(scan), compiled_rows()
+    counted, core = PageSums(scan), compiled_rows()
     assert_same(
-        features.NAMES, features.pure_fill, core.fill_features, counted, title, signs_of(scan, shipped().lexicon)
+        features.FIRST_STAGE_NAMES,
+        features.pure_fill_first_stage,
+        core.fill_features,
+        counted,
+        title,
+        signs_of(scan, load_shipped_model().lexicon),
     )
-    assert_same(context.NAMES, context.pure_fill, core.fill_context, counted, scores, scores * counted.chars)
+    assert_same(
+        features.NEIGHBOUR_NAMES,
+        features.pure_fill_neighbours,
+        core.fill_context,
+        counted,
+        scores,
+        scores * counted.chars,
+    )
 
 
 def assert_same(names, pure, compiled, *args):
@@ -98,10 +111,10 @@ def changed(scan, **columns):
 def test_numbers_that_lead_nowhere_are_refused(columns):
     scan = scan_tree(parse("<p>x</p><p>y").root)
     assert (scan.first.tolist(), scan.last.tolist()) == ([0, 0, 1], [2, 1, 2])
-    counted = Counted(changed(scan, **{name: np.array(values, np.int32) for name, values in columns.items()}))
+    counted = PageSums(changed(scan, **{name: np.array(values, np.int32) for name, values in columns.items()}))
     rows, scores = np.empty((2, 200), np.float32), np.zeros(2)
     with pytest.raises(ValueError, match=r"blocks outside|one length"):
-        compiled_rows().fill_features(rows, counted, "", signs_of(scan, shipped().lexicon))
+        compiled_rows().fill_features(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match=r"blocks outside|one length"):
         compiled_rows().fill_context(rows, counted, scores, scores)
 
@@ -109,17 +122,17 @@ def test_numbers_that_lead_nowhere_are_refused(columns):
 @pytest.mark.parametrize("shape", [(1, 200), (3, 200), (2, 20)])
 def test_a_table_that_is_too_small_is_refused(shape):
     scan = scan_tree(parse("<p>x</p><p>y").root)
-    counted, rows, scores = Counted(scan), np.empty(shape, np.float32), np.zeros(2)
+    counted, rows, scores = PageSums(scan), np.empty(shape, np.float32), np.zeros(2)
     with pytest.raises(ValueError, match="the table is"):
-        compiled_rows().fill_features(rows, counted, "", signs_of(scan, shipped().lexicon))
+        compiled_rows().fill_features(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match="the table is"):
         compiled_rows().fill_context(rows, counted, scores, scores)
 
 
 def test_columns_of_other_lengths_are_refused():
     scan = scan_tree(parse("<p>x</p><p>y").root)
-    counted, rows, scores = Counted(scan), np.empty((2, 200), np.float32), np.zeros(3)
-    short = Signs(*(each[:, 1:] for each in signs_of(scan, shipped().lexicon)))
+    counted, rows, scores = PageSums(scan), np.empty((2, 200), np.float32), np.zeros(3)
+    short = LexiconScores(*(each[:, 1:] for each in signs_of(scan, load_shipped_model().lexicon)))
     with pytest.raises(ValueError, match="one length"):
         compiled_rows().fill_features(rows, counted, "", short)
     with pytest.raises(ValueError, match="blocks"):

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import clean, parse
+from cleaning.classifier.decide import read_hint, read_hints
+from cleaning.classifier.features import SimilarityGroups, group_similar, pure_group_similar
+from cleaning.classifier.lexicon import Lexicon, any_words, element_words, inline_words, text_words
+from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.signals import PageSignals, _overlap_of, measure_overlap, word_runs
 from cleaning.compiled import compiled_looks, compiled_words, scan_tree
-from cleaning.hints import read_hint, read_hints
-from cleaning.learned.evidence import _compare, compare
-from cleaning.learned.facts import Facts, runs
-from cleaning.learned.lexicon import Lexicon, any_words, element_words, inline_words, text_words
-from cleaning.learned.looks import Looks, pure_looks, read_looks
-from cleaning.learned.model import shipped
 from cleaning.terms import tokenise
 
 sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
@@ -100,8 +99,12 @@ def test_words_are_found_as_the_pure_lexicon_finds_them(elements, inlines, short
 @given(st.lists(texts, max_size=6), st.lists(texts, max_size=3), texts)
 def test_evidence_is_the_pure_one(found, summaries, body):
     words = tokenise(body * 2)
-    facts = Facts(body=frozenset(runs(words)), summaries=tuple(frozenset(tokenise(text)) for text in summaries))
-    assert compare([*found, body], facts).T.tolist() == [list(_compare(text, facts)) for text in [*found, body]]
+    facts = PageSignals(
+        body=frozenset(word_runs(words)), summaries=tuple(frozenset(tokenise(text)) for text in summaries)
+    )
+    assert measure_overlap([*found, body], facts).T.tolist() == [
+        list(_overlap_of(text, facts)) for text in [*found, body]
+    ]
 
 
 @given(st.lists(st.tuples(tags, signs), max_size=8))
@@ -113,18 +116,18 @@ def test_hints_are_the_pure_ones(elements):
 @given(st.lists(pieces, max_size=40).map("<p>x".__add__("{}").format) | st.lists(pieces, max_size=40).map("".join))
 def test_looks_are_the_pure_ones(source):
     scan = scan_tree(parse(f"<p>x</p>{source}").root)
-    assert_same_looks(read_looks(scan), pure_looks(scan))
+    assert_same_looks(group_similar(scan), pure_group_similar(scan))
 
 
 def assert_same_looks(found, want):
-    for name in Looks.__dataclass_fields__:
+    for name in SimilarityGroups.__dataclass_fields__:
         column, expected = getattr(found, name), getattr(want, name)
         assert (column.dtype, column.tolist()) == (expected.dtype, expected.tolist()), name
 
 
 @pytest.mark.parametrize("name", ["wcxb-dev", "fundus-dev"])
 def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
-    lexicon = shipped().lexicon
+    lexicon = load_shipped_model().lexicon
     for sample in corpus.pin(corpus.read_samples(name), 60):
         scan = scan_tree(parse(sample.body, sample.url).root)
         elements = list(zip(scan.tags, scan.node_signs, strict=True))
@@ -132,10 +135,10 @@ def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
         assert_same_signs(lexicon, elements, scan.signs, texts_)
         assert read_hints(scan.tags, scan.node_signs) == [read_hint(*each) for each in elements]
         if scan.blocks:
-            assert_same_looks(read_looks(scan), pure_looks(scan))
+            assert_same_looks(group_similar(scan), pure_group_similar(scan))
             stated = tokenise(" ".join(texts_[::3]))
-            facts = Facts(body=frozenset(runs(stated)), summaries=(frozenset(stated[:40]),))
-            assert compare(texts_, facts).T.tolist() == [list(_compare(text, facts)) for text in texts_]
+            facts = PageSignals(body=frozenset(word_runs(stated)), summaries=(frozenset(stated[:40]),))
+            assert measure_overlap(texts_, facts).T.tolist() == [list(_overlap_of(text, facts)) for text in texts_]
 
 
 def test_decisions_are_the_same_without_the_core(data):
@@ -159,9 +162,9 @@ def test_decisions_are_the_same_without_the_core(data):
 
 def test_hostile_texts_take_a_bounded_time():
     words = [f"w{number}" for number in range(20_000)]
-    facts = Facts(body=frozenset(runs(words)), summaries=(frozenset(words[:300]),))
+    facts = PageSignals(body=frozenset(word_runs(words)), summaries=(frozenset(words[:300]),))
     began = time.process_time()
-    found = compare([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], facts)
+    found = measure_overlap([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], facts)
     assert time.process_time() - began < 5  # a tenth of a second
     assert found[0, 0] == 1
 
@@ -197,4 +200,4 @@ def test_numbers_that_lead_nowhere_are_refused(parent, node):
         scan.last,
     )
     with pytest.raises(ValueError, match="element"):
-        read_looks(changed)
+        group_similar(changed)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import domains
-from cleaning.domains import Addresses, registered_domain
+from cleaning.domains import PageLinks, registered_domain
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_any_text_has_a_domain_or_none(url):
     assert registered_domain(url) != ""
 
 
-OWN = Addresses("https://www.example.com/a/page.html")
+OWN = PageLinks("https://www.example.com/a/page.html")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ OWN = Addresses("https://www.example.com/a/page.html")
 )
 def test_foreign_addresses(url, expected):
     assert OWN.are_foreign(url) is expected
-    assert not Addresses(None).are_foreign(url)
+    assert not PageLinks(None).are_foreign(url)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_addresses_of_known_hosts(url, expected):
 
 
 def test_without_its_url_no_address_is_the_pages_own():
-    assert Addresses(None).lead_to("https://sub.example.com/", frozenset({"example.com"}))
+    assert PageLinks(None).lead_to("https://sub.example.com/", frozenset({"example.com"}))
 
 
 def test_a_protocol_relative_address_has_the_pages_port():
-    assert not Addresses("http://127.0.0.1/").are_foreign("//127.0.0.1/a.png")
+    assert not PageLinks("http://127.0.0.1/").are_foreign("//127.0.0.1/a.png")

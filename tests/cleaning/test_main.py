@@ -59,7 +59,7 @@ def test_json_holds_everything(page):
     shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/").stdout)
     expected = clean(PAGE, "https://example.org/")
     assert shown["metadata"]["title"] == "Library opens"
-    assert (shown["url"], shown["method"], shown["encoding"], shown["oddities"]) == (
+    assert (shown["url"], shown["method"], shown["encoding"], shown["parse_warnings"]) == (
         "https://example.org/",
         "default",
         "utf-8",

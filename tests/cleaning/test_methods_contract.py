@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from cleaning import METHODS, OptionError, PageError, Reason, clean, parse
-from cleaning.features import walk
 from cleaning.layout import Box, Layout
+from cleaning.leaves import walk
 from cleaning.methods import NEEDS
-from cleaning.methods.ce import learn
+from cleaning.methods.informative_sections import learn_template
 from cleaning.terms import normalise
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def ready(page, method):
         elements = list(page.root.iter(etree.Element))
         boxes = tuple(box(place) for place in range(len(elements)))
         return replace(page, layout=Layout(tuple(element.tag for element in elements), boxes))
-    return replace(page, template=learn([page, SIBLING])) if needs == "template" else page
+    return replace(page, template=learn_template([page, SIBLING])) if needs == "template" else page
 
 
 def box(place):

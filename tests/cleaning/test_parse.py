@@ -7,8 +7,8 @@ import re
 import pytest
 from lxml import etree
 
-from cleaning import Oddity, PageError, PageFault, parse
-from cleaning.features import walk
+from cleaning import PageError, PageFault, ParseWarning, parse
+from cleaning.leaves import walk
 from cleaning.parse import decode
 
 CHINESE = (
@@ -101,19 +101,19 @@ def test_few_accented_letters_are_read_as_browsers_do():
 def test_utf_8_declared_as_gb2312_is_read_as_utf_8_and_counted():
     page = parse(with_meta(CHINESE, "gb2312").encode())
     assert page.encoding == "utf-8"
-    assert page.oddities == (Oddity.CHARSET_CONTRADICTED,)
+    assert page.parse_warnings == (ParseWarning.CHARSET_CONTRADICTED,)
 
 
 def test_contradictory_header_gives_way_to_the_meta():
     page = parse(with_meta(CHINESE, "gb2312").encode("gb18030"), encoding="utf-8")
     assert page.encoding == "gb18030"
-    assert Oddity.CHARSET_CONTRADICTED in page.oddities
+    assert ParseWarning.CHARSET_CONTRADICTED in page.parse_warnings
 
 
 def test_a_stray_byte_does_not_contradict_the_declaration():
     page = parse((CHINESE * 20).encode() + b"<p>\xff</p>", encoding="utf-8")
     assert page.encoding == "utf-8"
-    assert page.oddities == (Oddity.UNDECODABLE_BYTES,)
+    assert page.parse_warnings == (ParseWarning.UNDECODABLE_BYTES,)
     assert "\ufffd" in text_of(page)
 
 
@@ -142,13 +142,13 @@ def test_real_chinese_pages_are_read_in_their_encoding(data, site):
 @pytest.mark.parametrize("source", [b"", "", b" \n\t ", b"\xef\xbb\xbf", "\x00"])
 def test_empty_page_is_an_empty_tree(source):
     page = parse(source)
-    assert page.oddities == (Oddity.EMPTY,)
+    assert page.parse_warnings == (ParseWarning.EMPTY,)
     assert page.root.tag == "html"
     assert text_of(page) == ""
 
 
 def test_comment_alone_is_an_empty_page():
-    assert parse(b"<!-- nothing -->").oddities == (Oddity.EMPTY,)
+    assert parse(b"<!-- nothing -->").parse_warnings == (ParseWarning.EMPTY,)
 
 
 def test_nul_bytes_are_dropped():
@@ -177,7 +177,7 @@ def test_truncated_page_keeps_what_came():
 def test_truncated_character_is_one_undecodable_byte():
     page = parse(CHINESE.encode()[: CHINESE.encode().index("读出".encode()) + 2])
     assert page.encoding == "utf-8"
-    assert page.oddities == (Oddity.UNDECODABLE_BYTES,)
+    assert page.parse_warnings == (ParseWarning.UNDECODABLE_BYTES,)
 
 
 @pytest.mark.parametrize("source", [b"<p>x" * 12_500_000, "<p>x" * 12_500_000])
@@ -193,7 +193,7 @@ def test_limit_itself_is_allowed():
 
 def test_nesting_of_100_000_levels_survives():
     page = parse(b"<p>top</p>" + b"<div>" * 100_000 + b"bottom" + b"</div>" * 100_000)
-    assert page.oddities == (Oddity.DEEP_NESTING,)
+    assert page.parse_warnings == (ParseWarning.DEEP_NESTING,)
     assert text_of(page).startswith("top")
 
 

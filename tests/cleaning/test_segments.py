@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import Reason, parse
-from cleaning.features import walk
-from cleaning.segments import regroup, split
+from cleaning.leaves import walk
+from cleaning.segments import regroup, split_leaves
 from cleaning.terms import normalise
 
 TAGS = st.sampled_from(["div", "td", "p", "b", "i", "span", "a", "br", "table", "li"])
@@ -63,7 +63,7 @@ def test_block_in_a_removed_element_stays_whole():
 
 def test_split_cuts_a_leaf_where_the_mark_changes():
     leaves = walk(parse("<p>one <b>two</b> three</p>").root)
-    found = [(part.leaf.block.text, part.mark) for part in split(leaves, lambda piece: piece.element.tag)]
+    found = [(part.leaf.block.text, part.mark) for part in split_leaves(leaves, lambda piece: piece.element.tag)]
     assert found == [("one", "p"), ("two", "b"), ("three", "p")]
 
 
@@ -89,7 +89,7 @@ def test_no_letter_is_lost_or_doubled(page):
     root = parse(page).root
     leaves = walk(root)
     grouped = regroup(leaves, root, lambda element: element.tag in {"div", "td"}, nested=True)
-    parts = split(leaves, lambda piece: piece.element.tag == "b")
+    parts = split_leaves(leaves, lambda piece: piece.element.tag == "b")
     for found in (grouped, [part.leaf for part in parts]):
         assert letters(found) == letters(leaves)
         assert [leaf.block.position for leaf in found] == list(range(len(found)))

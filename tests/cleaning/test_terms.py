@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cleaning.terms import count_words, cut, normalise, stop_words, terms, tidy_code, tokenise
+from cleaning.terms import count_words, index_tokens, normalise, stop_words, terms, tidy_code, tokenise
 
 any_text = st.text(st.characters())  # lone surrogates among them
 
@@ -120,4 +120,4 @@ def test_stop_words_are_lower_case():
     ],
 )
 def test_texts_are_found_by_whole_words_and_by_bigrams(text, expected):
-    assert cut(text) == expected
+    assert index_tokens(text) == expected

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-import crawler.settings
+from crawler import settings
 from crawler.addon import Blocksieve, Cleaning
+from crawler.cleaning_middleware import CleaningMiddleware
 from crawler.errors import ConfigError, ReplayError
-from crawler.onlooker import Onlooker
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def settings():
     found = Settings()
-    found.setmodule(crawler.settings)
+    found.setmodule(settings)
     return found
 
 
@@ -61,7 +61,7 @@ def test_replay_takes_both_schemes_and_waits_for_nobody(settings, tmp_path):
     (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
     addon = updated(settings, REPLAY=str(tmp_path), DOWNLOAD_DELAY="3", AUTOTHROTTLE_ENABLED="1")
     handlers = settings.getdict("DOWNLOAD_HANDLERS")
-    assert handlers["http"] == handlers["https"] == "crawler.replay.handler.ReplayHandler"
+    assert handlers["http"] == handlers["https"] == "crawler.fetching.replay_handler.ReplayHandler"
     assert not settings.getbool("AUTOTHROTTLE_ENABLED")
     assert settings.getfloat("DOWNLOAD_DELAY") == 0
     assert addon.replay.urls() == ["https://replay.invalid/a.html"]
@@ -77,7 +77,7 @@ def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
     [
         ({"REPLAY": "{folder}"}, "with REPLAY nothing is"),
         ({"HTTPCACHE_ENABLED": True}, "HTTPCACHE_ENABLED gives pages that are not fetched"),
-        ({"DOWNLOAD_HANDLERS": {"https": "crawler.replay.handler.ReplayHandler"}}, "for https"),
+        ({"DOWNLOAD_HANDLERS": {"https": "crawler.fetching.replay_handler.ReplayHandler"}}, "for https"),
     ],
 )
 def test_an_archive_that_would_miss_something_is_refused(settings, tmp_path, values, says):
@@ -103,7 +103,7 @@ def test_a_project_of_its_own_gets_our_components_and_keeps_its_choice():
     pipelines = {str(getattr(key, "__name__", key)): order for key, order in theirs.getdict("ITEM_PIPELINES").items()}
     assert pipelines == {"pipelines.store.StorePipeline": None, "CleanPipeline": 300, "DedupPipeline": 400}
     assert [key.__name__ for key in theirs.getdict("SPIDER_MIDDLEWARES")] == ["VisitMiddleware"]
-    assert theirs["DOWNLOADER"] == "crawler.downloader.Downloader"
+    assert theirs["DOWNLOADER"] == "crawler.fetching.throttling.Downloader"
 
 
 def guest(**values):
@@ -116,12 +116,12 @@ def test_cleaning_adds_one_middleware_to_a_project_and_nothing_else():
     before, after = Settings(), guest()
     changed = [name for name in after if after[name] != before[name]]
     assert changed == ["DOWNLOADER_MIDDLEWARES"]
-    assert after.getdict("DOWNLOADER_MIDDLEWARES") == {Onlooker: 10}
+    assert after.getdict("DOWNLOADER_MIDDLEWARES") == {CleaningMiddleware: 10}
 
 
 def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
     for order in (700, None):
-        path = "crawler.onlooker.Onlooker"
+        path = "crawler.cleaning_middleware.CleaningMiddleware"
         assert guest(DOWNLOADER_MIDDLEWARES={path: order}).getdict("DOWNLOADER_MIDDLEWARES") == {path: order}
 
 
@@ -146,4 +146,4 @@ def test_what_cleaning_cannot_do_in_a_project_of_others_is_refused(values, says)
 
 
 def test_another_method_serves_a_project_that_names_its_pages_by_url():
-    assert Onlooker in guest(CLEANING_METHOD="pab", PAGES_FROM="/a").getdict("DOWNLOADER_MIDDLEWARES")
+    assert CleaningMiddleware in guest(CLEANING_METHOD="pab", PAGES_FROM="/a").getdict("DOWNLOADER_MIDDLEWARES")

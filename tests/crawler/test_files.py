@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from crawler.errors import ConfigError
-from crawler.files import append_line, replace, writable
+from crawler.files import append_line, replace_file, writable_path
 
 APPEND = """
 import sys
@@ -41,7 +41,7 @@ def room_for(size):
 
 def test_a_path_is_made_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert writable("SUMMARY", "crawls.jsonl") == tmp_path / "crawls.jsonl"
+    assert writable_path("SUMMARY", "crawls.jsonl") == tmp_path / "crawls.jsonl"
     assert not (tmp_path / "crawls.jsonl").exists()
 
 
@@ -52,7 +52,7 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
 def test_a_path_that_cannot_be_a_file_is_refused(tmp_path, name, says):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match=f"SUMMARY is .*{says}"):
-        writable("SUMMARY", str(tmp_path / name))
+        writable_path("SUMMARY", str(tmp_path / name))
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def foreign_folder():
 
 def test_a_folder_that_may_not_be_written_is_refused(foreign_folder):
     with pytest.raises(ConfigError, match=r"METRICS is .*, which this user may not write"):
-        writable("METRICS", str(foreign_folder / "lake.prom"))
+        writable_path("METRICS", str(foreign_folder / "lake.prom"))
 
 
 def test_lines_are_added(tmp_path):
@@ -97,7 +97,7 @@ def test_a_file_is_replaced_and_readable_by_all(tmp_path):
     before = os.umask(0o077)
     try:
         for content in (b"first", b"second"):
-            replace(path, content)
+            replace_file(path, content)
     finally:
         os.umask(before)
     assert path.read_bytes() == b"second"
@@ -107,8 +107,8 @@ def test_a_file_is_replaced_and_readable_by_all(tmp_path):
 
 def test_a_replacement_that_does_not_fit_leaves_the_old_content(tmp_path):
     path = tmp_path / "metrics.prom"
-    replace(path, b"old")
+    replace_file(path, b"old")
     with room_for(100), pytest.raises(OSError, match="File too large"):
-        replace(path, b"x" * 200)
+        replace_file(path, b"x" * 200)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

@@ -4,8 +4,8 @@ from datetime import date
 
 from scrapy.http import HtmlResponse, TextResponse
 
+from crawler.fetching.response_filter import PageResponse
 from crawler.page import page
-from crawler.response import PageResponse
 
 HTML = {"Content-Type": "text/html"}
 

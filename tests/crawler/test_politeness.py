@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
 
-from crawler.politeness import asked
+from crawler.fetching.throttling import requested_delay
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
@@ -68,12 +68,12 @@ PIPELINES = (
     ],
 )
 def test_the_slower_of_delay_and_rate_is_asked(robots, seconds):
-    assert asked(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
+    assert requested_delay(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
 
 
 def test_another_parser_is_asked_for_its_delay_alone():
     robots = b"User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10"
-    assert asked(PythonRobotParser(robots, None), "blocksieve") == 5
+    assert requested_delay(PythonRobotParser(robots, None), "blocksieve") == 5
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from lxml import etree
 
 from cleaning import PageError, clean
-from cleaning.blocks import Oddity
-from crawler.render import Browser
+from cleaning.blocks import ParseWarning
+from crawler.fetching.render.browser import Browser
 
 PLACED = "<!doctype html><style>body{margin:0}div,span{position:absolute;margin:0}</style>"
 
@@ -150,7 +150,7 @@ def test_a_page_in_no_known_encoding_is_rendered(still):
 
 def test_an_empty_page_is_an_empty_tree(still):
     page = still.render(b"", None)
-    assert (text(page), page.oddities) == ("", (Oddity.EMPTY,))
+    assert (text(page), page.parse_warnings) == ("", (ParseWarning.EMPTY,))
     assert page.layout.match(page.root)
 
 

@@ -9,9 +9,9 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.archive.records import Records
 from crawler.errors import ReplayError
-from crawler.replay import Absence, open_source
+from crawler.fetching.archive import ArchiveRecords
+from crawler.fetching.replay import ReplayMiss, open_replay
 
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "sites"
 LIMIT = 100_000
@@ -69,7 +69,7 @@ def test_a_folder_serves_files_under_the_urls_of_its_index(folder):
         one__a_html_gz=b"<p>a",
         one__b_html=b"<p>b",
     )
-    source = open_source(path, LIMIT)
+    source = open_replay(path, LIMIT)
     assert source.urls() == ["https://one.example/a", "https://one.invalid/b.html"]
     assert source.find("https://one.example/a").body == b"<p>a"
     saved = source.find("https://one.invalid/b.html")
@@ -77,13 +77,13 @@ def test_a_folder_serves_files_under_the_urls_of_its_index(folder):
 
 
 def test_without_a_site_column_files_lie_in_the_folder_itself(folder):
-    source = open_source(folder(["file"], ["a b.html"]), LIMIT)
+    source = open_replay(folder(["file"], ["a b.html"]), LIMIT)
     assert source.urls() == ["https://replay.invalid/a%20b.html"]
 
 
 def test_the_last_of_a_repeated_url_wins_and_is_counted(folder):
     rows = [["a.html", "https://x.example/"], ["b.html", "https://x.example/"]]
-    source = open_source(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
+    source = open_replay(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
     assert (source.urls(), source.repeated) == (["https://x.example/"], 1)
     assert source.find("https://x.example/").body == b"b"
 
@@ -93,12 +93,12 @@ def test_the_last_of_a_repeated_url_wins_and_is_counted(folder):
 )
 def test_a_url_is_found_without_its_fragment_and_in_canonical_form(folder, url):
     path = folder(["file", "url"], ["a.html", "https://x.example/a?b=1&c=2"], a_html=b"a")
-    assert open_source(path, LIMIT).find(url).body == b"a"
+    assert open_replay(path, LIMIT).find(url).body == b"a"
 
 
 def test_the_exact_url_comes_before_its_canonical_twin(folder):
     rows = [["a.html", "https://x.example/?b&a"], ["b.html", "https://x.example/?a&b"]]
-    source = open_source(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
+    source = open_replay(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
     assert source.find("https://x.example/?b&a").body == b"a"
 
 
@@ -106,13 +106,13 @@ def test_what_is_not_there_is_told_apart(folder):
     rows = [["lost.html", "https://x.example/lost"], ["bad.html.gz", "https://x.example/bad"]]
     path = folder(["file", "url"], *rows)
     (path / "bad.html.gz").write_bytes(b"not gzip")
-    source = open_source(path, LIMIT)
+    source = open_replay(path, LIMIT)
     found = [source.find(f"https://x.example/{name}") for name in ("lost", "bad", "never")]
-    assert found == [Absence.MISSING_FILE, Absence.DAMAGED_FILE, Absence.ABSENT]
+    assert found == [ReplayMiss.MISSING_FILE, ReplayMiss.DAMAGED_FILE, ReplayMiss.ABSENT]
 
 
 def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
-    source = open_source(folder(["file"], ["bomb.html.gz"], bomb_html_gz=b"x" * 30_000_000), LIMIT)
+    source = open_replay(folder(["file"], ["bomb.html.gz"], bomb_html_gz=b"x" * 30_000_000), LIMIT)
     assert len(source.find(source.urls()[0]).body) == LIMIT + 1
 
 
@@ -129,13 +129,13 @@ def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
 )
 def test_a_row_that_leads_astray_is_named(folder, row, says):
     with pytest.raises(ReplayError, match=says):
-        open_source(folder(["file", "url"], row), LIMIT)
+        open_replay(folder(["file", "url"], row), LIMIT)
 
 
 @pytest.mark.parametrize("site", ["..", "/etc", "a/../.."])
 def test_a_site_that_leads_out_is_named(folder, site):
     with pytest.raises(ReplayError, match=r"line 2.*leads out"):
-        open_source(folder(["site", "file"], [site, "a.html"]), LIMIT)
+        open_replay(folder(["site", "file"], [site, "a.html"]), LIMIT)
 
 
 def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
@@ -144,22 +144,22 @@ def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
     path = folder(["file"], ["link.html"])
     (path / "link.html").symlink_to(outside)
     with pytest.raises(ReplayError, match=r"line 2.*link that leads out"):
-        open_source(path, LIMIT)
+        open_replay(path, LIMIT)
 
 
 def test_what_cannot_be_a_replay_source_is_named(tmp_path, folder):
     with pytest.raises(ReplayError, match="does not exist"):
-        open_source(tmp_path / "nowhere", LIMIT)
+        open_replay(tmp_path / "nowhere", LIMIT)
     (tmp_path / "pages.zip").write_bytes(b"PK")
     with pytest.raises(ReplayError, match="neither a folder"):
-        open_source(tmp_path / "pages.zip", LIMIT)
+        open_replay(tmp_path / "pages.zip", LIMIT)
     with pytest.raises(ReplayError, match=r"without index\.tsv"):
-        open_source(tmp_path, LIMIT)
+        open_replay(tmp_path, LIMIT)
     with pytest.raises(ReplayError, match=r"no column 'file'.*url, title"):
-        open_source(folder(["url", "title"]), LIMIT)
+        open_replay(folder(["url", "title"]), LIMIT)
     (tmp_path / "index.tsv").write_bytes(b"file\n\xff\xfe\xff")
     with pytest.raises(ReplayError, match="cannot be read"):
-        open_source(tmp_path, LIMIT)
+        open_replay(tmp_path, LIMIT)
 
 
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
@@ -171,7 +171,7 @@ def test_a_warc_serves_its_responses_as_recorded(warc, name):
         ("https://x.example/c", 404, HTML, b"<p>gone"),
         name=name,
     )
-    source = open_source(path, LIMIT)
+    source = open_replay(path, LIMIT)
     assert source.urls() == [f"https://x.example/{letter}" for letter in "abc"]
     first, second, third = map(source.find, source.urls())
     assert (first.status, first.body, dict(first.headers)["ETag"]) == (200, b"<p>a", '"1"')
@@ -186,7 +186,7 @@ def test_a_warc_body_comes_without_compression_and_chunks(warc):
         ("https://x.example/chunked", 200, HTML | {"Transfer-Encoding": "chunked"}, chunked),
         ("https://x.example/bomb", 200, HTML | {"Content-Encoding": "gzip"}, gzip.compress(b"x" * 30_000_000)),
     )
-    source = open_source(path, LIMIT)
+    source = open_replay(path, LIMIT)
     found = {url.rsplit("/", 1)[1]: source.find(url) for url in source.urls()}
     assert found["zipped"].body == b"<p>zipped"
     assert "Content-Encoding" not in dict(found["zipped"].headers)
@@ -200,7 +200,7 @@ def test_a_cut_off_warc_is_named(warc, name, cut):
     path = warc(*[(f"https://x.example/{n}", 200, HTML, b"<p>page" * 50) for n in range(3)], name=name)
     path.write_bytes(path.read_bytes()[:-cut])
     with pytest.raises(ReplayError, match=f"{name} is damaged"):
-        open_source(path, LIMIT)
+        open_replay(path, LIMIT)
 
 
 @pytest.mark.parametrize("body", [b"garbage" * 100, gzip.compress(b"garbage" * 100, mtime=0), b"", b"WARC/1.0\r\n\r\n"])
@@ -208,7 +208,7 @@ def test_what_is_no_warc_is_named(tmp_path, body):
     path = tmp_path / "a.warc.gz"
     path.write_bytes(body)
     with pytest.raises(ReplayError, match=r"a\.warc\.gz (is damaged|holds no HTTP response)"):
-        open_source(path, LIMIT)
+        open_replay(path, LIMIT)
 
 
 def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
@@ -216,33 +216,33 @@ def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
     whole = path.with_name("whole.warc.gz")
     whole.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.raises(ReplayError, match="warcio recompress"):
-        open_source(whole, LIMIT)
+        open_replay(whole, LIMIT)
 
 
 def test_passing_answers_take_the_place_of_no_other(warc):
     url = "https://x.example/"
     path = warc((url, 200, HTML, b"one"), (url, 404, HTML, b"two"), (url, 503, HTML, b""), (url, 304, {}, b""))
-    assert open_source(path, LIMIT).find(url).body == b"two"
-    assert open_source(warc((url, 304, {}, b""), name="b.warc.gz"), LIMIT).find(url).status == 304
+    assert open_replay(path, LIMIT).find(url).body == b"two"
+    assert open_replay(warc((url, 304, {}, b""), name="b.warc.gz"), LIMIT).find(url).status == 304
 
 
 def test_the_answer_to_a_posted_form_is_not_that_of_the_address(tmp_path):
     url, path = "https://x.example/", tmp_path / "a.warc.gz"
-    records = Records("a.warc.gz", {})
+    records = ArchiveRecords("a.warc.gz", {})
     got, posted = (
         records.pair(Request(url, method=method), Response(url, body=method.encode())) for method in ("GET", "POST")
     )
     path.write_bytes(got + posted)
-    assert open_source(path, LIMIT).find(url).body == b"GET"
+    assert open_replay(path, LIMIT).find(url).body == b"GET"
 
 
 def test_an_address_with_a_secret_is_found_as_the_archive_has_it(warc):
-    source = open_source(warc(("https://x.example/?page=2&token=***", 200, HTML, b"one")), LIMIT)
+    source = open_replay(warc(("https://x.example/?page=2&token=***", 200, HTML, b"one")), LIMIT)
     assert source.find("https://x.example/?page=2&token=sesame").body == b"one"
 
 
 def test_a_compression_that_warcio_does_not_know_is_left_to_scrapy(warc):
-    source = open_source(warc(("https://x.example/", 200, {"Content-Encoding": "zstd"}, b"packed")), LIMIT)
+    source = open_replay(warc(("https://x.example/", 200, {"Content-Encoding": "zstd"}, b"packed")), LIMIT)
     saved = source.find("https://x.example/")
     assert (saved.headers, saved.body) == ((("Content-Encoding", "zstd"),), b"packed")
 

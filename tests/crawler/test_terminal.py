@@ -7,7 +7,7 @@ from rich.console import Console
 from scrapy.exceptions import UsageError
 
 from crawler.errors import StoreError
-from crawler.terminal import attempt, confirmed, no_arguments, printable, table
+from crawler.terminal import confirm, expect_no_arguments, make_table, printable, run_command
 
 
 def test_controls_and_direction_marks_are_shown_as_replacements():
@@ -16,7 +16,7 @@ def test_controls_and_direction_marks_are_shown_as_replacements():
 
 def test_markup_in_a_table_is_text():
     out = io.StringIO()
-    Console(file=out, width=80).print(table("[/b]", ["[red]site"], [["[/b]\x1b[2J"], [1234567], [None]]))
+    Console(file=out, width=80).print(make_table("[/b]", ["[red]site"], [["[/b]\x1b[2J"], [1234567], [None]]))
     shown = out.getvalue()
     assert "\x1b" not in shown
     for part in ("[/b]", "[red]site", "1,234,567", "-"):
@@ -27,19 +27,19 @@ def test_an_expected_error_is_one_line_on_stderr(capsys):
     def fail():
         raise StoreError("the database\nis full\x1b[2J")
 
-    assert attempt(fail) == 1
+    assert run_command(fail) == 1
     assert capsys.readouterr().err == "the database\ufffdis full\ufffd[2J\n"
 
 
 def test_an_unexpected_error_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
-        attempt(lambda: 1 / 0)
+        run_command(lambda: 1 / 0)
 
 
 def test_arguments_of_a_command_without_any_are_refused():
     with pytest.raises(UsageError, match="unexpected argument: one two"):
-        no_arguments(["one", "two"])
+        expect_no_arguments(["one", "two"])
 
 
 def test_without_a_terminal_the_answer_is_no():
-    assert confirmed("Go on?") is False
+    assert confirm("Go on?") is False

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.urls import MAX_KEY, lasting, site, url_key, without_credentials
+from crawler.urls import MAX_KEY_CHARS, site_of, url_key, without_credentials, without_tracking
 
 EZINE = "https://ezinearticles.com"
 PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
@@ -21,7 +21,7 @@ PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
     ],
 )
 def test_site(url, expected):
-    assert site(url) == expected
+    assert site_of(url) == expected
 
 
 def test_fragments_and_the_order_of_parameters_make_no_other_key():
@@ -85,7 +85,7 @@ def test_the_home_page_may_call_itself_canonical():
 
 def test_a_very_long_url_has_a_short_key_of_its_own():
     one, other = (url_key(f"https://example.com/{'x' * 5000}{end}") for end in "ab")
-    assert len(one) == len(other) == MAX_KEY
+    assert len(one) == len(other) == MAX_KEY_CHARS
     assert one != other
 
 
@@ -106,7 +106,7 @@ def test_credentials_are_taken_out(url, plain):
 @given(url=st.text(max_size=60), canonical=st.none() | st.text(max_size=60))
 def test_any_text_has_a_key_that_can_be_stored(url, canonical):
     url_key(url, canonical).encode()
-    site(url)
+    site_of(url)
 
 
 @given(st.text(alphabet="http:/@.[]?#%&=ax0", max_size=40))
@@ -129,7 +129,7 @@ def test_any_url_like_text_has_a_key_that_stays(tail):
 )
 def test_sessions_and_tracking_make_no_other_key(url):
     assert url_key(url) == "https://a.example/1?x=1"
-    assert lasting(url).partition("#")[0] == "https://a.example/1?x=1"
+    assert without_tracking(url).partition("#")[0] == "https://a.example/1?x=1"
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_sessions_and_tracking_make_no_other_key(url):
     ],
 )
 def test_parameters_that_may_name_a_page_are_left_to_the_letter(url):
-    assert lasting(url) == url
+    assert without_tracking(url) == url
 
 
 @given(st.text(max_size=100))
 def test_what_lasts_of_a_url_lasts(url):
-    assert lasting(lasting(url)) == lasting(url)
+    assert without_tracking(without_tracking(url)) == without_tracking(url)

@@ -12,11 +12,11 @@ import pytest
 from exported import HOSTILE, OTHER, fill, make
 
 from cleaning.blocks import Metadata
-from crawler.export import Content, Order, export
-from crawler.export.columns import COLUMNS
-from crawler.export.formats import form
+from crawler.reading.export import ExportRequest, write_export
+from crawler.reading.export_formats import format_of
+from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage import schema
-from crawler.storage.engine import opened
+from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +35,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exports")
 
     def write(name, since=None):
-        return export(engine, Order(folder / name, form(name), since=since), lambda _: None)
+        return write_export(engine, ExportRequest(folder / name, format_of(name), since=since), lambda _: None)
 
-    with opened(f"sqlite:///{folder / 'blocks.db'}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{folder / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
         fill(engine)
         cursor = [write(name) for name in ("blocks.csv", "blocks.jsonl.gz", "blocks.parquet")][-1].cursor
         store = Store(engine)
@@ -82,8 +82,8 @@ def test_duckdb_reads_parquet_and_json(run):
 
 def test_an_export_and_an_increment_are_the_whole(run, folder):
     blocks = run("drop_duplicates")["blocks"]
-    with opened(f"sqlite:///{folder / 'blocks.db'}") as engine:
-        whole = export(engine, Order(folder / "whole.parquet", ".parquet"), lambda _: None)
+    with opened_engine(f"sqlite:///{folder / 'blocks.db'}") as engine:
+        whole = write_export(engine, ExportRequest(folder / "whole.parquet", ".parquet"), lambda _: None)
     assert (whole.rows, set(blocks["id"])) == (BLOCKS, set(pd.read_parquet(folder / "whole.parquet")["id"]))
     assert "neu" in set(blocks["text"])
 
@@ -100,7 +100,9 @@ def test_the_nightly_job_takes_everything_first_and_then_what_has_changed(folder
     assert (folder / "cursor").read_text().startswith("1.blocks.")
 
 
-@pytest.mark.parametrize("content", list(Content))
+@pytest.mark.parametrize("content", list(ExportContent))
 def test_every_column_is_in_the_tables(content):
     section = DOCS.split(f"### {content.value.capitalize()}\n")[1].strip().split("\n\n")[0]
-    assert section.splitlines()[2:] == [f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in COLUMNS[content]]
+    assert section.splitlines()[2:] == [
+        f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in EXPORT_COLUMNS[content]
+    ]

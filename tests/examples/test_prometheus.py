@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.exposition import COUNTERS, GAUGES
+from crawler.monitoring.exposition import COUNTERS, GAUGES
 
 ROOT = Path(__file__).parents[2]
 LABELS = {"spider", "file", *(counter.label for counter in COUNTERS)}

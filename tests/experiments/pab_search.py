@@ -16,8 +16,8 @@ from stand_ins import ARTICLES, articles
 from stored import stored
 from verdicts import judge_ahead, judge_near
 
-from crawler.search import search
-from crawler.storage.engine import reading
+from crawler.reading.search import search
+from crawler.storage.database import read_transaction
 
 PAGES = 500
 KEYWORD = "computer"
@@ -97,7 +97,7 @@ def measure(searches, words, rounds):
 
 def _searches(tables, engine, most):
     def indexed(word):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return search(connection, word, limit=most)
 
     return {name: partial(find, tables, name) for name in NAMES} | {INDEX: indexed}

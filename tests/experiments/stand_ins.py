@@ -8,10 +8,10 @@ import corpus
 from evaluation import LARGEST_PAGE
 
 from cleaning import METHODS, parse
-from cleaning.clean import judge
-from cleaning.language import identify
+from cleaning.clean import decide_page
+from cleaning.metadata.page import identify_language
+from cleaning.metadata.statements import read_statements
 from cleaning.options import Options
-from cleaning.statements import read_statements
 
 ARTICLES = "English articles of wcxb-dev and English news of fundus-dev, chosen by their hashes"
 
@@ -24,7 +24,7 @@ def articles(most, limit):
 @cache
 def _english():
     articles = [sample for sample in corpus.read_samples("wcxb-dev") if sample.type == "article"]
-    return articles + [sample for sample in corpus.read_samples("fundus-dev") if identify(sample.text) == "en"]
+    return articles + [sample for sample in corpus.read_samples("fundus-dev") if identify_language(sample.text) == "en"]
 
 
 def limited(most, limit):
@@ -37,7 +37,7 @@ def read(sample):
 
 def decide(page, method):
     """Return a method's decisions on a page, with its default options."""
-    return judge(page, read_statements(page.root), METHODS[method], Options()).decisions
+    return decide_page(page, read_statements(page.root), METHODS[method], Options()).decisions
 
 
 def text_of(decisions, reasons=None):

@@ -9,14 +9,13 @@ from itertools import islice
 from stand_ins import decide, read
 
 from cleaning.blocks import CleanPage, Metadata
-from crawler.candidates import find_candidates
-from crawler.fingerprints import Marker
+from crawler.fingerprinting import Fingerprinter, compare_within_page
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.storage.rules import Rules
+from crawler.storage.boilerplate import BoilerplateBounds
+from crawler.storage.database import opened_engine
+from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.store import Store
-from crawler.storage.templates import Bounds
-from crawler.visit import Fetched, Outcome, Visit
+from crawler.visit import FetchedPage, Outcome, Visit
 
 _NOW = datetime(2024, 5, 1, tzinfo=UTC)
 _BATCH = 10
@@ -28,9 +27,9 @@ def stored(path, method, samples):
 
     Each page's blocks are all stored, as the papers do: no duplicates between pages, no template, no HTML.
     """
-    with opened(f"sqlite:///{path}") as engine:
-        schema.prepare(engine)
-        store = Store(engine, rules=Rules("off"), templates=Bounds(0), keep_html=False)
+    with opened_engine(f"sqlite:///{path}") as engine:
+        schema.prepare_schema(engine)
+        store = Store(engine, rules=DuplicateRules("off"), templates=BoilerplateBounds(0), keep_html=False)
         crawl = store.begin_crawl("experiments", {"method": method})
         visits = (visit(method, number, sample) for number, sample in enumerate(samples))
         while batch := list(islice(visits, _BATCH)):
@@ -42,7 +41,7 @@ def visit(method, number, sample):
     """Return the visit of a page, with the blocks that a method keeps; the number makes its address unique."""
     decisions = decide(read(sample), method)
     kept = [one for one in decisions if one.kept]
-    marker = Marker()
+    marker = Fingerprinter()
     marks = [marker.marks(one.block.text, one.block.kind) for one in kept]
     url = f"https://{sample.host}/{number}"
     return Visit(
@@ -50,8 +49,8 @@ def visit(method, number, sample):
         _NOW,
         Outcome.PAGE,
         200,
-        fetched=Fetched(url, sample.body, None, Metadata()),
+        fetched=FetchedPage(url, sample.body, None, Metadata()),
         cleaned=CleanPage(url, method, "utf-8", Metadata(), tuple(decisions)),
-        candidates=tuple(find_candidates(kept, marks, None)),
+        candidates=tuple(compare_within_page(kept, marks, None)),
         fingerprint=marker.page(marks),
     )

@@ -14,7 +14,7 @@ from stand_ins import decide, limited, read, text_of
 from verdicts import judge_reached, undecided
 
 from cleaning import clean
-from cleaning.language import identify
+from cleaning.metadata.page import identify_language
 from cleaning.terms import tokenise
 
 # Table 1: of 100 pages, those of level A, B and C.
@@ -102,7 +102,7 @@ def _count(sample):
 
 def _groups(counted):
     """Return the pages' counts by group, those in languages nearest to Chinese that have gold texts apart."""
-    kin = {sample: found for sample, found in counted.items() if identify(sample.text) in {"zh", "ja", "ko"}}
+    kin = {sample: found for sample, found in counted.items() if identify_language(sample.text) in {"zh", "ja", "ko"}}
     return {KIN: kin, "all languages": counted}
 
 

@@ -13,8 +13,9 @@ from stand_ins import ARTICLES, articles, decide
 from verdicts import judge_ahead, judge_possible, judge_reached
 
 from cleaning import PageError
-from cleaning.training.labels import label
-from crawler.render import Browser, RenderError
+from cleaning.training.gold import label_blocks
+from crawler.errors import RenderError
+from crawler.fetching.render.browser import Browser
 
 PAGES = 30
 SECONDS = 20.0
@@ -96,7 +97,7 @@ def measure(samples, browser):
 def score(decisions, gold):
     """Return the score of a page's blocks; None where none is content."""
     kept = np.array([one.kept for one in decisions], bool)
-    content = label([one.block.text for one in decisions], gold) >= _CONTENT
+    content = label_blocks([one.block.text for one in decisions], gold) >= _CONTENT
     if not content.any():
         return None
     right = int((kept & content).sum())

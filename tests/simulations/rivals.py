@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from changing import ARTICLE, NAMES
 
-from crawler.schedule import Bounds, History, Kind, choose, due, next_visit
+from crawler.schedule import PageKind, RevisitBounds, VisitHistory, choose_due_pages, due_page, next_visit
 
 _START = datetime(2024, 3, 1, tzinfo=UTC)
-BOUNDS = Bounds()
+BOUNDS = RevisitBounds()
 _DAY = 86_400
 
 
@@ -97,12 +97,12 @@ class Ours:
         for page, (kind, born, entered) in enumerate(zip(web.kind, web.born, web.entered, strict=True)):
             seen = _moment(entered)
             published = _moment(born).date() if kind == ARTICLE else None
-            history = History(str(page), Kind(NAMES[kind]), seen, seen, seen, published=published)
+            history = VisitHistory(str(page), PageKind(NAMES[kind]), seen, seen, seen, published=published)
             self._due.append(self._planned(history, seen))
 
     def pick(self, now, budget):
         waiting = [self._due[page] for page in np.flatnonzero(self._next <= now)]
-        return np.array([int(one.history.key) for one in choose(waiting, budget, _moment(now))], dtype=int)
+        return np.array([int(one.history.key) for one in choose_due_pages(waiting, budget, _moment(now))], dtype=int)
 
     def see(self, pages, now, changed):
         moment = _moment(now)
@@ -113,7 +113,7 @@ class Ours:
     def _planned(self, history, now):
         at = next_visit(history, now, BOUNDS)
         self._next[int(history.key)] = (at - _START) / timedelta(days=1)
-        return due(history, at, BOUNDS)
+        return due_page(history, at, BOUNDS)
 
 
 def _moment(days):

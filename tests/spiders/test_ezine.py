@@ -5,7 +5,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint
 
-from spiders.ezine import is_article, known_categories, submitted_on
+from spiders.ezine import is_article_url, known_categories, submitted_on
 
 PROSE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 OLD = "/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073117"
@@ -162,7 +162,7 @@ def test_older_articles_are_left_out(ezine):
 
 @pytest.mark.parametrize("path", [OLD, NEW, SHORT, "/?a=b&c&id=123456", "/?50%-Off---100%-Real?!&id=12345678"])
 def test_article_urls(path):
-    assert is_article(f"https://ezinearticles.com{path}")
+    assert is_article_url(f"https://ezinearticles.com{path}")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_article_urls(path):
     ],
 )
 def test_urls_of_other_things(path):
-    assert not is_article(f"https://ezinearticles.com{path}")
+    assert not is_article_url(f"https://ezinearticles.com{path}")
 
 
 def test_different_articles_are_different_requests():

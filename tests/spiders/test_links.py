@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 from scrapy.http import HtmlResponse
 
+from spiders.link_history import LinkHistory
 from spiders.links import article_links
 from spiders.pagination import next_page
-from spiders.shapes import Shapes
 
 PORTAL = """
 <html><body>
@@ -95,7 +95,7 @@ SHELF = "".join(f'<li><a href="/item/{n}1234">No. {n}</a></li>' for n in range(2
 
 
 def taught(path, *, is_article, pages=4):
-    learned = Shapes()
+    learned = LinkHistory()
     for number in range(pages):
         learned.learn(f"https://www.portal.example{path.format(number)}", is_article=is_article)
     return learned

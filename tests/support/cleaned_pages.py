@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import text as sql
 
 from cleaning import Metadata, clean, parse
-from crawler.candidates import mark
-from crawler.fingerprints import Marker
-from crawler.visit import Fetched, Outcome, Visit
+from crawler.fingerprinting import Fingerprinter, fingerprint_page
+from crawler.visit import FetchedPage, Outcome, Visit
 
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MENU = '<div class="nav"><a href="/a">Home</a> <a href="/b">News of the lake</a> <a href="/c">Weather</a></div>'
@@ -32,8 +31,8 @@ def visit(number, body=None, day=0, method="default"):
     body = (html(number) if body is None else body).encode()
     page = parse(body, address(number))
     cleaned = clean(page, method=method)
-    marked = mark(cleaned.decisions, Marker(), 3)
-    fetched = Fetched(address(number), body, page, Metadata())
+    marked = fingerprint_page(cleaned.decisions, Fingerprinter(), 3)
+    fetched = FetchedPage(address(number), body, page, Metadata())
     made = Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, fetched=fetched, cleaned=cleaned)
     return replace(made, candidates=marked.candidates, fingerprint=marked.fingerprint)
 
@@ -55,10 +54,10 @@ _STATE = {
     "ON b.id = s.block_id WHERE s.gone_at IS NULL ORDER BY s.page_id, s.position",
     "views": "SELECT url, position, text FROM informative_block ORDER BY url, position",
     "mirrors": "SELECT page_id, original_id, distance FROM mirror ORDER BY page_id",
-    "recurrence": "SELECT site, digest, pages FROM recurrence ORDER BY site, digest",
+    "document_frequency": "SELECT site, digest, pages FROM document_frequency ORDER BY site, digest",
 }
 
-_MARKED = {"block": "id", "sighting": "id", "journal": "page_id"}
+_MARKED = {"block": "id", "sighting": "id", "change_log": "page_id"}
 
 
 def state(engine):
@@ -72,7 +71,7 @@ def marks(engine):
     tables = (
         "SELECT id, changed FROM block",
         "SELECT id, changed FROM sighting",
-        "SELECT page_id, changed FROM journal",
+        "SELECT page_id, changed FROM change_log",
     )
     with engine.connect() as connection:
         return [sorted(tuple(row) for row in connection.execute(sql(query))) for query in tables]

@@ -6,7 +6,7 @@ from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.terms import terms
 from crawler.storage.store import Store
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
 
 HOSTILE = (
     "=1+1",
@@ -36,11 +36,11 @@ def make(url, texts, stated):
     at = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
     candidates = tuple(candidate(position, text) for position, text in enumerate(texts))
     page = CleanPage(url, "default", "utf-8", Metadata(), ())
-    fetched = Fetched(url, repr(texts).encode(), None, stated)
+    fetched = FetchedPage(url, repr(texts).encode(), None, stated)
     return Visit(url, at, Outcome.PAGE, 200, fetched=fetched, cleaned=page, candidates=candidates)
 
 
 def candidate(position, text):
     sequence = terms(text)
     block = Block(position, "/p", Kind.PARAGRAPH, text, len(text.split()), -1, 0.1)
-    return Candidate(Decision(block, -0.5, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
+    return FingerprintedBlock(Decision(block, -0.5, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)

@@ -4,10 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 
-from crawler.export.columns import Content
-from crawler.export.source import Filter, changes, everything, source
-from crawler.storage import lineage, schema
-from crawler.storage.engine import opened, reading
+from crawler.reading.export_rows import ExportContent, RowFilter, all_rows, changed_rows, row_source
+from crawler.storage import database, schema
+from crawler.storage.database import opened_engine, read_transaction
 
 PAUSE_SECONDS = 0.1
 
@@ -15,16 +14,16 @@ PAUSE_SECONDS = 0.1
 class Follower:
     """Holds what exports of one kind gave until now, by id."""
 
-    def __init__(self, engine, content=Content.BLOCKS, rows=Filter()):  # noqa: B008 — frozen
+    def __init__(self, engine, content=ExportContent.BLOCKS, rows=RowFilter()):  # noqa: B008 — frozen
         self._engine, self._content, self._filter = engine, content, rows
         self._horizon = None
         self.rows, self.whole, self.times = {}, None, 0
 
     def catch_up(self):
         """Take an increment, the first time everything; return its rows as (change, id)."""
-        with reading(self._engine) as connection:
+        with read_transaction(self._engine) as connection:
             taken = list(self._read(connection))
-            self._horizon = lineage.position(connection).horizon
+            self._horizon = database.read_position(connection).horizon
         for _, change, identity, *values in taken:
             if change == "gone":
                 self.rows.pop(identity, None)
@@ -34,15 +33,15 @@ class Follower:
 
     def expected(self):
         """Return what a whole export gives now."""
-        with reading(self._engine) as connection:
-            found = everything(source(connection, self._content, self._filter))
+        with read_transaction(self._engine) as connection:
+            found = all_rows(row_source(connection, self._content, self._filter))
             return {identity: tuple(values) for _, _, identity, *values in found}
 
     def _read(self, connection):
-        found = source(connection, self._content, self._filter)
+        found = row_source(connection, self._content, self._filter)
         if self._horizon is None:
-            return everything(found)
-        return changes(connection, found, self._content, self._horizon)
+            return all_rows(found)
+        return changed_rows(connection, found, self._content, self._horizon)
 
 
 @contextmanager
@@ -51,9 +50,9 @@ def following(url):
 
     At the end each has all there is, which `whole` says too; `times` are those that brought anything.
     """
-    with opened(url) as engine, ThreadPoolExecutor() as threads:
-        schema.prepare(engine)
-        followers, over = [Follower(engine, content) for content in Content], Event()
+    with opened_engine(url) as engine, ThreadPoolExecutor() as threads:
+        schema.prepare_schema(engine)
+        followers, over = [Follower(engine, content) for content in ExportContent], Event()
         running = [threads.submit(follow, follower, over) for follower in followers]
         try:
             yield followers

@@ -2,15 +2,15 @@
 
 from hypothesis import strategies as st
 
-from crawler.schedule import History, Kind
+from crawler.schedule import PageKind, VisitHistory
 
 
 def histories(moments):
     """Return a strategy: histories of any kind, with these moments, whatever the counts and dates say."""
     return st.builds(
-        History,
+        VisitHistory,
         st.text(),
-        st.sampled_from(Kind),
+        st.sampled_from(PageKind),
         moments,
         moments,
         moments,

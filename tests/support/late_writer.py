@@ -12,10 +12,10 @@ from sqlalchemy import text
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.terms import terms
-from crawler.storage.engine import open_engine
+from crawler.storage.boilerplate import BoilerplateBounds
+from crawler.storage.database import open_engine
 from crawler.storage.store import Store
-from crawler.storage.templates import Bounds
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
 
 PAGES = 8
 
@@ -38,19 +38,19 @@ def visit(worker, batch):
     texts = [f"number {batch} of {worker}", f"number {batch % 5} of all", "what stands on many pages"]
     candidates = tuple(candidate(position, words) for position, words in enumerate(texts[: 2 + batch % 2]))
     page = CleanPage(url, "default", "utf-8", Metadata(title=f"{batch // 3}"), ())
-    fetched = Fetched(url, repr(texts).encode(), None, Metadata())
+    fetched = FetchedPage(url, repr(texts).encode(), None, Metadata())
     return Visit(url, datetime.now(UTC), Outcome.PAGE, 200, fetched=fetched, cleaned=page, candidates=candidates)
 
 
 def candidate(position, words):
     sequence = terms(words)
     block = Block(position, "/p", Kind.PARAGRAPH, words, len(words.split()), 0, 1.0)
-    return Candidate(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
+    return FingerprintedBlock(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
 
 
 def main(url, worker, batches):
     engine = open_engine(url)
-    store = Late(engine, templates=Bounds(4, 0.1))
+    store = Late(engine, templates=BoilerplateBounds(4, 0.1))
     crawl = store.begin_crawl("late", {"worker": worker})
     for batch in range(int(batches)):
         store.save(crawl, [visit(worker, batch)])

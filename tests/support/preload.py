@@ -23,10 +23,10 @@ LARGEST = 1 << 18
 # Not `spiders` and `pipelines`: which packages those are depends on the folder.
 MODULES = (
     "alembic.command",
-    "crawler.downloader",
+    "crawler.fetching.throttling",
     "crawler.frontier.scheduler",
     "crawler.middlewares",
-    "crawler.network.handler",
+    "crawler.fetching.network",
     "crawler.storage.store",
     "psycopg",
     "scrapy.cmdline",
@@ -39,7 +39,7 @@ def preload():
         import_module(module)
     for command in entry_points(group="scrapy.commands"):
         command.load()
-    from crawler.cleaners.work import prepare  # noqa: PLC0415 — after what it needs
+    from crawler.workers.worker import load_models as prepare  # noqa: PLC0415 — after what it needs
 
     prepare()
     import_module("nltk.stem.porter")

@@ -3,7 +3,7 @@
 import json
 
 from cleaning import parse
-from cleaning.metadata import read_metadata
+from cleaning.metadata.page import read_metadata
 
 URL = "https://news.example.org/town/1.html"
 

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.terms import terms
-from crawler.storage.engine import open_engine
-from crawler.storage.rules import Rules
+from crawler.storage.database import open_engine
+from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.store import Store
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
 
 PAGES, BLOCKS = 10, 24
 HEADING = "Frequently asked questions"
@@ -50,7 +50,9 @@ def candidates(worker, batch, number):
 def candidate(position, kind, text, fingerprint):
     sequence = terms(text)
     block = Block(position, "/p", kind, text, len(text.split()), 0, 1.0)
-    return Candidate(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), fingerprint)
+    return FingerprintedBlock(
+        Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), fingerprint
+    )
 
 
 def visit(worker, scope, batch, number):
@@ -59,7 +61,7 @@ def visit(worker, scope, batch, number):
         url,
         datetime.now(UTC),
         Outcome.PAGE,
-        fetched=Fetched(url, b"<p>", None, Metadata()),
+        fetched=FetchedPage(url, b"<p>", None, Metadata()),
         cleaned=CleanPage(url, "default", None, Metadata(), ()),
         candidates=tuple(candidates(worker, batch, number)),
         fingerprint=whole(worker, batch, number),
@@ -74,7 +76,7 @@ def whole(worker, batch, number):
 
 def main():
     url, worker, scope, locking = sys.argv[1:]
-    store = (Store if locking == "locked" else Unlocked)(open_engine(url), rules=Rules(scope))
+    store = (Store if locking == "locked" else Unlocked)(open_engine(url), rules=DuplicateRules(scope))
     crawl = store.begin_crawl("test", {})
     numbers = range(PAGES) if locking == "locked" else range(0, PAGES, 2)
     print("ready", flush=True)

@@ -4,7 +4,7 @@ from spidermon import MonitorSuite, monitors
 from spidermon.contrib.scrapy.monitors import BaseStatMonitor, ErrorCountMonitor, FinishReasonMonitor
 from spidermon.contrib.scrapy.monitors.base import BaseScrapyMonitor
 
-from crawler.visit import REFUSALS
+from crawler.visit import REFUSAL_OUTCOMES
 
 
 @monitors.name("Pages")
@@ -19,7 +19,7 @@ class RefusalMonitor(BaseScrapyMonitor):
     @monitors.name("Sites refused no more than MOST_REFUSED_SHARE of the visits")
     def test_refused_share(self) -> None:
         visits = {name: count for name, count in self.data.stats.items() if name.startswith("visit/")}
-        refused = sum(visits.get(f"visit/{outcome}", 0) for outcome in REFUSALS)
+        refused = sum(visits.get(f"visit/{outcome}", 0) for outcome in REFUSAL_OUTCOMES)
         most = self.data.crawler.settings.getfloat("MOST_REFUSED_SHARE") * sum(visits.values())
         self.assertLessEqual(refused, most)  # noqa: PT009 — a monitor is a unittest.TestCase
 

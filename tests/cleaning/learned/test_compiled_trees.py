@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cleaning.classifier.model import Trees
 from cleaning.compiled import compiled_trees
-from cleaning.learned.trees import Trees
 
 FEATURES = 6
 # Few values, so that features often equal thresholds.

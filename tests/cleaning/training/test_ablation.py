@@ -4,9 +4,9 @@ import numpy as np
 
 from cleaning import parse
 from cleaning.blocks import PageType
+from cleaning.classifier import features, signals
+from cleaning.classifier.signals import PageSignals
 from cleaning.compiled import scan_tree
-from cleaning.learned import features, kinds
-from cleaning.learned.facts import Facts
 from cleaning.training.ablation import WHOLE, _groups, ablate, read_ablation, write_ablation
 from cleaning.training.data import Example
 
@@ -16,7 +16,7 @@ TEXTS = [TEXT.replace("one", word) for word in "red green blue black white grey"
 
 def test_every_column_is_in_one_group():
     columns = [column for _, columns in _groups() for column in columns]
-    assert sorted(columns) == list(range(len(features.NAMES) + len(kinds.NAMES)))
+    assert sorted(columns) == list(range(len(features.FIRST_STAGE_NAMES) + len(signals.PAGE_WORD_NAMES)))
 
 
 def page(random, number):
@@ -27,7 +27,7 @@ def page(random, number):
     gold = "\n".join(text for name, text in zip(names, TEXTS, strict=True) if name == "story")
     found = scan_tree(parse(source).root)
     host = f"{number}.example"
-    return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, Facts(), labels, np.full(6, 14.0))
+    return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, PageSignals(), labels, np.full(6, 14.0))
 
 
 def test_group_that_decides_is_missed():

@@ -6,8 +6,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from cleaning.learned.trees import probabilities
-from cleaning.training.boost import Recipe, convert, grow
+from cleaning.classifier.model import probabilities
+from cleaning.training.boost import Recipe, convert_model, grow_trees
 
 RECIPE = Recipe(rounds=30, leaves=15, rate=0.1, least_rows=5)
 ALONE = {"num_threads": 1}
@@ -28,7 +28,7 @@ def test_probabilities_are_those_of_lightgbm(seed):
     booster = lightgbm.train(
         RECIPE.parameters | ALONE, lightgbm.Dataset(rows, labels, params={"verbose": -1}), RECIPE.rounds
     )
-    trees = convert(booster.dump_model(), 1)
+    trees = convert_model(booster.dump_model(), 1)
     unseen = np.vstack([rows, table(seed + 100)])
     assert len(trees.roots) == 30
     np.testing.assert_allclose(probabilities(trees.sums(unseen))[:, 0], booster.predict(unseen), rtol=0, atol=1e-6)
@@ -41,7 +41,7 @@ def test_shares_are_those_of_lightgbm():
     booster = lightgbm.train(
         recipe.parameters | ALONE, lightgbm.Dataset(rows, labels, params={"verbose": -1}), recipe.rounds
     )
-    trees = convert(booster.dump_model(), 4)
+    trees = convert_model(booster.dump_model(), 4)
     np.testing.assert_allclose(probabilities(trees.sums(rows)), booster.predict(rows), rtol=0, atol=1e-6)
 
 
@@ -51,7 +51,7 @@ def test_value_on_a_threshold_goes_the_way_that_lightgbm_sends_it():
     booster = lightgbm.train(
         recipe.parameters | ALONE, lightgbm.Dataset(rows, (rows[:, 0] > 0.2).astype(float), params={"verbose": -1}), 5
     )
-    trees = convert(booster.dump_model(), 1)
+    trees = convert_model(booster.dump_model(), 1)
     limits = np.unique(trees.threshold[np.isfinite(trees.threshold)])
     edges = np.concatenate([np.nextafter(limits, np.float32(-9)), limits, np.nextafter(limits, np.float32(9))])[:, None]
     np.testing.assert_allclose(probabilities(trees.sums(edges))[:, 0], booster.predict(edges), rtol=0, atol=1e-6)
@@ -60,7 +60,7 @@ def test_value_on_a_threshold_goes_the_way_that_lightgbm_sends_it():
 def test_trees_grown_twice_are_the_same():
     rows = table(1)
     labels, weights = (rows[:, 0] > 0).astype(float), np.ones(len(rows))
-    one, two = (grow(RECIPE, rows, labels, weights).pack() for _ in range(2))
+    one, two = (grow_trees(RECIPE, rows, labels, weights).pack() for _ in range(2))
     assert all(np.array_equal(array, two[name]) for name, array in one.items())
 
 
@@ -69,11 +69,11 @@ def test_weight_of_a_row_counts():
     labels = np.repeat([0.0, 1.0], 100)
     for weight, mean in ((1.0, 0.5), (3.0, 0.75)):
         weights = np.repeat([1.0, weight], 100)
-        found = probabilities(grow(RECIPE, rows, labels, weights).sums(rows[:1]))[0, 0]
+        found = probabilities(grow_trees(RECIPE, rows, labels, weights).sums(rows[:1]))[0, 0]
         assert found == pytest.approx(mean, abs=0.01)
 
 
 def test_labels_that_never_change_make_trees_of_one_leaf():
-    trees = grow(RECIPE, table(2), np.full(600, 0.25), np.ones(600))
+    trees = grow_trees(RECIPE, table(2), np.full(600, 0.25), np.ones(600))
     assert trees.depth == 0
     assert probabilities(trees.sums(table(3)[:2]))[:, 0].tolist() == pytest.approx([0.25, 0.25], abs=1e-6)

@@ -2,12 +2,12 @@
 
 from cleaning.blocks import PageType
 from cleaning.training.card import _accuracy, _by_hand, _confusion, _scores
-from cleaning.training.folds import Outcome
-from cleaning.training.scores import Score
+from cleaning.training.folds import PageScore
+from cleaning.training.gold import TextScore
 
 
 def outcome(kind, guess, confidence=0.5, f1=1.0):
-    return Outcome("1", "wcxb-dev", "a.example", "en", kind, guess, confidence, Score(f1, 0.5, 0.25))
+    return PageScore("1", "wcxb-dev", "a.example", "en", kind, guess, confidence, TextScore(f1, 0.5, 0.25))
 
 
 FOUND = [

@@ -6,10 +6,10 @@ import training_data
 
 from cleaning import parse
 from cleaning.blocks import PageType
+from cleaning.classifier.signals import PageSignals
 from cleaning.compiled import scan_tree
-from cleaning.learned.facts import Facts
-from cleaning.training.data import Example, digests, read_examples
-from cleaning.training.fit import _SAMPLED, PARTS, _odds, fit, part_of, weigh
+from cleaning.training.data import Example, hash_sets, read_examples
+from cleaning.training.fit import _SAMPLED, PARTS, _sampling_odds, fit_model, part_of, weigh_blocks
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def shares(found, labels):
 
 def made(blocks, labels, name="wcxb-dev"):
     found = scan_tree(parse("".join(f"<p>{text}</p>" for text in blocks)).root)
-    return Example("1", name, "a.example", None, PageType.ARTICLE, "", found, Facts(), *shares(found, labels))
+    return Example("1", name, "a.example", None, PageType.ARTICLE, "", found, PageSignals(), *shares(found, labels))
 
 
 def test_part_of_a_host_is_always_the_same():
@@ -53,29 +53,29 @@ def test_examples_are_read_with_their_groups_and_labels(examples):
 
 def test_digest_depends_on_every_page(folder, tmp_path):
     other = training_data.write(tmp_path)
-    assert digests(folder) == digests(other)
+    assert hash_sets(folder) == hash_sets(other)
     (other / "extraction" / "wcxb-dev" / "html" / "3.html.gz").write_bytes(b"")
-    assert digests(folder)["fundus-dev"] == digests(other)["fundus-dev"]
-    assert digests(folder)["wcxb-dev"] != digests(other)["wcxb-dev"]
+    assert hash_sets(folder)["fundus-dev"] == hash_sets(other)["fundus-dev"]
+    assert hash_sets(folder)["wcxb-dev"] != hash_sets(other)["wcxb-dev"]
 
 
 def test_block_weighs_what_its_words_weigh_in_its_page():
-    weights = weigh(made(["one two three", "one"], [1, 0]))
+    weights = weigh_blocks(made(["one two three", "one"], [1, 0]))
     assert weights[0] / weights[1] == 2  # words + 1
     assert weights[0] == pytest.approx(4 / (50 + 4 + 0.15 * 6))
-    assert weigh(made(["one two three", "one"], [1, 0], "fundus-dev"))[0] == pytest.approx(3 * weights[0])
+    assert weigh_blocks(made(["one two three", "one"], [1, 0], "fundus-dev"))[0] == pytest.approx(3 * weights[0])
 
 
 def test_large_page_is_sampled_and_long_blocks_rather():
-    assert _odds(made(["one"] * _SAMPLED, [0] * _SAMPLED)).tolist() == [1] * _SAMPLED
-    odds = _odds(made(["one"] * 2_000 + ["word " * 200] * 10, [0] * 2_010))
+    assert _sampling_odds(made(["one"] * _SAMPLED, [0] * _SAMPLED)).tolist() == [1] * _SAMPLED
+    odds = _sampling_odds(made(["one"] * 2_000 + ["word " * 200] * 10, [0] * 2_010))
     assert odds.max() <= 1
     assert odds[-1] > 5 * odds[0]
     assert odds.sum() == pytest.approx(_SAMPLED, rel=0.2)
 
 
 def test_model_knows_pages_of_the_same_kind_again(examples):
-    model = fit(examples[:25] + examples[30:55])
+    model = fit_model(examples[:25] + examples[30:55])
     for example in (*examples[25:30], *examples[55:]):
         judged = model.judge(example.scan, example.facts)
         assert ((judged.scores > 0.5) == (example.labels > 0.5)).all()
@@ -84,7 +84,7 @@ def test_model_knows_pages_of_the_same_kind_again(examples):
 
 def test_pages_without_text_are_passed_over(examples):
     empty = made([], [])
-    with_empty, without = fit([empty, *examples]), fit(examples)
+    with_empty, without = fit_model([empty, *examples]), fit_model(examples)
     for part in ("types", "first", "second"):
         ones, others = getattr(with_empty, part).pack(), getattr(without, part).pack()
         assert all(np.array_equal(array, others[name]) for name, array in ones.items())

@@ -4,12 +4,12 @@ import numpy as np
 
 from cleaning import parse
 from cleaning.blocks import PageType
+from cleaning.classifier.model import Prediction, load_shipped_model
+from cleaning.classifier.signals import PageSignals
 from cleaning.compiled import scan_tree
-from cleaning.learned.facts import Facts
-from cleaning.learned.model import Judgement, shipped
 from cleaning.training.data import Example
-from cleaning.training.folds import FOLDS, fold_of, judge_page, score_blocks, stamp
-from cleaning.training.scores import Score
+from cleaning.training.folds import FOLDS, fold_of, score_blocks, score_page, stamp
+from cleaning.training.gold import TextScore
 
 GOLD = "The new bridge at the old harbour was opened on Monday morning after nine years of work, and many people came."
 
@@ -17,7 +17,9 @@ GOLD = "The new bridge at the old harbour was opened on Monday morning after nin
 def example(source, name="wcxb-dev", gold=GOLD):
     found = scan_tree(parse(source).root)
     size = len(found.blocks)
-    return Example("7", name, "a.example", None, PageType.FORUM, gold, found, Facts(), np.zeros(size), np.ones(size))
+    return Example(
+        "7", name, "a.example", None, PageType.FORUM, gold, found, PageSignals(), np.zeros(size), np.ones(size)
+    )
 
 
 def test_hosts_are_spread_over_all_folds():
@@ -27,19 +29,19 @@ def test_hosts_are_spread_over_all_folds():
 
 
 def test_page_without_text_has_no_guess_and_no_score():
-    found = judge_page(shipped(), example("<p></p>"))
-    assert (found.guess, found.confidence, found.score) == (None, 0.0, Score(0.0, 0.0, 0.0))
+    found = score_page(load_shipped_model(), example("<p></p>"))
+    assert (found.guess, found.confidence, found.score) == (None, 0.0, TextScore(0.0, 0.0, 0.0))
     assert (found.id, found.host, found.language, found.type) == ("7", "a.example", "en", "forum")
-    assert judge_page(shipped(), example("", gold="")).language == "unknown"
+    assert score_page(load_shipped_model(), example("", gold="")).language == "unknown"
 
 
 def judged(*scores):
-    return Judgement(np.array(scores), PageType.ARTICLE, 1.0)
+    return Prediction(np.array(scores), PageType.ARTICLE, 1.0)
 
 
 def test_page_is_scored_by_the_text_that_is_kept_as_its_set_is():
     source = f"<p>{GOLD}</p><p>Read more</p>"
-    assert score_blocks(example(source), judged(1.0, 0.0)) == Score(1.0, 1.0, 1.0)
+    assert score_blocks(example(source), judged(1.0, 0.0)) == TextScore(1.0, 1.0, 1.0)
     words, runs = (score_blocks(example(source, name), judged(1.0, 1.0)) for name in ("wcxb-dev", "fundus-dev"))
     assert words.precision == 21 / 23
     assert runs.precision == 18 / 20

@@ -8,7 +8,7 @@ import sys
 import pytest
 import training_data
 
-from cleaning.learned.model import Model
+from cleaning.classifier.model import Model
 from cleaning.training.__main__ import main
 from cleaning.training.folds import FOLDS, fold_of
 

@@ -10,12 +10,12 @@ import processes
 import pytest
 from sqlalchemy import insert
 
-from crawler.storage import schema, tokens
-from crawler.storage.engine import opened
-from crawler.storage.index import INDEXES, Entry
-from crawler.storage.models import block, page
+from crawler.storage import blocks, schema
+from crawler.storage.blocks import SearchableBlock
+from crawler.storage.database import opened_engine
+from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, IndexEntry
 from crawler.storage.store import Store
-from crawler.storage.tokens import Worded
+from crawler.storage.tables import block, page
 
 ROOT = Path(__file__).parents[3]
 TOTALS = {"visit/page": 2, "visit/captcha": 1, "blocks/kept": 3, "blocks/short": 4}
@@ -61,8 +61,8 @@ def on_server(new_database):
 
 
 def fill(url):
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
         store = Store(engine)
         crawl = store.begin_crawl("[/b]\x1b[2Jezine", {"token": "1234"})
         store.end_crawl(crawl, "finished", TOTALS)
@@ -70,8 +70,8 @@ def fill(url):
             for number, site in enumerate(("a.example", "b.example"), start=1):
                 connection.execute(insert(page), a_page(number, site, crawl))
                 connection.execute(insert(block), a_block(number, site))
-                tokens.add(connection, [Worded(number, f"a text of {site}", 4, 1.0)])
-                INDEXES[engine.dialect.name](3).add(connection, [Entry(number, number)])
+                blocks.add_tokens(connection, [SearchableBlock(number, f"a text of {site}", 4, 1.0)])
+                FINGERPRINT_INDEXES[engine.dialect.name](3).add(connection, [IndexEntry(number, number)])
 
 
 def a_page(number, site, crawl):

@@ -16,16 +16,16 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from sqlalchemy import text, update
 
-import crawler.settings
 from cleaning import Metadata, clean, parse
-from crawler.commands.explain import Command
+from crawler import settings as settings_
+from crawler.commands.explain import ExplainCommand
 from crawler.config import Config
+from crawler.stages.dedup import DedupPipeline
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.storage.models import page
+from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
-from crawler.visit import Fetched, Outcome, Visit
-from pipelines.dedup import DedupPipeline
+from crawler.storage.tables import page
+from crawler.visit import FetchedPage, Outcome, Visit
 
 URL = "https://a.example/river"
 MIRROR = "https://b.example/river"
@@ -47,8 +47,8 @@ def explain(tmp_path, monkeypatch, capsys):
 
     def run(*arguments):
         settings = Settings()
-        settings.setmodule(crawler.settings, priority="project")
-        command, parser = Command(), ArgumentParser(conflict_handler="resolve")
+        settings.setmodule(settings_, priority="project")
+        command, parser = ExplainCommand(), ArgumentParser(conflict_handler="resolve")
         command.settings = settings
         command.add_options(parser)
         opts, args = parser.parse_known_args(arguments)
@@ -73,8 +73,8 @@ def saved(tmp_path):
 @pytest.fixture
 def database(tmp_path):
     """A database with the article, and the same on another site; its engine."""
-    with opened(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
         store = Store(engine)
         store.save(store.begin_crawl("test", {}), [visit(URL), visit(MIRROR)])
         yield engine
@@ -82,7 +82,7 @@ def database(tmp_path):
 
 def visit(url):
     body = ARTICLE.encode()
-    fetched = Fetched(url, body, parse(body, url), Metadata())
+    fetched = FetchedPage(url, body, parse(body, url), Metadata())
     made = Visit(
         url, datetime(2024, 5, 1, 12, tzinfo=UTC), Outcome.PAGE, 200, fetched=fetched, cleaned=clean(body, url)
     )

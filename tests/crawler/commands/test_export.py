@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from scrapy.exceptions import UsageError
 
-from crawler.commands.export import Command
+from crawler.commands.export import ExportCommand
 
 
 def test_blocks_are_written_and_what_changed_since(scrapy, database, tmp_path):
@@ -42,7 +42,7 @@ def test_pages_of_a_server_s_database_are_written(scrapy, on_server, tmp_path):
 @pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])
 def test_out_is_one_file_of_a_known_format(out):
     with pytest.raises(UsageError, match=r"it takes one file whose name ends in .parquet, .jsonl, .jsonl.gz, .csv"):
-        Command().run(out, None)
+        ExportCommand().run(out, None)
 
 
 def test_what_is_wrong_is_said_in_a_sentence(scrapy, database):

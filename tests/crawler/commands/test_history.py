@@ -6,7 +6,7 @@ import pytest
 from cleaned_pages import address, html, visit
 
 from crawler.storage import schema
-from crawler.storage.engine import opened
+from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 
 HOSTILE = "a paragraph \x1b[2J[/b] that went away soon enough, with words of its own in it: nobody missed it at all"
@@ -15,8 +15,8 @@ HOSTILE = "a paragraph \x1b[2J[/b] that went away soon enough, with words of its
 @pytest.fixture
 def stored(tmp_path):
     """A page that was visited three times and changed twice."""
-    with opened(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
         store = Store(engine)
         crawl = store.begin_crawl("test", {})
         edited = html(1).replace("Ferry 1 is late", "Ferry 1 is early")

@@ -12,7 +12,7 @@ from cleaned_pages import address, fill, html, state, visit
 from sqlalchemy import text as sql
 
 from crawler.storage import schema
-from crawler.storage.engine import open_engine, opened
+from crawler.storage.database import open_engine, opened_engine
 from crawler.storage.store import Store
 
 PAGES = 60
@@ -20,8 +20,8 @@ SECONDS = 60
 
 
 def filled(url, pages, method="default", **values):
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
         fill(Store(engine, **values), pages, method=method)
 
 
@@ -58,13 +58,13 @@ def undisturbed(tmp_path_factory):
     """The state of a database whose pages were cleaned by the other method in the first place."""
     url = f"sqlite:///{tmp_path_factory.mktemp('undisturbed') / 'blocks.db'}"
     filled(url, PAGES, method="pab")
-    with opened(url) as engine:
+    with opened_engine(url) as engine:
         return state(engine)
 
 
 def test_a_run_that_was_killed_is_gone_on_with_to_the_same_end(url, scrapy, killed, undisturbed):
     filled(url, PAGES)
-    settings = ["-s", f"DATABASE_URL={url}", "-s", "TEMPLATE_MIN_PAGES=0"]
+    settings = ["-s", f"DATABASE_URL={url}", "-s", "BOILERPLATE_MIN_PAGES=0"]
     command = ["reclean", "--method", "pab", "--processes", "1", *settings]
     engine = open_engine(url)
     killed(engine, *command)
@@ -78,14 +78,14 @@ def test_a_run_that_was_killed_is_gone_on_with_to_the_same_end(url, scrapy, kill
     after = state(engine)
     engine.dispose()
     assert [page[8:] for page in after["pages"]] == [page[8:] for page in undisturbed["pages"]]
-    for name in ("views", "recurrence"):
+    for name in ("views", "document_frequency"):
         assert after[name] == undisturbed[name]
 
 
 def test_what_is_printed_and_what_is_refused(scrapy, tmp_path):
     url = f"sqlite:///{tmp_path / 'blocks.db'}"
     filled(url, 2)
-    with opened(url) as engine:
+    with opened_engine(url) as engine:
         Store(engine, keep_html=False).save(1, [visit(2)])
     shown = scrapy("reclean", "--dry-run", "--processes", "1", "--site", "lake.example.org")
     assert shown.returncode == 0, shown.stderr

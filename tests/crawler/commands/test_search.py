@@ -10,21 +10,21 @@ import pytest
 from scrapy.cmdline import execute
 
 from crawler.commands import search as command
-from crawler.search import Excerpt, Found, Hit
+from crawler.reading.search import Excerpt, FoundPage, Hit
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.terminal import console
+from crawler.storage.database import opened_engine
+from crawler.terminal import make_console
 
 HOSTILE = "[/b]\x1b[2J"
 
 
 def found(text, *hits, title="A title"):
     hit = Hit(7, 0.225, "paragraph", 1_234, text, Excerpt(text, hits))
-    return Found("https://a.example/1", title, "a.example", "News", "en", None, (hit,))
+    return FoundPage("https://a.example/1", title, "a.example", "News", "en", None, (hit,))
 
 
 def shown(capsys, *pages):
-    command._print(console(), pages, "priority")
+    command._print(make_console(), pages, "priority")
     return capsys.readouterr().out
 
 
@@ -102,8 +102,8 @@ def test_wrong_usage_is_named(arguments, message, capsys, monkeypatch):
 
 
 def test_an_older_database_is_to_be_upgraded(scrapy, database):
-    with opened(f"sqlite:///{database}") as engine:
-        schema.downgrade(engine, "0003")
+    with opened_engine(f"sqlite:///{database}") as engine:
+        schema.downgrade_schema(engine, "0003")
     failed = scrapy("search", "text")
     assert failed.returncode == 1
     assert "has schema 0003" in failed.stderr

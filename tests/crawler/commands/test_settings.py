@@ -10,7 +10,7 @@ import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
-from crawler.commands.settings import Command
+from crawler.commands.settings import SettingsCommand
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def run(capsys):
     """Run the command in this process and return what it prints."""
 
     def command(*arguments, **values):
-        made = Command()
+        made = SettingsCommand()
         made.settings = Settings(values)
         parser = argparse.ArgumentParser(conflict_handler="resolve")
         made.add_options(parser)

@@ -6,7 +6,7 @@ import pytest
 
 from cleaning.blocks import Page, Reason
 from cleaning.clean import decide_leaves
-from cleaning.features import walk
+from cleaning.leaves import walk
 from cleaning.methods import METHODS
 from cleaning.options import Options
 from cleaning.parse import parse

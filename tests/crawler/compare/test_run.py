@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from cleaning import clean
-from cleaning.methods import METHODS, Method
+from cleaning.methods import METHODS
+from cleaning.methods.method import Method
 from crawler.compare.run import Compared, Failure, Result, agreement
 
 

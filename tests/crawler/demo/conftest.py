@@ -5,7 +5,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler.demo import build, truth
+from crawler.demo.build import build_site
+from crawler.demo.ground_truth import ground_truth
 
 
 @pytest.fixture(scope="session")
@@ -38,12 +39,12 @@ def get(url):
 
 @pytest.fixture(scope="session")
 def site():
-    return build()
+    return build_site()
 
 
 @pytest.fixture(scope="session")
 def facts(site):
-    return truth(site)
+    return ground_truth(site)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from lxml import html
 from scrapy import Request
 
-from crawler.demo.replies import replies
+from crawler.demo.pages import site_replies
 
 STATUSES = {"forbidden": {403}, "captcha": {200, 503}, "quota": {200}, "removed": {200}, "not_found": {404}}
 
@@ -44,7 +44,7 @@ def test_program_writes_the_truth_and_serves_nothing(program, tmp_path, facts):
 
 
 def test_served_bytes_are_those_of_the_seed(site, get):
-    path, reply = next((path, reply) for path, reply in replies(site).items() if reply.etag)
+    path, reply = next((path, reply) for path, reply in site_replies(site).items() if reply.etag)
 
     assert get(path).content == reply.body
 

@@ -5,7 +5,8 @@ import os
 import pytest
 from playwright.sync_api import sync_playwright
 
-from crawler.explain import explain, page_html
+from crawler.explain.explained import explain
+from crawler.explain.page import page_html
 
 ATTACK = """<!doctype html><html><head><title>"><script>document.title='run'</script></title>
 <base href="{site}/"><meta http-equiv="refresh" content="0;url={site}/refresh">

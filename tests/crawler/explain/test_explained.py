@@ -8,15 +8,17 @@ from cleaning import OptionError, clean
 from cleaning.blocks import Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
-from crawler.explain import Dedup, explain
+from crawler.explain.explained import Dedup, explain
 from crawler.explain.meanings import MEANINGS, SCALES
-from crawler.storage.contents import Contents, StoredText
+from crawler.storage.queries import PageContents, StoredText
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def contents(*texts):
-    return Contents("https://a.example/", "a.example", "default", 1, "utf-8", NOW, NOW, 1, None, b"", None, texts, 0)
+    return PageContents(
+        "https://a.example/", "a.example", "default", 1, "utf-8", NOW, NOW, 1, None, b"", None, texts, 0
+    )
 
 
 def stored(text, block_id=7, distance=None, template=False):

@@ -10,7 +10,8 @@ import pytest
 from lxml import html as lxml_html
 
 from cleaning.terms import normalise
-from crawler.explain import explain, page_html
+from crawler.explain.explained import explain
+from crawler.explain.page import page_html
 
 HOSTILE = """<!doctype html>
 <meta charset="utf-8"><title></title><script>alert(1)</script>\u202egnp.exe</title>

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from crawler.compare.targets import Loaded
-from crawler.explain import explain
+from crawler.explain.explained import explain
 from crawler.explain.origin import Found, Origin
 from crawler.explain.show import show
 

@@ -13,7 +13,7 @@ import processes
 import pytest
 from sqlalchemy import text
 
-from crawler.storage.engine import opened, reading, writing
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
 
 ROOT = Path(__file__).parents[3]
 SETTINGS = {
@@ -40,11 +40,11 @@ class Database:
     url: str
 
     def rows(self, query):
-        with opened(self.url) as engine, reading(engine) as connection:
+        with opened_engine(self.url) as engine, read_transaction(engine) as connection:
             return [dict(row) for row in connection.execute(text(query)).mappings()]
 
     def write(self, statement, values=None):
-        with opened(self.url) as engine, writing(engine) as connection:
+        with opened_engine(self.url) as engine, write_transaction(engine) as connection:
             return connection.execute(text(statement) if isinstance(statement, str) else statement, values or {})
 
     def requests(self):

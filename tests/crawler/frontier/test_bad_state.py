@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert, update
 
-from crawler.storage.models import host, request
+from crawler.storage.tables import host, request
 
 SPIDER = """
     import scrapy

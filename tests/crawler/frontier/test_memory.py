@@ -1,7 +1,7 @@
 """A crawl's memory does not depend on how much is queued."""
 
-from crawler.storage import crawls, schema
-from crawler.storage.engine import opened, writing
+from crawler.storage import crawls, requests, schema
+from crawler.storage.database import opened_engine, write_transaction
 
 SPIDER = """
     import scrapy
@@ -26,11 +26,11 @@ MOST_MORE_BYTES = 80_000_000
 
 def fill(database, site, rows):
     """Begin a crawl with so many queued requests."""
-    with opened(database.url) as engine:
-        schema.prepare(engine)
-        with writing(engine) as connection:
-            joined = crawls.join(connection, "the_spider", {"site": site}, fresh=True)
-            crawls.mark_seeded(connection, joined.crawl_id, crawls.clock(connection))
+    with opened_engine(database.url) as engine:
+        schema.prepare_schema(engine)
+        with write_transaction(engine) as connection:
+            joined = crawls.join_crawl(connection, "the_spider", {"site": site}, fresh=True)
+            crawls.mark_seeded(connection, joined.crawl_id, requests.database_now(connection))
     database.write(FILL, {"rows": rows, "crawl": joined.crawl_id, "site": site, "now": "2024-05-01 12:00:00.000000"})
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from crawler.storage.models import host
+from crawler.storage.tables import host
 
 QUOTA = "<html><body><p>An excessive amount of requests came from here.</p></body></html>"
 SPIDER = """
@@ -78,16 +78,16 @@ def test_a_host_is_asked_again_after_its_pause_and_others_meanwhile(run, site, d
 def test_a_crawl_that_can_only_wait_ends_and_goes_on_later(run, site, database):
     port, answers = site(times=1)
     limits = {"HOST_PAUSE_SECONDS": 7200, "FRONTIER_WAIT_SECONDS": 1} | ONE_BY_ONE
-    put_off = run(SPIDER, {"port": port}, **limits)
-    assert put_off.code == 0, put_off.log
-    assert "Spider closed (put_off)" in put_off.log
-    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("open", "put_off")]
+    deferred = run(SPIDER, {"port": port}, **limits)
+    assert deferred.code == 0, deferred.log
+    assert "Spider closed (deferred)" in deferred.log
+    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("open", "deferred")]
     assert {f"/other-{number}" for number in range(3)} <= set(answers.paths())
     assert database.requests()["/refused"] == ("queued", "quota", 1)
 
     asked = len(answers.paths())
     too_soon = run(None, {"port": port}, **limits)
-    assert "Spider closed (put_off)" in too_soon.log
+    assert "Spider closed (deferred)" in too_soon.log
     assert len(answers.paths()) == asked
 
     database.write(update(host).values(paused_until=datetime.now(UTC) - timedelta(seconds=1)))
@@ -104,7 +104,7 @@ def test_another_crawl_leaves_a_paused_host_alone_too(run, site, database):
     run(SPIDER, {"port": port}, **limits)
     asked = answers.paths()
     other = run(None, {"port": port, "another": "crawl"}, **limits)
-    assert "Spider closed (put_off)" in other.log
+    assert "Spider closed (deferred)" in other.log
     assert sorted(answers.paths()[len(asked) :]) == ["/other-0", "/other-1", "/other-2"], other.log
     assert len(database.crawls()) == 2
 

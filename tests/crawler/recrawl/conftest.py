@@ -12,7 +12,7 @@ import pytest
 from changing_site import Site
 from sqlalchemy import text
 
-from crawler.storage.engine import opened
+from crawler.storage.database import opened_engine
 
 ROOT = Path(__file__).parents[3]
 HURRY = {
@@ -22,7 +22,7 @@ HURRY = {
     "PROGRESS": "off",
     "RETRY_TIMES": "0",
     "STORE_BATCH_SECONDS": "0.1",
-    "TEMPLATE_MIN_PAGES": "0",
+    "BOILERPLATE_MIN_PAGES": "0",
 }
 LONG_AGO = "2024-01-01 00:00:00+00:00"
 
@@ -50,11 +50,11 @@ class World:
         return self.scrapy("crawl", "section", *arguments, **settings)
 
     def rows(self, query, **values):
-        with opened(self.url) as engine, engine.connect() as connection:
+        with opened_engine(self.url) as engine, engine.connect() as connection:
             return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
     def change(self, statement, **values):
-        with opened(self.url) as engine, engine.begin() as connection:
+        with opened_engine(self.url) as engine, engine.begin() as connection:
             connection.execute(text(statement), values)
 
     def make_due(self, *paths):

@@ -10,16 +10,14 @@ from scrapy.utils.test import get_crawler
 
 from crawler.arguments import RECRAWL
 from crawler.config import Config
-from crawler.recrawl.plan import Choice, Group, choose, groups
-from crawler.schedule import History, Kind
-from crawler.storage import crawls, schema
-from crawler.storage.due import Revisit, Way
-from crawler.storage.ends import Manners
-from crawler.storage.engine import opened, writing
-from crawler.storage.frontier import Wanted
-from crawler.storage.revisits import REVISITED
-from crawler.storage.store import Store
-from crawler.visit import Outcome, Visit
+from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
+from crawler.schedule import PageKind, VisitHistory
+from crawler.storage import crawls, requests, schema
+from crawler.storage.database import opened_engine, write_transaction
+from crawler.storage.due import Revisit, RevisitRequest
+from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.store import CrawlPolicy, Store
+from crawler.visit import Outcome, RequestRecord, Visit
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -33,26 +31,28 @@ class News(Spider):
 
 def a_way(number=1, arguments=None, **values):
     url = f"https://a.example/{number}"
-    revisit = Revisit(number, url, History(url, Kind.OTHER, START, START, START), START)
-    made = Way(revisit, "news", arguments or {}, "parse_article", {"n": number}, {"Accept": ["x"]}, {"depth": 1})
+    revisit = Revisit(number, url, VisitHistory(url, PageKind.OTHER, START, START, START), START)
+    made = RevisitRequest(
+        revisit, "news", arguments or {}, "parse_article", {"n": number}, {"Accept": ["x"]}, {"depth": 1}
+    )
     return replace(made, **values)
 
 
 def test_a_group_that_can_be_crawled_has_no_fault():
-    assert Group("news", {"a": "1"}, (a_way(), a_way(2, callback=None))).fault(News, {}) is None
+    assert RecrawlGroup("news", {"a": "1"}, (a_way(), a_way(2, callback=None))).fault(News, {}) is None
 
 
 def test_a_spider_that_is_gone_is_named():
-    assert Group("news", {}).fault(None, {}) == "there is no spider 'news' any more"
+    assert RecrawlGroup("news", {}).fault(None, {}) == "there is no spider 'news' any more"
 
 
 def test_a_callback_that_is_gone_is_named():
-    group = Group("news", {}, (a_way(), a_way(2, callback="parse_gallery")))
+    group = RecrawlGroup("news", {}, (a_way(), a_way(2, callback="parse_gallery")))
     assert group.fault(News, {}) == "the spider 'news' has no parse_gallery any more"
 
 
 def test_secrets_are_to_be_given_again():
-    group = Group("news", {"token": "***", "url": "https://***@a.example/", "pages": "2"})
+    group = RecrawlGroup("news", {"token": "***", "url": "https://***@a.example/", "pages": "2"})
     assert group.fault(News, {"token": "1"}) == (
         "secrets among the arguments of 'news' are not stored: give them again, -a url=VALUE"
     )
@@ -62,17 +62,17 @@ def test_secrets_are_to_be_given_again():
 
 
 def test_requests_have_the_key_that_the_spiders_own_would_have():
-    requests = Group("news", {}, (a_way(), a_way(2))).requests(get_crawler(News))
+    requests = RecrawlGroup("news", {}, (a_way(), a_way(2))).requests(get_crawler(News))
     assert [revisit.row_id for revisit, _ in requests] == [1, 2]
     first, second = (wanted for _, wanted in requests)
-    assert first == Wanted(
+    assert first == RequestRecord(
         key=fingerprint(Request("https://a.example/1")).hex(),
         url="https://a.example/1",
         host="a.example",
         headers={"Accept": ["x"]},
         callback="parse_article",
         cb_kwargs={"n": 1},
-        meta={"depth": 1, REVISITED: "https://a.example/1"},
+        meta={"depth": 1, REVISIT_KEY: "https://a.example/1"},
         priority=0,
     )
     assert second.priority == -1
@@ -80,8 +80,8 @@ def test_requests_have_the_key_that_the_spiders_own_would_have():
 
 @pytest.fixture
 def engine(tmp_path):
-    with opened(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
         yield engine
 
 
@@ -91,10 +91,10 @@ def section(engine):
 
     def store(path, arguments=None, *, visits=1, changes=0, day=0, url="https://a.example"):
         store = Store(engine)
-        joined = store.join_crawl("news", arguments or {"a": "1"}, Manners())
-        wanted = Wanted("key", url + path, "a.example", callback="parse_listing")
+        joined = store.join_crawl("news", arguments or {"a": "1"}, CrawlPolicy())
+        wanted = RequestRecord("key", url + path, "a.example", callback="parse_listing")
         for number in range(visits):
-            child = Wanted(f"child{min(number, changes)}", url + path, "a.example")
+            child = RequestRecord(f"child{min(number, changes)}", url + path, "a.example")
             at = START + timedelta(days=day + number / 24)
             store.save(joined.crawl_id, [Visit(wanted.url, at, Outcome.SECTION, request=wanted, requests=(child,))])
         store.end_crawl(joined.crawl_id, "finished", {})
@@ -109,7 +109,9 @@ def chosen(engine):
 
     def choosing(days=20, *, config=None, **choice):
         with engine.connect() as connection:
-            found = choose(connection, Choice(**choice), config or Config(), START + timedelta(days=days))
+            found = choose_revisits(
+                connection, RecrawlChoice(**choice), config or Config(), START + timedelta(days=days)
+            )
         return [one.url.removeprefix("https://a.example") for one in found]
 
     return choosing
@@ -138,14 +140,14 @@ def test_a_days_budget_is_shared_by_the_runs_of_a_day(engine, section, chosen):
         section(f"/{number}", day=number)
     config = Config(revisit_budget=3)
     assert len(chosen(config=config)) == 3
-    with writing(engine) as connection:
-        now = crawls.clock(connection)
-        crawl = crawls.begin(connection, "news", {RECRAWL: "1"})
-        crawls.end(connection, crawl, "finished", {"visit/section": 2}, finished=True)
+    with write_transaction(engine) as connection:
+        now = requests.database_now(connection)
+        crawl = crawls.begin_crawl(connection, "news", {RECRAWL: "1"})
+        crawls.end_crawl(connection, crawl, "finished", {"visit/section": 2}, finished=True)
     with engine.connect() as connection:
-        assert len(choose(connection, Choice(limit=9), config, now)) == 1
-        assert len(choose(connection, Choice(limit=9), config, now + timedelta(days=2))) == 3
-        assert len(choose(connection, Choice(limit=2), config, now + timedelta(days=2))) == 2
+        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now)) == 1
+        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now + timedelta(days=2))) == 3
+        assert len(choose_revisits(connection, RecrawlChoice(limit=2), config, now + timedelta(days=2))) == 2
 
 
 def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engine, section):
@@ -153,7 +155,7 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
     section("/2", {"url": "two"}, day=1)
     section("/3", {"url": "one"}, day=2)
     with engine.connect() as connection:
-        found = groups(connection, choose(connection, Choice(), Config(), START))
+        found = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
     assert [(group.arguments, [way.revisit.url[-2:] for way in group.ways]) for group in found] == [
         ({"url": "one"}, ["/1", "/3"]),
         ({"url": "two"}, ["/2"]),
@@ -162,8 +164,8 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
 
 def test_an_unfinished_recrawl_is_gone_on_with(engine, section):
     section("/1", {"url": "one"})
-    with writing(engine) as connection:
-        crawls.begin(connection, "news", {"url": "two", RECRAWL: "1"})
-        crawls.begin(connection, "news", {"url": "three"})
+    with write_transaction(engine) as connection:
+        crawls.begin_crawl(connection, "news", {"url": "two", RECRAWL: "1"})
+        crawls.begin_crawl(connection, "news", {"url": "three"})
     with engine.connect() as connection:
-        assert groups(connection, []) == [Group("news", {"url": "two"})]
+        assert group_revisits(connection, []) == [RecrawlGroup("news", {"url": "two"})]

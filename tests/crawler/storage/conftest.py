@@ -10,13 +10,12 @@ from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.terms import terms
 from crawler.storage import schema
-from crawler.storage.crawls import join
-from crawler.storage.engine import open_engine, opened, writing
-from crawler.storage.frontier import Ending, RequestState, Wanted, acknowledge, add
-from crawler.storage.leases import Terms, lease
-from crawler.storage.models import metadata
+from crawler.storage.crawls import join_crawl
+from crawler.storage.database import open_engine, opened_engine, write_transaction
+from crawler.storage.requests import Ack, LeaseOptions, RequestState, acknowledge_requests, add_requests, lease_requests
 from crawler.storage.store import Store
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.storage.tables import metadata
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, RequestRecord, Visit
 
 DIALECTS = ("sqlite", "postgresql")
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -29,7 +28,7 @@ def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, rep
     if fingerprint is None and unique >= 20 and kind is not Kind.HEADING:
         fingerprint = fingerprint_terms(sequence)
     block = Block(position, f"/html/body/p[{position + 1}]", kind, text, len(text.split()), 0, 1.0)
-    return Candidate(
+    return FingerprintedBlock(
         Decision(block, 0.5, Reason.KEPT),
         digest_terms(sequence) if digest is None else digest,
         unique,
@@ -50,7 +49,7 @@ def make_visit(url, *blocks, day=0, body=None, title=None, canonical=None, state
         START + timedelta(days=day),
         Outcome.PAGE,
         200,
-        fetched=Fetched(url, body, None, stated or Metadata()),
+        fetched=FetchedPage(url, body, None, stated or Metadata()),
         cleaned=CleanPage(url, "default", "utf-8", metadata, ()),
         candidates=candidates,
     )
@@ -85,12 +84,12 @@ def url(dialect, tmp_path, request):
 def emptied(new_database):
     """Empty the one PostgreSQL database that most tests share, and return its URL: making another takes longer."""
     url = new_database()
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
 
         def empty():
             with engine.begin() as connection:
-                for table in (one for one in reversed(metadata.sorted_tables) if one.name != "lineage"):
+                for table in (one for one in reversed(metadata.sorted_tables) if one.name != "database_id"):
                     connection.execute(table.delete())
                     if "id" in table.c:
                         connection.execute(sql(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
@@ -103,7 +102,7 @@ def emptied(new_database):
 @pytest.fixture
 def engine(url):
     engine = open_engine(url, busy_seconds=0.05)
-    schema.prepare(engine)
+    schema.prepare_schema(engine)
     yield engine
     engine.dispose()
 
@@ -158,12 +157,12 @@ def closing_store(url):
 
 def make_wanted(key, *, host="a.example", **values):
     """A request for a page of a host."""
-    return Wanted(key, f"https://{host}/{key}", host, **values)
+    return RequestRecord(key, f"https://{host}/{key}", host, **values)
 
 
 def make_terms(lease_id="one", *, at=START, seconds=60, horizon=0, **values):
     """What a worker asks for."""
-    return Terms(lease_id, at, at + timedelta(seconds=seconds), horizon, **values)
+    return LeaseOptions(lease_id, at, at + timedelta(seconds=seconds), horizon, **values)
 
 
 @pytest.fixture(scope="session")
@@ -186,8 +185,8 @@ def new_crawl(engine):
     """Begin a crawl and return its id."""
 
     def begin():
-        with writing(engine) as connection:
-            return join(connection, "test", {}, fresh=True).crawl_id
+        with write_transaction(engine) as connection:
+            return join_crawl(connection, "test", {}, fresh=True).crawl_id
 
     return begin
 
@@ -199,8 +198,8 @@ def crawl_id(new_crawl):
 
 @pytest.fixture
 def other_crawl_id(engine, crawl_id):
-    with writing(engine) as connection:
-        return join(connection, "other", {}, fresh=False).crawl_id
+    with write_transaction(engine) as connection:
+        return join_crawl(connection, "other", {}, fresh=False).crawl_id
 
 
 @pytest.fixture
@@ -208,8 +207,8 @@ def store_wanted(engine, crawl_id):
     """Store requests of one crawl and return how many are new."""
 
     def store(*wanted):
-        with writing(engine) as connection:
-            return add(connection, crawl_id, wanted, START)
+        with write_transaction(engine) as connection:
+            return add_requests(connection, crawl_id, wanted, START)
 
     return store
 
@@ -219,8 +218,8 @@ def take(engine, crawl_id):
     """Lease requests of that crawl."""
 
     def lease_some(lease_id="one", **values):
-        with writing(engine) as connection:
-            return lease(connection, crawl_id, make_terms(lease_id, **values))
+        with write_transaction(engine) as connection:
+            return lease_requests(connection, crawl_id, make_terms(lease_id, **values))
 
     return lease_some
 
@@ -230,8 +229,8 @@ def end(engine):
     """Acknowledge leased requests with one state."""
 
     def acknowledge_all(leased, state=RequestState.DONE, outcome="page", **values):
-        with writing(engine) as connection:
-            endings = [Ending(one.ticket, state, outcome, **values) for one in leased]
-            return acknowledge(connection, endings, START)
+        with write_transaction(engine) as connection:
+            endings = [Ack(one.ticket, state, outcome, **values) for one in leased]
+            return acknowledge_requests(connection, endings, START)
 
     return acknowledge_all

@@ -11,23 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cleaning.blocks import Metadata
-from crawler.export.columns import COLUMNS, Content
-from crawler.export.source import Filter, everything, source
-from crawler.fingerprints import Marker
-from crawler.storage import lineage, schema
-from crawler.storage.dedup import deduplicate
-from crawler.storage.engine import opened, reading, writing
-from crawler.storage.prune import Selection, prune
-from crawler.storage.refingerprint import refingerprint
-from crawler.storage.rules import Rules
-from crawler.storage.store import Store
-from crawler.storage.templates import Bounds
-from crawler.storage.upkeep import Absence
+from crawler.fingerprinting import Fingerprinter
+from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter, all_rows, row_source
+from crawler.storage import database, schema
+from crawler.storage.boilerplate import BoilerplateBounds
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.dedup import deduplicate, refingerprint
+from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.store import PageAbsence, Store
 from crawler.urls import url_key
 
 WRITER = Path(__file__).parents[2] / "support" / "late_writer.py"
-CONTENTS = (Content.BLOCKS, Content.PAGES)
-FILTERS = (Filter(), Filter(site="a.example"), Filter(language="en"))
+CONTENTS = (ExportContent.BLOCKS, ExportContent.PAGES)
+FILTERS = (RowFilter(), RowFilter(site="a.example"), RowFilter(language="en"))
 PAGES = tuple(f"https://{site}.example/{number}" for site in "ab" for number in (1, 2, 3))
 TEXTS = {"alpha the first": 0b000, "beta the second": 0b011, "gamma": 0b111100, "Gamma!": 0b111100, "zeta": None}
 VISITS = st.tuples(st.sampled_from(PAGES), st.lists(st.sampled_from(list(TEXTS)), max_size=4), st.sampled_from("ed"))
@@ -42,16 +39,16 @@ DEEDS = st.one_of(
 def do(engine, deed, what, make, day):
     """Do to a database one of the things that happen to it."""
     if deed == "prune":
-        prune(engine, Selection.of(url=what))
+        prune_pages(engine, PruneSelection.of(url=what))
     elif deed == "dedup":
-        deduplicate(engine, Rules(what), lambda _: None)
+        deduplicate(engine, DuplicateRules(what), lambda _: None)
     elif deed == "refingerprint":
-        refingerprint(engine, Marker(what), lambda _: None)
+        refingerprint(engine, Fingerprinter(what), lambda _: None)
     else:
         # Sites find no duplicates but their own, so that there are some for `dedup`.
-        store = Store(engine, rules=Rules("site"), templates=Bounds(2, 0.1))
+        store = Store(engine, rules=DuplicateRules("site"), templates=BoilerplateBounds(2, 0.1))
         if deed == "retire":
-            store.miss([Absence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)])
+            store.miss([PageAbsence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)])
         else:
             store.save(store.begin_crawl("test", {}), [make(*one, day=day) for one in what])
 
@@ -69,8 +66,8 @@ def make(visit, candidate):
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     path = tmp_path_factory.mktemp("changes") / "prepared.db"
-    with opened(f"sqlite:///{path}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{path}") as engine:
+        schema.prepare_schema(engine)
     return path
 
 
@@ -79,7 +76,7 @@ def prepared(tmp_path_factory):
 def test_increments_add_up_to_a_whole_export(prepared, make, deeds):
     for stale in prepared.parent.glob("blocks.db*"):
         stale.unlink()
-    with opened(f"sqlite:///{shutil.copy(prepared, prepared.with_name('blocks.db'))}") as engine:
+    with opened_engine(f"sqlite:///{shutil.copy(prepared, prepared.with_name('blocks.db'))}") as engine:
         followers = [Follower(engine, content, rows) for content in CONTENTS for rows in FILTERS]
         for day, (deed, what) in enumerate(deeds):
             do(engine, deed, what, make, day)
@@ -133,9 +130,9 @@ def test_ids_stay_when_a_block_comes_back_and_when_it_is_reworded(save, visit, f
 
 
 def test_a_text_that_becomes_template_is_gone_and_comes_back(engine, visit):
-    store = Store(engine, templates=Bounds(3, 0.1))
+    store = Store(engine, templates=BoilerplateBounds(3, 0.1))
     crawl = store.begin_crawl("test", {})
-    blocks, pages = Follower(engine), Follower(engine, Content.PAGES)
+    blocks, pages = Follower(engine), Follower(engine, ExportContent.PAGES)
     urls = [f"https://a.example/{number}" for number in (1, 2, 3)]
     store.save(crawl, [visit(url, f"own words {url}", "notice") for url in urls[:2]])
     blocks.catch_up()
@@ -149,7 +146,7 @@ def test_a_text_that_becomes_template_is_gone_and_comes_back(engine, visit):
 
 
 def test_a_language_that_a_page_has_no_more_is_gone_from_its_export(engine, save, visit):
-    english, german = (Follower(engine, rows=Filter(language=code)) for code in ("en", "de"))
+    english, german = (Follower(engine, rows=RowFilter(language=code)) for code in ("en", "de"))
     for day, language in enumerate(("en", "de")):
         save(visit(A, "one", stated=Metadata(language=language), day=day))
         taken = english.catch_up(), german.catch_up()
@@ -158,12 +155,12 @@ def test_a_language_that_a_page_has_no_more_is_gone_from_its_export(engine, save
 
 def test_an_export_sees_one_state_while_others_write(engine, save, visit):
     save(visit(A, "one", "two"), visit(B, "three"))
-    with reading(engine) as connection:
-        before = lineage.position(connection)
-        expected = list(everything(source(connection, Content.BLOCKS, Filter())))
+    with read_transaction(engine) as connection:
+        before = database.read_position(connection)
+        expected = list(all_rows(row_source(connection, ExportContent.BLOCKS, RowFilter())))
         save(visit(A, "one", "four", day=1), visit("https://c.example/1", "five"))
-        assert list(everything(source(connection, Content.BLOCKS, Filter()))) == expected
-        assert lineage.position(connection) == before
+        assert list(all_rows(row_source(connection, ExportContent.BLOCKS, RowFilter()))) == expected
+        assert database.read_position(connection) == before
 
 
 @pytest.mark.postgresql
@@ -172,7 +169,7 @@ def test_nothing_is_lost_to_a_transaction_that_is_committed_late(engine, closing
     with closing_store() as store:
         crawl = store.begin_crawl("test", {})
 
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             slow = Slow(engine, connection)
             slow.save(crawl, [visit(A, "late")])
             store.save(crawl, [visit(B, "early")])
@@ -184,7 +181,7 @@ def test_nothing_is_lost_to_a_transaction_that_is_committed_late(engine, closing
 
 
 def texts(follower):
-    place = [column.name for column in COLUMNS[Content.BLOCKS]].index("text") - 3
+    place = [column.name for column in EXPORT_COLUMNS[ExportContent.BLOCKS]].index("text") - 3
     return sorted(row[place] for row in follower.rows.values())
 
 
@@ -202,7 +199,7 @@ class Slow(Store):
 @pytest.mark.postgresql
 def test_increments_taken_while_two_processes_write_and_commit_late_add_up(engine, url):
     writers = [subprocess.Popen([sys.executable, WRITER, url, str(worker), "30"]) for worker in (1, 2)]
-    filters = (Filter(), Filter(site="site1.example"))
+    filters = (RowFilter(), RowFilter(site="site1.example"))
     followers = [Follower(engine, content, rows) for content in CONTENTS for rows in filters]
     taken = 0
     while any(writer.poll() is None for writer in writers):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import update
 
-from crawler.storage.contents import Original, StoredText, read_contents
-from crawler.storage.engine import reading
-from crawler.storage.models import page, recurrence
+from crawler.storage.database import read_transaction
+from crawler.storage.queries import NearDuplicateOf, StoredText, read_contents
+from crawler.storage.tables import document_frequency, page
 
 A, B = (f"https://{letter}.example/1" for letter in "ab")
 A2 = "https://a.example/2"
@@ -16,7 +16,7 @@ A2 = "https://a.example/2"
 @pytest.fixture
 def contents(engine):
     def read(url):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return read_contents(connection, url)
 
     return read
@@ -55,14 +55,18 @@ def test_what_is_gone_is_counted(contents, save, visit):
 
 def test_a_mirror_names_its_original(contents, save, visit):
     save(replace(visit(A, "one"), fingerprint=0), replace(visit(B, "two"), fingerprint=3))
-    assert contents(B).mirrors == Original(A, 2)
+    assert contents(B).mirrors == NearDuplicateOf(A, 2)
     assert contents(A).mirrors is None
 
 
 def test_template_is_that_of_the_page_s_own_site(contents, save, visit, engine):
     save(visit(A, "words of all"), visit(B, "words of all"))
     with engine.begin() as connection:
-        connection.execute(update(recurrence).where(recurrence.c.site == "b.example").values(template_at=visit(A).at))
+        connection.execute(
+            update(document_frequency)
+            .where(document_frequency.c.site == "b.example")
+            .values(boilerplate_since=visit(A).at)
+        )
     assert [text.template for text in contents(A).texts] == [False]
     assert [text.template for text in contents(B).texts] == [True]
 

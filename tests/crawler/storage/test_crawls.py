@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from crawler.config import Config
 from crawler.errors import StoreError
-from crawler.storage.models import crawl
 from crawler.storage.store import Store
+from crawler.storage.tables import crawl
 
 
 def in_json(value):

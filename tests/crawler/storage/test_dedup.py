@@ -4,8 +4,8 @@ import pytest
 
 from cleaning.fingerprint import distance
 from crawler.storage import dedup
-from crawler.storage.dedup import Deduplicated, deduplicate
-from crawler.storage.rules import Rules
+from crawler.storage.dedup import DedupCounts, deduplicate
+from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.store import Store
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
@@ -15,7 +15,7 @@ TEXT = "The quick brown fox jumps over the lazy dog"
 @pytest.fixture
 def unmerged(engine, visit, candidate):
     """Pages stored without look-ups, with a sighting by hand: C's of B's block."""
-    store = Store(engine, rules=Rules("off"))
+    store = Store(engine, rules=DuplicateRules("off"))
     crawl = store.begin_crawl("test", {})
     store.save(
         crawl,
@@ -24,7 +24,7 @@ def unmerged(engine, visit, candidate):
             visit(B, candidate(0, f"{TEXT} twice", fingerprint=2**63 + 3), "short one"),
         ],
     )
-    exact = Store(engine, rules=Rules(most_bits=0))
+    exact = Store(engine, rules=DuplicateRules(max_distance=0))
     exact.save(crawl, [visit(C, candidate(0, f"{TEXT}, twice", fingerprint=2**63 + 3))])
     store.save(crawl, [visit(D, candidate(0, TEXT, fingerprint=2**63))])
 
@@ -34,7 +34,7 @@ def quietly(_):
 
 
 def test_later_blocks_become_sightings_and_no_text_is_lost(unmerged, engine, rows, page_texts):
-    assert deduplicate(engine, Rules(), quietly) == Deduplicated(compared=3, repeats=2, repointed=1)
+    assert deduplicate(engine, DuplicateRules(), quietly) == DedupCounts(compared=3, repeats=2, repointed=1)
     assert rows("SELECT id, text FROM block WHERE fingerprint IS NOT NULL") == [{"id": 1, "text": TEXT}]
     assert rows("SELECT page_id, block_id, distance, text FROM sighting ORDER BY page_id") == [
         {"page_id": 2, "block_id": 1, "distance": 2, "text": f"{TEXT} twice"},
@@ -46,28 +46,28 @@ def test_later_blocks_become_sightings_and_no_text_is_lost(unmerged, engine, row
 
 
 def test_short_blocks_are_left_as_they_are(unmerged, engine, rows):
-    deduplicate(engine, Rules(), quietly)
+    deduplicate(engine, DuplicateRules(), quietly)
     assert len(rows("SELECT id FROM block WHERE text = 'short one'")) == 2
 
 
 def test_a_dry_run_counts_and_changes_nothing(unmerged, engine, rows):
     before = rows("SELECT * FROM block ORDER BY id"), rows("SELECT * FROM sighting ORDER BY id")
-    assert deduplicate(engine, Rules(), quietly, dry_run=True) == Deduplicated(3, 2, 0)
+    assert deduplicate(engine, DuplicateRules(), quietly, dry_run=True) == DedupCounts(3, 2, 0)
     assert (rows("SELECT * FROM block ORDER BY id"), rows("SELECT * FROM sighting ORDER BY id")) == before
 
 
 @pytest.mark.parametrize(("scope", "most", "repeats"), [("all", 1, 1), ("site", 3, 0), ("page", 3, 0), ("off", 3, 0)])
 def test_scope_and_distance_are_the_stores(unmerged, engine, scope, most, repeats):
-    assert deduplicate(engine, Rules(scope, most), quietly).repeats == repeats
+    assert deduplicate(engine, DuplicateRules(scope, most), quietly).repeats == repeats
 
 
 def test_a_second_run_finds_nothing(unmerged, engine):
-    deduplicate(engine, Rules(), quietly)
-    assert deduplicate(engine, Rules(), quietly) == Deduplicated(1, 0, 0)
+    deduplicate(engine, DuplicateRules(), quietly)
+    assert deduplicate(engine, DuplicateRules(), quietly) == DedupCounts(1, 0, 0)
 
 
 def test_the_next_visit_finds_the_pages_unchanged(unmerged, engine, visit, candidate):
-    deduplicate(engine, Rules(), quietly)
+    deduplicate(engine, DuplicateRules(), quietly)
     store = Store(engine)
     (saved,) = store.save(1, [visit(B, candidate(0, f"{TEXT} twice", fingerprint=2**63 + 3), "short one", day=1)])
     assert (saved.state, saved.refreshed, saved.stored) == ("unchanged", 2, 0)
@@ -81,17 +81,17 @@ def test_a_run_that_broke_off_is_finished_by_the_next(unmerged, engine, rows, mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        deduplicate(engine, Rules(), broken)
+        deduplicate(engine, DuplicateRules(), broken)
     assert len(rows("SELECT id FROM block WHERE fingerprint IS NOT NULL")) == 2
-    assert deduplicate(engine, Rules(), quietly).repeats == 1
+    assert deduplicate(engine, DuplicateRules(), quietly).repeats == 1
     assert rows("SELECT id FROM block WHERE fingerprint IS NOT NULL") == [{"id": 1}]
 
 
 def test_no_two_blocks_that_are_left_are_near(engine, visit, candidate, rows):
-    store = Store(engine, rules=Rules("off"))
+    store = Store(engine, rules=DuplicateRules("off"))
     prints = [number * number * 0x9E3779B97F4A7C15 % 2**64 ^ flip for number in range(12) for flip in (0, 1, 6, 2**63)]
     pages = [visit(f"{A}/{n}", candidate(0, f"{TEXT} {n}", fingerprint=bits)) for n, bits in enumerate(prints)]
     store.save(store.begin_crawl("test", {}), pages)
-    assert deduplicate(engine, Rules(), quietly).repeats == 36
+    assert deduplicate(engine, DuplicateRules(), quietly).repeats == 36
     left = [row["fingerprint"] % 2**64 for row in rows("SELECT fingerprint FROM block")]
     assert min(distance(a, b) for n, a in enumerate(left) for b in left[:n]) > 3

@@ -6,19 +6,17 @@ from datetime import timedelta
 import pytest
 
 from crawler.arguments import RECRAWL
-from crawler.schedule import Kind
-from crawler.storage import crawls, due
-from crawler.storage.ends import Manners
-from crawler.storage.engine import writing
-from crawler.storage.frontier import Wanted
-from crawler.storage.store import Store
-from crawler.visit import Outcome, Visit
+from crawler.schedule import PageKind
+from crawler.storage import crawls, due, requests
+from crawler.storage.database import write_transaction
+from crawler.storage.store import CrawlPolicy, Store
+from crawler.visit import Outcome, RequestRecord, Visit
 
 LATER = timedelta(days=60)
 
 
 def asked(url):
-    return Wanted(url, url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, headers={"Accept": ["x"]})
+    return RequestRecord(url, url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, headers={"Accept": ["x"]})
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def keep(engine):
     def save(*visits, spider="one", arguments=None):
         store = Store(engine)
         stores.append(store)
-        crawl_id = store.join_crawl(spider, arguments or {"a": "1"}, Manners()).crawl_id
+        crawl_id = store.join_crawl(spider, arguments or {"a": "1"}, CrawlPolicy()).crawl_id
         store.save(crawl_id, visits)
         store.end_crawl(crawl_id, "finished", {"visit/page": len(visits)})
 
@@ -61,9 +59,9 @@ def ask(engine):
 @pytest.fixture
 def begin(engine):
     def of(revisits, spider="one", arguments=None):
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             wanted = [(one, asked(one.url)) for one in revisits]
-            return due.begin(connection, spider, arguments or {"a": "1"}, wanted)
+            return due.begin_recrawl(connection, spider, arguments or {"a": "1"}, wanted)
 
     return of
 
@@ -74,47 +72,47 @@ def urls(revisits):
 
 def test_nothing_is_due_before_its_time(keep, read, ask, now):
     keep(read("https://a.example/1"))
-    assert ask(due.due, now) == []
-    (found,) = ask(due.due, now + LATER)
+    assert ask(due.due_revisits, now) == []
+    (found,) = ask(due.due_revisits, now + LATER)
     assert (found.url, found.is_section, found.history.visits) == ("https://a.example/1", False, 1)
     assert found.history.key == "https://a.example/1"
 
 
 def test_sections_are_due_too_and_come_first(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
-    found = ask(due.due, now + LATER)
+    found = ask(due.due_revisits, now + LATER)
     assert urls(found) == ["https://a.example/", "https://a.example/1"]
-    assert [one.history.kind for one in found] == [Kind.SECTION, Kind.OTHER]
+    assert [one.history.kind for one in found] == [PageKind.SECTION, PageKind.OTHER]
 
 
 def test_what_is_page_and_section_is_visited_once(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/1"))
-    assert [one.is_section for one in ask(due.due, now + LATER)] == [True]
+    assert [one.is_section for one in ask(due.due_revisits, now + LATER)] == [True]
 
 
 def test_a_site_can_be_picked(keep, read, ask, now):
     keep(read("https://a.example/1"), read("https://b.example/1"))
-    assert urls(ask(due.due, now + LATER, "b.example")) == ["https://b.example/1"]
-    assert urls(ask(due.every, "a.example")) == ["https://a.example/1"]
+    assert urls(ask(due.due_revisits, now + LATER, "b.example")) == ["https://b.example/1"]
+    assert urls(ask(due.all_revisits, "a.example")) == ["https://a.example/1"]
 
 
 def test_pages_that_are_retired_or_cannot_be_visited_again_are_never_due(engine, keep, read, visit, ask, now):
     keep(read("https://a.example/1"), visit("https://a.example/2", "two"))
     gone = Visit("https://a.example/1", now, Outcome.NOT_FOUND, 410, request=asked("https://a.example/1"))
     keep(gone)
-    assert ask(due.due, now + LATER) == ask(due.every) == []
+    assert ask(due.due_revisits, now + LATER) == ask(due.all_revisits) == []
 
 
 def test_without_a_time_the_oldest_visit_comes_first(keep, read, ask):
     keep(read("https://a.example/1", 2), read("https://a.example/2", 1), read("https://a.example/3", 3))
-    assert [one.url[-1] for one in ask(due.every)] == ["2", "1", "3"]
+    assert [one.url[-1] for one in ask(due.all_revisits)] == ["2", "1", "3"]
 
 
 def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
     keep(read("https://a.example/1", 1), spider="two", arguments={"token": "1"})
-    found = ask(due.due, now + LATER)
-    ways = ask(due.ways, found[::-1])
+    found = ask(due.due_revisits, now + LATER)
+    ways = ask(due.revisit_requests, found[::-1])
     assert [(way.revisit.url, way.spider) for way in ways] == [
         ("https://a.example/1", "two"),
         ("https://a.example/", "one"),
@@ -125,7 +123,7 @@ def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, lis
 
 def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
-    assert begin(ask(due.due, now + LATER)) == 2
+    assert begin(ask(due.due_revisits, now + LATER)) == 2
     (crawl,) = rows("SELECT * FROM crawl WHERE state = 'open'")
     assert crawl["seeded"] is not None
     assert [row["state"] for row in rows("SELECT state FROM request WHERE crawl_id = :id", id=crawl["id"])] == [
@@ -136,15 +134,15 @@ def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
 
 def test_a_recrawl_is_no_generation_of_the_crawl(engine, keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
-    begin(ask(due.due, now + LATER))
-    with writing(engine) as connection:
-        assert not crawls.join(connection, "one", {"a": "1"}, fresh=False).resumed
-        assert crawls.join(connection, "one", {"a": "1", RECRAWL: "1"}, fresh=False).resumed
+    begin(ask(due.due_revisits, now + LATER))
+    with write_transaction(engine) as connection:
+        assert not crawls.join_crawl(connection, "one", {"a": "1"}, fresh=False).resumed
+        assert crawls.join_crawl(connection, "one", {"a": "1", RECRAWL: "1"}, fresh=False).resumed
 
 
 def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due, now + LATER)
+    found = ask(due.due_revisits, now + LATER)
     assert (begin(found), begin(found)) == (1, 0)
     assert rows("SELECT count(*) AS n FROM request") == [{"n": 1}]
     assert rows("SELECT count(*) AS n FROM crawl WHERE state = 'open'") == [{"n": 1}]
@@ -152,7 +150,7 @@ def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
 
 def test_what_was_visited_in_the_meantime_is_not_visited_again(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
-    found = ask(due.due, now + LATER)
+    found = ask(due.due_revisits, now + LATER)
     keep(read("https://a.example/1", 1))
     assert begin(found) == 1
     assert [row["url"] for row in rows("SELECT url FROM request")] == ["https://a.example/2"]
@@ -160,7 +158,7 @@ def test_what_was_visited_in_the_meantime_is_not_visited_again(keep, read, ask, 
 
 def test_where_nothing_is_left_nothing_begins(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due, now + LATER)
+    found = ask(due.due_revisits, now + LATER)
     keep(read("https://a.example/1", 1))
     before = rows("SELECT id, state FROM crawl ORDER BY id")
     assert begin(found) is None
@@ -170,21 +168,21 @@ def test_where_nothing_is_left_nothing_begins(keep, read, ask, begin, rows, now)
 
 def test_an_unfinished_recrawl_is_found_and_joined(keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
-    assert ask(due.unfinished) == []
-    begin(ask(due.due, now + LATER))
-    assert [tuple(row) for row in ask(due.unfinished)] == [("one", {"a": "1", RECRAWL: "1"})]
+    assert ask(due.open_recrawls) == []
+    begin(ask(due.due_revisits, now + LATER))
+    assert [tuple(row) for row in ask(due.open_recrawls)] == [("one", {"a": "1", RECRAWL: "1"})]
     assert begin([]) == 0
 
 
 def test_the_visits_of_a_day_are_those_of_recrawls(engine, keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
-    begin(ask(due.due, now + LATER))
+    begin(ask(due.due_revisits, now + LATER))
     store = Store(engine)
-    joined = store.join_crawl("one", {"a": "1", RECRAWL: "1"}, Manners())
+    joined = store.join_crawl("one", {"a": "1", RECRAWL: "1"}, CrawlPolicy())
     store.end_crawl(joined.crawl_id, "finished", {"visit/page": 3, "visit/not_found": 2, "store/pages_new": 9})
     if store._claim is not None:
         store._claim.close()
     with engine.connect() as connection:
-        present = crawls.clock(connection)
-        assert due.spent(connection, present) == 5
-        assert due.spent(connection, present + timedelta(days=2)) == 0
+        present = requests.database_now(connection)
+        assert due.count_recent_visits(connection, present) == 5
+        assert due.count_recent_visits(connection, present + timedelta(days=2)) == 0

@@ -5,10 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.storage import ends
-from crawler.storage.ends import Manners
-from crawler.storage.engine import writing
-from crawler.storage.store import PageState
+from crawler.storage import store
+from crawler.storage.database import write_transaction
+from crawler.storage.store import CrawlPolicy, PageState
 from crawler.visit import Outcome, Visit
 
 AGAIN = {Outcome.CALLBACK_FAILED, Outcome.CAPTCHA, Outcome.QUOTA}
@@ -65,7 +64,7 @@ def test_each_outcome_has_its_state(leased, bare, save_all, states, outcome):
 
 @pytest.mark.parametrize("outcome", sorted(AGAIN))
 def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all, states, outcome):
-    last = replace(leased(), attempts=Manners().most_attempts - 1)
+    last = replace(leased(), attempts=CrawlPolicy().most_attempts - 1)
     save_all(bare(last, outcome))
     assert states()["page"][:2] == ("failed", outcome)
 
@@ -131,8 +130,8 @@ def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
 
 def test_visits_without_a_request_end_none(visit, save_all, engine, states):
     assert [one.state for one in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
-    with writing(engine) as connection:
-        assert ends.acknowledge(connection, [visit("https://a.example/y")], 3) == set()
+    with write_transaction(engine) as connection:
+        assert store.acknowledge_visits(connection, [visit("https://a.example/y")], 3) == set()
     assert states() == {}
 
 

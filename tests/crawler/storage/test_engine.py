@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import insert, inspect, text
 
 from crawler.errors import StoreError
-from crawler.storage.backend import masked
-from crawler.storage.engine import open_engine, reading, writing
-from crawler.storage.models import crawl
+from crawler.storage.backend import redact_url
+from crawler.storage.database import open_engine, read_transaction, write_transaction
+from crawler.storage.tables import crawl
 
 A_CRAWL = {
     "spider": "test",
@@ -53,28 +53,31 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(url, words):
     ],
 )
 def test_urls_are_shown_without_passwords(url, shown):
-    assert masked(url) == shown
+    assert redact_url(url) == shown
 
 
 def test_readers_are_not_kept_waiting_by_a_writer(engine):
-    with writing(engine), reading(engine) as connection:
+    with write_transaction(engine), read_transaction(engine) as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM page").scalar() == 0
 
 
 def test_an_exception_rolls_everything_back(engine):
     def fail():
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             connection.exec_driver_sql("CREATE TABLE half (words TEXT)")
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         assert not inspect(connection).has_table("half")
 
 
 def test_a_mistake_in_sql_is_no_store_error_and_shows_no_values(engine):
-    with pytest.raises(Exception, match=r"no such table|does not exist") as caught, writing(engine) as connection:
+    with (
+        pytest.raises(Exception, match=r"no such table|does not exist") as caught,
+        write_transaction(engine) as connection,
+    ):
         connection.execute(text("SELECT * FROM nowhere WHERE words = :words"), {"words": "a page's text"})
     assert not isinstance(caught.value, StoreError)
     assert "a page's text" not in str(caught.value)
@@ -82,10 +85,10 @@ def test_a_mistake_in_sql_is_no_store_error_and_shows_no_values(engine):
 
 def test_a_reader_sees_one_state(engine):
     counting = text("SELECT count(*) FROM crawl")
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         before = connection.scalar(counting)
-        with writing(engine) as other:
+        with write_transaction(engine) as other:
             other.execute(insert(crawl), A_CRAWL)
         assert connection.scalar(counting) == before == 0
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         assert connection.scalar(counting) == 1

@@ -5,8 +5,16 @@ from dataclasses import replace
 import pytest
 
 from crawler.errors import StoreError
-from crawler.storage.engine import reading
-from crawler.storage.families import BlockMember, PageMember, Summary, largest_blocks, largest_pages, of_block, of_page
+from crawler.storage.database import read_transaction
+from crawler.storage.queries import (
+    BlockGroupMember,
+    GroupSummary,
+    PageGroupMember,
+    largest_block_groups,
+    largest_page_groups,
+    read_block_group,
+    read_page_group,
+)
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
 
@@ -26,7 +34,7 @@ def stored(save, visit, candidate):
 @pytest.fixture
 def ask(stored, engine):
     def run(question, *arguments):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return question(connection, *arguments)
 
     return run
@@ -34,50 +42,52 @@ def ask(stored, engine):
 
 def test_the_largest_families_come_first(ask, save, visit):
     save(visit("https://a.example/2", "equal words"))
-    assert ask(largest_blocks) == [Summary(1, 2, A, "it costs ten"), Summary(2, 1, A, "equal words")]
-    assert ask(largest_blocks, 1) == [Summary(1, 2, A, "it costs ten")]
-    assert ask(largest_pages) == [Summary(None, 2, A, f"at {A}")]
+    assert ask(largest_block_groups) == [GroupSummary(1, 2, A, "it costs ten"), GroupSummary(2, 1, A, "equal words")]
+    assert ask(largest_block_groups, 1) == [GroupSummary(1, 2, A, "it costs ten")]
+    assert ask(largest_page_groups) == [GroupSummary(None, 2, A, f"at {A}")]
 
 
 def test_a_block_s_family_has_every_text_and_distance(ask):
-    family = ask(of_block, 1)
+    family = ask(read_block_group, 1)
     assert (family.block_id, family.size) == (1, 2)
-    assert family.original == BlockMember(A, "a.example", 0, "it costs ten", gone=False, template=False)
+    assert family.original == BlockGroupMember(A, "a.example", 0, "it costs ten", gone=False, template=False)
     assert family.sightings == [
-        BlockMember(B, "b.example", 2, "it costs twenty", gone=False, template=False),
-        BlockMember(C, "c.example", 0, "it costs ten", gone=False, template=False),
+        BlockGroupMember(B, "b.example", 2, "it costs twenty", gone=False, template=False),
+        BlockGroupMember(C, "c.example", 0, "it costs ten", gone=False, template=False),
     ]
 
 
 def test_what_is_gone_from_its_page_is_said_to_be(ask, save, visit):
     save(visit(B, day=1), visit(A, day=1))
-    family = ask(of_block, 1)
+    family = ask(read_block_group, 1)
     assert (family.original.gone, [one.gone for one in family.sightings]) == (True, [True, False])
 
 
 def test_what_is_template_is_said_to_be(ask, engine):
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE recurrence SET template_at = '2024-05-01' WHERE site = 'c.example'")
-    family = ask(of_block, 1)
+        connection.exec_driver_sql(
+            "UPDATE document_frequency SET boilerplate_since = '2024-05-01' WHERE site = 'c.example'"
+        )
+    family = ask(read_block_group, 1)
     assert (family.original.template, [one.template for one in family.sightings]) == (False, [False, True])
 
 
 @pytest.mark.parametrize("address", [A, B])
 def test_a_page_s_family_is_the_same_from_each_of_its_pages(ask, address):
-    family = ask(of_page, address)
+    family = ask(read_page_group, address)
     assert (family.url, family.site, family.size) == (A, "a.example", 2)
     assert family.mirrors == [
-        PageMember(B, "b.example", 1, ["it costs ten"], ["it costs twenty", "more"]),
-        PageMember(C, "c.example", 2, ["equal words"], []),
+        PageGroupMember(B, "b.example", 1, ["it costs ten"], ["it costs twenty", "more"]),
+        PageGroupMember(C, "c.example", 2, ["equal words"], []),
     ]
 
 
 def test_a_page_without_mirrors_is_a_family_of_one(ask):
-    assert ask(of_page, D).mirrors == []
+    assert ask(read_page_group, D).mirrors == []
 
 
 def test_what_is_not_there_is_named(ask):
     with pytest.raises(StoreError, match="there is no block 99"):
-        ask(of_block, 99)
+        ask(read_block_group, 99)
     with pytest.raises(StoreError, match=r"there is no page https://e\.example/"):
-        ask(of_page, "https://me:secret@e.example/")
+        ask(read_page_group, "https://me:secret@e.example/")

@@ -6,24 +6,23 @@ from threading import Barrier, Thread
 import pytest
 from sqlalchemy import select
 
-from crawler.storage.engine import opened, writing
-from crawler.storage.frontier import (
-    MOST_ERROR,
-    Ending,
+from crawler.storage.database import opened_engine, write_transaction
+from crawler.storage.requests import (
+    ERROR_LENGTH_MAX,
+    Ack,
     RequestState,
-    Ticket,
-    Wanted,
-    acknowledge,
-    add,
-    clock,
-    release,
-    renew,
-    reset,
+    acknowledge_requests,
+    add_requests,
+    database_now,
+    lease_requests,
+    release_all_leases,
+    release_leases,
+    renew_lease,
 )
-from crawler.storage.leases import lease
-from crawler.storage.models import request
+from crawler.storage.tables import request
+from crawler.visit import LeaseToken, RequestRecord
 
-FULL = Wanted(
+FULL = RequestRecord(
     key="full",
     url="https://a.example/1?q=%C3%A9",
     host="a.example",
@@ -46,11 +45,11 @@ def test_what_is_wanted_comes_back_as_it_was(store_wanted, take, now):
 
 
 def test_the_same_key_is_stored_once_a_crawl(engine, crawl_id, other_crawl_id, wanted, now, rows):
-    with writing(engine) as connection:
-        assert add(connection, crawl_id, [wanted("b"), wanted("a"), wanted("b")], now) == 2
-        assert add(connection, crawl_id, [wanted("a"), wanted("c")], now) == 1
-        assert add(connection, other_crawl_id, [wanted("a")], now) == 1
-        assert add(connection, crawl_id, [], now) == 0
+    with write_transaction(engine) as connection:
+        assert add_requests(connection, crawl_id, [wanted("b"), wanted("a"), wanted("b")], now) == 2
+        assert add_requests(connection, crawl_id, [wanted("a"), wanted("c")], now) == 1
+        assert add_requests(connection, other_crawl_id, [wanted("a")], now) == 1
+        assert add_requests(connection, crawl_id, [], now) == 0
     assert [row["key"] for row in rows("SELECT key FROM request ORDER BY id")] == ["a", "b", "c", "a"]
 
 
@@ -67,10 +66,10 @@ def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, 
     added, ready = [], Barrier(2)
 
     def store(ones):
-        with opened(url) as own:
+        with opened_engine(url) as own:
             ready.wait()
-            with writing(own) as connection:
-                added.append(add(connection, crawl_id, ones, now))
+            with write_transaction(own) as connection:
+                added.append(add_requests(connection, crawl_id, ones, now))
 
     threads = [Thread(target=store, args=(ones,)) for ones in (forth, forth[::-1])]
     for thread in threads:
@@ -91,7 +90,7 @@ def test_an_acknowledged_request_has_ended(store_wanted, take, wanted, end, rows
     done, failed = rows(f"{fields} ORDER BY id")
     common = {"attempts": 0, "lease_id": None, "lease_until": None, "over": 1}
     assert done == common | {"state": "done", "outcome": "page", "error": None}
-    assert failed == common | {"state": "failed", "outcome": "http_error", "error": "x" * MOST_ERROR}
+    assert failed == common | {"state": "failed", "outcome": "http_error", "error": "x" * ERROR_LENGTH_MAX}
     assert take() == []
 
 
@@ -115,9 +114,9 @@ def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_
 
 
 def test_nothing_acknowledged_is_nothing(engine, now):
-    with writing(engine) as connection:
-        assert acknowledge(connection, [], now) == set()
-        assert acknowledge(connection, [Ending(Ticket(1, "none"), RequestState.DONE, "page")], now) == set()
+    with write_transaction(engine) as connection:
+        assert acknowledge_requests(connection, [], now) == set()
+        assert acknowledge_requests(connection, [Ack(LeaseToken(1, "none"), RequestState.DONE, "page")], now) == set()
 
 
 def test_a_request_to_try_again_waits_and_counts_the_attempt(store_wanted, take, wanted, end, now):
@@ -131,21 +130,21 @@ def test_a_request_to_try_again_waits_and_counts_the_attempt(store_wanted, take,
 
 def test_leased_is_no_end():
     with pytest.raises(ValueError, match="request 7 cannot end as leased"):
-        Ending(Ticket(7, "one"), RequestState.LEASED, "page")
+        Ack(LeaseToken(7, "one"), RequestState.LEASED, "page")
 
 
 def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted, rows):
     store_wanted(wanted("a"), wanted("b"))
     leased = take("one")
-    with writing(engine) as connection:
-        release(connection, [one.ticket for one in leased])
-        release(connection, [])
+    with write_transaction(engine) as connection:
+        release_leases(connection, [one.ticket for one in leased])
+        release_leases(connection, [])
     assert rows("SELECT DISTINCT state, attempts, lease_id FROM request") == [
         {"state": "queued", "attempts": 0, "lease_id": None}
     ]
     again = take("two")
-    with writing(engine) as connection:
-        release(connection, [one.ticket for one in leased])
+    with write_transaction(engine) as connection:
+        release_leases(connection, [one.ticket for one in leased])
     assert rows("SELECT DISTINCT state, lease_id FROM request") == [{"state": "leased", "lease_id": "two"}]
     assert {one.wanted.key for one in again} == {"a", "b"}
 
@@ -153,10 +152,10 @@ def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted,
 def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now):
     store_wanted(wanted("a"), wanted("b"))
     take("one", seconds=10)
-    with writing(engine) as connection:
-        assert renew(connection, crawl_id, "one", now + timedelta(seconds=20)) == 2
-        assert renew(connection, crawl_id, "other", now) == 0
-        assert renew(connection, crawl_id + 1, "one", now) == 0
+    with write_transaction(engine) as connection:
+        assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 2
+        assert renew_lease(connection, crawl_id, "other", now) == 0
+        assert renew_lease(connection, crawl_id + 1, "one", now) == 0
     assert take("two", at=now + timedelta(seconds=19)) == []
     assert len(take("two", at=now + timedelta(seconds=21))) == 2
 
@@ -166,39 +165,39 @@ def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_want
     """The other way round they would wait for each other."""
     store_wanted(wanted("a"), wanted("b"))
     first, _ = take("one")
-    with writing(engine) as acknowledging:
-        acknowledge(acknowledging, [Ending(first.ticket, RequestState.DONE, "page")], now)
-        with writing(engine) as connection:
-            assert renew(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
+    with write_transaction(engine) as acknowledging:
+        acknowledge_requests(acknowledging, [Ack(first.ticket, RequestState.DONE, "page")], now)
+        with write_transaction(engine) as connection:
+            assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
 
 
 def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted, take, wanted):
     store_wanted(wanted("a"), wanted("b"))
     take("dead")
-    with writing(engine) as connection:
-        assert reset(connection, crawl_id) == 2
-        assert reset(connection, crawl_id) == 0
+    with write_transaction(engine) as connection:
+        assert release_all_leases(connection, crawl_id) == 2
+        assert release_all_leases(connection, crawl_id) == 0
     assert [one.attempts for one in take("one")] == [0, 0]
 
 
 def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, now):
     """An old ticket would be good for somebody else's request."""
     store_wanted(wanted("a"), wanted("b"))
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(request.delete())
-        add(connection, crawl_id, [wanted("c")], now)
+        add_requests(connection, crawl_id, [wanted("c")], now)
         assert connection.scalars(select(request.c.id)).all() == [3]
 
 
 def test_workers_agree_on_the_time(engine):
-    with writing(engine) as connection:
-        first, second = clock(connection), clock(connection)
+    with write_transaction(engine) as connection:
+        first, second = database_now(connection), database_now(connection)
     assert first <= second
     assert first.utcoffset() == timedelta(0)
 
 
 @pytest.mark.postgresql
 def test_the_time_goes_on_in_a_transaction(engine, crawl_id, terms):
-    with writing(engine) as connection:
-        lease(connection, crawl_id, terms())
-        assert clock(connection) < clock(connection)
+    with write_transaction(engine) as connection:
+        lease_requests(connection, crawl_id, terms())
+        assert database_now(connection) < database_now(connection)

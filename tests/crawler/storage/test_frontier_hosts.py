@@ -7,9 +7,10 @@ from threading import Barrier
 import pytest
 from sqlalchemy import insert
 
-from crawler.storage.engine import opened, writing
-from crawler.storage.hosts import pause, served, set_delays
-from crawler.storage.models import host
+from crawler.storage.database import opened_engine, write_transaction
+from crawler.storage.requests import pause_host as pause_host_
+from crawler.storage.requests import reset_refusals, set_host_delays
+from crawler.storage.tables import host
 
 
 @pytest.fixture
@@ -18,8 +19,8 @@ def refuse(engine, now):
 
     def pause_host(at, reason="forbidden", most=100):
         moment = now + timedelta(seconds=at)
-        with writing(engine) as connection:
-            until = pause(connection, "a.example", moment, reason, first_seconds=15, most_seconds=most)
+        with write_transaction(engine) as connection:
+            until = pause_host_(connection, "a.example", moment, reason, first_seconds=15, most_seconds=most)
         return (until - moment).total_seconds()
 
     return pause_host
@@ -41,9 +42,9 @@ def test_what_was_sent_before_the_pause_does_not_prolong_it(refuse, rows):
 def test_a_page_ends_the_row(engine, refuse, rows):
     refuse(0)
     refuse(20)
-    with writing(engine) as connection:
-        served(connection, ["a.example", "unknown.example"])
-        served(connection, [])
+    with write_transaction(engine) as connection:
+        reset_refusals(connection, ["a.example", "unknown.example"])
+        reset_refusals(connection, [])
     assert refuse(100) == 15
     assert rows("SELECT host FROM host") == [{"host": "a.example"}]
 
@@ -61,10 +62,10 @@ def test_the_millionth_refusal_is_no_overflow(engine, refuse, now):
 
 
 def test_delays_are_set_and_set_again(engine, rows):
-    with writing(engine) as connection:
-        set_delays(connection, {"b": 1.5, "a": 0.25})
-        set_delays(connection, {"b": 2, "c": 0})
-        set_delays(connection, {})
+    with write_transaction(engine) as connection:
+        set_host_delays(connection, {"b": 1.5, "a": 0.25})
+        set_host_delays(connection, {"b": 2, "c": 0})
+        set_host_delays(connection, {})
     assert rows("SELECT host, delay FROM host ORDER BY host") == [
         {"host": "a", "delay": 0.25},
         {"host": "b", "delay": 2},
@@ -80,12 +81,12 @@ def test_workers_that_name_the_same_hosts_in_any_order_do_not_wait_for_each_othe
     ready = Barrier(4)
 
     def work(order):
-        with opened(url) as own:
+        with opened_engine(url) as own:
             for turn in range(5):
                 ready.wait(60)
-                with writing(own) as connection:
-                    served(connection, order)
-                    set_delays(connection, dict.fromkeys(order, turn))
+                with write_transaction(own) as connection:
+                    reset_refusals(connection, order)
+                    set_host_delays(connection, dict.fromkeys(order, turn))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, (names, names[::-1], names[150:] + names[:150], names[1:])))

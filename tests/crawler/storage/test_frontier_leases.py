@@ -9,11 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, text
 
-from crawler.storage.engine import opened, reading, writing
-from crawler.storage.frontier import RequestState, add, release
-from crawler.storage.hosts import Gate, pause, set_delays
-from crawler.storage.leases import Outlook, lease, outlook
-from crawler.storage.models import host
+from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.requests import (
+    HostAvailability,
+    QueueStatus,
+    RequestState,
+    add_requests,
+    lease_requests,
+    pause_host,
+    queue_status,
+    release_leases,
+    set_host_delays,
+)
+from crawler.storage.tables import host
 
 
 def keys(leased):
@@ -40,8 +48,8 @@ def look(engine, crawl_id, now):
     """Ask what there is to come for a worker."""
 
     def ask(lease_id="one", at=now):
-        with reading(engine) as connection:
-            return outlook(connection, crawl_id, at, lease_id)
+        with read_transaction(engine) as connection:
+            return queue_status(connection, crawl_id, at, lease_id)
 
     return ask
 
@@ -95,8 +103,8 @@ def test_a_request_without_a_host_is_leased_too(store_wanted, take, wanted):
 
 def test_other_crawls_are_others(engine, other_crawl_id, store_wanted, wanted, terms):
     store_wanted(wanted("a"))
-    with writing(engine) as connection:
-        assert lease(connection, other_crawl_id, terms()) == []
+    with write_transaction(engine) as connection:
+        assert lease_requests(connection, other_crawl_id, terms()) == []
 
 
 @pytest.mark.postgresql
@@ -105,11 +113,11 @@ def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, st
     ready, got = Barrier(4), []
 
     def work(name):
-        with opened(url) as own:
+        with opened_engine(url) as own:
             ready.wait()
             for _ in range(5):
-                with writing(own) as connection:
-                    got.extend(lease(connection, crawl_id, terms(name, limit=10)))
+                with write_transaction(own) as connection:
+                    got.extend(lease_requests(connection, crawl_id, terms(name, limit=10)))
 
     threads = [Thread(target=work, args=(f"worker{number}",)) for number in range(4)]
     for thread in threads:
@@ -122,15 +130,15 @@ def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, st
 @pytest.mark.postgresql
 def test_a_request_that_is_locked_is_left_alone(url, engine, store_wanted, take, wanted):
     store_wanted(wanted("a"), wanted("b"))
-    with opened(url) as other, writing(other) as connection:
+    with opened_engine(url) as other, write_transaction(other) as connection:
         connection.execute(text("DELETE FROM request WHERE key = 'a'"))
         assert keys(take()) == ["b"]
 
 
 def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, wanted, now):
     store_wanted(*(wanted(f"a{number}", host="a") for number in range(9)), wanted("b", host="b"))
-    with writing(engine) as connection:
-        set_delays(connection, {"a": 1.5})
+    with write_transaction(engine) as connection:
+        set_host_delays(connection, {"a": 1.5})
     leased = take("one", horizon=4)
     assert keys(leased) == ["a0", "b", "a1", "a2"]
     assert seconds(leased, now) == [0, 0, 1.5, 3]
@@ -140,14 +148,14 @@ def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, 
 
 
 def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_id, wanted, terms, now):
-    with writing(engine) as connection:
-        set_delays(connection, {"a.example": 2})
+    with write_transaction(engine) as connection:
+        set_host_delays(connection, {"a.example": 2})
         for each in (crawl_id, other_crawl_id):
-            add(connection, each, [wanted("a"), wanted("b")], now)
+            add_requests(connection, each, [wanted("a"), wanted("b")], now)
     starts = []
     for each in (crawl_id, other_crawl_id, crawl_id, other_crawl_id):
-        with writing(engine) as connection:
-            starts += seconds(lease(connection, each, terms(limit=1, horizon=60)), now)
+        with write_transaction(engine) as connection:
+            starts += seconds(lease_requests(connection, each, terms(limit=1, horizon=60)), now)
     assert starts == [0, 2, 4, 6]
 
 
@@ -160,8 +168,8 @@ def test_a_host_whose_turn_comes_within_the_horizon_is_asked_then(set_host, stor
 
 def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_wanted, take, wanted, now):
     store_wanted(wanted("a", host="a"), wanted("b", host="b"))
-    with writing(engine) as connection:
-        until = pause(connection, "a", now, "captcha", first_seconds=60, most_seconds=600)
+    with write_transaction(engine) as connection:
+        until = pause_host(connection, "a", now, "captcha", first_seconds=60, most_seconds=600)
     assert keys(take()) == ["b"]
     assert keys(take(at=until)) == ["a"]
 
@@ -213,22 +221,22 @@ FAR, NEAR = timedelta(seconds=601), timedelta(seconds=599)
 @pytest.mark.sqlite
 def test_when_a_host_may_be_asked(values, opens, now):
     moments = {name: now + value if isinstance(value, timedelta) else value for name, value in values.items()}
-    assert Gate("a", **moments).opens(now, 3600) == now + timedelta(seconds=opens)
+    assert HostAvailability("a", **moments).opens(now, 3600) == now + timedelta(seconds=opens)
 
 
 def test_where_nothing_is_left_there_is_no_outlook(look, store_wanted, take, wanted, end):
-    assert look() == Outlook(0, 0, None)
+    assert look() == QueueStatus(0, 0, None)
     store_wanted(wanted("a"))
     end(take("one"), RequestState.DONE)
-    assert look() == Outlook(0, 0, None)
+    assert look() == QueueStatus(0, 0, None)
 
 
 def test_what_others_have_leased_may_come_back(look, store_wanted, take, wanted, now):
     store_wanted(wanted("a"), wanted("b"))
     take("one", seconds=10)
-    assert look("one") == Outlook(0, 0, None)
-    assert look("two") == Outlook(0, 2, now + timedelta(seconds=10))
-    assert look("two", now + timedelta(seconds=11)) == Outlook(0, 2, now + timedelta(seconds=11))
+    assert look("one") == QueueStatus(0, 0, None)
+    assert look("two") == QueueStatus(0, 2, now + timedelta(seconds=10))
+    assert look("two", now + timedelta(seconds=11)) == QueueStatus(0, 2, now + timedelta(seconds=11))
 
 
 def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_wanted, wanted, now):
@@ -236,13 +244,13 @@ def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_wanted, want
     set_host("b", delay=1.0, next_at=now + timedelta(seconds=20))
     later = now + timedelta(seconds=25)
     store_wanted(wanted("a", host="a"))
-    assert look() == Outlook(1, 0, now + timedelta(seconds=30))
+    assert look() == QueueStatus(1, 0, now + timedelta(seconds=30))
     store_wanted(wanted("c", host="c", not_before=later), wanted("d", host="c", not_before=later, priority=1))
-    assert look() == Outlook(1, 0, later)
+    assert look() == QueueStatus(1, 0, later)
     store_wanted(wanted("b", host="b"))
-    assert look() == Outlook(1, 0, now + timedelta(seconds=20))
+    assert look() == QueueStatus(1, 0, now + timedelta(seconds=20))
     store_wanted(wanted("e", host="c"))
-    assert look() == Outlook(1, 0, now)
+    assert look() == QueueStatus(1, 0, now)
 
 
 ACTIONS = st.lists(
@@ -264,24 +272,24 @@ def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_
     crawl_id, moment, sent, asked, held = new_crawl(), now, {}, set(), {}
     with engine.begin() as connection:
         connection.execute(host.delete())
-        set_delays(connection, {"h1": 2, "h2": 5})
+        set_host_delays(connection, {"h1": 2, "h2": 5})
     for verb, one, other in actions:
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             if verb == "add":
-                add(connection, crawl_id, [wanted(f"{one}", host=f"h{other}")], moment)
+                add_requests(connection, crawl_id, [wanted(f"{one}", host=f"h{other}")], moment)
                 asked.add(f"{one}")
             elif verb == "take":
-                got = lease(connection, crawl_id, terms(f"{one}", at=moment, limit=other, seconds=20))
+                got = lease_requests(connection, crawl_id, terms(f"{one}", at=moment, limit=other, seconds=20))
                 held.setdefault(one, []).extend(found.ticket for found in got)
                 for found in got:
                     sent.setdefault(found.wanted.host, []).append(found.start_at)
             elif verb == "give":
-                release(connection, held.pop(one, []))
+                release_leases(connection, held.pop(one, []))
         moment += timedelta(seconds=one if verb == "wait" else 0)
     for name, delay in (("h1", 2), ("h2", 5)):
         times = sent.get(name, [])
         assert all(later - earlier >= timedelta(seconds=delay) for earlier, later in pairwise(times))
     end = moment + timedelta(days=1)
-    with writing(engine) as connection:
-        last = lease(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, most_attempts=99))
+    with write_transaction(engine) as connection:
+        last = lease_requests(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, most_attempts=99))
     assert set(keys(last)) == asked

@@ -3,16 +3,17 @@
 import pytest
 from sqlalchemy import event, text
 
-from crawler.storage.engine import writing
-from crawler.storage.frontier import add
-from crawler.storage.leases import lease, outlook
+from crawler.storage.database import write_transaction
+from crawler.storage.requests import add_requests, lease_requests, queue_status
 
 
 @pytest.fixture
 def crowd(engine, crawl_id, wanted, now):
     """20,000 queued requests of two hosts, which the database has counted."""
-    with writing(engine) as connection:
-        add(connection, crawl_id, [wanted(f"{number:05}", host=f"h{number % 2}") for number in range(20_000)], now)
+    with write_transaction(engine) as connection:
+        add_requests(
+            connection, crawl_id, [wanted(f"{number:05}", host=f"h{number % 2}") for number in range(20_000)], now
+        )
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE request"))
 
@@ -27,7 +28,7 @@ def plans(engine):
         def note(connection, cursor, statement, parameters, *_):
             done.append((statement, parameters))
 
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             event.listen(engine, "before_cursor_execute", note)
             work(connection)
             event.remove(engine, "before_cursor_execute", note)
@@ -41,7 +42,12 @@ def plans(engine):
 
 
 def test_nothing_reads_all_requests(plans, crawl_id, crowd, terms, now):
-    found = plans(lambda connection: (lease(connection, crawl_id, terms()), outlook(connection, crawl_id, now, "two")))
+    found = plans(
+        lambda connection: (
+            lease_requests(connection, crawl_id, terms()),
+            queue_status(connection, crawl_id, now, "two"),
+        )
+    )
     reading_requests = [plan for plan in found if "request" in plan]
     assert len(reading_requests) >= 4
     for plan in reading_requests:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cleaning.fingerprint import distance
 from crawler.storage import schema
-from crawler.storage.engine import open_engine, writing
-from crawler.storage.index import INDEXES, BandsIndex, Entry, HalvesIndex, Match
+from crawler.storage.database import open_engine, write_transaction
+from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, BandsIndex, FingerprintMatch, HalvesIndex, IndexEntry
 
 BOUNDARIES = (0, 15, 16, 31, 32, 47, 48, 63)
 FINGERPRINTS = st.integers(0, 2**64 - 1)
@@ -25,19 +25,19 @@ def engine(dialect, tmp_path_factory, request):
     else:
         url = request.getfixturevalue("new_database")()
     engine = open_engine(url)
-    schema.prepare(engine)
+    schema.prepare_schema(engine)
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
 def index(dialect):
-    return INDEXES[dialect](3)
+    return FINGERPRINT_INDEXES[dialect](3)
 
 
 @pytest.fixture
 def connection(engine):
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         yield connection
         connection.get_transaction().rollback()
 
@@ -53,7 +53,7 @@ def found(connection, index, queries):
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4])
 def test_boundary_bits_are_found_up_to_three_and_never_from_four(connection, index, base, size):
-    index.add(connection, [Entry(base, 7)])
+    index.add(connection, [IndexEntry(base, 7)])
     queries = [base ^ mask(bits) for bits in combinations(BOUNDARIES, size)]
     expected = {(query, 7, size) for query in queries} if size <= 3 else set()
     assert found(connection, index, queries) == expected
@@ -62,7 +62,7 @@ def test_boundary_bits_are_found_up_to_three_and_never_from_four(connection, ind
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_every_combination_of_bits_up_to_three_is_found(connection, index, size):
     base = 0x9234567890ABCDEF
-    index.add(connection, [Entry(base, 1)])
+    index.add(connection, [IndexEntry(base, 1)])
     queries = [base ^ mask(bits) for bits in combinations(range(64), size)]
     assert found(connection, index, queries) == {(query, 1, size) for query in queries}
 
@@ -77,14 +77,14 @@ def test_lookup_equals_brute_force(dialect, engine, stored, near, strangers, mos
     neighbours = [stored[number % len(stored)] ^ mask(bits) for number, bits in near if stored]
     queries = neighbours + strangers
     expected = {
-        Match(query, fingerprint, block_id, distance(query, fingerprint))
+        FingerprintMatch(query, fingerprint, block_id, distance(query, fingerprint))
         for query in queries
         for block_id, fingerprint in enumerate(stored)
         if distance(query, fingerprint) <= most
     }
-    index = INDEXES[dialect](most)
-    with writing(engine) as connection:
-        index.add(connection, [Entry(fingerprint, block_id) for block_id, fingerprint in enumerate(stored)])
+    index = FINGERPRINT_INDEXES[dialect](most)
+    with write_transaction(engine) as connection:
+        index.add(connection, [IndexEntry(fingerprint, block_id) for block_id, fingerprint in enumerate(stored)])
         matches = index.lookup(connection, queries)
         connection.get_transaction().rollback()
     assert len(matches) == len(set(matches))
@@ -92,13 +92,13 @@ def test_lookup_equals_brute_force(dialect, engine, stored, near, strangers, mos
 
 
 def test_one_fingerprint_stands_for_several_blocks(connection, index):
-    index.add(connection, [Entry(2**63 + 5, 1), Entry(2**63 + 5, 2)])
+    index.add(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(2**63 + 5, 2)])
     assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 1, 0), (2**63 + 5, 2, 0)}
 
 
 def test_a_removed_fingerprint_is_not_found(connection, index):
-    index.add(connection, [Entry(2**63 + 5, 1), Entry(2**63 + 5, 2)])
-    index.remove(connection, [Entry(2**63 + 5, 1), Entry(99, 1)])
+    index.add(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(2**63 + 5, 2)])
+    index.remove(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(99, 1)])
     assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 2, 0)}
 
 

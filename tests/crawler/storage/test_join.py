@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.storage import join
+from crawler.storage import dedup
 
 FINGERPRINTS = st.integers(0, 2**64 - 1)
 BITS = st.sets(st.integers(0, 63), max_size=5)
@@ -17,7 +17,7 @@ BITS = st.sets(st.integers(0, 63), max_size=5)
 def joined(fingerprints, most):
     """Pairs of fingerprints, each as often as it is given."""
     values = np.array(fingerprints, np.uint64)
-    return sorted((int(one), int(other)) for pairs in join.near_pairs(values, most) for one, other in pairs)
+    return sorted((int(one), int(other)) for pairs in dedup.near_pairs(values, most) for one, other in pairs)
 
 
 def brute(fingerprints, most):
@@ -54,7 +54,7 @@ def test_all_boundary_bits_are_found_up_to_three_and_never_from_four(size):
 def test_groups_that_are_split_lose_and_repeat_no_pair(values, shift, base, most):
     fingerprints = [base ^ value << shift for value in values]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(join, "_LARGEST_GROUP", 3)
+        patch.setattr(dedup, "_LARGEST_GROUP", 3)
         assert joined(fingerprints, most) == brute(fingerprints, most)
 
 
@@ -63,7 +63,7 @@ def test_many_that_share_two_bands_are_joined_in_bounded_memory():
     spread = random.permutation(1 << 16)[:20_000].astype(np.uint64) << np.uint64(20)
     skewed = np.unique(spread | random.integers(0, 1 << 16, 20_000, dtype=np.uint64) << np.uint64(48))
     tracemalloc.start()
-    pairs = np.concatenate(list(join.near_pairs(skewed, 3)))
+    pairs = np.concatenate(list(dedup.near_pairs(skewed, 3)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (

@@ -7,12 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from crawler.storage import due
-from crawler.storage.ends import Manners
-from crawler.storage.frontier import Wanted
-from crawler.storage.lastmods import Proof, learn, note, read
-from crawler.storage.models import page, sitemap_trust
-from crawler.storage.store import Store
-from crawler.visit import Outcome, Visit
+from crawler.storage.pages import SitemapEvidence, parse_lastmod, record_lastmods, record_sitemap_evidence
+from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.tables import page, sitemap_trust
+from crawler.visit import Outcome, RequestRecord, Visit
 
 HOST = "a.example"
 SEEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -21,14 +19,14 @@ LATER, SOONER = "2026-03-05", "2026-02-01"
 
 def wanted(number, lastmod=None):
     url = f"https://{HOST}/{number}"
-    return Wanted(url, url, HOST, callback="parse_article", meta={} if lastmod is None else {"lastmod": lastmod})
+    return RequestRecord(url, url, HOST, callback="parse_article", meta={} if lastmod is None else {"lastmod": lastmod})
 
 
 @pytest.fixture
 def keep(engine, visit):
     """Visit pages that read so, by their numbers; None for one that answers that it was not modified."""
     store = Store(engine)
-    crawl_id = store.join_crawl("one", {}, Manners()).crawl_id
+    crawl_id = store.join_crawl("one", {}, CrawlPolicy()).crawl_id
 
     def save(texts, at=SEEN):
         visits = []
@@ -49,7 +47,7 @@ def tell(engine):
 
     def say(lastmods):
         with engine.begin() as connection:
-            note(connection, [wanted(number, lastmod) for number, lastmod in lastmods.items()], SEEN)
+            record_lastmods(connection, [wanted(number, lastmod) for number, lastmod in lastmods.items()], SEEN)
 
     return say
 
@@ -68,12 +66,12 @@ def trust(engine):
 @pytest.fixture
 def believed(engine):
     with engine.begin() as connection:
-        learn(connection, [Proof(HOST, said=True, changed=True)] * 5)
+        record_sitemap_evidence(connection, [SitemapEvidence(HOST, said=True, changed=True)] * 5)
 
 
 def due_now(engine):
     with engine.connect() as connection:
-        return {(one.url.rpartition("/")[2], one.announced) for one in due.due(connection, SEEN)}
+        return {(one.url.rpartition("/")[2], one.announced) for one in due.due_revisits(connection, SEEN)}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +89,7 @@ def due_now(engine):
     ],
 )
 def test_dates_and_times_are_read(text, moment):
-    assert read(text) == moment
+    assert parse_lastmod(text) == moment
 
 
 def test_what_a_visit_shows_is_remembered(keep, tell, trust):

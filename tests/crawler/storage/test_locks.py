@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.storage import schema
-from crawler.storage.engine import opened, writing
-from crawler.storage.locks import KEYS, block_keys, lock, lock_all, mirror_keys, page_key
+from crawler.storage.database import opened_engine, write_transaction
+from crawler.storage.locks import LOCK_KEYS, block_keys, lock, lock_all, page_fingerprint_keys, page_key
 
 PROGRAM = Path(__file__).parents[2] / "support" / "store_pages.py"
 BATCHES, PAGES, BLOCKS = 3, 10, 24
@@ -21,8 +21,8 @@ FINGERPRINTS = st.integers(0, 2**64 - 1)
 
 def store_at_once(url, workers, scope="all", locking="locked"):
     """Let workers store the same batches, each started in all of them at once."""
-    with opened(url) as engine:
-        schema.prepare(engine)
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
     with ExitStack() as stack:
         running = [
             stack.enter_context(
@@ -90,7 +90,7 @@ def check_counts(rows):
     assert rows(pages.format("pages", "site")) == rows(pages.format("count(*)", "page GROUP BY site"))
     shown = "page_text AS t JOIN page ON page.id = t.page_id GROUP BY site, digest"
     texts = "SELECT site, digest, {} AS pages FROM {} ORDER BY site, digest"
-    assert rows(texts.format("pages", "recurrence")) == rows(texts.format("count(DISTINCT page_id)", shown))
+    assert rows(texts.format("pages", "document_frequency")) == rows(texts.format("count(DISTINCT page_id)", shown))
 
 
 @pytest.mark.sqlite
@@ -107,23 +107,23 @@ def test_without_the_locks_duplicates_are_stored(url, engine):
 
 @pytest.mark.postgresql
 def test_everything_locked_fits_into_a_server_s_table(engine, rows):
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         lock_all(connection)
         ours = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         query = f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND {ours}"
         held = connection.exec_driver_sql(query).scalar()
         connections = int(connection.exec_driver_sql("SHOW max_connections").scalar())
-    assert held == KEYS <= 64 * connections // 2
+    assert held == LOCK_KEYS <= 64 * connections // 2
 
 
 @pytest.mark.postgresql
 def test_a_lock_keeps_out_who_wants_it_until_the_end_of_the_transaction(engine):
-    with writing(engine) as one:
+    with write_transaction(engine) as one:
         lock(one, [5, 3, 3])
-        with writing(engine) as other:
+        with write_transaction(engine) as other:
             lock(other, [4])
             assert one.exec_driver_sql("SELECT pg_try_advisory_xact_lock(1651273571, 4)").scalar() is False
-    with writing(engine) as other:
+    with write_transaction(engine) as other:
         lock(other, [3, 5])
 
 
@@ -134,16 +134,16 @@ def test_blocks_that_may_be_duplicates_share_a_key(candidate, fingerprint, bits,
     one = set(block_keys([candidate(0, "one text", fingerprint=fingerprint)], site))
     other = set(block_keys([candidate(0, "another text", fingerprint=near)], "elsewhere.example"))
     assert one & other
-    assert max(one | other) < KEYS
+    assert max(one | other) < LOCK_KEYS
 
 
 @given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=3))
 def test_pages_that_may_be_mirrors_share_a_key(fingerprint, bits):
     near = fingerprint ^ sum(1 << bit for bit in bits)
-    one, other = set(mirror_keys(fingerprint)), set(mirror_keys(near))
+    one, other = set(page_fingerprint_keys(fingerprint)), set(page_fingerprint_keys(near))
     assert one & other
-    assert max(one | other) < KEYS
-    assert list(mirror_keys(None)) == []
+    assert max(one | other) < LOCK_KEYS
+    assert list(page_fingerprint_keys(None)) == []
 
 
 def test_the_same_digest_shares_a_key_within_a_site(candidate):
@@ -157,5 +157,5 @@ def test_what_is_never_looked_up_is_not_locked(candidate):
 
 def test_keys_spread(candidate):
     texts = [candidate(0, "text", fingerprint=value * 0x10001000100010001) for value in range(500)]
-    assert len(set(block_keys(texts, "a.example"))) > KEYS / 2
-    assert len({page_key(f"https://a.example/{number}") for number in range(KEYS)}) > KEYS / 2
+    assert len(set(block_keys(texts, "a.example"))) > LOCK_KEYS / 2
+    assert len({page_key(f"https://a.example/{number}") for number in range(LOCK_KEYS)}) > LOCK_KEYS / 2

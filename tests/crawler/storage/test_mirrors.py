@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.storage.prune import Selection, prune
-from crawler.storage.rules import Rules
+from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.store import Store
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
@@ -75,14 +75,14 @@ def test_the_nearest_is_mirrored(save, page, mirrors):
 
 @pytest.mark.parametrize(("scope", "expected"), [("all", 2), ("site", 1), ("page", 0), ("off", 0)])
 def test_the_scope_bounds_mirrors(engine, page, mirrors, scope, expected):
-    store = Store(engine, rules=Rules(scope))
+    store = Store(engine, rules=DuplicateRules(scope))
     crawl = store.begin_crawl("test", {})
     store.save(crawl, [page(A, 5), page("https://a.example/2", 5), page(B, 5)])
     assert len(mirrors()) == expected
 
 
 def test_a_smaller_distance_finds_less(engine, page, mirrors):
-    store = Store(engine, rules=Rules(most_bits=1))
+    store = Store(engine, rules=DuplicateRules(max_distance=1))
     store.save(store.begin_crawl("test", {}), [page(A, 0), page(B, 1), page(C, 6)])
     assert mirrors() == [(B, A, 1)]
 
@@ -137,7 +137,7 @@ def test_a_page_that_loses_its_fingerprint_mirrors_none(save, page, mirrors):
 def test_the_first_mirror_of_a_removed_page_takes_its_place(engine, save, page, mirrors):
     save(page(A, 0b000), page(B, 0b001), page(C, 0b011), page(D, 0b111000))
     assert mirrors() == [(B, A, 1), (C, A, 2), (D, A, 3)]
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     assert mirrors() == [(C, B, 1)]
     assert save(page(A, 0b111000, day=1))[0].mirrors == 1
     assert mirrors() == [(A, D, 0), (C, B, 1)]
@@ -145,7 +145,7 @@ def test_the_first_mirror_of_a_removed_page_takes_its_place(engine, save, page, 
 
 def test_removed_mirrors_leave_nothing(engine, save, page, rows):
     save(page(A, 0), page(B, 1))
-    prune(engine, Selection.of(url=B))
+    prune_pages(engine, PruneSelection.of(url=B))
     assert rows("SELECT * FROM mirror") == []
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     assert rows("SELECT * FROM page_fingerprint") == []

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select
 from sqlalchemy.exc import StatementError
 
-from crawler.storage.columns import signed, unsigned
-from crawler.storage.index import INDEXES, Entry
-from crawler.storage.models import crawl, fingerprint
+from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, IndexEntry
+from crawler.storage.tables import crawl, fingerprint, signed, unsigned
 
 BITS = [0, 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1]
 
@@ -27,7 +26,7 @@ def test_bits_come_back_from_their_signed_form(bits):
 
 def test_all_64_bits_are_stored(engine):
     with engine.begin() as connection:
-        INDEXES[engine.dialect.name](3).add(connection, [Entry(bits, 1) for bits in BITS])
+        FINGERPRINT_INDEXES[engine.dialect.name](3).add(connection, [IndexEntry(bits, 1) for bits in BITS])
         assert set(connection.scalars(select(fingerprint.c.fingerprint))) == set(BITS)
 
 

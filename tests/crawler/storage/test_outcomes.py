@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from sqlalchemy import update
 
-from crawler.prose import Prose
-from crawler.storage import outcomes
-from crawler.storage.models import page
+from crawler.discovery.article_detection import RunningText
+from crawler.storage import queries
+from crawler.storage.tables import page
 
 LONG = "the river rose in the night and carried the old bridge down to the mill where it lies until this very day"
 
@@ -21,8 +21,8 @@ def test_words_are_those_that_the_page_shows_now(engine, store, save, visit):
     found = store.outcomes(["a.example"])
     words = len(LONG.split())
     assert [(one.url, one.prose) for one in found] == [
-        ("https://a.example/1", Prose(words, words)),
-        ("https://a.example/2", Prose(words, words)),  # a sighting of the first page's block
+        ("https://a.example/1", RunningText(words, words)),
+        ("https://a.example/2", RunningText(words, words)),  # a sighting of the first page's block
     ]
 
 
@@ -31,7 +31,7 @@ def test_a_page_without_blocks_has_no_prose_and_a_retired_one_is_left_out(engine
     with engine.begin() as connection:
         connection.execute(update(page).where(page.c.url == "https://a.example/2").values(retired_at=visit("x").at))
     assert [(one.url, one.prose) for one in store.outcomes(["a.example", "b.example"])] == [
-        ("https://a.example/1", Prose(0, 0))
+        ("https://a.example/1", RunningText(0, 0))
     ]
 
 
@@ -42,7 +42,7 @@ def test_pages_of_other_methods_are_left_out(store, save, visit):
 
 
 def test_only_the_newest_pages_are_read_the_oldest_of_them_first(store, save, visit):
-    total = outcomes.MOST_PAGES + 5
+    total = queries.JUDGED_PAGES_MAX + 5
     for start in range(0, total, 50):
         save(*(visit(f"https://a.example/{n}", "x") for n in range(start, min(start + 50, total))))
     found = [int(one.url.rpartition("/")[2]) for one in store.outcomes(["a.example"])]

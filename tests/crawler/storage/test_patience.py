@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from crawler.errors import StoreError
-from crawler.storage.engine import backend, opened, reading
-from crawler.storage.patience import Patience
+from crawler.storage.database import RetryingWriter, backend_of, opened_engine, read_transaction
 from crawler.storage.store import Store
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/nothing"
@@ -24,7 +23,7 @@ def once(engine, handler):
 @pytest.mark.postgresql
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_commit_whose_answer_is_lost_is_done_once(url, engine, visit, rows, committed):
-    store = Store(engine, patience=Patience(30))
+    store = Store(engine, patience=RetryingWriter(30))
     number = store.begin_crawl("test", {})
 
     def lose(connection):
@@ -42,7 +41,7 @@ def test_a_commit_whose_answer_is_lost_is_done_once(url, engine, visit, rows, co
 
 @pytest.mark.postgresql
 def test_a_connection_lost_amid_a_batch_is_made_anew(engine, server, visit, rows):
-    store = Store(engine, patience=Patience(30))
+    store = Store(engine, patience=RetryingWriter(30))
     number = store.begin_crawl("test", {})
 
     def shut(connection):
@@ -56,14 +55,14 @@ def test_a_connection_lost_amid_a_batch_is_made_anew(engine, server, visit, rows
 
 @pytest.mark.postgresql
 def test_the_fate_of_a_transaction_is_known(engine):
-    asked = backend(engine)
+    asked = backend_of(engine)
     fates = []
     for end in ("commit", "rollback"):
         with engine.connect() as other:
             begun = other.begin()
             transaction_id = asked.transaction_id(other)
             for _ in range(2):
-                with reading(engine) as connection:
+                with read_transaction(engine) as connection:
                     fates.append(asked.was_committed(connection, transaction_id))
                 if begun.is_active:
                     getattr(begun, end)()
@@ -73,7 +72,7 @@ def test_the_fate_of_a_transaction_is_known(engine):
 @pytest.mark.postgresql
 def test_another_writer_s_lock_is_waited_for(url, engine, rows):
     """Longer than one statement waits for it."""
-    store = Store(engine, patience=Patience(30))
+    store = Store(engine, patience=RetryingWriter(30))
     other = psycopg.connect(url)
     other.execute("LOCK TABLE crawl")
     begun = Thread(target=store.begin_crawl, args=("test", {}))
@@ -91,8 +90,8 @@ def test_another_writer_s_lock_is_waited_for(url, engine, rows):
 
 
 def test_the_wait_has_an_end_and_is_not_begun_again():
-    patience = Patience(2)
-    with opened(NOBODY) as engine:
+    patience = RetryingWriter(2)
+    with opened_engine(NOBODY) as engine:
         began = monotonic()
         with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=2"):
             patience.write(engine, lambda _: None)
@@ -104,10 +103,10 @@ def test_the_wait_has_an_end_and_is_not_begun_again():
 
 
 def test_whoever_waits_can_be_told_to_stop():
-    patience, failures = Patience(3600), []
+    patience, failures = RetryingWriter(3600), []
 
     def write():
-        with opened(NOBODY) as engine:
+        with opened_engine(NOBODY) as engine:
             try:
                 patience.write(engine, lambda _: None)
             except StoreError as error:
@@ -128,5 +127,5 @@ def test_a_failure_that_does_not_pass_is_not_tried_again(engine):
         connection.exec_driver_sql("SELECT * FROM nowhere")
 
     with pytest.raises(Exception, match="nowhere"):
-        Patience(30).write(engine, work)
+        RetryingWriter(30).write(engine, work)
     assert len(tries) == 1

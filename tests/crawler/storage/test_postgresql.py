@@ -10,13 +10,21 @@ from sqlalchemy.engine import make_url
 
 from crawler.errors import StoreError, StoreUnavailableError
 from crawler.storage import schema
-from crawler.storage.engine import location, open_engine, opened, place, reading, size_bytes, writing
+from crawler.storage.database import (
+    database_size_bytes,
+    location_of,
+    location_of_url,
+    open_engine,
+    opened_engine,
+    read_transaction,
+    write_transaction,
+)
 
 pytestmark = pytest.mark.postgresql
 
 
 def setting(engine, name):
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         return connection.exec_driver_sql(f"SHOW {name}").scalar()
 
 
@@ -35,20 +43,23 @@ def test_every_connection_follows_the_rules(engine, name, value):
 
 
 def test_what_the_url_says_wins_and_is_added_to(url):
-    with opened(f"{url}?application_name=mine&options=-c%20work_mem%3D8MB") as engine:
+    with opened_engine(f"{url}?application_name=mine&options=-c%20work_mem%3D8MB") as engine:
         assert (setting(engine, "application_name"), setting(engine, "work_mem")) == ("mine", "8MB")
         assert setting(engine, "lock_timeout") == "30s"
 
 
 def test_readers_write_nothing(engine):
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
-    with pytest.raises(StoreError, match="cannot be written; connect to the primary"), reading(engine) as connection:
+    with (
+        pytest.raises(StoreError, match="cannot be written; connect to the primary"),
+        read_transaction(engine) as connection,
+    ):
         connection.exec_driver_sql("DELETE FROM crawl")
 
 
 def test_rules_of_readers_do_not_stay_with_the_connection(engine):
-    with reading(engine):
+    with read_transaction(engine):
         pass
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "off"
@@ -57,16 +68,16 @@ def test_rules_of_readers_do_not_stay_with_the_connection(engine):
 def test_passwords_are_shown_nowhere(caplog, capsys):
     with caplog.at_level(logging.DEBUG):
         url = "postgresql://me:s3cret@127.0.0.1:1/db?sslpassword=s3cret"
-        with opened(url) as engine, pytest.raises(StoreError) as caught, reading(engine):
+        with opened_engine(url) as engine, pytest.raises(StoreError) as caught, read_transaction(engine):
             pass
-    shown = f"{caught.value} {engine!r} {engine.url!r} {place(engine)} {location(url)} {caught.value.__cause__}"
+    shown = f"{caught.value} {engine!r} {engine.url!r} {location_of(engine)} {location_of_url(url)} {caught.value.__cause__}"
     assert "s3cret" not in shown + caplog.text
-    assert "127.0.0.1:1/db" in location(url)
+    assert "127.0.0.1:1/db" in location_of_url(url)
 
 
 def test_a_password_in_the_query_is_used_and_not_shown(url, server):
     parsed = make_url(url)
-    with opened(f"{url}?password=s3cret") as engine:
+    with opened_engine(f"{url}?password=s3cret") as engine:
         assert setting(engine, "application_name") == "blocksieve"
         assert "s3cret" not in repr(engine.url)
         assert engine.url.database == parsed.database
@@ -83,9 +94,9 @@ def test_a_password_in_the_query_is_used_and_not_shown(url, server):
 )
 def test_a_server_that_cannot_be_used_is_one_sentence(url, change, says):
     with (
-        opened(make_url(url).set(**change).render_as_string(hide_password=False)) as engine,
+        opened_engine(make_url(url).set(**change).render_as_string(hide_password=False)) as engine,
         pytest.raises(StoreError) as caught,
-        reading(engine),
+        read_transaction(engine),
     ):
         pass
     assert says in str(caught.value)
@@ -96,9 +107,9 @@ def test_a_read_only_database_is_read_and_named(url, engine, server):
     name = make_url(url).database
     server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     try:
-        with opened(url) as fresh:
-            schema.check(fresh)
-            with pytest.raises(StoreError, match="cannot be written"), writing(fresh) as connection:
+        with opened_engine(url) as fresh:
+            schema.check_schema(fresh)
+            with pytest.raises(StoreError, match="cannot be written"), write_transaction(fresh) as connection:
                 connection.exec_driver_sql("DELETE FROM crawl")
     finally:
         server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
@@ -109,7 +120,7 @@ def test_what_others_lock_is_waited_for_and_then_named(engine, url):
         other.execute("LOCK TABLE crawl")
         with (
             pytest.raises(StoreUnavailableError, match="stayed locked by another process"),
-            writing(engine) as connection,
+            write_transaction(engine) as connection,
         ):
             connection.exec_driver_sql("DELETE FROM crawl")
 
@@ -119,7 +130,7 @@ def test_a_user_without_rights_is_named(engine, url, server):
     server.execute(f"CREATE ROLE {user} LOGIN")
     try:
         guest = open_engine(make_url(url).set(username=user).render_as_string(hide_password=False))
-        with pytest.raises(StoreError, match="forbids this user"), writing(guest) as connection:
+        with pytest.raises(StoreError, match="forbids this user"), write_transaction(guest) as connection:
             connection.exec_driver_sql("DELETE FROM crawl")
         guest.dispose()
     finally:
@@ -131,7 +142,7 @@ def test_a_database_in_another_encoding_is_refused(server, url):
     server.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
     try:
         latin = open_engine(make_url(url).set(database=name).render_as_string(hide_password=False))
-        with pytest.raises(StoreError, match="is encoded in LATIN1; it must be UTF8"), reading(latin):
+        with pytest.raises(StoreError, match="is encoded in LATIN1; it must be UTF8"), read_transaction(latin):
             pass
         latin.dispose()
     finally:
@@ -140,7 +151,7 @@ def test_a_database_in_another_encoding_is_refused(server, url):
 
 def test_a_lost_connection_is_named_and_the_next_one_works(engine, server):
     def lose():
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
             server.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
             connection.exec_driver_sql("SELECT 1")
@@ -153,7 +164,7 @@ def test_a_lost_connection_is_named_and_the_next_one_works(engine, server):
 def test_without_the_extra_it_says_what_to_install(url):
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from crawler.storage.engine import open_engine\n"
+        "from crawler.storage.database import open_engine\n"
         f"try: open_engine({url!r})\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
@@ -162,4 +173,4 @@ def test_without_the_extra_it_says_what_to_install(url):
 
 
 def test_its_size_is_known(engine, url):
-    assert size_bytes(url) > 1_000_000
+    assert database_size_bytes(url) > 1_000_000

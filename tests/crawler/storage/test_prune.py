@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crawler.errors import StoreError
-from crawler.storage.prune import Pruned, Selection, count, prune
+from crawler.storage.prune import PruneCounts, PruneSelection, count_prunable, prune_pages
 from crawler.visit import Visit
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
@@ -25,14 +25,14 @@ def families(save, visit, candidate):
 
 def test_a_page_goes_with_all_that_is_its_own(save, visit, engine, rows):
     save(visit(A, TEXT, "short"), visit(B, "other"))
-    assert prune(engine, Selection.of(url=A)) == Pruned(1, 2, 0, 0)
+    assert prune_pages(engine, PruneSelection.of(url=A)) == PruneCounts(1, 2, 0, 0)
     assert rows("SELECT url FROM page") == [{"url": B}]
     assert rows("SELECT text FROM block") == [{"text": "other"}]
     assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 0}]
 
 
 def test_texts_that_other_pages_hold_live_on_there(families, engine, rows, page_texts):
-    assert prune(engine, Selection.of(site="a.example")) == Pruned(1, 2, 1, 1)
+    assert prune_pages(engine, PruneSelection.of(site="a.example")) == PruneCounts(1, 2, 1, 1)
     assert page_texts(B) == [f"{TEXT} twice", "only on B"]
     assert page_texts(C) == [TEXT]
     assert page_texts(D) == [f"{TEXT} twice"]
@@ -40,7 +40,7 @@ def test_texts_that_other_pages_hold_live_on_there(families, engine, rows, page_
 
 
 def test_the_oldest_sighting_becomes_the_block_and_the_others_point_to_it(families, engine, rows):
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     (heir,) = rows("SELECT id, page_id, site, position, fingerprint FROM block WHERE text LIKE :t", t=f"{TEXT}%")
     assert (heir["page_id"], heir["site"], heir["position"], heir["fingerprint"]) == (2, "b.example", 0, 0b011)
     assert rows("SELECT fingerprint, block_id FROM fingerprint") == [{"fingerprint": 3, "block_id": heir["id"]}]
@@ -51,27 +51,27 @@ def test_the_oldest_sighting_becomes_the_block_and_the_others_point_to_it(famili
 
 
 def test_a_promoted_block_is_found_by_later_pages(families, engine, save, visit, candidate):
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     saved = save(visit("https://e.example/", candidate(0, f"{TEXT} again", fingerprint=0b111)))
     assert saved[0].near == 1
 
 
 def test_a_visit_after_promotion_finds_the_page_unchanged(families, engine, save, visit, candidate):
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     again = visit(B, candidate(0, f"{TEXT} twice", fingerprint=0b011), "only on B", day=1)
     assert (save(again)[0].state, save(again)[0].refreshed) == ("unchanged", 2)
 
 
 def test_a_live_sighting_inherits_before_a_gone_one(families, engine, save, visit, rows):
     save(visit(B, "only on B", day=1))
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     assert rows("SELECT page_id FROM block WHERE text = :t", t=TEXT) == [{"page_id": 3}]
 
 
 def test_no_text_survives_where_all_its_pages_go(families, engine, rows):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE page SET last_seen = '2000-01-01 00:00:00.000000' WHERE id < 5")
-    assert prune(engine, Selection.of(older_than_days=30)).promoted == 0
+    assert prune_pages(engine, PruneSelection.of(older_than_days=30)).promoted == 0
     for table in ("page", "block", "sighting", "fingerprint"):
         assert rows(f"SELECT count(*) AS n FROM {table}") == [{"n": 0}]
 
@@ -85,43 +85,43 @@ def test_age_counts_from_the_last_visit(save, visit, engine, rows):
             for v, d in ((old, 31), (new, 29))
         )
     )
-    assert prune(engine, Selection.of(older_than_days=30)).pages == 1
+    assert prune_pages(engine, PruneSelection.of(older_than_days=30)).pages == 1
     assert rows("SELECT url FROM page") == [{"url": B}]
 
 
 @pytest.mark.parametrize("site", ["a.example", "www.a.example", "https://blog.a.example/x"])
 def test_a_site_may_be_given_by_any_of_its_addresses(save, visit, engine, site):
     save(visit("https://www.a.example/1"), visit(B))
-    assert count(engine, Selection.of(site=site)).pages == 1
+    assert count_prunable(engine, PruneSelection.of(site=site)).pages == 1
 
 
 def test_a_page_is_found_by_its_canonical_address_too(save, visit, engine):
     save(visit(f"{A}?from=mail", canonical=A))
-    assert count(engine, Selection.of(url=A)).pages == 1
-    assert count(engine, Selection.of(url=f"{A}?from=mail")).pages == 1
+    assert count_prunable(engine, PruneSelection.of(url=A)).pages == 1
+    assert count_prunable(engine, PruneSelection.of(url=f"{A}?from=mail")).pages == 1
 
 
 def test_all_criteria_must_hold(save, visit, engine):
     save(visit(A), visit(B))
-    assert count(engine, Selection.of(site="a.example", url=B)).pages == 0
+    assert count_prunable(engine, PruneSelection.of(site="a.example", url=B)).pages == 0
 
 
 def test_without_criteria_nothing_is_removed(engine):
     with pytest.raises(StoreError, match="needs a site, a URL or an age"):
-        prune(engine, Selection())
+        prune_pages(engine, PruneSelection())
 
 
 def test_counting_removes_nothing_and_tells_what_pruning_does(families, engine, rows):
     before = rows("SELECT * FROM block")
-    counted = count(engine, Selection.of(url=A))
+    counted = count_prunable(engine, PruneSelection.of(url=A))
     assert rows("SELECT * FROM block") == before
-    assert prune(engine, Selection.of(url=A)) == counted
+    assert prune_pages(engine, PruneSelection.of(url=A)) == counted
 
 
 @pytest.mark.sqlite
 def test_nothing_of_a_removed_text_is_left_in_the_files(save, visit, engine, tmp_path):
     save(visit(A, "a most secret sentence"), visit(B, "other"))
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"most secret" not in left
     assert b"other" in left
@@ -130,7 +130,7 @@ def test_nothing_of_a_removed_text_is_left_in_the_files(save, visit, engine, tmp
 @pytest.mark.postgresql
 def test_removed_rows_are_taken_out_of_their_table(save, visit, engine, rows):
     save(visit(A, "a most secret sentence"), visit(B, "other"))
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS pageinspect")
     items = "FROM generate_series(0, pg_relation_size('block') / 8192 - 1) AS page, "
@@ -140,7 +140,7 @@ def test_removed_rows_are_taken_out_of_their_table(save, visit, engine, rows):
 
 def test_ids_of_removed_rows_are_not_given_out_again(save, visit, engine, rows):
     save(visit(A, "one"), visit(B, "two"))
-    prune(engine, Selection.of(url=B))
+    prune_pages(engine, PruneSelection.of(url=B))
     save(visit(C, "three"))
     assert rows("SELECT id FROM page ORDER BY id") == [{"id": 1}, {"id": 3}]
     assert rows("SELECT id FROM block ORDER BY id") == [{"id": 1}, {"id": 3}]

@@ -5,12 +5,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import JSON, event, insert, update
 
-from crawler.storage import hosts, queue
-from crawler.storage.crawls import begin, end, join
-from crawler.storage.engine import reading, writing
-from crawler.storage.frontier import RequestState
-from crawler.storage.leases import outlook
-from crawler.storage.models import page, section
+from crawler.storage import crawls, requests
+from crawler.storage.crawls import begin_crawl, end_crawl, join_crawl
+from crawler.storage.database import read_transaction, write_transaction
+from crawler.storage.requests import RequestState, queue_status
+from crawler.storage.tables import page, section
 
 FAILED = RequestState.FAILED
 
@@ -20,7 +19,7 @@ def seen(engine, now):
     """What `queue` tells of the database at a moment."""
 
     def tell(function, *more):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return function(connection, *(more or (now,)))
 
     return tell
@@ -29,8 +28,8 @@ def seen(engine, now):
 @pytest.fixture
 def retry(engine):
     def run(**chosen):
-        with writing(engine) as connection:
-            return queue.retry(connection, queue.Failed(**chosen))
+        with write_transaction(engine) as connection:
+            return crawls.retry_failed(connection, crawls.FailedFilter(**chosen))
 
     return run
 
@@ -48,9 +47,9 @@ def fail(store_wanted, take, wanted, end):
 
 
 def test_an_empty_database_has_nothing_waiting(seen):
-    assert seen(queue.queues) == []
-    assert seen(queue.slow_hosts) == []
-    assert seen(queue.due) == queue.Due(0, 0, 0, 0)
+    assert seen(crawls.crawl_queues) == []
+    assert seen(crawls.slow_hosts) == []
+    assert seen(crawls.count_due) == crawls.DueCounts(0, 0, 0, 0)
 
 
 def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, take, wanted, now):
@@ -58,7 +57,7 @@ def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, 
     store_wanted(*(wanted(key) for key in "defg"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
-    (found,) = seen(queue.queues)
+    (found,) = seen(crawls.crawl_queues)
     assert (found.crawl_id, found.spider, found.arguments, found.state) == (1, "test", {}, "open")
     assert (found.queued, found.leased, found.processes) == (2, 2, 2)
     assert found.leased_until == now + timedelta(seconds=90)
@@ -69,36 +68,36 @@ def test_who_does_not_renew_is_not_at_it_any_more(seen, crawl_id, store_wanted, 
     store_wanted(wanted("a"), wanted("b"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
-    (found,) = seen(queue.queues, now + timedelta(seconds=61))
+    (found,) = seen(crawls.crawl_queues, now + timedelta(seconds=61))
     assert (found.leased, found.processes) == (2, 1)
 
 
 def test_a_finished_crawl_is_shown_for_what_failed_in_it(seen, engine, crawl_id, fail):
-    with writing(engine) as connection:
-        end(connection, crawl_id, "finished", {}, finished=True)
-    assert seen(queue.queues) == []
+    with write_transaction(engine) as connection:
+        end_crawl(connection, crawl_id, "finished", {}, finished=True)
+    assert seen(crawls.crawl_queues) == []
     fail({"a": "http_error"})
-    (found,) = seen(queue.queues)
+    (found,) = seen(crawls.crawl_queues)
     assert (found.state, found.failed) == ("finished", {"http_error": 1})
 
 
 def test_hosts_that_want_to_be_left_alone_come_before_slow_ones(seen, engine, now):
-    with writing(engine) as connection:
-        hosts.set_delays(
+    with write_transaction(engine) as connection:
+        requests.set_host_delays(
             connection, {"fast.example": 0.0, "slow.example": 2.0, "slower.example": 5.0, "no.example": 9.0}
         )
-        until = hosts.pause(connection, "no.example", now, "quota", first_seconds=60, most_seconds=600)
-    assert seen(queue.slow_hosts) == [
-        queue.HostState("no.example", 9.0, until, "quota"),
-        queue.HostState("slower.example", 5.0, None, None),
-        queue.HostState("slow.example", 2.0, None, None),
+        until = requests.pause_host(connection, "no.example", now, "quota", first_seconds=60, most_seconds=600)
+    assert seen(crawls.slow_hosts) == [
+        crawls.HostState("no.example", 9.0, until, "quota"),
+        crawls.HostState("slower.example", 5.0, None, None),
+        crawls.HostState("slow.example", 2.0, None, None),
     ]
-    assert seen(queue.slow_hosts, until)[0] == queue.HostState("no.example", 9.0, None, None)
+    assert seen(crawls.slow_hosts, until)[0] == crawls.HostState("no.example", 9.0, None, None)
 
 
 def test_what_is_due_and_what_is_retired_is_counted(seen, engine, save, visit, now):
     save(*(visit(f"https://a.example/{number}", f"text {number}") for number in range(6)))
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(update(page).values(spider="section"))
         for number, values in enumerate(
             ({"next_visit": now}, {"next_visit": now + timedelta(1)}, {"next_visit": None})
@@ -108,7 +107,7 @@ def test_what_is_due_and_what_is_retired_is_counted(seen, engine, save, visit, n
         connection.execute(update(page).where(page.c.id == 5).values(next_visit=now - timedelta(days=9)))
         connection.execute(update(page).where(page.c.id == 6).values(next_visit=now, spider=None))
         connection.execute(insert(section), [a_section(1, now, None), a_section(2, now, now)])
-    assert seen(queue.due) == queue.Due(pages=2, sections=1, retired_pages=1, retired_sections=1)
+    assert seen(crawls.count_due) == crawls.DueCounts(pages=2, sections=1, retired_pages=1, retired_sections=1)
 
 
 def a_section(number, next_visit, retired_at):
@@ -122,8 +121,8 @@ def a_section(number, next_visit, retired_at):
 
 def test_what_failed_is_queued_again_as_if_it_were_new(rows, engine, crawl_id, fail, retry):
     fail({"a": "http_error", "b": "http_error"})
-    with writing(engine) as connection:
-        end(connection, crawl_id, "finished", {"visit/page": 3}, finished=True)
+    with write_transaction(engine) as connection:
+        end_crawl(connection, crawl_id, "finished", {"visit/page": 3}, finished=True)
     (found,) = retry()
     assert (found.crawl_id, found.failed) == (crawl_id, {"http_error": 2})
     assert rows("SELECT state, finished, reason FROM crawl") == [{"state": "open", "finished": None, "reason": None}]
@@ -134,11 +133,11 @@ def test_what_failed_is_queued_again_as_if_it_were_new(rows, engine, crawl_id, f
 
 def test_the_same_command_joins_a_crawl_with_requests_to_retry(engine, crawl_id, fail, retry, take):
     fail({"a": "http_error"})
-    with writing(engine) as connection:
-        end(connection, crawl_id, "finished", {}, finished=True)
+    with write_transaction(engine) as connection:
+        end_crawl(connection, crawl_id, "finished", {}, finished=True)
     retry()
-    with writing(engine) as connection:
-        joined = join(connection, "test", {}, fresh=False)
+    with write_transaction(engine) as connection:
+        joined = join_crawl(connection, "test", {}, fresh=False)
     assert (joined.crawl_id, joined.resumed) == (crawl_id, True)
     assert [leased.wanted.key for leased in take()] == ["a"]
 
@@ -171,40 +170,40 @@ def test_only_what_is_chosen_is_queued(rows, fail, retry, chosen, expected):
 
 def test_a_crawl_that_a_later_one_replaces_is_not_the_latest(engine, crawl_id, fail, retry, rows):
     fail({"a": "http_error"})
-    with writing(engine) as connection:
-        begin(connection, "test", {})
+    with write_transaction(engine) as connection:
+        begin_crawl(connection, "test", {})
     assert retry() == []
     assert rows("SELECT state FROM request") == [{"state": "failed"}]
 
 
 def test_other_arguments_are_another_crawl(engine, crawl_id, fail, retry):
     fail({"a": "http_error"})
-    with writing(engine) as connection:
-        begin(connection, "test", {"url": "https://a.example/"})
+    with write_transaction(engine) as connection:
+        begin_crawl(connection, "test", {"url": "https://a.example/"})
     assert [found.crawl_id for found in retry()] == [crawl_id]
 
 
 def test_a_crawl_that_ends_as_its_requests_are_queued_again_stays_open(engine, crawl_id, fail, retry, rows):
     fail({"a": "http_error"})
     retry()
-    with writing(engine) as connection:
-        end(connection, crawl_id, "finished", {}, finished=True)
+    with write_transaction(engine) as connection:
+        end_crawl(connection, crawl_id, "finished", {}, finished=True)
     assert rows("SELECT state FROM crawl") == [{"state": "open"}]
 
 
 def test_a_crawl_that_ends_while_requests_are_leased_stays_open(engine, crawl_id, store_wanted, take, wanted, rows):
     store_wanted(wanted("a"))
     take()
-    with writing(engine) as connection:
-        end(connection, crawl_id, "finished", {}, finished=True)
+    with write_transaction(engine) as connection:
+        end_crawl(connection, crawl_id, "finished", {}, finished=True)
     assert rows("SELECT state FROM crawl") == [{"state": "open"}]
 
 
 def test_a_process_at_the_crawl_goes_on_with_what_is_queued_again(engine, crawl_id, fail, retry, take, now):
     fail({"a": "http_error"})
     retry()
-    with reading(engine) as connection:
-        assert outlook(connection, crawl_id, now, "one").queued == 1
+    with read_transaction(engine) as connection:
+        assert queue_status(connection, crawl_id, now, "one").queued == 1
     (leased,) = take("one")
     assert leased.attempts == 0
 
@@ -226,9 +225,9 @@ def test_no_query_reads_all_requests(engine, dialect, now):
         statements.append((statement, parameters))
 
     event.listen(engine, "before_cursor_execute", note)
-    with reading(engine) as connection:
-        queue.queues(connection, now)
-        queue.failed(connection, queue.Failed(outcome="http_error"))
+    with read_transaction(engine) as connection:
+        crawls.crawl_queues(connection, now)
+        crawls.failed_queues(connection, crawls.FailedFilter(outcome="http_error"))
     event.remove(engine, "before_cursor_execute", note)
     asked = [each for each in statements if "FROM request" in each[0]]
     assert len(asked) >= 4

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.storage import redoing
-from crawler.storage.engine import reading, writing
-from crawler.storage.redoing import Job, Redone
-from crawler.storage.saved import PageState
+from crawler.storage import reclean
+from crawler.storage.database import read_transaction, write_transaction
+from crawler.storage.reclean import RecleanedPage, RecleanJob
+from crawler.storage.store import PageState
 
 A, B = "https://a.example/1", "https://b.example/1"
-JOB = Job("all")
+JOB = RecleanJob("all")
 LIVE = (
     "SELECT page_id, position, text, first_seen, last_seen FROM block WHERE gone_at IS NULL ORDER BY page_id, position"
 )
@@ -22,8 +22,8 @@ def ask(engine):
     """Ask for the pages of a job after one."""
 
     def read(job=JOB, after_page=0, most=10):
-        with reading(engine) as connection:
-            return redoing.pages_after(connection, job, after_page, most, html=False)
+        with read_transaction(engine) as connection:
+            return reclean.read_pages_after(connection, job, after_page, most, html=False)
 
     return read
 
@@ -34,7 +34,7 @@ def again(ask, visit):
 
     def make(url, *blocks, method="pab", **values):
         page = next(one for one in ask() if one.url == url)
-        return Redone(replace(page, **values), method, 7, visit(url, *blocks).candidates, None)
+        return RecleanedPage(replace(page, **values), method, 7, visit(url, *blocks).candidates, None)
 
     return make
 
@@ -60,13 +60,13 @@ def test_what_is_stored_again_carries_the_moment_of_the_last_visit(store, save, 
 
 def test_a_dry_run_says_what_would_become_and_stores_nothing(store, save, visit, again, rows):
     save(visit(A, "one"), visit(B, "three"))
-    before = rows(LIVE), rows(PAGES), rows("SELECT * FROM lineage"), rows("SELECT * FROM journal")
+    before = rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows("SELECT * FROM change_log")
     saved = store.redo([again(A, "three, not one"), again(B, "three")], None)
     assert [(one.state, one.stored, one.gone) for one in saved] == [
         (PageState.CHANGED, 1, 1),
         (PageState.UNCHANGED, 0, 0),
     ]
-    assert (rows(LIVE), rows(PAGES), rows("SELECT * FROM lineage"), rows("SELECT * FROM journal")) == before
+    assert (rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows("SELECT * FROM change_log")) == before
 
 
 def test_a_page_that_a_crawl_stored_meanwhile_stays_as_the_crawl_has_it(store, save, visit, again, rows):
@@ -75,7 +75,7 @@ def test_a_page_that_a_crawl_stored_meanwhile_stays_as_the_crawl_has_it(store, s
     save(visit(A, "one", "two", day=1))
     before = rows(LIVE)
     (saved,) = store.redo([late], nothing)
-    assert saved.state is PageState.PUT_OFF
+    assert saved.state is PageState.DEFERRED
     assert rows(LIVE) == before
 
 
@@ -93,17 +93,17 @@ def test_pages_are_given_in_order_after_one_and_of_a_site(save, visit, ask):
     save(visit(A, "one"), visit(B, "two"))
     assert [page.url for page in ask()] == [A, B]
     assert [page.url for page in ask(after_page=ask()[0].page_id)] == [B]
-    assert [page.url for page in ask(Job("b", "b.example"))] == [B]
+    assert [page.url for page in ask(RecleanJob("b", "b.example"))] == [B]
     assert [page.url for page in ask(most=1)] == [A]
 
 
 def test_how_far_a_job_is_stands_in_the_transaction_of_its_pages(engine, store, save, visit, again, now):
     save(visit(A, "one"))
-    with writing(engine) as connection:
-        redoing.begin(connection, JOB, now)
-    store.redo([again(A, "two")], lambda connection: redoing.advance(connection, JOB, 5, 3))
-    with writing(engine) as connection:
-        assert redoing.begun(connection, JOB) == redoing.Begun(5, 3, now)
-        assert redoing.begun(connection, Job("other")) is None
-        redoing.end(connection, JOB)
-        assert redoing.begun(connection, JOB) is None
+    with write_transaction(engine) as connection:
+        reclean.begin_reclean(connection, JOB, now)
+    store.redo([again(A, "two")], lambda connection: reclean.advance_reclean(connection, JOB, 5, 3))
+    with write_transaction(engine) as connection:
+        assert reclean.read_reclean_progress(connection, JOB) == reclean.RecleanProgress(5, 3, now)
+        assert reclean.read_reclean_progress(connection, RecleanJob("other")) is None
+        reclean.end_reclean(connection, JOB)
+        assert reclean.read_reclean_progress(connection, JOB) is None

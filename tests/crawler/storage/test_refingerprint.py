@@ -6,9 +6,9 @@ import pytest
 
 from cleaning.blocks import Kind
 from cleaning.fingerprint import SCHEMES, digest, distance, fingerprint
-from crawler.fingerprints import Marker
-from crawler.storage import refingerprint as module
-from crawler.storage.refingerprint import refingerprint
+from crawler.fingerprinting import Fingerprinter
+from crawler.storage import dedup
+from crawler.storage.dedup import refingerprint
 from crawler.storage.store import Store
 
 A, B, C = (f"https://{letter}.example/1" for letter in "abc")
@@ -17,13 +17,13 @@ LONG = (
     "fishermen mended their nets along the quiet pier and gulls argued about breakfast above the customs house roof."
 )
 EDITED = LONG.replace("house roof", "house gate")
-PLAIN = Marker("plain")
+PLAIN = Fingerprinter("plain")
 
 
 @pytest.fixture
 def stored(save, visit):
     pages = {A: (LONG, "short"), B: (EDITED,), C: ("short", LONG.upper())}
-    save(*(replace(visit(url, *texts), fingerprint=of_page(texts, Marker())) for url, texts in pages.items()))
+    save(*(replace(visit(url, *texts), fingerprint=of_page(texts, Fingerprinter())) for url, texts in pages.items()))
 
 
 def of_page(texts, marker):
@@ -65,13 +65,15 @@ def test_pages_get_fingerprints_of_the_new_scheme_too(stored, engine, rows):
 def test_what_stands_on_many_pages_is_counted_by_the_new_digests(stored, engine, rows):
     refingerprint(engine, PLAIN, quietly)
     shown = rows("SELECT DISTINCT site, digest FROM block WHERE gone_at IS NULL")
-    counted = [(row["site"], row["digest"]) for row in rows("SELECT site, digest FROM recurrence WHERE pages > 0")]
+    counted = [
+        (row["site"], row["digest"]) for row in rows("SELECT site, digest FROM document_frequency WHERE pages > 0")
+    ]
     assert {(row["site"], row["digest"]) for row in shown} <= set(counted)
     assert len(counted) == 5
 
 
 def test_texts_of_few_terms_get_none_and_lose_theirs(stored, engine, rows):
-    refingerprint(engine, Marker("plain", fewest_terms=1000), quietly)
+    refingerprint(engine, Fingerprinter("plain", fewest_terms=1000), quietly)
     assert rows("SELECT * FROM fingerprint") == []
     assert rows("SELECT id FROM block WHERE fingerprint IS NOT NULL") == []
 
@@ -85,16 +87,16 @@ def test_there_and_back_again_changes_nothing(stored, engine, rows):
     before = everything()
     refingerprint(engine, PLAIN, quietly)
     assert everything() != before
-    refingerprint(engine, Marker(), quietly)
+    refingerprint(engine, Fingerprinter(), quietly)
     assert everything() == before
 
 
 def test_pages_of_the_scheme_are_left_alone(stored, engine):
-    assert refingerprint(engine, Marker(), quietly) == 0
+    assert refingerprint(engine, Fingerprinter(), quietly) == 0
 
 
 def test_a_run_that_broke_off_is_finished_by_the_next(stored, engine, rows, monkeypatch):
-    monkeypatch.setattr(module, "_PAGES", 1)
+    monkeypatch.setattr(dedup, "_PAGES", 1)
 
     def broken(line):
         raise KeyboardInterrupt

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.storage.repeats import Neighbours, Repeat, Standing
+from crawler.storage.dedup import ComparedBlock, FingerprintNeighbours, RepeatedBlock
 
 
 def repeats(*blocks, scope="all", most=3):
@@ -13,8 +13,8 @@ def repeats(*blocks, scope="all", most=3):
     fingerprints = np.array([block[0] for block in blocks], np.uint64)
     ids = np.arange(1, len(blocks) + 1)
     turned = np.random.default_rng(len(blocks)).permutation(len(blocks))  # the table's order is another
-    neighbours = Neighbours(fingerprints[turned], ids[turned], most)
-    standings = (Standing(number, *blocks[number - 1][1:]) for number in neighbours.block_ids)
+    neighbours = FingerprintNeighbours(fingerprints[turned], ids[turned], most)
+    standings = (ComparedBlock(number, *blocks[number - 1][1:]) for number in neighbours.block_ids)
     return [(one.block_id, one.original_id) for one in neighbours.repeats(standings, scope)]
 
 
@@ -69,6 +69,6 @@ def test_repeats_are_those_of_one_block_after_the_other(blocks, most):
 
 
 def test_a_block_that_is_gone_meanwhile_is_passed_over():
-    neighbours = Neighbours(np.array([1, 1, 1], np.uint64), np.array([1, 2, 3]), 3)
-    left = [Standing(2, 2, "a", gone=False), Standing(3, 3, "a", gone=False)]
-    assert list(neighbours.repeats(left, "all")) == [Repeat(3, 2)]
+    neighbours = FingerprintNeighbours(np.array([1, 1, 1], np.uint64), np.array([1, 2, 3]), 3)
+    left = [ComparedBlock(2, 2, "a", gone=False), ComparedBlock(3, 3, "a", gone=False)]
+    assert list(neighbours.repeats(left, "all")) == [RepeatedBlock(3, 2)]

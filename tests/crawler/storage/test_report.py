@@ -1,7 +1,7 @@
 """Figures for `scrapy status`."""
 
-from crawler.storage import report
-from crawler.storage.engine import reading
+from crawler.storage import queries
+from crawler.storage.database import read_transaction
 
 TOTALS = {
     "visit/page": 7,
@@ -22,19 +22,19 @@ TOTALS = {
 def test_rows_are_counted(engine, save, visit):
     save(visit("https://a.example/1", "one"), visit("https://a.example/2", "one"), visit("https://b.example/", "two"))
     save(visit("https://b.example/", day=1))
-    with reading(engine) as connection:
-        assert report.totals(connection) == report.Totals(
+    with read_transaction(engine) as connection:
+        assert queries.database_totals(connection) == queries.DatabaseTotals(
             pages=3, mirrors=0, blocks=2, gone_blocks=1, sightings=1, templates=0, sites=2, crawls=1
         )
-        found = [(one.site, one.pages, one.blocks, one.sightings) for one in report.sites(connection)]
+        found = [(one.site, one.pages, one.blocks, one.sightings) for one in queries.site_totals(connection)]
     assert found == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]
 
 
 def test_a_crawl_s_counters_are_told_apart(store, engine):
     crawl = store.begin_crawl("ezine", {})
     store.end_crawl(crawl, "finished", TOTALS)
-    with reading(engine) as connection:
-        (found,) = report.last_crawls(connection)
+    with read_transaction(engine) as connection:
+        (found,) = queries.last_crawls(connection)
     assert (found.pages, found.kept) == (7, 50)
     assert list(found.dropped.items()) == [("links", 30), ("short", 10)]
     assert found.refused == {"captcha": 3}
@@ -45,7 +45,7 @@ def test_a_crawl_s_counters_are_told_apart(store, engine):
 
 def test_the_last_crawls_come_first_and_an_open_one_has_no_duration(store, engine):
     crawls = [store.begin_crawl("ezine", {}) for _ in range(3)]
-    with reading(engine) as connection:
-        found = report.last_crawls(connection, limit=2)
+    with read_transaction(engine) as connection:
+        found = queries.last_crawls(connection, limit=2)
     assert [one.id for one in found] == [crawls[2], crawls[1]]
     assert found[0].seconds is None

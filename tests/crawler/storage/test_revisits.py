@@ -6,23 +6,21 @@ from datetime import timedelta
 import pytest
 from xxhash import xxh64_intdigest
 
-from crawler.storage.ends import Manners
-from crawler.storage.frontier import Ticket, Wanted, add_some
-from crawler.storage.leases import Leased
-from crawler.storage.revisits import REVISITED, Known, Origin, Reader, known, not_due
-from crawler.storage.store import Store
-from crawler.visit import Outcome, Visit
+from crawler.storage.pages import REVISIT_KEY, PageOrigin, PageValidators, ReadPolicy, find_validators, keys_not_due
+from crawler.storage.requests import LeasedRequest, add_due_requests
+from crawler.storage.store import CrawlPolicy, Store
+from crawler.visit import LeaseToken, Outcome, RequestRecord, Visit
 
 URL = "https://a.example/1"
-READER = Reader(Origin("one", {"a": "1"}), "default", 7, keep_html=True)
-WANTED = Wanted("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
+READER = ReadPolicy(PageOrigin("one", {"a": "1"}), "default", 7, keep_html=True)
+WANTED = RequestRecord("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
 
 
 @pytest.fixture
 def keep(engine):
     """Save visits of a crawl of the spider `one`."""
     store = Store(engine)
-    crawl_id = store.join_crawl("one", {"a": "1"}, Manners(options_hash=7)).crawl_id
+    crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy(options_hash=7)).crawl_id
     yield lambda *visits: store.save(crawl_id, visits)
     if store._claim is not None:
         store._claim.close()
@@ -45,9 +43,9 @@ def ask(engine, now):
     """Return what is known where these requests are leased."""
 
     def of(*wanted, reader=READER, attempts=0):
-        leased = [Leased(Ticket(number, "one"), one, attempts, now) for number, one in enumerate(wanted)]
+        leased = [LeasedRequest(LeaseToken(number, "one"), one, attempts, now) for number, one in enumerate(wanted)]
         with engine.connect() as connection:
-            return known(connection, reader, leased)
+            return find_validators(connection, reader, leased)
 
     return of
 
@@ -55,7 +53,7 @@ def ask(engine, now):
 def test_a_page_is_known_by_the_request_that_read_it(keep, read, ask):
     keep(read())
     assert ask(replace(WANTED, url="https://a.example/other"), WANTED) == {
-        1: Known(xxh64_intdigest(b"the body"), '"tag"', "Monday")
+        1: PageValidators(xxh64_intdigest(b"the body"), '"tag"', "Monday")
     }
 
 
@@ -78,8 +76,8 @@ def test_another_request_is_for_another_reading(keep, read, ask, other):
 @pytest.mark.parametrize(
     "reader",
     [
-        replace(READER, origin=Origin("two", {"a": "1"})),
-        replace(READER, origin=Origin("one", {"a": "2"})),
+        replace(READER, origin=PageOrigin("two", {"a": "1"})),
+        replace(READER, origin=PageOrigin("one", {"a": "2"})),
         replace(READER, method="tags"),
         replace(READER, options_hash=8),
         replace(READER, keep_html=False),
@@ -114,7 +112,7 @@ def test_a_page_under_a_canonical_key_is_known_to_its_own_visit(keep, read, visi
     keep(replace(made, request=replace(WANTED, url=made.url)))
     assert ask(replace(WANTED, url=made.url)) == {}
     assert ask(WANTED) == {}
-    assert list(ask(replace(WANTED, url=made.url, meta={REVISITED: URL}))) == [0]
+    assert list(ask(replace(WANTED, url=made.url, meta={REVISIT_KEY: URL}))) == [0]
 
 
 def test_nothing_is_asked_for_no_requests(ask):
@@ -125,7 +123,7 @@ def test_nothing_is_asked_for_no_requests(ask):
 def spared(engine):
     def of(*wanted, at):
         with engine.connect() as connection:
-            return not_due(connection, wanted, at)
+            return keys_not_due(connection, wanted, at)
 
     return of
 
@@ -155,8 +153,8 @@ def test_pages_that_cannot_be_visited_by_themselves_are_not_spared(engine, visit
 
 def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, take, rows, now):
     with engine.begin() as connection:
-        added = add_some(connection, crawl_id, [wanted("b"), wanted("a"), wanted("c")], {"b"}, now)
-        again = add_some(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
+        added = add_due_requests(connection, crawl_id, [wanted("b"), wanted("a"), wanted("c")], {"b"}, now)
+        again = add_due_requests(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
     assert (added.queued, added.spared) == (2, {"b"})
     assert (again.queued, again.spared) == (0, frozenset())
     assert [one.wanted.key for one in take()] == ["a", "c"]
@@ -166,5 +164,5 @@ def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, t
 
 
 def test_arguments_of_other_programs_are_no_origin():
-    origin = Origin.of("one", {"url": "https://me:secret@a.example/", "api_key": "secret", "_job": "7"})
-    assert origin == Origin("one", {"url": "https://***@a.example/", "api_key": "***"})
+    origin = PageOrigin.of("one", {"url": "https://me:secret@a.example/", "api_key": "secret", "_job": "7"})
+    assert origin == PageOrigin("one", {"url": "https://***@a.example/", "api_key": "***"})

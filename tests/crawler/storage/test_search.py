@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from crawler.errors import QueryError
-from crawler.search import Filters, Rank, search
+from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage import schema
-from crawler.storage.engine import opened, reading
+from crawler.storage.boilerplate import BoilerplateBounds
+from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.store import Store
-from crawler.storage.templates import Bounds
 
 A, B, C = (f"https://{letter}.example/1" for letter in "abc")
 
@@ -23,7 +23,7 @@ def find(engine):
     """Search and return the texts that are found, the best first."""
 
     def texts(query, **options):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return [hit.text for found in search(connection, query, **options) for hit in found.hits]
 
     return texts
@@ -32,7 +32,7 @@ def find(engine):
 @pytest.fixture
 def pages(engine):
     def found(query, **options):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return search(connection, query, **options)
 
     return found
@@ -147,7 +147,7 @@ def test_a_sighting_is_shown_where_the_block_s_own_page_shows_it_no_more(save, v
 
 
 def test_template_is_not_found(engine, visit, closing_store, find, url):
-    with closing_store(templates=Bounds(2, 0.5)) as store:
+    with closing_store(templates=BoilerplateBounds(2, 0.5)) as store:
         crawl = store.begin_crawl("test", {})
         store.save(crawl, [visit(f"https://a.example/{n}", "Printer friendly page", f"text {n}") for n in range(3)])
         assert find("printer") == []
@@ -162,7 +162,7 @@ def test_filters(save, visit, candidate, pages, engine):
         connection.exec_driver_sql("UPDATE page SET published = '2024-03-01' WHERE id = 2")
 
     def urls(**criteria):
-        return [page.url for page in pages("bridge stone OR bridge", filters=Filters.of(**criteria))]
+        return [page.url for page in pages("bridge stone OR bridge", filters=SearchFilters.of(**criteria))]
 
     assert urls(site="https://www.a.example/other") == [A]
     assert urls(site="b.example") == [B]
@@ -213,9 +213,9 @@ def test_both_kinds_of_database_give_the_same(engine, url, tmp_path, visit):
     words = "alpha beta gamma delta don't ÉTÉ 计算机 科学 计算 a a_b straße".split()
     texts = iter([" ".join(random.choices(words, k=random.randint(1, 9))) for _ in range(144)])
     pages = [visit(f"https://a.example/{n}", *islice(texts, 9)) for n in range(16)]
-    with opened(f"sqlite:///{tmp_path / 'other.db'}") as other:
+    with opened_engine(f"sqlite:///{tmp_path / 'other.db'}") as other:
         for one in (engine, other):
-            schema.prepare(one)
+            schema.prepare_schema(one)
             store = Store(one)
             store.save(store.begin_crawl("test", {}), pages)
         asked = [
@@ -236,6 +236,6 @@ def test_both_kinds_of_database_give_the_same(engine, url, tmp_path, visit):
 
 
 def _ranked(engine, query, rank):
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         found = search(connection, query, rank=rank, limit=100)
         return [(page.url, hit.block_id, hit.rank) for page in found for hit in page.hits]

@@ -5,21 +5,21 @@ from datetime import timedelta
 import pytest
 
 from crawler.schedule import RETIRE_MISSES
-from crawler.storage.ends import Manners
-from crawler.storage.frontier import Wanted
-from crawler.storage.sections import links_hash
-from crawler.storage.store import Store
-from crawler.visit import Outcome, Visit
+from crawler.storage.pages import links_hash
+from crawler.storage.store import CrawlPolicy, Store
+from crawler.visit import Outcome, RequestRecord, Visit
 
 URL = "https://a.example/news/"
-WANTED = Wanted("start", URL, "a.example", callback="parse_listing", cb_kwargs={"number": 1}, meta={"judge": False})
+WANTED = RequestRecord(
+    "start", URL, "a.example", callback="parse_listing", cb_kwargs={"number": 1}, meta={"judge": False}
+)
 
 
 @pytest.fixture
 def keep(engine):
     """Save visits of a crawl of the spider `one`."""
     store = Store(engine)
-    crawl_id = store.join_crawl("one", {"a": "1"}, Manners()).crawl_id
+    crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy()).crawl_id
     yield lambda *visits: store.save(crawl_id, visits)
     if store._claim is not None:
         store._claim.close()
@@ -59,7 +59,7 @@ def test_what_yields_nothing_is_no_section(keep, listing, rows):
 
 
 def test_what_was_posted_for_is_no_section(keep, listing, rows):
-    keep(listing("a", asked=Wanted("key", URL, "a.example", method="POST")))
+    keep(listing("a", asked=RequestRecord("key", URL, "a.example", method="POST")))
     assert rows("SELECT * FROM section") == []
 
 

@@ -7,13 +7,13 @@ from urllib.parse import quote
 import pytest
 
 from crawler.errors import StoreError
-from crawler.storage.engine import location, open_engine, reading, writing
+from crawler.storage.database import location_of_url, open_engine, read_transaction, write_transaction
 
 pytestmark = pytest.mark.sqlite
 
 
 def pragma(engine, name):
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         return connection.exec_driver_sql(f"PRAGMA {name}").scalar()
 
 
@@ -27,7 +27,7 @@ def test_every_connection_follows_the_rules(engine, name, value):
 
 def test_a_file_is_shown_with_its_absolute_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert location("sqlite:///blocks.db") == str(tmp_path / "blocks.db")
+    assert location_of_url("sqlite:///blocks.db") == str(tmp_path / "blocks.db")
 
 
 def test_opening_creates_nothing(url, tmp_path):
@@ -51,25 +51,28 @@ def test_odd_characters_in_the_path_are_part_of_it(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_named():
     engine = open_engine("sqlite:////proc/blocks.db")
-    with pytest.raises(StoreError, match=r"/proc/blocks\.db cannot be opened; check that its folder"), reading(engine):
+    with (
+        pytest.raises(StoreError, match=r"/proc/blocks\.db cannot be opened; check that its folder"),
+        read_transaction(engine),
+    ):
         pass
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "diary.db").write_text("dear diary " * 100)
     engine = open_engine(f"sqlite:///{tmp_path / 'diary.db'}")
-    with pytest.raises(StoreError, match=r"diary\.db is not an SQLite database"), reading(engine):
+    with pytest.raises(StoreError, match=r"diary\.db is not an SQLite database"), read_transaction(engine):
         pass
 
 
 def test_a_damaged_database_is_named(engine, tmp_path):
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.exec_driver_sql("CREATE TABLE long (text)")
         connection.exec_driver_sql("INSERT INTO long VALUES (hex(randomblob(100000)))")
     engine.dispose()
     whole = (tmp_path / "blocks.db").read_bytes()
     (tmp_path / "blocks.db").write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-    with pytest.raises(StoreError, match="is damaged; restore a copy"), reading(engine) as connection:
+    with pytest.raises(StoreError, match="is damaged; restore a copy"), read_transaction(engine) as connection:
         connection.exec_driver_sql("SELECT * FROM long").fetchall()
 
 
@@ -78,7 +81,7 @@ def test_a_database_that_may_not_be_written_is_named(engine):
         connection.exec_driver_sql("PRAGMA query_only = ON")
     with (
         pytest.raises(StoreError, match="cannot be written; give this user write access"),
-        writing(engine) as connection,
+        write_transaction(engine) as connection,
     ):
         connection.exec_driver_sql("CREATE TABLE more (text)")
 
@@ -86,13 +89,13 @@ def test_a_database_that_may_not_be_written_is_named(engine):
 def test_a_locked_database_is_waited_for_and_then_named(engine, tmp_path):
     with closing(sqlite3.connect(tmp_path / "blocks.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="stayed locked by another process"), writing(engine):
+        with pytest.raises(StoreError, match="stayed locked by another process"), write_transaction(engine):
             pass
 
 
 def test_a_writer_that_reads_first_still_gets_its_turn(engine, tmp_path):
     """With a plain BEGIN the insert would fail at once: somebody wrote since the read."""
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.exec_driver_sql("SELECT count(*) FROM page").scalar()
         other = sqlite3.connect(tmp_path / "blocks.db", isolation_level=None, timeout=0)
         with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):

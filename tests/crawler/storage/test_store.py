@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import event
 
 from cleaning.blocks import Kind, Metadata
-from crawler.storage.pages import html
-from crawler.storage.rules import Rules
-from crawler.storage.store import PageState, Saved, Store
+from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.pages import decompress_html
+from crawler.storage.store import PageState, SavedVisit, Store
 from crawler.visit import Outcome, Visit
 
 A, B, C = "https://a.example/1", "https://b.example/2", "https://c.example/3"
@@ -22,7 +22,7 @@ def prose(seed, words=60):
 
 def test_a_new_page_is_stored_with_its_blocks(save, visit, rows):
     saved = save(visit(A, prose(1), "short one"))
-    assert saved == [Saved(A, PageState.NEW, 1, stored=2)]
+    assert saved == [SavedVisit(A, PageState.NEW, 1, stored=2)]
     blocks = rows("SELECT position, text, site, gone_at FROM block ORDER BY position")
     assert [(row["position"], row["text"]) for row in blocks] == [(0, prose(1)), (1, "short one")]
     assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 1}]
@@ -31,7 +31,7 @@ def test_a_new_page_is_stored_with_its_blocks(save, visit, rows):
 def test_an_unchanged_page_stores_nothing_again(save, visit, rows):
     save(visit(A, prose(1), prose(2)))
     before = rows("SELECT id, text, first_seen FROM block")
-    assert save(visit(A, prose(1), prose(2), day=3)) == [Saved(A, PageState.UNCHANGED, 1, refreshed=2)]
+    assert save(visit(A, prose(1), prose(2), day=3)) == [SavedVisit(A, PageState.UNCHANGED, 1, refreshed=2)]
     assert rows("SELECT id, text, first_seen FROM block") == before
     (page,) = rows("SELECT visits, changes, first_seen, last_seen, last_changed FROM page")
     assert (page["visits"], page["changes"]) == (2, 0)
@@ -41,7 +41,7 @@ def test_an_unchanged_page_stores_nothing_again(save, visit, rows):
 def test_a_changed_paragraph_is_new_and_the_old_one_gone(save, visit, rows, page_texts):
     save(visit(A, prose(1), prose(2)))
     saved = save(visit(A, prose(1), prose(3), day=1))
-    assert saved == [Saved(A, PageState.CHANGED, 1, stored=1, refreshed=1, gone=1)]
+    assert saved == [SavedVisit(A, PageState.CHANGED, 1, stored=1, refreshed=1, gone=1)]
     assert page_texts(A) == [prose(1), prose(3)]
     assert rows("SELECT text FROM block WHERE gone_at IS NOT NULL") == [{"text": prose(2)}]
     assert rows("SELECT changes, last_changed = last_seen AS now FROM page") == [{"changes": 1, "now": 1}]
@@ -50,7 +50,7 @@ def test_a_changed_paragraph_is_new_and_the_old_one_gone(save, visit, rows, page
 def test_an_edit_within_three_bits_is_no_sighting_of_the_page_s_own_past(save, visit, candidate, rows):
     save(visit(A, candidate(0, prose(1), fingerprint=0b000)))
     saved = save(visit(A, candidate(0, prose(2), fingerprint=0b001), day=1))
-    assert saved == [Saved(A, PageState.CHANGED, 1, stored=1, gone=1)]
+    assert saved == [SavedVisit(A, PageState.CHANGED, 1, stored=1, gone=1)]
     assert rows("SELECT count(*) AS n FROM sighting") == [{"n": 0}]
     assert rows("SELECT count(*) AS n FROM fingerprint") == [{"n": 2}]
 
@@ -58,7 +58,7 @@ def test_an_edit_within_three_bits_is_no_sighting_of_the_page_s_own_past(save, v
 def test_a_text_that_returns_is_revived(save, visit, rows):
     save(visit(A, prose(1)))
     save(visit(A, prose(2), day=1))
-    assert save(visit(A, prose(1), day=2)) == [Saved(A, PageState.CHANGED, 1, refreshed=1, revived=1, gone=1)]
+    assert save(visit(A, prose(1), day=2)) == [SavedVisit(A, PageState.CHANGED, 1, refreshed=1, revived=1, gone=1)]
     assert rows("SELECT text FROM block WHERE gone_at IS NULL") == [{"text": prose(1)}]
 
 
@@ -70,13 +70,13 @@ def test_moved_blocks_keep_their_ids(save, visit, rows, page_texts):
 
 
 def test_a_page_of_which_nothing_is_kept_is_a_page(save, visit, rows):
-    assert save(visit(A)) == [Saved(A, PageState.NEW, 1)]
+    assert save(visit(A)) == [SavedVisit(A, PageState.NEW, 1)]
     assert rows("SELECT url FROM page") == [{"url": A}]
 
 
 def test_the_same_text_on_another_site_is_a_sighting_without_own_text(save, visit, rows, page_texts):
     save(visit(A, prose(1)))
-    assert save(visit(B, prose(1))) == [Saved(B, PageState.NEW, 2, exact=1)]
+    assert save(visit(B, prose(1))) == [SavedVisit(B, PageState.NEW, 2, exact=1)]
     assert rows("SELECT block_id, distance, text FROM sighting") == [{"block_id": 1, "distance": 0, "text": None}]
     assert page_texts(B) == [prose(1)]
 
@@ -89,7 +89,7 @@ def test_another_case_is_an_exact_duplicate_with_own_text(save, visit, page_text
 
 def test_a_near_duplicate_is_a_sighting_with_own_text(save, visit, candidate, rows, page_texts):
     save(visit(A, candidate(0, prose(1), fingerprint=2**63)))
-    assert save(visit(B, candidate(0, prose(2), fingerprint=2**63 + 7))) == [Saved(B, PageState.NEW, 2, near=1)]
+    assert save(visit(B, candidate(0, prose(2), fingerprint=2**63 + 7))) == [SavedVisit(B, PageState.NEW, 2, near=1)]
     assert rows("SELECT distance, text FROM sighting") == [{"distance": 3, "text": prose(2)}]
     assert page_texts(B) == [prose(2)]
 
@@ -148,7 +148,7 @@ def test_the_same_digest_with_other_terms_is_no_duplicate(save, visit, candidate
     [("all", [1, 1, 1]), ("site", [1, 1, 0]), ("page", [1, 0, 0]), ("off", [0, 0, 0])],
 )
 def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, exact):
-    store = Store(engine, rules=Rules(scope))
+    store = Store(engine, rules=DuplicateRules(scope))
     crawl = store.begin_crawl("test", {})
     repeated = visit("https://a.example/1", prose(1), candidate(1, prose(1), repeats=0))
     saved = store.save(
@@ -158,7 +158,7 @@ def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, exact):
 
 
 def test_a_smaller_distance_finds_less(engine, visit, candidate):
-    store = Store(engine, rules=Rules(most_bits=1))
+    store = Store(engine, rules=DuplicateRules(max_distance=1))
     crawl = store.begin_crawl("test", {})
     store.save(crawl, [visit(A, candidate(0, prose(1), fingerprint=0))])
     saved = store.save(
@@ -170,10 +170,10 @@ def test_a_smaller_distance_finds_less(engine, visit, candidate):
 
 def test_a_repeat_is_a_sighting_of_the_page_s_own_block(save, visit, candidate, rows, page_texts):
     repeated = visit(A, prose(1), candidate(1, prose(1), repeats=0))
-    assert save(repeated) == [Saved(A, PageState.NEW, 1, stored=1, exact=1)]
+    assert save(repeated) == [SavedVisit(A, PageState.NEW, 1, stored=1, exact=1)]
     assert rows("SELECT block_id, position FROM sighting") == [{"block_id": 1, "position": 1}]
     assert page_texts(A) == [prose(1), prose(1)]
-    assert save(repeated) == [Saved(A, PageState.UNCHANGED, 1, refreshed=2)]
+    assert save(repeated) == [SavedVisit(A, PageState.UNCHANGED, 1, refreshed=2)]
 
 
 def test_a_repeat_of_a_sighting_is_a_sighting_of_its_original(save, visit, candidate, rows):
@@ -196,7 +196,7 @@ def test_a_repeat_of_a_block_kept_from_before_is_a_sighting_of_it(save, visit, c
 
 def test_a_reworded_block_changes_for_its_own_page_only(save, visit, rows, page_texts):
     save(visit(A, prose(1)), visit(B, prose(1)))
-    assert save(visit(A, prose(1).upper(), day=1)) == [Saved(A, PageState.UNCHANGED, 1, refreshed=1)]
+    assert save(visit(A, prose(1).upper(), day=1)) == [SavedVisit(A, PageState.UNCHANGED, 1, refreshed=1)]
     assert page_texts(A) == [prose(1).upper()]
     assert page_texts(B) == [prose(1)]
     assert rows("SELECT count(*) AS n FROM block") == [{"n": 1}]
@@ -268,7 +268,7 @@ def test_html_is_kept_compressed_and_replaced_when_it_changes(save, visit, rows)
         save(visit(A, prose(1), day=day, body=body))
         stored = rows("SELECT html FROM page")[0]["html"]
         assert len(stored) < len(body)
-        assert html(stored) == body
+        assert decompress_html(stored) == body
 
 
 def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
@@ -276,7 +276,7 @@ def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
         store = Store(engine, keep_html=keep)
         store.save(store.begin_crawl("test", {}), [visit(A, body=b"<p>")])
         stored = rows("SELECT html FROM page")[0]["html"]
-        assert (stored if stored is None else html(stored)) == expected
+        assert (stored if stored is None else decompress_html(stored)) == expected
 
 
 def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
@@ -284,7 +284,7 @@ def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
     statements = []
     event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
     save(visit(B, *(prose(seed) for seed in range(100, 115))))
-    assert len(statements) <= 16  # BEGIN among them, and seven for the whole batch: what is template, the journal
+    assert len(statements) <= 16  # BEGIN among them, and seven for the whole batch: what is template, the change_log
     statements.clear()
     save(visit(B, *(prose(seed) for seed in range(100, 115))))
     assert len(statements) <= 14

@@ -11,11 +11,11 @@ from sqlalchemy import text as sql
 
 from cleaning.fingerprint import distance
 from crawler.storage import schema
-from crawler.storage.engine import opened
-from crawler.storage.models import block
-from crawler.storage.prune import Selection, prune
-from crawler.storage.rules import Rules
+from crawler.storage.database import opened_engine
+from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.store import PageState, Store
+from crawler.storage.tables import block
 
 PAGES = ("https://a.example/1", "https://a.example/2", "https://b.example/1", "https://b.example/2")
 # Texts with chosen fingerprints: groups of near-duplicates, pairs of the same terms, blocks without any.
@@ -76,8 +76,8 @@ def check_database(engine, current):
 def prepared(tmp_path_factory):
     """A database with its tables and nothing in them, to be copied: making it takes longer than an example."""
     path = tmp_path_factory.mktemp("properties") / "prepared.db"
-    with opened(f"sqlite:///{path}") as engine:
-        schema.prepare(engine)
+    with opened_engine(f"sqlite:///{path}") as engine:
+        schema.prepare_schema(engine)
     return path
 
 
@@ -87,8 +87,8 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
     visits = [visit(url, *with_repeats(candidate, texts), day=day) for day, (url, texts) in enumerate(history)]
     current = dict(history)
     again = [visit(url, *with_repeats(candidate, texts), day=99) for url, texts in current.items()]
-    with opened(copied(prepared)) as engine:
-        store = Store(engine, rules=Rules(scope))
+    with opened_engine(copied(prepared)) as engine:
+        store = Store(engine, rules=DuplicateRules(scope))
         crawl = store.begin_crawl("test", {})
         saved = store.save(crawl, visits) if batched else [store.save(crawl, [one])[0] for one in visits]
         check_results(visits, saved)
@@ -98,14 +98,14 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
         with engine.connect() as connection:
             ((number, last),) = query(connection, "SELECT count(*), coalesce(max(id), 0) FROM block")
         assert number == last == sum(one.stored for one in saved)
-        prune(engine, Selection.of(url=history[0][0]))
+        prune_pages(engine, PruneSelection.of(url=history[0][0]))
         check_database(engine, {url: texts for url, texts in current.items() if url != history[0][0]})
 
 
 @settings(max_examples=50, deadline=None)
 @given(history=st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), unique_by=lambda one: one[0]))
 def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate, visit, history):
-    with opened(copied(prepared)) as engine:
+    with opened_engine(copied(prepared)) as engine:
         store = Store(engine)
         visits = [visit(url, *with_repeats(candidate, texts)) for url, texts in history]
         store.save(store.begin_crawl("test", {}), visits)

@@ -3,10 +3,10 @@
 import pytest
 
 from cleaning.blocks import Kind
-from crawler.storage.prune import Selection, prune
-from crawler.storage.rules import Rules
-from crawler.storage.store import Saved, Store
-from crawler.storage.templates import Bounds
+from crawler.storage.boilerplate import BoilerplateBounds
+from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.store import SavedVisit, Store
 
 NOTICE = "Sign up for our letter"
 
@@ -14,7 +14,7 @@ NOTICE = "Sign up for our letter"
 @pytest.fixture
 def save(engine):
     """Save visits in one batch by a store that calls a text on three pages and a tenth of a site template."""
-    store = Store(engine, templates=Bounds(3, 0.10))
+    store = Store(engine, templates=BoilerplateBounds(3, 0.10))
     crawl = store.begin_crawl("test", {})
     return lambda *visits: store.save(crawl, visits)
 
@@ -125,7 +125,7 @@ def test_texts_without_terms_are_never_template(save, visit, page_texts):
 
 @pytest.mark.parametrize("scope", ["all", "site", "page", "off"])
 def test_whatever_counts_as_a_duplicate(engine, pages, page_texts, scope):
-    store = Store(engine, rules=Rules(scope), templates=Bounds(3, 0.10))
+    store = Store(engine, rules=DuplicateRules(scope), templates=BoilerplateBounds(3, 0.10))
     crawl = store.begin_crawl("test", {})
     store.save(crawl, pages(1, 2, 3))
     (saved,) = store.save(crawl, pages(4))
@@ -135,27 +135,29 @@ def test_whatever_counts_as_a_duplicate(engine, pages, page_texts, scope):
 
 def test_switched_off_it_comes_back_with_the_site_s_next_page(engine, save, pages, page_texts):
     save(*pages(1, 2, 3))
-    store = Store(engine, templates=Bounds(0, 0.10))
-    assert store.save(store.begin_crawl("test", {}), pages(1, day=1)) == [Saved(url(1), "unchanged", 1, refreshed=2)]
+    store = Store(engine, templates=BoilerplateBounds(0, 0.10))
+    assert store.save(store.begin_crawl("test", {}), pages(1, day=1)) == [
+        SavedVisit(url(1), "unchanged", 1, refreshed=2)
+    ]
     assert page_texts(url(2)) == ["own words 2", NOTICE]
 
 
 def test_removed_pages_count_no_more(engine, save, pages, rows, page_texts):
     save(*pages(1, 2, 3, 4))
-    prune(engine, Selection.of(url=url(4)))
-    prune(engine, Selection.of(url=url(1)))
-    assert rows("SELECT pages FROM recurrence WHERE template_at IS NOT NULL") == [{"pages": 2}]
+    prune_pages(engine, PruneSelection.of(url=url(4)))
+    prune_pages(engine, PruneSelection.of(url=url(1)))
+    assert rows("SELECT pages FROM document_frequency WHERE boilerplate_since IS NOT NULL") == [{"pages": 2}]
     assert rows("SELECT pages FROM site") == [{"pages": 2}]
     save(*pages(2, day=1))
     assert page_texts(url(3)) == ["own words 3", NOTICE]
-    prune(engine, Selection.of(site="a.example"))
-    assert rows("SELECT * FROM recurrence") == rows("SELECT * FROM site") == []
+    prune_pages(engine, PruneSelection.of(site="a.example"))
+    assert rows("SELECT * FROM document_frequency") == rows("SELECT * FROM site") == []
 
 
 @pytest.mark.parametrize(("pages", "needed"), [(1, 3), (30, 3), (31, 4), (100, 10), (101, 11)])
 def test_the_larger_bound_rules(pages, needed):
-    assert Bounds(3, 0.10).needed(pages) == needed
+    assert BoilerplateBounds(3, 0.10).needed(pages) == needed
 
 
 def test_a_share_is_not_raised_by_its_binary_fraction():
-    assert Bounds(3, 0.07).needed(100) == 7
+    assert BoilerplateBounds(3, 0.07).needed(100) == 7

@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert
 
-from crawler.storage.crawls import join
-from crawler.storage.engine import writing
-from crawler.storage.frontier import Wanted, add
-from crawler.storage.models import host, section, sitemap_trust
-from crawler.storage.prune import Pruned, Selection, count, prune
+from crawler.storage.crawls import join_crawl
+from crawler.storage.database import write_transaction
+from crawler.storage.prune import PruneCounts, PruneSelection, count_prunable, prune_pages
+from crawler.storage.requests import add_requests
+from crawler.storage.tables import host, section, sitemap_trust
+from crawler.visit import RequestRecord
 
 A, BLOG, B, C = (
     "https://a.example/1?b=2&a=1",
@@ -18,10 +19,10 @@ A, BLOG, B, C = (
     "http://c.example/",
 )
 ASKED = (
-    Wanted("a", A, "a.example"),
-    Wanted("blog", BLOG, "blog.a.example", headers={"referer": [A]}),
-    Wanted("b", B, "b.example", headers={"Referer": [A], "Accept": ["text/html"]}),
-    Wanted("c", C, "c.example", headers={"Referer": [B]}),
+    RequestRecord("a", A, "a.example"),
+    RequestRecord("blog", BLOG, "blog.a.example", headers={"referer": [A]}),
+    RequestRecord("b", B, "b.example", headers={"Referer": [A], "Accept": ["text/html"]}),
+    RequestRecord("c", C, "c.example", headers={"Referer": [B]}),
 )
 
 
@@ -29,9 +30,9 @@ ASKED = (
 def frontier(engine, now):
     """The same four requests in two crawls, a section and what is known of the host of each."""
     hosts = [one.host for one in ASKED]
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         for spider in ("one", "two"):
-            add(connection, join(connection, spider, {}, fresh=False).crawl_id, ASKED, now)
+            add_requests(connection, join_crawl(connection, spider, {}, fresh=False).crawl_id, ASKED, now)
         connection.execute(insert(host), [{"host": name, "delay": 1.0, "refusals": 0} for name in hosts])
         connection.execute(insert(sitemap_trust), [{"host": name, "right": 1, "wrong": 0} for name in hosts])
         connection.execute(insert(section), [make_section(number, one, now) for number, one in enumerate(ASKED)])
@@ -69,9 +70,9 @@ def left(engine, rows):
 
 def test_a_site_leaves_nothing(engine, frontier, left, save, visit):
     save(visit(A, "text"), visit(B, "text"))
-    expected = Pruned(1, 1, 0, 0, sections=2, requests=4)
-    assert count(engine, Selection.of(site="a.example")) == expected
-    assert prune(engine, Selection.of(site="a.example")) == expected
+    expected = PruneCounts(1, 1, 0, 0, sections=2, requests=4)
+    assert count_prunable(engine, PruneSelection.of(site="a.example")) == expected
+    assert prune_pages(engine, PruneSelection.of(site="a.example")) == expected
     assert left("url", "request") == left("url", "section") == [C, B]
     assert left("host", "host") == left("host", "sitemap_trust") == ["b.example", "c.example"]
     assert left("CAST(headers AS TEXT)", "request") == ['{"Accept": ["text/html"]}', f'{{"Referer": ["{B}"]}}']
@@ -79,7 +80,7 @@ def test_a_site_leaves_nothing(engine, frontier, left, save, visit):
 
 @pytest.mark.parametrize("typed", [A, "https://a.example/1?a=1&b=2", "HTTPS://me:pw@A.example/1?b=2&a=1#top"])
 def test_a_page_leaves_its_site(engine, frontier, left, typed):
-    assert prune(engine, Selection.of(url=typed)) == Pruned(0, 0, 0, 0, sections=1, requests=2)
+    assert prune_pages(engine, PruneSelection.of(url=typed)) == PruneCounts(0, 0, 0, 0, sections=1, requests=2)
     assert left("key", "request") == ["b", "blog", "c"]
     assert left("url", "section") == [C, B, BLOG]
     assert left("host", "host") == ["a.example", "b.example", "blog.a.example", "c.example"]
@@ -88,24 +89,26 @@ def test_a_page_leaves_its_site(engine, frontier, left, typed):
 
 def test_a_page_that_goes_by_age_takes_its_requests_along(engine, frontier, left, save, visit):
     save(visit(BLOG.replace("%C3%A9", "é"), "old"), visit(B, "new", day=2))
-    old = Selection(last_seen_before=datetime(2024, 5, 2, 13, tzinfo=UTC))
-    assert prune(engine, old) == Pruned(1, 1, 0, 0, sections=2, requests=2)
+    old = PruneSelection(last_seen_before=datetime(2024, 5, 2, 13, tzinfo=UTC))
+    assert prune_pages(engine, old) == PruneCounts(1, 1, 0, 0, sections=2, requests=2)
     assert left("key", "request") == ["a", "b", "c"]
     assert left("url", "section") == [C, B]
 
 
 def test_criteria_add_up(engine, frontier, left):
-    assert prune(engine, Selection.of(site="b.example", url=A)) == Pruned(0, 0, 0, 0)
-    assert prune(engine, Selection.of(site="b.example", older_than_days=1)) == Pruned(0, 0, 0, 0, sections=1)
+    assert prune_pages(engine, PruneSelection.of(site="b.example", url=A)) == PruneCounts(0, 0, 0, 0)
+    assert prune_pages(engine, PruneSelection.of(site="b.example", older_than_days=1)) == PruneCounts(
+        0, 0, 0, 0, sections=1
+    )
     assert left("key", "request") == ["a", "b", "blog", "c"]
     assert left("host", "host") == ["a.example", "b.example", "blog.a.example", "c.example"]
 
 
 def test_an_address_with_a_port_is_a_site_of_a_host(engine, now, crawl_id, left):
     urls = ["http://127.0.0.1:8000/1", "http://127.0.0.1:9000/1"]
-    with writing(engine) as connection:
-        add(connection, crawl_id, [Wanted(url, url, "127.0.0.1") for url in urls], now)
+    with write_transaction(engine) as connection:
+        add_requests(connection, crawl_id, [RequestRecord(url, url, "127.0.0.1") for url in urls], now)
         connection.execute(insert(host), {"host": "127.0.0.1", "delay": 0.0, "refusals": 0})
-    assert prune(engine, Selection.of(site=urls[0])).requests == 1
+    assert prune_pages(engine, PruneSelection.of(site=urls[0])).requests == 1
     assert left("url", "request") == urls[1:]
     assert left("host", "host") == []

@@ -5,11 +5,11 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import text
 
-from crawler.search import search
-from crawler.storage import schema, triggers
-from crawler.storage.engine import reading, writing
-from crawler.storage.prune import Selection, prune
-from crawler.storage.tokens import MOST_BYTES, Worded, add, row
+from crawler.reading.search import search
+from crawler.storage import schema
+from crawler.storage.blocks import TOKENS_BYTES_MAX, SearchableBlock, add_tokens, tokens_row
+from crawler.storage.database import read_transaction, write_transaction
+from crawler.storage.prune import PruneSelection, prune_pages
 
 A, B = "https://a.example/1", "https://b.example/1"
 
@@ -17,7 +17,7 @@ A, B = "https://a.example/1", "https://b.example/1"
 @pytest.fixture
 def find(engine):
     def texts(query):
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             return [hit.text for found in search(connection, query) for hit in found.hits]
 
     return texts
@@ -30,10 +30,10 @@ def in_step(engine, rows):
     def check():
         blocks = rows("SELECT id, text, words, priority FROM block ORDER BY id")
         assert rows("SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY block_id") == [
-            row(Worded(*block.values())) for block in blocks
+            tokens_row(SearchableBlock(*block.values())) for block in blocks
         ]
         if engine.dialect.name == "sqlite":
-            with writing(engine) as connection:
+            with write_transaction(engine) as connection:
                 connection.execute(text("INSERT INTO block_fts (block_fts, rank) VALUES ('integrity-check', 1)"))
         else:
             counted = "SELECT CAST(sum(blocks) AS int) AS blocks, CAST(sum(length) AS int) AS length FROM search_total"
@@ -53,7 +53,7 @@ def test_a_block_that_reads_otherwise_is_found_by_what_it_reads_now(save, visit,
 
 def test_rank_follows_the_block_s_priority(save, visit, engine, in_step):
     save(visit(A, "one bridge", "two bridges"))
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(text("UPDATE block SET priority = 7, words = 3 WHERE id = 2"))
         connection.execute(text("UPDATE block SET last_seen = first_seen"))
     assert in_step() == 2
@@ -63,7 +63,7 @@ def test_removed_blocks_are_not_found_and_leave_nothing_in_the_file(save, visit,
     save(*(visit(f"https://b.example/{n}", f"common words {n}") for n in range(40)))
     save(visit(A, "the xylophonist plays"))
     assert find("xylophonist")
-    prune(engine, Selection.of(site="a.example"))
+    prune_pages(engine, PruneSelection.of(site="a.example"))
     assert find("xylophonist") == []
     assert in_step() == 40
     if engine.dialect.name == "sqlite":
@@ -73,7 +73,7 @@ def test_removed_blocks_are_not_found_and_leave_nothing_in_the_file(save, visit,
 def test_an_heir_is_found_on_its_page(save, visit, candidate, engine, find, in_step):
     save(visit(A, candidate(0, "one bridge", fingerprint=7)), visit(B, candidate(0, "one old bridge", fingerprint=7)))
     assert find("old") == []
-    prune(engine, Selection.of(url=A))
+    prune_pages(engine, PruneSelection.of(url=A))
     assert find("old") == ["one old bridge"]
     assert in_step() == 1
 
@@ -91,7 +91,7 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
     save(visit(A, "one bridge"))
     made = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
     before = rows(made)
-    with writing(engine) as connection, schema.migrating(connection):
+    with write_transaction(engine) as connection, schema.migrating(connection):
         operations = Operations(MigrationContext.configure(connection))
         for view in ("page_text", "informative_block"):
             operations.execute(f"DROP VIEW {view}")
@@ -100,7 +100,7 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
                 batch.alter_column("priority", nullable=False)
     assert rows(made) == before
     assert len(before) == 5
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(text("DELETE FROM block"))
     assert find("bridge") == []
     assert in_step() == 0
@@ -108,8 +108,8 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
 
 def test_the_fourth_migration_makes_all_blocks_known(save, visit, engine, find, in_step):
     save(visit(A, "one bridge", "计算机"), visit(B, "a mill"))
-    schema.downgrade(engine, "0003")
-    schema.upgrade(engine)
+    schema.downgrade_schema(engine, "0003")
+    schema.upgrade_schema(engine)
     assert (find("bridge"), find("机"), find("mill")) == (["one bridge"], ["计算机"], ["a mill"])
     assert in_step() == 3
     save(visit(A, "another text", day=1))
@@ -135,10 +135,12 @@ def test_writers_count_without_waiting_for_each_other(engine, in_step):
 
 def test_what_no_index_takes_is_cut(engine, rows):
     endless = " ".join(f"{'好' * 40}{n}x{'z' * 60}" for n in range(6_000))
-    with writing(engine) as connection:
-        add(connection, [Worded(1, f"first {endless} last", 1, 1.0), Worded(2, "x" * 3_000, 1, 1.0)])
+    with write_transaction(engine) as connection:
+        add_tokens(
+            connection, [SearchableBlock(1, f"first {endless} last", 1, 1.0), SearchableBlock(2, "x" * 3_000, 1, 1.0)]
+        )
     endless_one, long_word = (found["tokens"] for found in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
-    assert MOST_BYTES - 200 < len(endless_one.encode()) <= MOST_BYTES
+    assert TOKENS_BYTES_MAX - 200 < len(endless_one.encode()) <= TOKENS_BYTES_MAX
     assert endless_one.startswith(" first ")
     assert long_word.split() == ["x" * 100] * 30
 
@@ -149,7 +151,7 @@ def test_a_long_word_is_found(save, visit, find):
 
 
 def test_triggers_can_be_dropped_twice(engine):
-    with writing(engine) as connection:
-        triggers.drop(connection)
-        triggers.drop(connection)
-        triggers.make(connection)
+    with write_transaction(engine) as connection:
+        schema.drop_triggers(connection)
+        schema.drop_triggers(connection)
+        schema.create_triggers(connection)

@@ -7,16 +7,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from crawler.schedule import RETIRE_MISSES, Bounds
-from crawler.storage.ends import Manners
-from crawler.storage.frontier import Wanted
-from crawler.storage.models import page
-from crawler.storage.prune import Selection, prune
-from crawler.storage.revisits import REVISITED
-from crawler.storage.saved import PageState
-from crawler.storage.store import Store
-from crawler.storage.upkeep import Absence
-from crawler.visit import Outcome, Visit
+from crawler.schedule import RETIRE_MISSES, RevisitBounds
+from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.store import CrawlPolicy, PageAbsence, PageState, Store
+from crawler.storage.tables import page
+from crawler.visit import Outcome, RequestRecord, Visit
 
 URL = "https://a.example/1"
 OTHER = "https://a.example/2"
@@ -25,8 +21,8 @@ MOST = timedelta(days=10)
 
 
 def asked(url, mark=None, **values):
-    meta = {} if mark is None else {REVISITED: mark}
-    return Wanted("key", url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, meta=meta, **values)
+    meta = {} if mark is None else {REVISIT_KEY: mark}
+    return RequestRecord("key", url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, meta=meta, **values)
 
 
 @pytest.fixture
@@ -36,7 +32,7 @@ def joined(engine):
     @contextmanager
     def join(**values):
         store = Store(engine)
-        manners = Manners(revisits=Bounds(3600, MOST.total_seconds()), options_hash=7, **values)
+        manners = CrawlPolicy(revisits=RevisitBounds(3600, MOST.total_seconds()), options_hash=7, **values)
         crawl_id = store.join_crawl("one", {"url": "https://a.example/", "_job": "7"}, manners).crawl_id
         yield lambda *visits: store.save(crawl_id, visits)
         if store._claim is not None:
@@ -97,8 +93,8 @@ def test_a_page_is_stored_with_the_way_to_visit_it_again(keep, read, stored):
 
 def test_what_refers_and_what_redirected_is_not_stored(keep, read, stored):
     headers = {"Referer": ["https://a.example/"], "Accept": ["text/html"]}
-    meta = {"redirect_times": 1, "redirect_urls": [OTHER], "judge": False, REVISITED: URL}
-    wanted = Wanted("key", URL, "a.example", headers=headers, meta=meta)
+    meta = {"redirect_times": 1, "redirect_urls": [OTHER], "judge": False, REVISIT_KEY: URL}
+    wanted = RequestRecord("key", URL, "a.example", headers=headers, meta=meta)
     keep(replace(read(URL, "one"), request=wanted))
     assert (stored().headers, stored().meta) == ({"Accept": ["text/html"]}, {"judge": False})
 
@@ -214,7 +210,7 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     keep(*(replace(one, fingerprint=2**63 + 5) for one in visits))
     tables = {
         "site": "SELECT site, pages FROM site",
-        "recurrence": "SELECT digest, pages, template_at IS NULL AS own FROM recurrence ORDER BY digest",
+        "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency ORDER BY digest",
         "index": "SELECT page_id FROM page_fingerprint",
         "mirror": "SELECT page_id, original_id FROM mirror ORDER BY page_id",
     }
@@ -223,7 +219,7 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     assert before["mirror"] == [{"page_id": 2, "original_id": 1}, {"page_id": 3, "original_id": 1}]
     keep(fruitless(Outcome.NOT_FOUND, pages[0], status=410))
     assert rows(tables["site"]) == [{"site": "a.example", "pages": 2}]
-    assert sorted(row["pages"] for row in rows(tables["recurrence"])) == [1, 1, 2, 2]
+    assert sorted(row["pages"] for row in rows(tables["document_frequency"])) == [1, 1, 2, 2]
     assert rows(tables["index"]) == [{"page_id": 2}]
     assert rows(tables["mirror"]) == [{"page_id": 3, "original_id": 2}]
     assert stored(pages[0]).page_fingerprint is None
@@ -232,14 +228,14 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     assert (back.revived, back.state) == (3, PageState.CHANGED)
     assert (stored(pages[0]).retired_at, stored(pages[0]).misses) == (None, 0)
     assert rows(tables["site"]) == before["site"]
-    assert rows(tables["recurrence"]) == before["recurrence"]
+    assert rows(tables["document_frequency"]) == before["document_frequency"]
     assert rows(tables["mirror"]) == [{"page_id": 1, "original_id": 2}, {"page_id": 3, "original_id": 2}]
 
 
 def test_a_retired_page_is_pruned_without_being_counted_twice(keep, read, fruitless, engine, rows):
     keep(read(URL, "one"), read(OTHER, "two"))
     keep(fruitless(Outcome.NOT_FOUND, status=410))
-    prune(engine, Selection.of(url=URL))
+    prune_pages(engine, PruneSelection.of(url=URL))
     assert rows("SELECT pages FROM site") == [{"pages": 1}]
     assert rows("SELECT url FROM page") == [{"url": OTHER}]
 
@@ -247,7 +243,7 @@ def test_a_retired_page_is_pruned_without_being_counted_twice(keep, read, fruitl
 def test_not_modified_does_not_bring_a_retired_page_back(keep, read, fruitless, stored):
     keep(read(URL, "one"))
     keep(fruitless(Outcome.NOT_FOUND, status=410))
-    assert states(keep(fruitless(Outcome.NOT_MODIFIED, day=2))) == [PageState.PUT_OFF]
+    assert states(keep(fruitless(Outcome.NOT_MODIFIED, day=2))) == [PageState.DEFERRED]
     assert stored().retired_at is not None
 
 
@@ -255,7 +251,7 @@ def test_not_modified_does_not_bring_a_retired_page_back(keep, read, fruitless, 
 def test_a_visit_that_tells_nothing_puts_the_next_one_off(keep, read, fruitless, stored, outcome):
     keep(read(URL, "one"))
     before = stored()
-    assert states(keep(fruitless(outcome))) == [PageState.PUT_OFF]
+    assert states(keep(fruitless(outcome))) == [PageState.DEFERRED]
     after = stored()
     assert after.next_visit > before.next_visit
     assert (after.visits, after.misses, after.last_seen) == (1, 0, before.last_seen)
@@ -279,7 +275,7 @@ def test_another_address_of_the_page_is_not_the_page(keep, read, fruitless, stor
 def test_a_page_whose_address_leads_elsewhere_is_missed(engine, keep, read, stored, now):
     keep(read(URL, "one"))
     store = Store(engine)
-    moved = [Absence(URL, URL, now), Absence(OTHER, OTHER, now)]
+    moved = [PageAbsence(URL, URL, now), PageAbsence(OTHER, OTHER, now)]
     assert states(store.miss(moved)) == [PageState.MISSED, PageState.NONE]
     assert stored().misses == 1
 

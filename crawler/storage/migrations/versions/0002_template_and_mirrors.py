@@ -1,4 +1,4 @@
-"""Template and mirrors: site, recurrence, mirror, page_fingerprint, and the views without what is template.
+"""Template and mirrors: site, document_frequency, mirror, page_fingerprint, and the views without what is template.
 
 Texts of the pages already there are counted; which of them are template is decided at their site's next page, and
 which pages mirror others at their own next visit.
@@ -17,8 +17,8 @@ depends_on = None
 _NO_TERMS = -1205034819632174695  # xxh64 of nothing, signed
 _IS_TEMPLATE = """
 EXISTS (
-    SELECT 1 FROM recurrence
-    WHERE recurrence.site = {site} AND recurrence.digest = {digest} AND recurrence.template_at IS NOT NULL
+    SELECT 1 FROM document_frequency
+    WHERE document_frequency.site = {site} AND document_frequency.digest = {digest} AND document_frequency.boilerplate_since IS NOT NULL
 )
 """
 _BLOCK_IS_TEMPLATE = _IS_TEMPLATE.format(site="block.site", digest="block.digest")
@@ -51,7 +51,7 @@ WHERE sighting.gone_at IS NULL {and_there}
 
 _COUNT_PAGES = "INSERT INTO site (site, pages) SELECT site, count(*) FROM page GROUP BY site"
 _COUNT_TEXTS = f"""
-INSERT INTO recurrence (site, digest, pages)
+INSERT INTO document_frequency (site, digest, pages)
 SELECT site, digest, count(DISTINCT page_id)
 FROM (
     SELECT block.site, block.digest, block.page_id FROM block WHERE block.gone_at IS NULL
@@ -80,7 +80,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     _replace_views(join_page="", and_no_template="", and_there="")
-    for table in ("page_fingerprint", "mirror", "recurrence", "site"):
+    for table in ("page_fingerprint", "mirror", "document_frequency", "site"):
         op.drop_table(table)
     op.execute("UPDATE page SET page_fingerprint = NULL")
 
@@ -108,21 +108,21 @@ def _create_site_and_recurrence() -> None:
         sa.PrimaryKeyConstraint("site", name="pk_site"),
     )
     op.create_table(
-        "recurrence",
+        "document_frequency",
         sa.Column("site", _key(), nullable=False),
         sa.Column("digest", sa.BigInteger(), nullable=False),
         sa.Column("pages", sa.Integer(), nullable=False),
-        sa.Column("template_at", sa.DateTime(timezone=True)),
+        sa.Column("boilerplate_since", sa.DateTime(timezone=True)),
         sa.PrimaryKeyConstraint("site", "digest", name="pk_recurrence"),
         sqlite_with_rowid=False,
     )
     _create_partial_index("ix_recurrence_site_pages", ["site", "pages"], "pages > 1")
-    _create_partial_index("ix_recurrence_template", ["site"], "template_at IS NOT NULL")
+    _create_partial_index("ix_recurrence_template", ["site"], "boilerplate_since IS NOT NULL")
 
 
 def _create_partial_index(name: str, columns: list[str], condition: str) -> None:
     where = sa.text(condition)
-    op.create_index(name, "recurrence", columns, sqlite_where=where, postgresql_where=where)
+    op.create_index(name, "document_frequency", columns, sqlite_where=where, postgresql_where=where)
 
 
 def _create_mirror() -> None:

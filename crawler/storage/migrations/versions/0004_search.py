@@ -1,6 +1,6 @@
 """Search: the words of each block and the full-text index over them.
 
-The triggers that keep them in step are made after all migrations (crawler/storage/triggers.py).
+The triggers that keep them in step are made after all migrations (crawler/storage/schema.py).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from crawler.storage.tokens import Worded, row
+from crawler.storage.blocks import SearchableBlock, tokens_row
 
 revision = "0004"
 down_revision = "0003"
@@ -65,7 +65,7 @@ def _id() -> sa.types.TypeEngine[int]:
 def _cut_blocks() -> None:
     connection, last = op.get_bind(), 0
     while blocks := connection.execute(_BLOCKS, {"last": last, "most": _AT_ONCE}).all():
-        connection.execute(_ADD, [row(Worded(*block)) for block in blocks])
+        connection.execute(_ADD, [tokens_row(SearchableBlock(*block)) for block in blocks])
         last = blocks[-1].id
 
 

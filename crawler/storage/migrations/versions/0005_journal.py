@@ -1,4 +1,4 @@
-"""The journal: since when blocks, sightings, pages and templates are as they are, for exports of what has changed."""
+"""The change_log: since when blocks, sightings, pages and templates are as they are, for exports of what has changed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ def upgrade() -> None:
     for table, names in _OF_TABLES.items():
         for name in names:
             op.add_column(table, _mark(name))
-    op.add_column("recurrence", sa.Column("changed", sa.BigInteger()))
+    op.add_column("document_frequency", sa.Column("changed", sa.BigInteger()))
     where = sa.text("changed IS NOT NULL")
-    op.create_index("ix_recurrence_changed", "recurrence", ["changed"], sqlite_where=where, postgresql_where=where)
+    op.create_index(
+        "ix_recurrence_changed", "document_frequency", ["changed"], sqlite_where=where, postgresql_where=where
+    )
     _create_journal()
     _create_removed_block()
     _create_lineage()
 
 
 def downgrade() -> None:
-    for table in ("lineage", "removed_block", "journal"):
+    for table in ("database_id", "removed_block", "change_log"):
         op.drop_table(table)
-    op.drop_index("ix_recurrence_changed", "recurrence")
-    op.drop_column("recurrence", "changed")
+    op.drop_index("ix_recurrence_changed", "document_frequency")
+    op.drop_column("document_frequency", "changed")
     for table, names in _OF_TABLES.items():
         for name in reversed(names):
             op.drop_column(table, name)
@@ -46,14 +48,14 @@ def _mark(name: str) -> sa.Column[int]:
 
 def _create_journal() -> None:
     op.create_table(
-        "journal",
+        "change_log",
         _id("page_id"),
         _mark("added"),
         _mark("described"),
         sa.Column("changed", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("page_id", name="pk_journal"),
     )
-    op.create_index("ix_journal_changed", "journal", ["changed"])
+    op.create_index("ix_journal_changed", "change_log", ["changed"])
 
 
 def _create_removed_block() -> None:
@@ -68,7 +70,7 @@ def _create_removed_block() -> None:
 
 def _create_lineage() -> None:
     op.create_table(
-        "lineage",
+        "database_id",
         sa.Column("name", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.Column("server", sa.Text(), nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),

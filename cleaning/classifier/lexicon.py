@@ -1,0 +1,166 @@
+"""How much words speak for main text: words of class, id, role and tag around a block, and words of texts.
+
+A word's score is a log odds ratio, learned from the training pages: above 0 for main text, below 0 for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cleaning.compiled import compiled_words
+from cleaning.terms import tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cleaning._words import Words
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MIN_WORD_CHARS, _MAX_WORD_CHARS, _MAX_ELEMENT_WORDS = 2, 20, 40  # characters of a word, words of an element
+# Texts of more words speak by their form; these by what they say: "read more", "comments", "cookies".
+_MAX_TEXT_WORDS = 14
+_MAX_TEXT_CHARS = 5_000  # of a text whose words are summed up
+_LEAST_WORDS = 3  # of the words that speak least for main text
+_CACHED = 1 << 13
+
+
+class TokenScores(NamedTuple):
+    """The scores of an element's words: least, greatest and mean; 0 where no word is known."""
+
+    least: float = 0.0
+    greatest: float = 0.0
+    mean: float = 0.0
+
+
+class TextScores(NamedTuple):
+    """The scores of a text's known words: their sum, how many, least, greatest, mean of the three least; 0 for none."""
+
+    total: float = 0.0
+    known: float = 0.0
+    least: float = 0.0
+    greatest: float = 0.0
+    few: float = 0.0
+
+
+_NO_TOKEN_SCORES = TokenScores()
+_NO_TEXT_SCORES = TextScores()
+
+
+def element_words(tag: str, signs: str) -> frozenset[str]:
+    """Return the words of an element: its tag, those of its signs (`articleBody` has two), and pairs of neighbours."""
+    words = [word.lower() for word in _WORD.findall(signs) if _MIN_WORD_CHARS <= len(word) <= _MAX_WORD_CHARS][
+        :_MAX_ELEMENT_WORDS
+    ]
+    pairs = (f"{first}_{second}" for first, second in pairwise(words))
+    return frozenset((f"<{tag}>", *words, *pairs))
+
+
+def inline_words(signs: str) -> frozenset[str]:
+    """Return the words of the inline elements around a text; none without signs."""
+    return frozenset(f"i:{word}" for word in element_words("", signs)) if signs else frozenset()
+
+
+def text_words(text: str) -> frozenset[str]:
+    """Return the words of a short text, numbers as one word; none for a long one."""
+    if len(text) > _MAX_TEXT_WORDS * _MAX_WORD_CHARS:
+        return frozenset()
+    words = tokenise(text)
+    if len(words) > _MAX_TEXT_WORDS:
+        return frozenset()
+    return frozenset("t:0" if word.isdigit() else f"t:{word}" for word in words)
+
+
+def any_words(text: str) -> frozenset[str]:
+    """Return the words of any text, numbers as one word; of a very long one those of its beginning."""
+    return frozenset("w:0" if word.isdigit() else f"w:{word}" for word in tokenise(text[:_MAX_TEXT_CHARS]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """The words' scores; what was looked up lately is remembered, up to a bound."""
+
+    scores: Mapping[str, float]
+    of_element: Callable[[str, str], TokenScores] = field(init=False)
+    of_inline: Callable[[str], TokenScores] = field(init=False)
+    of_text: Callable[[str], TokenScores] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name, words_of in (("of_element", element_words), ("of_inline", inline_words), ("of_text", text_words)):
+            object.__setattr__(self, name, lru_cache(_CACHED)(self._looking_up(words_of)))
+
+    def elements(self, tags: list[str], signs: list[str]) -> np.ndarray:
+        """Return the signs of elements (3 x m, float64)."""
+        known = _compiled_words(self)
+        return _token_rows(map(self.of_element, tags, signs)) if known is None else known.elements(tags, signs)
+
+    def inlines(self, signs: list[str]) -> np.ndarray:
+        """Return the signs of the inline elements around texts (3 x n, float64)."""
+        known = _compiled_words(self)
+        return _token_rows(map(self.of_inline, signs)) if known is None else known.inlines(signs)
+
+    def texts(self, texts: list[str]) -> np.ndarray:
+        """Return the signs of short texts (3 x n, float64)."""
+        known = _compiled_words(self)
+        return _token_rows(map(self.of_text, texts)) if known is None else known.texts(texts)
+
+    def sums(self, texts: list[str]) -> np.ndarray:
+        """Return what the words of texts add up to, long ones too (5 x n, float64)."""
+        known = _compiled_words(self)
+        return _columns(map(self.sum_of, texts), len(_NO_TEXT_SCORES)) if known is None else known.sums(texts)
+
+    def sum_of(self, text: str) -> TextScores:
+        """Return what the words of a text add up to."""
+        found = sorted(self.scores[word] for word in any_words(text) if word in self.scores)
+        if not found:
+            return _NO_TEXT_SCORES
+        few = found[:_LEAST_WORDS]
+        return TextScores(sum(found), len(found), found[0], found[-1], sum(few) / len(few))
+
+    def _looking_up(self, words_of: Callable[..., Iterable[str]]) -> Callable[..., TokenScores]:
+        return lambda *texts: self._sign(words_of(*texts))
+
+    def _sign(self, words: Iterable[str]) -> TokenScores:
+        found = [self.scores[word] for word in words if word in self.scores]
+        return TokenScores(min(found), max(found), sum(found) / len(found)) if found else _NO_TOKEN_SCORES
+
+
+@lru_cache(maxsize=8)  # a model has one
+def _compiled_words(lexicon: Lexicon) -> Words | None:
+    module = compiled_words()
+    if module is None:
+        return None
+    words: Words = module.Words(lexicon.scores)
+    return words
+
+
+def _token_rows(found: Iterable[TokenScores]) -> np.ndarray:
+    return _columns(found, len(_NO_TOKEN_SCORES))
+
+
+def _columns(found: Iterable[TokenScores | TextScores], size: int) -> np.ndarray:
+    return np.array(list(found), np.float64).reshape(-1, size).T
+
+
+def pack_scores(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the scores of words, each a number or a row of as many, as two plain arrays."""
+    words = sorted(scores)
+    text = "\n".join(words).encode()
+    return {"words": np.frombuffer(text, np.uint8), "scores": np.array([scores[word] for word in words], np.float16)}
+
+
+def unpack_lexicon(arrays: Mapping[str, np.ndarray]) -> Lexicon:
+    """Return the lexicon of two arrays made by `pack`."""
+    return Lexicon({word: float(score) for word, score in unpack_scores(arrays).items()})
+
+
+def unpack_scores(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the scores (float32) of two arrays made by `pack`."""
+    words = arrays["words"].tobytes().decode().split("\n")
+    return dict(zip(words, arrays["scores"].astype(np.float32), strict=True))

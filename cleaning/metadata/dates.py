@@ -1,0 +1,255 @@
+"""When a page was published and modified: stated dates first, then dates that htmldate reads in visible texts."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from lxml import etree, html
+
+from cleaning.metadata.statements import (
+    elements_above,
+    elements_below,
+    first_elements,
+    is_reply,
+    tidy_text,
+    visible_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from lxml.html import HtmlElement
+
+    from cleaning.metadata.statements import Statements
+
+
+_ISO = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
+_EARLIEST_YEAR, _LATEST_YEAR = 1800, 2100
+_NO_DATE = "1970-01-01"  # of a clock that was never set
+_PUBLISHED = (
+    "article:published_time",
+    "og:article:published_time",
+    "og:published_time",
+    "datepublished",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dc.date.created",
+    "dcterms.date",
+    "dcterms.created",
+    "dcterms.issued",
+    "citation_publication_date",
+    "citation_date",
+    "pubdate",
+    "publishdate",
+    "publish-date",
+    "publish_date",
+    "parsely-pub-date",
+    "sailthru.date",
+    "datecreated",
+    "published",
+)
+_PUBLISHING = re.compile(r"publish(?:ed)?[^a-z]?(?:date|time|on)|publication[^a-z]?date|date[^a-z]?publi")
+_MODIFIED = (
+    "article:modified_time",
+    "og:article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "dcterms.modified",
+    "dc.date.modified",
+    "last-modified",
+)
+_PATH = re.compile(r"/(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?=[/_-]|$)")
+_YEAR = re.compile("20|\u0662\u0660|\u06f2\u06f0|\u0968\u0966")
+_DIGITS = {
+    ord(digits[value]): str(value) for digits in ("٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९") for value in range(10)
+}
+_EAST_ASIAN = {ord(sign): "-" for sign in "年月년월"} | {ord(sign): " " for sign in "日일"}
+_MONTH_FIRST = re.compile(r"\b(\d{1,2})/(1[3-9]|2\d|3[01])/(\d{4})\b")  # beyond doubt: htmldate reads the day first
+_LONGEST_BARE = 40  # characters of a text that is nothing but a date and a few words
+_UNSEEN = ("script", "style", "noscript", "template")
+_LONGEST_RAW = 200  # characters, with the white space around it
+_LONGEST_TEXT = 80  # characters
+_DATE = re.compile(r"(?:19|20)\d\d\D{1,20}\d|\d\D{1,20}(?:19|20)\d\d")
+_MARK = re.compile(r"date|time|publi|posted|meta|byline|created|fecha|datum|author|info", re.IGNORECASE)
+_OTHER_MARK = re.compile(r"modif|update|comment|copyright|related|event|joined", re.IGNORECASE)
+_CHANGED = re.compile(
+    "updat|modifi|revis|aktualisiert|geändert|mis à jour|actualizad|atualizad|aggiornat|bijgewerkt|uppdaterad|opdateret"
+    "|zaktualizowano|обновлен|оновлено|güncelle|تحديث|अपडेट|更新|修改|수정",
+    re.IGNORECASE,
+)
+_OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
+_MOST_TRIED = 12
+_MOST_UNMARKED = 3
+_LEVELS = 4  # elements above a text whose classes tell what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """When a page was published and when it was modified, as ISO dates; None where it does not say."""
+
+    published: str | None
+    modified: str | None
+
+
+def read_dates(root: HtmlElement, stated: Statements, url: str | None) -> Dates:
+    """Return the dates that a page states, the published one searched for in the page where none is stated."""
+    texts = [*_stated(stated, ("datePublished", "dateCreated", "uploadDate"), _PUBLISHED), *_named(stated)]
+    published = _local(_first(texts), _in_path(url)) or _read_first(texts)
+    return Dates(
+        published or _first(_timed(stated)) or _read_first(chain(_timed(stated), _dated_texts(root, stated))),
+        _first(_stated(stated, ("dateModified",), _MODIFIED)),
+    )
+
+
+def iso_date(text: str) -> str | None:
+    """Return the day that a text in ISO 8601 begins with, as it was stated; None for any other text."""
+    match = _ISO.match(text[:40].strip())
+    return match and _day(*match.groups())
+
+
+def _day(*parts: str) -> str | None:
+    try:
+        found = date(*map(int, parts))
+    except ValueError:
+        return None
+    known = _EARLIEST_YEAR <= found.year <= _LATEST_YEAR and found.isoformat() != _NO_DATE
+    return found.isoformat() if known else None
+
+
+def _first(texts: Iterable[str]) -> str | None:
+    return next(filter(None, map(iso_date, texts)), None)
+
+
+def _stated(stated: Statements, keys: Sequence[str], metas: Sequence[str]) -> Iterator[str]:
+    yield from stated.texts(*keys)
+    yield from stated.meta(*metas)
+    for element in stated.items(*keys):
+        if not is_reply(element):
+            yield element.get("content") or element.get("datetime") or visible_text(element) or ""
+
+
+def _timed(stated: Statements) -> Iterator[str]:
+    """Yield what the time elements state that date the page, not a change, a comment or another page."""
+    for element in stated.times:
+        if not _OTHER_MARK.search(_marks(element)):
+            yield element.get("datetime") or element.text or ""
+
+
+def _in_path(url: str | None) -> str | None:
+    try:
+        match = _PATH.search(urlsplit(url or "").path[:500])
+    except ValueError:
+        return None
+    return match and _day(*match.groups())
+
+
+def _local(stated: str | None, addressed: str | None) -> str | None:
+    """Return the stated day; that of the address where they are neighbours, as the site's day and Greenwich's are."""
+    if stated is None or addressed is None:
+        return stated or addressed
+    apart = abs(date.fromisoformat(stated) - date.fromisoformat(addressed))
+    return addressed if apart.days <= 1 else stated
+
+
+def _named(stated: Statements) -> Iterator[str]:
+    """Yield the contents of other meta tags whose name speaks of publishing."""
+    for name, contents in stated.metas.items():
+        if _PUBLISHING.search(name):
+            yield contents[0]
+
+
+def _read_first(texts: Iterable[str]) -> str | None:
+    """Return the first date that htmldate reads in one of the texts.
+
+    It gets these alone: given the page, it copies and serialises all of it.
+    """
+    tried = dict.fromkeys(text for text in map(_plain, islice(texts, _MOST_TRIED)) if text and _DATE.search(text))
+    return next(filter(None, map(_read_text, tried)), None)
+
+
+def _read_text(text: str) -> str | None:
+    if _ISO.match(text):
+        return iso_date(text)
+    body = etree.SubElement(html.Element("html"), "body")
+    etree.SubElement(body, "span", {"class": "date"}).text = text
+    # Its own tables of month names have those in Latin letters; for others it asks dateparser, which takes longer.
+    other_script = _OTHER_SCRIPT.search(text) is not None
+    try:
+        return _find_date()(body.getparent(), extensive_search=other_script, original_date=True)
+    except (ValueError, OverflowError):  # a zone of more than a day, a year beyond the calendar
+        return None
+
+
+def _plain(text: str) -> str | None:
+    plain = tidy_text(text[: 4 * _LONGEST_TEXT])
+    if plain is None or len(plain) > _LONGEST_TEXT or "://" in plain:
+        return None
+    plain = plain if plain.isascii() else plain.translate(_DIGITS).translate(_EAST_ASIAN)
+    return _MONTH_FIRST.sub(r"\3-\1-\2", plain)
+
+
+def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
+    """Yield the texts that may date the page: those below its heading, then those above it."""
+    heading = stated.heading
+    if heading is None:
+        first = list(_yeared(first_elements(root)))
+        yield from _candidates(first, 0)
+        yield from _candidates(first, _MOST_UNMARKED)
+        return
+    yield from _candidates(_yeared(elements_below(heading)), _MOST_UNMARKED)
+    above = list(_yeared(elements_above(heading)))
+    yield from _candidates(above, 0)
+    yield from _candidates(above, _MOST_UNMARKED)
+
+
+def _yeared(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:
+    """Yield the short texts in which a year may stand, each with the element around it."""
+    for element in elements:
+        if (text := element.text) and len(text) < _LONGEST_RAW and _YEAR.search(text):
+            yield text, element
+        if (text := element.tail) and len(text) < _LONGEST_RAW and _YEAR.search(text):
+            yield text, element.getparent()
+
+
+def _candidates(texts: Iterable[tuple[str, HtmlElement | None]], unmarked: int) -> Iterator[str]:
+    """Yield the texts that are marked as dates, and at most so many that are not."""
+    for text, element in texts:
+        plain = _plain(text)
+        if plain and _DATE.search(plain) and not _CHANGED.search(plain):
+            marks = _marks(element)
+            if _OTHER_MARK.search(marks) or marks.startswith(_UNSEEN):
+                continue
+            if _MARK.search(marks):
+                yield plain
+            elif unmarked and len(plain) <= _LONGEST_BARE:
+                unmarked -= 1
+                yield plain
+
+
+def _marks(element: HtmlElement | None) -> str:
+    """Return the tags, classes and ids of an element and those around it."""
+    found = []
+    for _ in range(_LEVELS):
+        if element is None:
+            break
+        found.append(f"{element.tag} {element.get('class', '')} {element.get('id', '')}")
+        element = element.getparent()
+    return " ".join(found)
+
+
+@cache
+def _find_date() -> Callable[..., str | None]:
+    # Lazily: few pages need it, and it imports an HTTP client. What it logs says nothing that a user could act upon.
+    from htmldate import find_date  # noqa: PLC0415 — as above
+
+    logging.getLogger("htmldate").setLevel(logging.CRITICAL + 1)
+    found: Callable[..., str | None] = find_date
+    return found

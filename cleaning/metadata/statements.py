@@ -1,0 +1,472 @@
+"""What a page states about itself, read once: meta tags, JSON-LD, microdata, title, headings, time elements."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from html import unescape
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from cleaning.terms import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lxml.html import HtmlElement
+
+
+_MAX_JSON_CHARS = 1_000_000  # of all scripts together
+_MAX_OBJECTS = 2_000
+_MAX_TYPES = 50
+_MAX_TYPE_CHARS = 100  # characters
+_MAX_BODY_CHARS = 200_000  # characters
+_MAX_POSTS = 500
+_JSON_START = re.compile(r"(?<!CDATA)[\[{](?!CDATA)")
+_TRAILING_COMMA = re.compile(r",(?=\s{0,99}[}\]])")
+_DECODER = json.JSONDecoder(strict=False)
+_BODY_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,1000}>|<!--|-->")
+# Below these keys stand further objects that say what the page is; below any other its author, publisher, parts.
+_INNER_KEYS = ("@graph", "mainEntity", "mainEntityOfPage")
+_POST_TYPES = frozenset({"question", "discussionforumposting", "socialmediaposting", "answer", "comment"})
+_REPLY_KEYS = ("acceptedAnswer", "suggestedAnswer", "comment")
+# What their description describes is the page's subject itself; an article's only sums it up.
+_DESCRIBED_TYPES = frozenset(
+    "product productgroup individualproduct service softwareapplication event jobposting course book movie recipe"
+    " localbusiness hotel restaurant place touristattraction vacationrental".split()
+)
+
+
+def read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON-LD scripts that say what the page is, breadth first; broken scripts are passed over."""
+    queue: deque[Any] = deque()
+    left = _MAX_JSON_CHARS
+    for script in scripts:
+        if len(script) <= left:
+            left -= len(script)
+            queue.extend(_json_documents(script))
+    for _ in range(_MAX_OBJECTS):
+        if not queue:
+            return
+        node = queue.popleft()
+        if isinstance(node, list):
+            queue.extend(node[:_MAX_OBJECTS])
+        elif isinstance(node, dict):
+            yield node
+            if "faqpage" not in type_names(node):  # its questions are no posts, and on most pages beside the point
+                queue.extend(node[key] for key in _INNER_KEYS if key in node)
+
+
+def type_names(found: Mapping[str, Any]) -> list[str]:
+    """Return the lower-cased names of an object's types, without the vocabulary's address; empty where it has none."""
+    types = found.get("@type")
+    names = types if isinstance(types, list) else [types]
+    return [short_type_name(name) for name in names[:_MAX_TYPES] if isinstance(name, str)]
+
+
+def short_type_name(name: str) -> str:
+    """Return the last part of a type's address, lower-cased (`https://schema.org/NewsArticle` is `newsarticle`)."""
+    return name.strip().rstrip("/")[-_MAX_TYPE_CHARS:].rpartition("/")[2].lower()
+
+
+def main_text_of(found: Mapping[str, Any]) -> str:
+    """Return the text that an object gives as the page's, without tags and on one line; "" where it gives none."""
+    types = frozenset(type_names(found))
+    if types & _POST_TYPES:
+        return _plain_body(" ".join(_post_texts(found)))
+    texts = [_string(found.get("articleBody")), _string(found.get("text"))]
+    if types & _DESCRIBED_TYPES:
+        texts.append(_string(found.get("description")))
+    return _plain_body(max(texts, key=len))
+
+
+def _json_documents(script: str) -> Iterator[Any]:
+    """Yield the JSON documents of a script; many pages wrap them in comments, escape them or leave commas over."""
+    start = _JSON_START.search(script)
+    if start is None:
+        return
+    try:
+        document, end = _DECODER.raw_decode(script, start.start())
+    except (ValueError, RecursionError):
+        yield from _repaired_json(script[start.start() :])
+        return
+    yield document
+    if following := _JSON_START.search(script, end):
+        yield from _decoded_json(script[following.start() :])
+
+
+def _repaired_json(script: str) -> Iterator[Any]:
+    mended = _TRAILING_COMMA.sub("", unescape(script) if "&quot;" in script else script)
+    if mended != script:
+        yield from _decoded_json(mended)
+
+
+def _decoded_json(script: str) -> Iterator[Any]:
+    try:
+        yield _DECODER.raw_decode(script)[0]
+    except (ValueError, RecursionError):
+        return
+
+
+def _post_texts(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a post and its replies, in their order."""
+    stack: list[Any] = [found]
+    for _ in range(_MAX_POSTS):
+        if not stack:
+            return
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(reversed(node[:_MAX_POSTS]))
+        elif isinstance(node, dict):
+            yield _string(node.get("articleBody")) or _string(node.get("text"))
+            stack.extend(node[key] for key in reversed(_REPLY_KEYS) if key in node)
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _plain_body(text: str) -> str:
+    text = text[:_MAX_BODY_CHARS]
+    if "&" in text:
+        text = unescape(text)
+    return normalise(_BODY_TAG.sub(" ", text) if "<" in text else text)
+
+
+_MAX_BELOW = 300  # elements below the heading
+_MAX_ABOVE = 60
+_MAX_FIRST = 400  # of a page without a heading
+_MAX_TEXTS = 400  # with those of white space alone
+_LARGE_PAGE_ELEMENTS = 20_000  # elements
+_MAX_FOUND = 300  # on a page of more
+_IS_LARGE = etree.XPath(f"boolean(descendant::*[{_LARGE_PAGE_ELEMENTS}])")
+
+
+class BoundedSearch:
+    """The elements with this tag that fulfil an XPath condition, or their attribute; at most 300 on a large page.
+
+    libxml2 sorts what an XPath finds and, to compare two siblings, walks over those between: many of them among very
+    many others take quadratic time. Joining two paths with `|` does so on smaller pages too.
+    """
+
+    __slots__ = ("_all", "_first")
+
+    def __init__(self, tag: str, condition: str, attribute: str | None = None) -> None:
+        found = f"descendant::{tag}[{condition}]"
+        end = f"/{attribute}" if attribute else ""
+        # The bare attribute is found in half the time.
+        self._all = etree.XPath(f"descendant::{tag}{end}" if condition == attribute else f"{found}{end}")
+        self._first = etree.XPath(f"{found}[position() <= {_MAX_FOUND}]{end}")
+
+    def __call__(self, root: HtmlElement, *, large: bool) -> list[Any]:
+        """Return what is found, in reading order; attributes as lxml's smart strings. `large` is what `is_large` is."""
+        found: list[Any] = (self._first if large else self._all)(root)
+        return found
+
+
+def is_large_page(root: HtmlElement) -> bool:
+    """Tell whether a page has so many elements that quadratic time would be felt."""
+    return bool(_IS_LARGE(root))
+
+
+def elements_above(element: HtmlElement) -> list[HtmlElement]:
+    """Return the elements shortly before this one and those around it, in reading order."""
+    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), _MAX_ABOVE))[::-1]
+
+
+def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the elements shortly after this one, those inside it first."""
+    return islice(chain(element.iterdescendants("*"), _following(element)), _MAX_BELOW)
+
+
+def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the first elements of a page's body."""
+    body = root.find("body")
+    return islice((root if body is None else body).iter("*"), _MAX_FIRST)
+
+
+def texts_below(element: HtmlElement | None) -> Iterator[str]:
+    """Yield the first texts that follow an element, in reading order; none after None."""
+    siblings = islice(_siblings(element), _MAX_TEXTS)
+    return islice((text for each in siblings for text in each.itertext()), _MAX_TEXTS)
+
+
+def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
+    """Yield the elements after this one, then those after the one around it, and so on."""
+    while element is not None:
+        yield from element.itersiblings("*")
+        element = element.getparent()
+
+
+def _following(element: HtmlElement) -> Iterator[HtmlElement]:
+    for each in _siblings(element):
+        yield from each.iter("*")
+
+
+def _backwards(element: HtmlElement | None) -> Iterator[HtmlElement]:
+    while element is not None:
+        previous = element.getprevious()
+        element = element.getparent() if previous is None else _innermost_last(previous)
+        if element is not None:
+            yield element
+
+
+def _innermost_last(element: HtmlElement) -> HtmlElement:
+    while (last := next(element.iterchildren(reversed=True), None)) is not None:
+        element = last
+    return element
+
+
+_MOST_METAS = 2_000
+_MOST_CONTENTS = 50  # of the meta tags of one name
+_LONGEST_NAME = 100  # characters
+_MOST_SCRIPTS = 200
+_MOST_ITEM_TYPES = 200
+_MOST_HEADINGS = 10
+_MOST_TIMES = 30
+_MOST_PARTS = 200  # elements of a heading
+_LONGEST = 1_000  # characters of a field; a page's title may be its whole text
+_READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
+_ITEM_TYPES = BoundedSearch("*", "@itemtype", "@itemtype")
+_ITEM_PROPERTIES = BoundedSearch("*", "@itemprop", "@itemprop")
+_KEPT_PROPERTIES = frozenset("author headline datePublished dateCreated dateModified articleSection image".split())
+_MOST_PROPERTIES = 2_000
+_IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
+# An article's own object comes before that of the page around it; objects of other types say nothing of the page.
+_ARTICLE = re.compile(r"(?:article|posting|report|recipe|question|review|course|book|event)$")
+_AROUND = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
+_NAME_PARTS = ("givenName", "familyName")
+_REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
+_MOST_LEVELS = 20
+_SEPARATING = frozenset("br p div h2 h3 li tr td table ul ol section".split())
+_UNSEEN = frozenset("script style svg noscript template".split())
+# Bidirectional overrides and isolates reorder the text of whatever the value is shown in; the rest has no width.
+_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+_STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a page states of itself; every part is empty where the page is silent.
+
+    `metas` holds the contents of meta tags by their lower-cased property, name, itemprop or http-equiv, `objects` the
+    JSON-LD objects that say what the page is, `ranked` those of articles and then those of the pages around them,
+    `named` those with an `@id` by it. `types` are the names of the JSON-LD and microdata types and `og:type`,
+    lower-cased. `article_body` is the longest text that JSON-LD gives as that of the article, post or product,
+    without tags, on one line. `title` is the title element's text, `headings` those of the h1 elements, `heading`
+    the first of these elements that has a text, `links` the first address of each `rel`, `times` the time elements,
+    `properties` the elements of microdata by their itemprop. `large` tells that
+    searches over all elements need a bound.
+    """
+
+    metas: Mapping[str, list[str]]
+    objects: tuple[Mapping[str, Any], ...]
+    ranked: tuple[Mapping[str, Any], ...]
+    named: Mapping[str, Mapping[str, Any]]
+    types: frozenset[str]
+    article_body: str | None = None
+    title: str | None = None
+    headings: tuple[str, ...] = ()
+    heading: HtmlElement | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[HtmlElement, ...] = ()
+    properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
+    large: bool = False
+
+    def meta(self, *names: str) -> Iterator[str]:
+        """Yield the contents of these meta tags, in the order of the names."""
+        for name in names:
+            yield from self.metas.get(name, ())
+
+    def linked(self, *keys: str) -> Iterator[list[Any]]:
+        """Yield what each JSON-LD object states under these keys, never empty: articles first, then pages around."""
+        for each in self.ranked:
+            yield from (self._resolved(each[key]) for key in keys if each.get(key))
+
+    def texts(self, *keys: str) -> Iterator[str]:
+        """Yield the texts that JSON-LD states under these keys: strings, or the names of objects."""
+        for values in self.linked(*keys):
+            yield from filter(None, map(text_of_value, values))
+
+    def items(self, *names: str) -> Iterator[HtmlElement]:
+        """Yield the elements that microdata gives these properties."""
+        for name in names:
+            yield from self.properties.get(name, ())
+
+    def _resolved(self, value: Any) -> list[Any]:
+        values = value[:_MOST_CONTENTS] if isinstance(value, list) else [value]
+        return [self._resolve(each) for each in values]
+
+    def _resolve(self, value: Any) -> Any:
+        """Return the object that a reference (`{"@id": …}`) names, where the page has it."""
+        if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
+            return self.named.get(value["@id"], value)
+        return value
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been met so far."""
+
+    metas: dict[str, list[str]] = field(default_factory=dict)
+    scripts: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    title: str | None = None
+    headings: list[str] = field(default_factory=list)
+    heading: HtmlElement | None = None
+    times: list[HtmlElement] = field(default_factory=list)
+
+
+def read_statements(root: HtmlElement) -> Statements:
+    """Return what a page states of itself, in bounded time whatever the page; broken parts are passed over."""
+    read = _Reading()
+    for element in root.iter(*_READ_TAGS):
+        _ADD[element.tag](read, element)
+    objects = list(read_json_ld(read.scripts))
+    large = is_large_page(root)
+    return Statements(
+        read.metas,
+        tuple(objects),
+        tuple(_ranked(objects)),
+        {each["@id"]: each for each in reversed(objects) if isinstance(each.get("@id"), str) and len(each) > 1},
+        frozenset(_types(_ITEM_TYPES(root, large=large), read.metas, objects)),
+        max(map(main_text_of, objects), key=len, default="") or None,
+        read.title,
+        tuple(read.headings),
+        read.heading,
+        read.links,
+        tuple(read.times),
+        _properties(_ITEM_PROPERTIES(root, large=large)),
+        large,
+    )
+
+
+def tidy_text(text: str | None) -> str | None:
+    """Return a stated text on one line of at most 1,000 characters, without tags, references or invisible marks.
+
+    None for an empty one.
+    """
+    if not text:
+        return None
+    text = text[: 4 * _LONGEST]
+    if "&" in text:
+        text = unescape(text)
+    if "<" in text:
+        text = _STATED_TAG.sub("", text)
+    return normalise(text if text.isascii() else _INVISIBLE.sub("", text))[:_LONGEST].strip() or None
+
+
+def text_of_value(value: Any) -> str | None:
+    """Return the text of a JSON-LD value: a string, or the name of an object; None for any other."""
+    if isinstance(value, dict):
+        value = value.get("name") or " ".join(value[key] for key in _NAME_PARTS if isinstance(value.get(key), str))
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return tidy_text(value) if isinstance(value, str) else None
+
+
+def visible_text(element: HtmlElement) -> str | None:
+    """Return an element's text on one line as readers see it, words parted where lines are; None for none."""
+    if not len(element):
+        return _tidy_visible(element.text)
+    parts: list[str] = []
+    skipped = None
+    for place, (event, node) in enumerate(etree.iterwalk(element, events=("start", "end"))):
+        if place > 2 * _MOST_PARTS or sum(map(len, parts[-3:])) > _LONGEST:
+            break
+        if skipped is None and node.tag in _SEPARATING:
+            parts.append(" ")
+        if event == "start":
+            skipped = node if skipped is None and node.tag in _UNSEEN else skipped
+            parts.append((node.text or "") if skipped is None else "")
+        else:
+            skipped = None if skipped is node else skipped
+            parts.append((node.tail or "") if skipped is None and node is not element else "")
+    return _tidy_visible("".join(parts))
+
+
+def is_reply(element: HtmlElement) -> bool:
+    """Tell whether an element stands in a reader's comment, an answer, or a teaser of another page."""
+    for each in islice((element, *element.iterancestors()), _MOST_LEVELS):
+        marks = f"{each.get('class', '')} {each.get('id', '')} {each.get('itemtype', '')}"
+        if each.tag != "body" and _REPLY.search(marks):
+            return True
+    return False
+
+
+def _tidy_visible(text: str | None) -> str | None:
+    return normalise(_INVISIBLE.sub("", text[: 4 * _LONGEST]))[:_LONGEST].strip() or None if text else None
+
+
+def _add_meta(read: _Reading, element: HtmlElement) -> None:
+    name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
+    content = element.get("content")
+    if name and content and len(read.metas) < _MOST_METAS and not content.isspace():
+        contents = read.metas.setdefault(name[:_LONGEST_NAME].strip().lower(), [])
+        if len(contents) < _MOST_CONTENTS:
+            contents.append(content)
+
+
+def _add_script(read: _Reading, element: HtmlElement) -> None:
+    if len(read.scripts) < _MOST_SCRIPTS and "ld+json" in (element.get("type") or "").lower():
+        read.scripts.append(element.text or "")
+
+
+def _add_link(read: _Reading, element: HtmlElement) -> None:
+    if (href := element.get("href")) and len(read.links) < _MOST_METAS:
+        for name in (element.get("rel") or "")[:_LONGEST_NAME].lower().split():
+            read.links.setdefault(name, href)
+
+
+def _add_title(read: _Reading, element: HtmlElement) -> None:
+    if read.title is None and not _IN_GRAPHIC(element):
+        read.title = _tidy_visible(element.text_content())
+
+
+def _add_heading(read: _Reading, element: HtmlElement) -> None:
+    if len(read.headings) < _MOST_HEADINGS and (text := visible_text(element)):
+        read.headings.append(text)
+        read.heading = element if read.heading is None else read.heading
+
+
+def _add_time(read: _Reading, element: HtmlElement) -> None:
+    if len(read.times) < _MOST_TIMES:
+        read.times.append(element)
+
+
+_ADD = {
+    "meta": _add_meta,
+    "script": _add_script,
+    "link": _add_link,
+    "title": _add_title,
+    "h1": _add_heading,
+    "time": _add_time,
+}
+
+
+def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for pattern in (_ARTICLE, _AROUND):
+        for each in objects:
+            if any(map(pattern.search, type_names(each))):
+                yield each
+
+
+def _properties(values: list[Any]) -> dict[str, list[HtmlElement]]:
+    found: dict[str, list[HtmlElement]] = {}
+    for value in values[:_MOST_PROPERTIES]:
+        for name in value[:_LONGEST_NAME].split():
+            if name in _KEPT_PROPERTIES:
+                found.setdefault(name, []).append(value.getparent())
+    return found
+
+
+def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
+    found = {name for each in objects for name in type_names(each)}
+    for value in items[:_MOST_ITEM_TYPES]:
+        found.update(map(short_type_name, value[:_LONGEST].split()))
+    found.update(map(short_type_name, metas.get("og:type", ())))
+    return found - {""}

@@ -1,0 +1,148 @@
+"""`scrapy duplicates`: show duplicates of a block or a page, and the words in which they differ."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.config import Config
+from crawler.reading.text_diff import DiffOperation, diff_words
+from crawler.storage import queries, schema
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.terminal import expect_no_arguments, make_console, make_table, print_json, printable, run_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Console
+    from sqlalchemy.engine import Connection
+
+
+_STYLES = {DiffOperation.SAME: "", DiffOperation.REMOVED: "red strike", DiffOperation.ADDED: "green"}
+# What a terminal without colours shows, and a file.
+_MARKS = {DiffOperation.SAME: ("", ""), DiffOperation.REMOVED: ("[-", "-]"), DiffOperation.ADDED: ("{+", "+}")}
+_LARGEST = 20
+_BEGINNING_CHARS = 60
+_COLUMNS = ("repeated", "block", "page", "text or title")
+
+
+class DuplicatesCommand(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[--block ID | --page URL] [--json]"
+
+    def short_desc(self) -> str:
+        return "Show blocks with their duplicates and pages with their mirrors"
+
+    def long_desc(self) -> str:
+        return (
+            "Show what repeats a stored block (--block) or a page (--page, the original or any of its mirrors): where "
+            "it stands, how many bits its fingerprint differs by, and the words that differ. Without either, list "
+            f"the {_LARGEST} largest families of both kinds."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--block", type=int, metavar="ID", help="a block's id, as tables and views give it")
+        parser.add_argument("--page", metavar="URL", help="address of a page, as fetched or canonical")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        expect_no_arguments(args)
+        if opts.block is not None and opts.page is not None:
+            raise UsageError("--block or --page, not both", print_help=False)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
+        self.exitcode = run_command(lambda: self._show(opts))
+
+    def _show(self, opts: argparse.Namespace) -> None:
+        assert self.settings is not None  # set by scrapy.cmdline
+        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
+                found = _found(connection, opts)
+        if opts.json:
+            print_json(found)
+        elif isinstance(found, queries.BlockGroup):
+            _print_block(make_console(), found)
+        elif isinstance(found, queries.PageGroup):
+            _print_page(make_console(), found)
+        else:
+            _print_largest(make_console(), found)
+
+
+def _found(
+    connection: Connection, opts: argparse.Namespace
+) -> queries.BlockGroup | queries.PageGroup | dict[str, list[queries.GroupSummary]]:
+    if opts.block is not None:
+        return queries.read_block_group(connection, opts.block)
+    if opts.page is not None:
+        return queries.read_page_group(connection, opts.page)
+    return {
+        "blocks": queries.largest_block_groups(connection, _LARGEST),
+        "pages": queries.largest_page_groups(connection, _LARGEST),
+    }
+
+
+def _print_largest(out: Console, found: dict[str, list[queries.GroupSummary]]) -> None:
+    for name, rows in found.items():
+        cells = [(one.size, one.block_id, one.url, one.text[:_BEGINNING_CHARS]) for one in rows]
+        if cells:
+            out.print(make_table(f"Most repeated {name}", _COLUMNS, cells))
+        else:
+            out.print(Text(f"No repeated {name}"))
+
+
+def _print_block(out: Console, family: queries.BlockGroup) -> None:
+    first = family.original
+    out.print(
+        _line(f"block {family.block_id}, repeated {family.size:,} times", first.url, _state(first)), soft_wrap=True
+    )
+    out.print(Text(printable(first.text)), soft_wrap=True)
+    for one in family.sightings:
+        out.print(_line(_bits(one.distance), one.url, _state(one)), soft_wrap=True)
+        if one.text != first.text:
+            out.print(_difference(first.text, one.text), soft_wrap=True)
+    _print_rest(out, family.size - len(family.sightings))
+
+
+def _print_page(out: Console, family: queries.PageGroup) -> None:
+    out.print(_line(f"page with {family.size:,} mirrors", family.url, family.site), soft_wrap=True)
+    for one in family.mirrors:
+        out.print(_line(_bits(one.distance), one.url, one.site), soft_wrap=True)
+        for old, new in zip_longest(one.missing, one.added, fillvalue=""):
+            out.print(_difference(old, new), soft_wrap=True)
+    _print_rest(out, family.size - len(family.mirrors))
+
+
+def _print_rest(out: Console, number: int) -> None:
+    if number:
+        out.print(Text(f"and {number:,} more"))
+
+
+def _line(what: str, url: str, state: str) -> Text:
+    return Text(f"{what}  {printable(url)}  {printable(state)}", style="bold")
+
+
+def _state(one: queries.BlockGroupMember) -> str:
+    return ", ".join([one.site, *["gone"] * one.gone, *["template"] * one.template])
+
+
+def _bits(distance: int) -> str:
+    return f"{distance} bits"
+
+
+def _difference(old: str, new: str) -> Text:
+    """Return the new text with what it lacks struck out and what it adds in colour, and both in brackets."""
+    shown = Text()
+    for words in diff_words(old, new):
+        before, after = _MARKS[words.change]
+        shown.append(f"{before}{printable(words.text)}{after}", style=_STYLES[words.change]).append(" ")
+    return shown

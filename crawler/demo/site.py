@@ -1,0 +1,188 @@
+"""The demo site as data: articles, links that lead to no article, and the sections that list them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from cleaning.blocks import Kind
+
+
+def load_texts(name: str) -> dict[str, Any]:
+    """Return the tables of `texts/<name>.toml`."""
+    return tomllib.loads(_read(f"texts/{name}.toml"))
+
+
+def load_template(name: str) -> Template:
+    return Template(_read(f"templates/{name}.html"))
+
+
+def _read(path: str) -> str:
+    return resources.files("crawler.demo").joinpath(path).read_text("utf-8")
+
+
+# Articlewood's pages, like ezinearticles', changed their markup over the years.
+NEW_MARKUP_SINCE = 2012
+
+
+class PassageMarkup(StrEnum):
+    """How a passage is written down; none of them changes its words."""
+
+    PLAIN = "plain"
+    EMPHASISED = "emphasised"
+    LINKED = "linked"
+    SPREAD = "spread"
+    """With line breaks, tabs and runs of spaces between the words."""
+
+
+class ExpectedOutcome(StrEnum):
+    """What a crawler should make of a listed link that leads to no article."""
+
+    FORBIDDEN = "forbidden"
+    CAPTCHA = "captcha"
+    QUOTA = "quota"
+    REMOVED = "removed"
+    NOT_FOUND = "not_found"
+    NOT_HTML = "not_html"
+    ROBOTS = "robots"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One block of an article's body.
+
+    `group` names the planted family it belongs to ("" for none) and `member` its place there; the centre
+    of a near-duplicate family is member 0.
+    """
+
+    kind: Kind
+    text: str
+    markup: PassageMarkup = PassageMarkup.PLAIN
+    group: str = ""
+    member: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """`workshop` is the coined word that the author's resource box advertises."""
+
+    name: str
+    expert_id: int
+    workshop: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListingEntry:
+    """A link in the listings of its category and subcategory, as their URLs spell them."""
+
+    id: int
+    path: str
+    title: str
+    category: str
+    subcategory: str
+
+    @property
+    def section(self) -> str:
+        return f"{self.category}:{self.subcategory}"
+
+
+@dataclass(frozen=True, slots=True)
+class Charset:
+    """`codec` is how the bytes are made, `header` and `meta` what the page says of itself."""
+
+    codec: str = "utf-8"
+    header: str | None = "utf-8"
+    meta: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An article that has no address yet.
+
+    `bare`: its paragraphs stand between `br`, without elements of their own. `mirrored`: its body appears
+    a second time under another address. `author` is None where anyone may sign.
+    """
+
+    title: str
+    slug: str
+    category: str
+    subcategory: str
+    passages: tuple[Passage, ...]
+    author: Author | None = None
+    bare: bool = False
+    mirrored: bool = False
+    charset: Charset = Charset()
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """`mirror_of` is the path of the article whose body this one repeats, or ""."""
+
+    entry: ListingEntry
+    author: Author
+    published: dt.date
+    draft: Draft
+    mirror_of: str = ""
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return self.draft.passages
+
+    @property
+    def new_markup(self) -> bool:
+        return self.published.year >= NEW_MARKUP_SINCE
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedLink:
+    """A listed link that is answered by a template (or a file) that is no article."""
+
+    entry: ListingEntry
+    outcome: ExpectedOutcome
+    status: int
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectedLink:
+    """A listed link that leads to another article."""
+
+    entry: ListingEntry
+    status: int
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseText:
+    """Text of the page templates; `marker` is the part of it that stands nowhere else."""
+
+    kind: str
+    marker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSite:
+    seed: int
+    articles: tuple[Article, ...]
+    refusals: tuple[RefusedLink, ...]
+    redirects: tuple[RedirectedLink, ...]
+    noise: tuple[NoiseText, ...]
+
+    def sections(self) -> dict[str, list[ListingEntry]]:
+        """Return every section (`Category` and `Category:Sub`) with its links, newest first."""
+        linked: tuple[Article | RefusedLink | RedirectedLink, ...] = (*self.articles, *self.refusals, *self.redirects)
+        listed = [item.entry for item in linked]
+        sections: dict[str, list[ListingEntry]] = {}
+        for entry in sorted(listed, key=lambda entry: -entry.id):
+            sections.setdefault(entry.category, []).append(entry)
+            sections.setdefault(entry.section, []).append(entry)
+        return dict(sorted(sections.items()))

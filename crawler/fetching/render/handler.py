@@ -1,0 +1,200 @@
+"""The download handler of a crawl with RENDER=true: it renders each page that Scrapy fetched."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from playwright.async_api import Error as PlaywrightError
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.exceptions import DownloadCancelledError
+from scrapy.http.request import NO_CALLBACK
+from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+
+from cleaning.errors import PageError
+from cleaning.parse import decode, parse
+from crawler.addon import Blocksieve
+from crawler.config import Config
+from crawler.errors import RenderError
+from crawler.fetching.network import HttpHandler
+from crawler.fetching.render.browser import error_summary
+from crawler.fetching.render.draw import PageSource, close_within_limit, render_page
+from crawler.fetching.render.proxy import BrowserProxy
+from crawler.fetching.replay_handler import ReplayHandler
+from crawler.fetching.response_filter import RENDERED_FLAG, PageResponse, content_type, reject_body, reject_status
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from playwright.async_api import Browser
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawler.fetching.render.snapshot import Snapshot
+
+
+logger = logging.getLogger(__name__)
+
+_MAX_PAGES_AT_ONCE = 4
+_MAX_ATTEMPTS = 2
+_PROBE_SECONDS = 5.0
+
+
+class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it is untyped
+    """Fetches as a crawl or replay does, and renders pages in scrapy-playwright's browser, each in a new context.
+
+    The document is fetched by Scrapy, not by the browser: what holds for a fetched page (delays, redirects, robots.txt,
+    sizes, statuses) holds for a rendered one, the site is asked for it once, and a browser that dies costs no second
+    request. Only pages are rendered, by what `crawler.fetching.response_filter` makes of status and body.
+    """
+
+    def __init__(self, crawler: Crawler, fetcher: HttpHandler | ReplayHandler) -> None:
+        super().__init__(crawler)
+        config = Config.read(crawler.settings)
+        self._how = replace(config.rendering, user_agent=crawler.settings["USER_AGENT"])
+        self._fetcher = fetcher
+        self._outlet = BrowserProxy(config.addresses, partial(self.stats.inc_value, "render/refused"))
+        self._compression = HttpCompressionMiddleware(crawler=crawler)
+        self._free = asyncio.Semaphore(_MAX_PAGES_AT_ONCE)
+        self._restarting = asyncio.Lock()
+        self._closed = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the crawl's one handler: Scrapy asks for http and for https, but one browser will do."""
+        addon = crawler.get_addon(Blocksieve)
+        assert addon is not None  # it names this class in DOWNLOAD_HANDLERS
+        if addon.renderer is None:
+            fetcher = ReplayHandler if addon.replay else HttpHandler
+            addon.renderer = cls(crawler, fetcher.from_crawler(crawler))
+        return addon.renderer
+
+    async def download_request(self, request: Request) -> Response:
+        """Raises RenderError for a page that the browser does not survive, or that takes too long."""
+        response = await self._fetcher.download_request(request)
+        if not _wants_rendering(request):
+            return response
+        response = cast("Response", self._compression.process_response(request, response))
+        return await self._render(response) if self._is_page(response) else response
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await super().close()
+            await self._outlet.close()
+            await self._fetcher.close()
+
+    async def _launch(self) -> None:
+        if self._how.network and self._how.proxy is None:
+            self._how = replace(self._how, proxy=await self._outlet.open())
+        await super()._launch()
+
+    def _is_page(self, response: Response) -> bool:
+        refused = reject_status(response.status, response.body) or reject_body(
+            response.body, content_type(response), self._how.max_bytes
+        )
+        return refused is None
+
+    async def _render(self, response: Response) -> Response:
+        declared = content_type(response)
+        try:
+            source = parse(response.body, response.url, declared, max_bytes=self._how.max_bytes)
+            text = decode(response.body, declared).text
+        except PageError:
+            return response  # judged later, for the same reason
+        async with self._free:
+            drawn = await self._draw(PageSource(text, response.url, Counter()))
+        self.stats.inc_value("render/pages")
+        parse_warnings = tuple(dict.fromkeys((*source.parse_warnings, *drawn.page.parse_warnings)))
+        headers = response.headers.copy()
+        headers["Content-Type"] = "text/html; charset=utf-8"
+        return response.replace(
+            cls=PageResponse,
+            headers=headers,
+            body=drawn.html.encode(),
+            encoding="utf-8",
+            flags=[*response.flags, RENDERED_FLAG],
+            tree=replace(drawn.page, encoding="utf-8", parse_warnings=parse_warnings),
+        )
+
+    async def _draw(self, source: PageSource) -> Snapshot:
+        """Render a page, and once more where the browser did not survive it: the fault may be another page's."""
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
+            browser = await self._running_browser()
+            try:
+                return await render_page(browser, source, self._how)
+            except PageError as error:
+                raise DownloadCancelledError(f"{error} (setting PAGE_MAX_BYTES)") from error
+            except TimeoutError as error:
+                self.stats.inc_value("render/timeouts")
+                await self._check(browser)
+                raise RenderError(
+                    f"{source.url} is not rendered within {self._how.seconds:g} seconds (setting RENDER_SECONDS)"
+                ) from error
+            except PlaywrightError as error:
+                self.stats.inc_value("render/crashes")
+                await self._check(browser)
+                if attempt == _MAX_ATTEMPTS:
+                    raise RenderError(f"the browser failed on {source.url}: {error_summary(error)}") from error
+            finally:
+                for name, count in source.asked.items():
+                    self.stats.inc_value(f"render/{name}", count)
+                source.asked.clear()
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _running_browser(self) -> Browser:
+        async with self._restarting:
+            try:
+                await self._maybe_launch_browser()
+            except PlaywrightError:
+                logger.warning("The browser cannot be started; Playwright is started again")
+                await self._restart_playwright()
+                await self._launch_or_say_why()
+            browser: Browser = self.browser
+            return browser
+
+    async def _launch_or_say_why(self) -> None:
+        try:
+            await self._maybe_launch_browser()
+        except PlaywrightError as error:
+            raise RenderError(f"the browser cannot be started again: {error_summary(error)}") from error
+
+    async def _check(self, browser: Browser) -> None:
+        """Start a new browser in place of one that opens no page any more."""
+        async with self._restarting:
+            if getattr(self, "browser", None) is not browser or await _is_responsive(browser):
+                return
+            logger.warning("The browser does not answer; it is started again")
+            self.stats.inc_value("render/restarts")
+            del self.browser
+            try:
+                await close_within_limit(browser)
+            except TimeoutError:
+                logger.warning("The browser cannot be closed; Playwright is started again, and ends it")
+                await self._restart_playwright()
+
+    async def _restart_playwright(self) -> None:
+        old: Any = self.browser_provider
+        await self._launch()
+        await asyncio.wait({asyncio.ensure_future(old.close())}, timeout=_PROBE_SECONDS)
+
+
+def _wants_rendering(request: Request) -> bool:
+    """Tell whether a request is one for a page to render: not for robots.txt, a feed or a sitemap."""
+    asked = all(request.meta.get(name, True) is not False for name in ("judge", "render"))
+    return asked and request.callback is not NO_CALLBACK and request.method == "GET"
+
+
+async def _is_responsive(browser: Browser) -> bool:
+    try:
+        async with asyncio.timeout(_PROBE_SECONDS):
+            context = await browser.new_context()
+            await context.close()
+    except (PlaywrightError, TimeoutError):
+        return False
+    return True

@@ -1,0 +1,315 @@
+"""Decide whether a response is a page: the rules, as tables, and the order in which they are applied.
+
+    status → size → emptiness → content type → can it be parsed → what the page says
+
+A page is rejected for what it says only if it has no content of its own: an article about CAPTCHAs, or one with a
+CAPTCHA in its comment form, is an article.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from lxml import etree
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse
+from scrapy.selector import Selector
+
+from cleaning.blocks import ParseWarning
+from cleaning.errors import PageError
+from cleaning.parse import parse
+from crawler.visit import OUTCOME_BY_FAULT, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from lxml.html import HtmlElement
+    from scrapy.http import Response
+
+    from cleaning.blocks import Page
+
+
+class ResponseRejected(IgnoreRequest):
+    """A response that is no page; an errback that wants it is given this, with the response."""
+
+    def __init__(self, verdict: Rejection, response: Response) -> None:
+        super().__init__(f"{verdict.outcome}: {verdict.detail}")
+        self.response = response
+
+
+RENDERED_FLAG = "rendered"
+"""The flag of a response whose body and tree are what a browser made of the page."""
+
+
+class PageResponse(HtmlResponse):
+    """An HtmlResponse whose page was parsed once; `encoding` is the one that its bytes were read in."""
+
+    __slots__ = ("_base", "_tree")
+
+    def __init__(self, *args: Any, tree: Page | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tree = tree
+        self._base: str | None = None
+
+    @classmethod
+    def of(cls, response: Response, tree: Page) -> PageResponse:
+        """Return the response with its tree."""
+        return response.replace(cls=cls, encoding=tree.encoding, tree=tree)
+
+    @property
+    def tree(self) -> Page:
+        """The page as a tree, to be read and never edited. Raises PageError where a replaced body is no page."""
+        if self._tree is None:
+            self._tree = parse(self.body, self.url, self._encoding or content_type(self))
+        return self._tree
+
+    @property
+    def selector(self) -> Selector:
+        if self._cached_selector is None:
+            # Given a response, Selector would parse its text: the tree comes first, the response is attached.
+            self._cached_selector = Selector(root=self.tree.root, type="html")
+            self._cached_selector.response = self
+        return self._cached_selector
+
+    def urljoin(self, url: str) -> str:
+        """Return the URL as a link on this page means it."""
+        if self._base is None:
+            self._base = self._base_url()  # looked for once: a page of links asks for each of them
+        return urljoin(self._base, url)
+
+    def _base_url(self) -> str:
+        base = self.tree.root.find(".//base[@href]")
+        if base is None:
+            return self.url
+        try:
+            return urljoin(self.url, str(base.get("href")).strip())
+        except ValueError:  # a base that is no URL
+            return self.url
+
+    def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
+        """Return a copy with these changes; it keeps the tree unless body or encoding are new."""
+        keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
+        if keeps_tree and issubclass(cls or type(self), PageResponse):
+            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=kwargs.get("url", self.url)))
+        return super().replace(*args, cls=cls, **kwargs)
+
+
+def content_type(response: Response) -> str | None:
+    """Return the Content-Type header's value, None where there is none."""
+    value = response.headers.get("Content-Type")
+    return value.decode("latin-1") if value else None
+
+
+_REJECTED_FLAG = "refused/"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The outcome of a response that is no page, and a few words on what gave it away."""
+
+    outcome: Outcome
+    detail: str
+
+    def mark(self, response: Response) -> None:
+        """Write the verdict on the response: among its flags, which Scrapy logs too."""
+        response.flags.append(f"{_REJECTED_FLAG}{self.outcome}: {self.detail}")
+
+    @classmethod
+    def read(cls, response: Response) -> Self | None:
+        """Return the verdict on a response, None for one that was not refused."""
+        for flag in response.flags:
+            if flag.startswith(_REJECTED_FLAG):
+                outcome, _, detail = flag.removeprefix(_REJECTED_FLAG).partition(": ")
+                return cls(Outcome(outcome), detail)
+        return None
+
+
+OUTCOME_BY_STATUS = {
+    304: Outcome.NOT_MODIFIED,
+    401: Outcome.FORBIDDEN,
+    403: Outcome.FORBIDDEN,
+    404: Outcome.NOT_FOUND,
+    410: Outcome.NOT_FOUND,
+    429: Outcome.FORBIDDEN,
+    451: Outcome.FORBIDDEN,
+}
+"""Outcomes by HTTP status; every other one outside 200 to 299 is HTTP_ERROR."""
+
+# Statuses under which a challenge is sent.
+CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionRule:
+    """A page without content is refused where it has one of these elements, a phrase in its text, or such a title.
+
+    `hints` are looked for in the raw bytes first, in lower case: most pages have none, and cost no more than that.
+    """
+
+    outcome: Outcome
+    hints: tuple[bytes, ...]
+    elements: str | None = None
+    phrases: tuple[str, ...] = ()
+    title: re.Pattern[str] | None = None
+
+
+REJECTION_RULES = (
+    RejectionRule(
+        Outcome.CAPTCHA,
+        hints=(b"captcha", b"turnstile", b"cf-chl", b"cf_chl", b"challenge-form"),
+        elements=(
+            "//iframe[contains(@src, 'captcha') or contains(@src, 'challenges.cloudflare.com')]"
+            "|//*[contains(@class, 'g-recaptcha') or contains(@class, 'h-captcha') or contains(@class, 'cf-turnstile')]"
+            "|//*[@id='px-captcha' or @id='challenge-form' or @id='challenge-running' or @id='challenge-error-title']"
+            "|//script[contains(., '_cf_chl_opt')]"
+        ),
+    ),
+    RejectionRule(
+        Outcome.QUOTA,
+        hints=(b"excessive", b"daily connections"),
+        phrases=("excessive amount", "maximum allowed daily connections"),
+    ),
+    RejectionRule(
+        Outcome.REMOVED,
+        hints=(b"not found", b"not&nbsp;found"),
+        title=re.compile(r"(?:error\W*)?(?:404\W*)?(?:page |article |file )?not found(?:$|\s*[^\w\s])"),
+    ),
+)
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
+_MARKUP_START = rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,500}?-->\s*){0,5}"
+_HTML_START = re.compile(
+    _MARKUP_START + rb"<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|table|p|h1)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_START = re.compile(
+    _MARKUP_START + rb"(?:<(?:rss|feed|urlset|sitemapindex|svg)[\s>]|[\[{]\s*[\"\[{])", re.IGNORECASE | re.DOTALL
+)
+_SNIFFED_BYTES = 1024
+
+# How much of a page is searched for hints and phrases; challenge and quota pages are small.
+_SEARCHED_BYTES = 50_000
+_SEARCHED_CHARS = 20_000
+# A page with this many words in runs of prose has content. The refusal pages seen have 10 to 60 of them.
+_CONTENT_WORDS = 120
+_RUN_WORDS = 8
+_MAX_WIDGETS = 10
+_SHOWN_CHARS = 60
+# Fields that ask the visitor for something; hidden ones and buttons stand in challenges too.
+_ASKING_TYPES = frozenset({"text", "email", "password", "search", "url", "tel"})
+_NOT_PROSE = frozenset(
+    {"script", "style", "noscript", "template", "head", "a", "form", "nav", "footer", "header", "aside", "button"}
+)
+# Scripts without spaces: each character counts, as a word of them has about two.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+
+
+def reject_status(status: int, body: bytes) -> Rejection | None:
+    """Return the verdict that the status alone gives, None for 200 to 299."""
+    if 200 <= status < 300:  # noqa: PLR2004 — the range of success
+        return None
+    if status in CHALLENGE_STATUSES and _has_challenge(body):
+        return Rejection(Outcome.CAPTCHA, f"HTTP status {status} with a challenge")
+    return Rejection(OUTCOME_BY_STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
+
+
+def filter_response(response: Response, max_bytes: int) -> Rejection | Page:
+    """Return the page that a response holds, parsed now unless it was before, or why it is none; its status aside."""
+    declared = content_type(response)
+    return reject_body(response.body, declared, max_bytes) or _parse_page(response, declared, max_bytes)
+
+
+def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Rejection | None:
+    """Return the verdict on a body before it is parsed, None for one that may be HTML."""
+    if len(body) > max_bytes:
+        return Rejection(Outcome.TOO_LARGE, f"{len(body)} bytes, more than PAGE_MAX_BYTES={max_bytes}")
+    if not body[:_SNIFFED_BYTES].strip() and not body.strip():
+        return Rejection(Outcome.EMPTY, "no body")
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    start = body[:_SNIFFED_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    if declared in HTML_TYPES:
+        return Rejection(Outcome.NOT_HTML, "neither HTML nor XHTML") if _OTHER_START.match(start) else None
+    if declared in VAGUE_TYPES and _HTML_START.match(start):
+        return None
+    return Rejection(Outcome.NOT_HTML, f"Content-Type {declared or 'missing'}")
+
+
+def reject_page(page: Page, body: bytes) -> Rejection | None:
+    """Return the verdict that the page's own words give, None for a page with content."""
+    prefix = body[:_SEARCHED_BYTES].lower()
+    suspected = [rule for rule in REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
+    if not suspected or has_content(page.root):
+        return None
+    return next((Rejection(rule.outcome, found) for rule in suspected if (found := _evidence(rule, page.root))), None)
+
+
+def has_content(root: HtmlElement) -> bool:
+    """Tell whether the page holds an article: the site's own container of one, or enough words in runs of prose."""
+    needed = _RUN_WORDS if root.find(".//*[@id='article-content']") is not None else _CONTENT_WORDS
+    words = 0
+    for text in _prose(root):
+        count = len(_WORD.findall(text))
+        words += count if count >= _RUN_WORDS else 0
+        if words >= needed:
+            return True
+    return False
+
+
+def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rejection | Page:
+    try:
+        known = response.tree if isinstance(response, PageResponse) else None
+        page = known or parse(response.body, response.url, declared, max_bytes=max_bytes)
+    except PageError as error:
+        return Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
+    if ParseWarning.EMPTY in page.parse_warnings:
+        return Rejection(Outcome.EMPTY, "no element and no text")
+    return reject_page(page, response.body) or page
+
+
+def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:
+    """Return what on the page proves the rule, in words for the log."""
+    if rule.elements and any(not _belongs_to_form(found) for found in root.xpath(rule.elements)[:_MAX_WIDGETS]):
+        return "a challenge and no content"
+    title = " ".join((root.findtext(".//title") or "").lower().split())
+    if rule.title and rule.title.match(title):
+        return f"the title is {title[:_SHOWN_CHARS]!r}"
+    if not rule.phrases:
+        return None
+    text = " ".join(" ".join(_prose(root))[:_SEARCHED_CHARS].lower().split())
+    return next((f"the page says {phrase!r}" for phrase in rule.phrases if phrase in text), None)
+
+
+def _belongs_to_form(widget: HtmlElement) -> bool:
+    """Tell whether a CAPTCHA guards a form of the page (comments, log-in) rather than the page."""
+    form = next(widget.iterancestors("form"), None)
+    if form is None:
+        return False
+    for field in form.iter("input", "textarea", "select"):
+        of_captcha = "captcha" in (field.get("name") or "") + (field.get("class") or "")
+        if not of_captcha and (field.tag != "input" or field.get("type", "text").lower() in _ASKING_TYPES):
+            return True
+    return False
+
+
+def _has_challenge(body: bytes) -> bool:
+    prefix = body[:_SEARCHED_BYTES].lower()
+    return any(hint in prefix for rule in REJECTION_RULES if rule.outcome is Outcome.CAPTCHA for hint in rule.hints)
+
+
+def _prose(root: HtmlElement) -> Iterator[str]:
+    """Yield the runs of visible text outside links, forms and the page's frame, in reading order."""
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        if event == "end":
+            if element.tail and element is not root:
+                yield element.tail
+        elif element.tag in _NOT_PROSE:
+            walk.skip_subtree()
+        elif element.text:
+            yield element.text

@@ -1,0 +1,73 @@
+"""Conditional requests: ask a server only for changed pages, and recognise unchanged ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from xxhash import xxh64_intdigest
+
+from crawler.fetching.response_filter import Rejection
+from crawler.visit import Outcome
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from crawler.storage.pages import PageValidators
+
+
+KNOWN_PAGE = "frontier_known"
+"""Where a request carries what is known of its page: for this process only, and never to its children."""
+
+_CONDITIONS = ("If-None-Match", "If-Modified-Since")
+
+
+def add_conditions(request: Request, known: PageValidators, *, conditionally: bool) -> None:
+    """Let a request carry what is known of its page, and its conditions, unless it has some of its own."""
+    if not conditionally or _has_conditions(request):
+        known = replace(known, etag=None, last_modified=None)
+    request.meta[KNOWN_PAGE] = known
+    for name, value in zip(_CONDITIONS, (known.etag, known.last_modified), strict=True):
+        if value is not None:
+            request.headers[name] = value.encode("latin-1", "replace")
+
+
+def without_conditions(request: Request) -> Request:
+    """Return the request without the conditions that `ask` gave it; those of its own stay."""
+    known = request.meta.get(KNOWN_PAGE)
+    if known is None or (known.etag is None and known.last_modified is None):
+        return request
+    bare: Request = request.replace(meta=request.meta | {KNOWN_PAGE: replace(known, etag=None, last_modified=None)})
+    for name in _CONDITIONS:
+        bare.headers.pop(name, None)
+    return bare
+
+
+def is_doubtful_304(request: Request, response: Response) -> bool:
+    """Tell whether a 304 to conditions of ours is about something else: it has another ETag than the stored page."""
+    known = request.meta.get(KNOWN_PAGE)
+    if response.status != HTTPStatus.NOT_MODIFIED or known is None or known.etag is None:
+        return False
+    etag = response.headers.get("ETag")
+    return etag is not None and _opaque_tag(etag.decode("latin-1")) != _opaque_tag(known.etag)
+
+
+def reject_unmodified(request: Request, response: Response) -> Rejection | None:
+    """Return the verdict on a response that has the stored body, or is a 304 that nobody asked for; None for others."""
+    if response.status == HTTPStatus.NOT_MODIFIED and not _has_conditions(request):
+        return Rejection(Outcome.HTTP_ERROR, f"HTTP status {response.status}, although the request had no condition")
+    known = request.meta.get(KNOWN_PAGE)
+    if known is None or response.status != HTTPStatus.OK or xxh64_intdigest(response.body) != known.body_hash:
+        return None
+    return Rejection(Outcome.NOT_MODIFIED, "the body is the stored one")
+
+
+def _has_conditions(request: Request) -> bool:
+    return any(name in request.headers for name in _CONDITIONS)
+
+
+def _opaque_tag(etag: str) -> str:
+    """Return an entity tag as it is compared: whether it is weak makes no difference."""
+    return etag.strip().removeprefix("W/")

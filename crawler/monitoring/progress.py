@@ -1,0 +1,147 @@
+"""Progress on stderr: the line of a running crawl, a bar for a list, and a running count."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
+from rich.text import Text
+from scrapy import signals
+from scrapy.utils.asyncio import AsyncioLoopingCall
+
+from crawler.config import Config
+from crawler.monitoring.exit_status import queued_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+
+_TERMINAL_SECONDS = 0.25
+_PLAIN_SECONDS = 5.0
+
+ItemT = TypeVar("ItemT")
+
+
+class ProgressLine:
+    """Shows one line on stderr: rewritten in place on a terminal, printed anew every few seconds elsewhere."""
+
+    def __init__(self, stats: StatsCollector, mode: str) -> None:
+        self._stats = stats
+        self._console = Console(stderr=True)
+        self._shown = mode == "on" or (mode == "auto" and self._console.is_terminal)
+        self._started = time.monotonic()
+        self._live: Live | None = None
+        self._task: AsyncioLoopingCall | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        assert crawler.stats
+        extension = cls(crawler.stats, Config.read(crawler.settings).progress)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        if not self._shown:
+            return
+        self._started = time.monotonic()
+        if self._console.is_terminal:
+            self._live = Live(self.line(), console=self._console, auto_refresh=False, redirect_stdout=False)
+            self._live.start()
+            _move_log_stream(sys.__stderr__, sys.stderr)
+        self._task = AsyncioLoopingCall(self._tick)
+        self._task.start(_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS, now=False)
+
+    def spider_closed(self) -> None:
+        if self._task is not None and self._task.running:
+            self._task.stop()
+            self._tick()
+        if self._live is not None:
+            _move_log_stream(sys.stderr, sys.__stderr__)
+            self._live.stop()
+
+    def line(self) -> Text:
+        """Return the line as it stands now."""
+        count = self._count
+        seconds = max(time.monotonic() - self._started, 0.001)
+        pages, kept = count("visit/page"), count("blocks/kept")
+        refused = sum(count(f"visit/{outcome}") for outcome in ("forbidden", "captcha", "quota"))
+        parts = [
+            f"{pages} pages",
+            f"{kept} blocks kept",
+            f"{count('blocks/seen') - kept} dropped",
+            f"{pages / seconds:.1f} pages/s",
+            f"queue {queued_requests(self._stats.get_stats())}",
+        ]
+        if refused:
+            parts.append(f"{refused} refused")
+        return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
+
+    def _count(self, name: str) -> int:
+        return int(self._stats.get_value(name, 0))
+
+    def _tick(self) -> None:
+        if self._live is not None:
+            self._live.update(self.line(), refresh=True)
+        else:
+            self._console.print(self.line(), soft_wrap=True)
+
+
+def track_progress(things: Sequence[ItemT], mode: str) -> Iterator[ItemT]:
+    """Yield the things one by one, with a bar on stderr where that is a terminal; it is gone at the end."""
+    console = Console(stderr=True)
+    hidden = mode == "off" or not console.is_terminal or len(things) <= 1
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with ProgressBar(*columns, console=console, transient=True, disable=hidden) as bar:
+        yield from bar.track(things)
+
+
+class ProgressCounter:
+    """Shows how many there are and how fast they come, as the progress line of a crawl is shown; gone at the end."""
+
+    def __init__(self, things: str, mode: str) -> None:
+        self._things = things
+        self._console = Console(stderr=True)
+        self._live = self._console.is_terminal and mode != "off"
+        self._plain = not self._console.is_terminal and mode == "on"
+        self._started = self._shown = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        if self._live:
+            self._write("\r\x1b[K")
+
+    def show(self, number: int) -> None:
+        """Show a number, unless the last one was shown a moment ago."""
+        now = time.monotonic()
+        if now - self._shown < (_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS):
+            return
+        self._shown = now
+        line = f"{number:,} {self._things} · {number / (now - self._started):,.0f} {self._things}/s"
+        if self._live:
+            self._write(f"\r\x1b[K{line}")
+        elif self._plain:
+            self._write(f"{line}\n")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _move_log_stream(old: object, new: object) -> None:
+    """Let log lines appear above the live line: handlers hold the stream that rich has replaced."""
+    for handler in logging.root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is old:
+            handler.setStream(new)

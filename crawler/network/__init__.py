@@ -1,1 +1,0 @@
-"""Where a crawl may connect to: `addresses` decides, `handler` asks it for every connection of Scrapy's downloader."""

@@ -1,0 +1,288 @@
+"""The rows of an export: their columns, the queries that read them, and the cursor for incremental exports."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlalchemy import select
+from xxhash import xxh32_hexdigest
+
+from crawler.errors import ExportError
+from crawler.storage.change_log import Horizon, changed_blocks, changed_pages
+from crawler.storage.tables import block, change_log, informative_block, page, page_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import CompoundSelect, FromClause, Select
+    from sqlalchemy.engine import Connection
+
+    from crawler.storage.database import DatabasePosition
+
+
+EXPORT_VERSION = 1
+"""Of the columns and of the cursor. It changes when a column goes, or means something else."""
+
+
+class ExportContent(StrEnum):
+    """What a row of an export is."""
+
+    BLOCKS = "blocks"
+    PAGES = "pages"
+
+
+class RowChange(StrEnum):
+    """What became of a row since the export that the cursor is of; in a whole export all are new."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportColumn:
+    """A column; `kind` is its type in Parquet. All but `schema`, `change` and `id` are null in rows that are gone."""
+
+    name: str
+    kind: str
+    meaning: str
+
+
+_ROW_COLUMNS = (
+    ExportColumn("schema", "int16", f"version of these columns: {EXPORT_VERSION}"),
+    ExportColumn("change", "string", "`new`, `changed` or `gone`; in a whole export always `new`"),
+)
+_PAGE_COLUMNS = (
+    ExportColumn("url", "string", "the page's address, as fetched"),
+    ExportColumn("site", "string", "its registered domain, or host:port"),
+    ExportColumn("section", "string", "section, as the page or the spider says"),
+    ExportColumn("title", "string", "title of the page"),
+    ExportColumn("author", "string", "author of the page"),
+    ExportColumn("published", "string", "date or time in ISO form, as precise as the page says"),
+    ExportColumn("language", "string", "language code, mostly of two letters"),
+)
+
+EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
+    ExportContent.BLOCKS: (
+        *_ROW_COLUMNS,
+        ExportColumn("id", "int64", "the block's id; it stays in later visits, and is never given out twice"),
+        ExportColumn("page_id", "int64", "id of the page that the block was first found on"),
+        *_PAGE_COLUMNS,
+        ExportColumn("position", "int32", "place among the page's blocks, from 0"),
+        ExportColumn("kind", "string", "`heading`, `paragraph`, `list item`, `table cell`, `code`, `quote`"),
+        ExportColumn("text", "string", "the block's text"),
+        ExportColumn("words", "int32", "number of words"),
+        ExportColumn("score", "double", "score by the page's method"),
+        ExportColumn("priority", "double", "tag priority (PAB)"),
+        ExportColumn("first_seen", "timestamp", "when the block was first found, in UTC"),
+    ),
+    ExportContent.PAGES: (
+        *_ROW_COLUMNS,
+        ExportColumn("id", "int64", "the page's id; it stays in later visits, and is never given out twice"),
+        *_PAGE_COLUMNS,
+        ExportColumn("first_seen", "timestamp", "when the page was first visited, in UTC"),
+        ExportColumn("blocks", "int32", "number of its blocks and sightings that are no template"),
+        ExportColumn("words", "int32", "number of words in them"),
+        ExportColumn("text", "string", "their texts in reading order, one a line"),
+    ),
+}
+
+Row = tuple[Any, ...]
+"""The values of an export's columns."""
+
+_ROWS_PER_READ = 2_000
+_BLOCKS_PER_BATCH = 500
+_PAGES_PER_BATCH = 50
+_ID_COLUMNS = 3  # schema, change and id
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which rows: those of one site, of one language, or all."""
+
+    site: str | None = None
+    language: str | None = None
+
+    def of(self, statement: Select[Any], table: FromClause) -> Select[Any]:
+        """Return the statement with the filter's conditions on a table that has these columns."""
+        wanted = {"site": self.site, "language": self.language}
+        return statement.where(*(table.c[name] == value for name, value in wanted.items() if value is not None))
+
+
+class RowSource(Protocol):
+    """What is exported. Values are those of the columns from `id` on."""
+
+    at_once: int
+
+    def everything(self) -> Iterator[Row]:
+        """Give the values of all rows, in order of their ids."""
+
+    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
+        """Give the values of those of the ids that are to be exported."""
+
+    def changed(self, since: Horizon) -> CompoundSelect[int]:
+        """Return the statement for the ids of rows that may have changed."""
+
+    def added(self, ids: Sequence[int]) -> dict[int, int]:
+        """Return the mark of the transaction that added each of the ids, as far as they are still known."""
+
+
+class _BlockRows:
+    at_once = _BLOCKS_PER_BATCH
+
+    def __init__(self, connection: Connection, rows: RowFilter) -> None:
+        self._connection = connection
+        names = [column.name for column in EXPORT_COLUMNS[ExportContent.BLOCKS][_ID_COLUMNS - 1 :]]
+        self._select = rows.of(select(*(informative_block.c[name] for name in names)), informative_block)
+
+    def everything(self) -> Iterator[Row]:
+        return _stream_rows(self._connection, self._select.order_by(informative_block.c.id))
+
+    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
+        return _stream_rows(self._connection, self._select.where(informative_block.c.id.in_(ids)))
+
+    def changed(self, since: Horizon) -> CompoundSelect[int]:
+        return changed_blocks(since)
+
+    def added(self, ids: Sequence[int]) -> dict[int, int]:
+        found = self._connection.execute(select(block.c.id, block.c.added).where(block.c.id.in_(ids)))
+        return {row.id: row.added for row in found}
+
+
+class _PageRows:
+    """Pages that have a text; those that are all template, or retired, have none."""
+
+    at_once = _PAGES_PER_BATCH
+
+    def __init__(self, connection: Connection, rows: RowFilter) -> None:
+        self._connection = connection
+        names = [
+            column.name for column in EXPORT_COLUMNS[ExportContent.PAGES][_ID_COLUMNS - 1 :] if column.name in page.c
+        ]
+        self._select = rows.of(select(*(page.c[name] for name in names)), page).order_by(page.c.id)
+
+    def everything(self) -> Iterator[Row]:
+        rows = _stream_rows(self._connection, self._select)
+        while some := list(islice(rows, self.at_once)):
+            yield from self._with_texts(some)
+
+    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
+        return self._with_texts(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
+
+    def changed(self, since: Horizon) -> CompoundSelect[int]:
+        return changed_pages(since)
+
+    def added(self, ids: Sequence[int]) -> dict[int, int]:
+        found = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
+        return {row.id: row.added or 0 for row in self._connection.execute(found.where(page.c.id.in_(ids)))}
+
+    def _with_texts(self, pages: Sequence[Row]) -> Iterator[Row]:
+        described = {row[0]: row for row in pages}
+        texts = (
+            select(page_text.c.page_id, page_text.c.words, page_text.c.text)
+            .where(page_text.c.page_id.in_(list(described)))
+            .order_by(page_text.c.page_id, page_text.c.position)
+        )
+        for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
+            blocks = list(found)
+            words = sum(each[1] for each in blocks)
+            yield (*described[page_id], len(blocks), words, "\n".join(each[2] for each in blocks))
+
+
+def row_source(connection: Connection, content: ExportContent, rows: RowFilter) -> RowSource:
+    """Return what is to be exported, of the state that the connection sees."""
+    return _BlockRows(connection, rows) if content is ExportContent.BLOCKS else _PageRows(connection, rows)
+
+
+def all_rows(found: RowSource) -> Iterator[Row]:
+    """Give all rows, in order of their ids."""
+    for values in found.everything():
+        yield (EXPORT_VERSION, RowChange.NEW.value, *values)
+
+
+def changed_rows(connection: Connection, found: RowSource, content: ExportContent, since: Horizon) -> Iterator[Row]:
+    """Give the rows that are others than at a horizon, in order of their ids; what is gone has an id only."""
+    nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
+    ids = (row[0] for row in _stream_rows(connection, found.changed(since)))
+    while some := list(islice(ids, found.at_once)):
+        standing = {values[0]: values for values in found.standing(some)}
+        added = found.added(some)
+        for each in some:
+            is_new = each in added and since.hides(added[each])
+            if each in standing:
+                yield (EXPORT_VERSION, (RowChange.NEW if is_new else RowChange.CHANGED).value, *standing[each])
+            elif not is_new:
+                yield (EXPORT_VERSION, RowChange.GONE.value, each, *nothing)
+
+
+def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:
+    """Give the rows as they arrive, so that there are never more than a few in memory."""
+    result: Iterable[Any] = connection.execute(statement.execution_options(yield_per=_ROWS_PER_READ))
+    for row in result:
+        yield tuple(row)
+
+
+_CURSOR = re.compile(r"([0-9]{1,6})\.(.{1,50000})", re.ASCII)
+_CURSOR_BODY = re.compile(r"(blocks|pages)\.([0-9a-f]{32})\.([0-9a-f]{8})\.([0-9]{1,18})((?:\.[0-9]{1,18})*)", re.ASCII)
+_SHOWN_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCursor:
+    """Where an export ended: what it held, of which rows, and the state of the database that it read."""
+
+    content: ExportContent
+    rows: RowFilter
+    position: DatabasePosition
+
+    def __str__(self) -> str:
+        horizon = self.position.horizon
+        parts = (
+            self.content.value,
+            self.position.database_id,
+            _filter_digest(self.rows),
+            horizon.following,
+            *horizon.running,
+        )
+        return ".".join(map(str, (EXPORT_VERSION, *parts)))
+
+    def since(self, text: str) -> Horizon:
+        """Return where an earlier export ended, by its cursor.
+
+        Raises ExportError for a text that is no cursor, one of another version, database or selection, and one of a
+        state that this database has not come to.
+        """
+        form = _CURSOR.fullmatch(text)
+        if form is not None and int(form[1]) != EXPORT_VERSION:
+            raise ExportError(
+                f"--since is a cursor of version {form[1]}, this version of Blocksieve writes version {EXPORT_VERSION}; "
+                "export without --since, or with the version that made the cursor"
+            )
+        body = form and _CURSOR_BODY.fullmatch(form[2])
+        if not body:
+            shown = text[:_SHOWN_CHARS]
+            raise ExportError(f"--since is {shown!r}, which is no cursor; it takes what an earlier export printed")
+        if body[2] != self.position.database_id:
+            raise ExportError(
+                "--since is a cursor of another database, or of this one before it was restored; export without --since"
+            )
+        if body[1] != self.content or body[3] != _filter_digest(self.rows):
+            raise ExportError(
+                f"--since is a cursor of an export of {body[1]}, made with other options than these; use the same "
+                "--pages or --blocks, --site and --language, or export without --since"
+            )
+        horizon = Horizon(int(body[4]), tuple(int(one) for one in body[5].split(".") if one))
+        if horizon.following > self.position.horizon.following:
+            raise ExportError(
+                "--since is a cursor of a later state than the database is in, as after restoring a backup; export "
+                "without --since"
+            )
+        return horizon
+
+
+def _filter_digest(rows: RowFilter) -> str:
+    return xxh32_hexdigest(f"{rows.site!r} {rows.language!r}".encode())

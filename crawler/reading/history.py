@@ -1,0 +1,406 @@
+"""The history of a page: its visits, its requests, and how its text changed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import product
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text as Shown
+from scrapy import Request
+from scrapy.utils.request import fingerprint
+from sqlalchemy import bindparam, func, null, select
+
+from crawler import urls
+from crawler.errors import QueryError
+from crawler.reading.text_diff import DiffOperation, count_words, dice_similarity, diff_words
+from crawler.storage.queries import at_address
+from crawler.storage.tables import batched, block, crawl, near_duplicate_page, page, request, section, sighting
+from crawler.terminal import make_console, make_table, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+    from sqlalchemy.engine import Connection
+
+    from crawler.reading.text_diff import DiffPart
+
+
+# Below it, two texts are two, and not one that was edited.
+_SIMILARITY_MIN = 0.5
+# Where more texts than this change at once, only those at the same place are compared.
+_COMPARED_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TextLifetime:
+    """A text that the page shows, or showed until `gone`; a duplicate of another page's block says whose, in `of`."""
+
+    block: int
+    of: str | None
+    position: int
+    kind: str
+    text: str
+    first_seen: datetime
+    last_seen: datetime
+    gone: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """A text that took the place of another one which is much like it, and how they differ."""
+
+    old: TextLifetime
+    new: TextLifetime
+    parts: tuple[DiffPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRevision:
+    """What changed at a visit, in reading order; at the `first` one all that the page had."""
+
+    at: datetime
+    first: bool
+    added: tuple[TextLifetime, ...]
+    gone: tuple[TextLifetime, ...]
+    edited: tuple[TextEdit, ...]
+
+
+@dataclass(slots=True)
+class _RevisionTexts:
+    added: list[TextLifetime] = field(default_factory=list)
+    gone: list[TextLifetime] = field(default_factory=list)
+
+
+def page_revisions(texts: Sequence[TextLifetime], first_seen: datetime) -> tuple[PageRevision, ...]:
+    """Return the moments at which texts came or went, the earliest first."""
+    changes: defaultdict[datetime, _RevisionTexts] = defaultdict(_RevisionTexts)
+    for text in texts:
+        changes[text.first_seen].added.append(text)
+        if text.gone is not None:
+            changes[text.gone].gone.append(text)
+    return tuple(_page_revision(at, changes[at], first=at == first_seen) for at in sorted(changes))
+
+
+def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
+    added, gone = (sorted(some, key=lambda text: text.position) for some in (changes.added, changes.gone))
+    edited = () if first else _pair_edits(gone, added)
+    old, new = {id(edit.old) for edit in edited}, {id(edit.new) for edit in edited}
+    return PageRevision(
+        at=at,
+        first=first,
+        added=tuple(text for text in added if id(text) not in new),
+        gone=tuple(text for text in gone if id(text) not in old),
+        edited=edited,
+    )
+
+
+def _pair_edits(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> tuple[TextEdit, ...]:
+    """Pair texts that went with those that came, the most alike first; of as alike ones those nearest in place."""
+    old, new = [count_words(text.text) for text in gone], [count_words(text.text) for text in added]
+    pairs = sorted(
+        (-alike, abs(gone[i].position - added[j].position), i, j)
+        for i, j in _candidate_pairs(gone, added)
+        if gone[i].kind == added[j].kind and (alike := dice_similarity(old[i], new[j])) >= _SIMILARITY_MIN
+    )
+    taken_old: set[int] = set()
+    taken_new: set[int] = set()
+    edits = []
+    for _, _, i, j in pairs:
+        if i not in taken_old and j not in taken_new:
+            taken_old.add(i)
+            taken_new.add(j)
+            edits.append(TextEdit(gone[i], added[j], tuple(diff_words(gone[i].text, added[j].text))))
+    return tuple(sorted(edits, key=lambda edit: edit.new.position))
+
+
+def _candidate_pairs(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> Iterator[tuple[int, int]]:
+    if max(len(gone), len(added)) <= _COMPARED_MAX:
+        yield from product(range(len(gone)), range(len(added)))
+        return
+    places = {text.position: j for j, text in enumerate(added)}
+    yield from ((i, places[text.position]) for i, text in enumerate(gone) if text.position in places)
+
+
+_NEAREST_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request for the page: of which crawl, how it ended (None: not yet) and when."""
+
+    crawl: int
+    spider: str
+    url: str
+    outcome: str | None
+    error: str | None
+    ended: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """The page as it stands: where it is, what it is known by, and the figures of its visits.
+
+    `mirrors` is the page that it is nearly the same as; `retired` is when it was found to be gone.
+    """
+
+    url: str
+    key: str
+    title: str | None
+    method: str
+    first_seen: datetime
+    last_seen: datetime
+    last_changed: datetime
+    visits: int
+    changes: int
+    next_visit: datetime | None
+    retired: datetime | None
+    mirrors: str | None
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageHistory:
+    """What is known of an address: the page, None where none is stored; requests that led there; what changed."""
+
+    asked: str
+    page: PageFacts | None
+    requests: tuple[PageRequest, ...]
+    moments: tuple[PageRevision, ...]
+
+
+def read_page_history(connection: Connection, url: str) -> PageHistory:
+    """Return what is known of an address, as fetched or canonical.
+
+    Raises QueryError where that is nothing, and names the nearest known address of the site.
+    """
+    row = connection.execute(at_address(_SELECT_PAGE, url)).first()
+    addresses = dict.fromkeys([urls.without_credentials(url), *([row.url] if row else [])])
+    requests = tuple(
+        sorted((one for each in addresses for one in _read_requests(connection, each)), key=_request_order)
+    )
+    if row is None:
+        if not requests:
+            raise _unknown_address(connection, url)
+        return PageHistory(url, None, requests, ())
+    texts = [_text_lifetime(found) for found in connection.execute(_SELECT_TEXTS, {"page": row.id})]
+    known = PageFacts(
+        url=row.url,
+        key=row.url_key,
+        title=row.title,
+        method=row.method,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        last_changed=row.last_changed,
+        visits=row.visits,
+        changes=row.changes,
+        next_visit=row.next_visit,
+        retired=row.retired_at,
+        mirrors=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
+        texts=sum(text.gone is None for text in texts),
+    )
+    return PageHistory(url, known, requests, page_revisions(texts, row.first_seen))
+
+
+def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
+    try:
+        key = fingerprint(Request(url)).hex()
+    except ValueError:
+        return
+    spiders = {row.id: row.spider for row in connection.execute(select(crawl.c.id, crawl.c.spider))}
+    for some in batched(sorted(spiders)):
+        # Requests that are not to be filtered have `+` and more behind it, and `,` is the character after that.
+        for row in connection.execute(_SELECT_REQUESTS, {"crawls": some, "first": key, "behind": f"{key},"}):
+            yield PageRequest(
+                row.crawl_id, spiders[row.crawl_id], row.url, row.outcome or row.state, row.error, row.ended
+            )
+
+
+def _request_order(asked: PageRequest) -> tuple[bool, datetime | int]:
+    return (asked.ended is None, asked.ended or asked.crawl)
+
+
+def _text_lifetime(row: Any) -> TextLifetime:
+    return TextLifetime(
+        block=row.block_id,
+        of=row.of,
+        position=row.position,
+        kind=row.kind,
+        text=row.text,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        gone=row.gone_at,
+    )
+
+
+def _unknown_address(connection: Connection, url: str) -> QueryError:
+    shown, key = urls.without_credentials(url), urls.url_key(url)
+    if connection.scalar(select(section.c.id).where(section.c.url_key == key)) is not None:
+        return QueryError(f"{shown} is a section: it leads to pages, and no text of it is stored")
+    nearest = get_close_matches(shown, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
+    hint = f"the nearest that is: {nearest[0]}" if nearest else f"nor is any page of {urls.host_of(url) or 'its host'}"
+    return QueryError(f"{shown} is not in the database; {hint}")
+
+
+def _neighbouring_urls(connection: Connection, key: str) -> list[str]:
+    """Return the addresses of the host's pages whose keys stand next to one, in the order of the index."""
+    host = re.match("[^:/]+://[^/]*/", key)
+    if host is None:
+        return []
+    before, after = page.c.url_key < key, page.c.url_key >= key
+    of_host = (page.c.url_key >= host[0], page.c.url_key < f"{host[0][:-1]}0")  # which comes after the slash
+    statements = (
+        select(page.c.url).where(before, *of_host).order_by(page.c.url_key.desc()),
+        select(page.c.url).where(after, *of_host).order_by(page.c.url_key),
+    )
+    return [url for one in statements for url in connection.scalars(one.limit(_NEAREST_MAX))]
+
+
+_SELECT_PAGE = select(
+    page.c.id,
+    page.c.url,
+    page.c.url_key,
+    page.c.title,
+    page.c.method,
+    page.c.first_seen,
+    page.c.last_seen,
+    page.c.last_changed,
+    page.c.visits,
+    page.c.changes,
+    page.c.next_visit,
+    page.c.retired_at,
+)
+_SELECT_ORIGINAL = (
+    select(page.c.url)
+    .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
+    .where(near_duplicate_page.c.page_id == bindparam("page"))
+)
+# By crawl, so that the index serves.
+_SELECT_REQUESTS = select(
+    request.c.crawl_id, request.c.url, request.c.state, request.c.outcome, request.c.error, request.c.ended
+).where(
+    request.c.crawl_id.in_(bindparam("crawls", expanding=True)),
+    request.c.key >= bindparam("first"),
+    request.c.key < bindparam("behind"),
+)
+_LIFETIME_COLUMNS = ("position", "kind", "first_seen", "last_seen", "gone_at")
+_SELECT_TEXTS = (
+    select(
+        block.c.id.label("block_id"), null().label("of"), block.c.text, *(block.c[name] for name in _LIFETIME_COLUMNS)
+    )
+    .where(block.c.page_id == bindparam("page"))
+    .union_all(
+        select(
+            sighting.c.block_id,
+            page.c.url,
+            func.coalesce(sighting.c.text, block.c.text),
+            *(sighting.c[name] for name in _LIFETIME_COLUMNS),
+        )
+        .join(block, block.c.id == sighting.c.block_id)
+        .join(page, page.c.id == block.c.page_id)
+        .where(sighting.c.page_id == bindparam("page"))
+    )
+)
+
+_DIFF_STYLES = {DiffOperation.SAME: "", DiffOperation.REMOVED: "red strike", DiffOperation.ADDED: "green"}
+# What a terminal without colours shows, and a file.
+_DIFF_MARKS = {DiffOperation.SAME: ("", ""), DiffOperation.REMOVED: ("[-", "-]"), DiffOperation.ADDED: ("{+", "+}")}
+_UNCHANGED_MAX_CHARS = 60  # characters kept of an unchanged stretch, at each of its ends
+
+
+def print_history(past: PageHistory, most_moments: int) -> None:
+    """Print what is known, of the moments the last ones."""
+    out = make_console()
+    _print_line(out, past.asked if past.page is None else past.page.url, "bold")
+    if past.page is None:
+        _print_line(out, "no page is stored at this address")
+    else:
+        for line in _page_lines(past, past.page):
+            _print_line(out, line)
+    if past.requests:
+        rows = [
+            (one.crawl, one.spider, _format_time(one.ended), one.outcome, one.error, one.url) for one in past.requests
+        ]
+        out.print(
+            make_table("Requests that are still known", ("crawl", "spider", "ended", "outcome", "error", "url"), rows)
+        )
+    left_out = len(past.moments) - most_moments
+    if left_out > 0:
+        _print_line(out, f"{left_out:,} earlier moments are left out; --limit shows more, --format json all", "dim")
+    for moment in past.moments[-most_moments:]:
+        _print_revision(out, moment)
+
+
+def _page_lines(past: PageHistory, page: PageFacts) -> list[str]:
+    visits = "1 visit" if page.visits == 1 else f"{page.visits:,} visits"
+    facts = [
+        f"first seen {_format_time(page.first_seen)}, last seen {_format_time(page.last_seen)}, last changed {_format_time(page.last_changed)}",
+        f"{visits}, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
+    ]
+    if page.key != page.url:
+        facts.insert(0, f"known as {page.key}")
+    if past.asked not in {page.url, page.key}:
+        facts.insert(0, f"asked for as {past.asked}")
+    if page.title:
+        facts.insert(0, page.title)
+    if page.mirrors:
+        facts.append(f"nearly the same as {page.mirrors}")
+    if page.retired:
+        facts.append(f"gone from its site: retired {_format_time(page.retired)}")
+    elif page.next_visit:
+        facts.append(f"next visit {_format_time(page.next_visit)}")
+    return facts
+
+
+def _print_revision(out: Console, moment: PageRevision) -> None:
+    counts = f"{len(moment.added):,} added, {len(moment.gone):,} gone, {len(moment.edited):,} edited"
+    heading = f"{len(moment.added):,} texts at the first visit" if moment.first else counts
+    out.print()
+    _print_line(out, f"{_format_time(moment.at)}  {heading}", "bold")
+    # What a page began with is no change; all of it is in JSON.
+    lines = [(text.position, _text_line("+", text)) for text in (() if moment.first else moment.added)]
+    lines += [(text.position, _text_line("-", text)) for text in moment.gone]
+    lines += [(edit.new.position, _edit_line(out, edit)) for edit in moment.edited]
+    for _, line in sorted(lines, key=itemgetter(0)):
+        out.print(line, soft_wrap=True)
+
+
+def _text_line(sign: str, text: TextLifetime) -> Shown:
+    shown = Shown(f"  {sign} {_one_line(text.text)}", "green" if sign == "+" else "red")
+    return shown.append(f"  (also on {printable(text.of)})", "dim") if text.of else shown
+
+
+def _edit_line(out: Console, edit: TextEdit) -> Shown:
+    marks = not out.is_terminal or out.no_color
+    shown = Shown().append("  ~ ", "yellow")
+    for part in edit.parts:
+        before, after = _DIFF_MARKS[part.change] if marks else ("", "")
+        text = _shorten(_one_line(part.text)) if part.change is DiffOperation.SAME else _one_line(part.text)
+        shown.append(f"{before}{text}{after}", style=_DIFF_STYLES[part.change]).append(" ")
+    return shown
+
+
+def _shorten(text: str) -> str:
+    return (
+        text
+        if len(text) <= 2 * _UNCHANGED_MAX_CHARS + 5
+        else f"{text[:_UNCHANGED_MAX_CHARS]} ... {text[-_UNCHANGED_MAX_CHARS:]}"
+    )
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _format_time(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _print_line(out: Console, text: str, style: str = "") -> None:
+    out.print(Shown(printable(text), style), soft_wrap=True)

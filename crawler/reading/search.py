@@ -1,0 +1,607 @@
+"""Search the stored blocks by words, phrases and prefixes; docs/search.md describes the query language."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlalchemy import bindparam, select, text
+
+from cleaning.terms import TokenSpan, index_tokens, is_unspaced, token_spans
+from crawler import urls
+from crawler.errors import QueryError
+from crawler.storage.blocks import join_tokens
+from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from sqlalchemy import TextClause
+    from sqlalchemy.engine import Connection
+
+
+QUERY_MAX_CHARACTERS = 1_000
+QUERY_MAX_WORDS = 64
+
+# Word processors put other quotation marks than those that are typed.
+_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
+_QUERY_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?')
+_OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
+_OPTION = re.compile(rf"(?:{'|'.join(_OPTION_NAMES)}):", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in a row, often a single one; where `begins`, the last one is only the beginning of a word."""
+
+    words: tuple[str, ...]
+    begins: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, begins: bool = False) -> Phrase | None:
+        """Return the words of a text as they are indexed; None where it has none."""
+        words = index_tokens(text)
+        if not words:
+            return None
+        last = words[-1]
+        if is_unspaced(last):
+            # `cut` ends a run with its last character; in a text the run may go on there.
+            if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
+                words.pop()
+            else:
+                begins = True
+        return cls(tuple(words), begins)
+
+    @property
+    def pattern(self) -> str:
+        """What a text's joined words hold where they hold the phrase."""
+        whole = join_tokens(self.words)
+        return whole.rstrip(" ") if self.begins else whole
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a text must hold, one of each alternatives, and what it must not hold."""
+
+    wanted: tuple[tuple[Phrase, ...], ...]
+    unwanted: tuple[Phrase, ...] = ()
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """All that count in a text's rank, each once."""
+        return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
+
+
+def parse_query(text: str) -> Query:
+    """Return what a query asks for; raises QueryError for one that cannot be understood, or asks for nothing."""
+    if len(text) > QUERY_MAX_CHARACTERS:
+        raise QueryError(f"the query has {len(text):,} characters; {QUERY_MAX_CHARACTERS:,} is the most")
+    plain = text.translate(_QUOTES)
+    if plain.count('"') % 2:
+        raise QueryError('the query has a quotation mark (") without its partner')
+    query = _QueryParser().read(_split_query(plain))
+    words = sum(len(phrase.words) for phrase in (*query.phrases, *query.unwanted))
+    if words > QUERY_MAX_WORDS:
+        raise QueryError(
+            f"the query has {words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
+        )
+    if not query.wanted:
+        what = "says only what is unwanted" if query.unwanted else "holds no word"
+        raise QueryError(f'the query {text!r} {what}; it takes words, "a phrase", begin*, -without, one OR another')
+    return query
+
+
+def _split_query(text: str) -> Iterator[re.Match[str]]:
+    return (match for match in _QUERY_PART.finditer(text) if match.group())
+
+
+class _QueryParser:
+    """Takes a query's parts in order."""
+
+    def __init__(self) -> None:
+        self._wanted: list[tuple[Phrase, ...]] = []
+        self._unwanted: list[Phrase] = []
+        self._joins = False  # an OR waits for its right side
+
+    def read(self, parts: Iterable[re.Match[str]]) -> Query:
+        for part in parts:
+            self._take(part)
+        if self._joins:
+            raise QueryError("OR stands between two words or phrases; nothing follows the last one")
+        return Query(tuple(self._wanted), tuple(self._unwanted))
+
+    def _take(self, part: re.Match[str]) -> None:
+        minus, plain, star = part["minus"], part["plain"], part["star"]
+        if plain in {"OR", "NOT"} and not minus and not star:
+            self._join(plain)
+            return
+        if plain and _OPTION.match(plain):
+            name = plain.partition(":")[0].lower()
+            raise QueryError(f"{name}: is no part of a query; there is the option --{name}, and quotation marks")
+        phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
+        if star and (phrase is None or part.string[part.end() :][:1].strip()):
+            raise QueryError("* stands at the end of the beginning of a word (comput*)")
+        if phrase is not None:
+            self._add(phrase, without=bool(minus))
+
+    def _join(self, word: str) -> None:
+        if word == "NOT":
+            raise QueryError('what is unwanted is written -word; the word itself is "NOT"')
+        if not self._wanted or self._joins:
+            raise QueryError("OR stands between two words or phrases; nothing precedes it")
+        self._joins = True
+
+    def _add(self, phrase: Phrase, *, without: bool) -> None:
+        if without and self._joins:
+            raise QueryError("OR stands between two words or phrases that are wanted; -without cannot be one")
+        if without:
+            self._unwanted.append(phrase)
+        elif self._joins:
+            self._wanted[-1] = (*self._wanted[-1], phrase)
+        else:
+            self._wanted.append((phrase,))
+        self._joins = False
+
+
+_NOT_BOILERPLATE = """
+NOT EXISTS (
+    SELECT 1 FROM document_frequency
+    WHERE document_frequency.site = page.site AND document_frequency.digest = {table}.digest AND document_frequency.boilerplate_since IS NOT NULL
+)
+"""
+# A block on its own page and on those that have a sighting of it.
+_PAGES_OF_BLOCKS = f"""
+SELECT block_id, min(own_page) AS own_page, min(page_id) AS first_page, count(DISTINCT page_id) AS pages
+FROM (
+    SELECT block.id AS block_id, page.id AS own_page, page.id AS page_id
+    FROM block JOIN page ON page.id = block.page_id
+    WHERE block.id IN :ids AND block.gone_at IS NULL AND {{of_page}} AND {_NOT_BOILERPLATE.format(table="block")}
+    UNION ALL
+    SELECT sighting.block_id, CAST(NULL AS bigint), page.id
+    FROM sighting JOIN page ON page.id = sighting.page_id
+    WHERE sighting.block_id IN :ids AND sighting.gone_at IS NULL AND {{of_page}}
+      AND {_NOT_BOILERPLATE.format(table="sighting")}
+) AS places
+GROUP BY block_id
+"""  # noqa: S608 — of constants
+_SHOWN_ON_A_PAGE = """
+(
+    EXISTS (
+        SELECT 1 FROM block JOIN page ON page.id = block.page_id
+        WHERE block.id = {block_id} AND block.gone_at IS NULL AND {of_page}
+    ) OR EXISTS (
+        SELECT 1 FROM sighting JOIN page ON page.id = sighting.page_id
+        WHERE sighting.block_id = {block_id} AND sighting.gone_at IS NULL AND {of_page}
+    )
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilters:
+    """Which pages are searched: all that meet each of the criteria given; by default all pages.
+
+    `section` is as the page states it, `language` a code such as "en". `since` is the day of publication, in UTC the
+    day when a page was first seen where it states none.
+    """
+
+    site: str | None = None
+    section: str | None = None
+    language: str | None = None
+    since: date | None = None
+
+    @classmethod
+    def of(
+        cls,
+        site: str | None = None,
+        section: str | None = None,
+        language: str | None = None,
+        since: date | None = None,
+    ) -> SearchFilters:
+        """Return filters from what a user types: a domain or a URL of a site, a language code in any case."""
+        domain = None if site is None else urls.site_of(site if "://" in site else f"http://{site}")
+        return cls(domain, section, None if language is None else re.split("[-_]", language.strip().lower())[0], since)
+
+    def condition(self, block_id: str) -> str:
+        """Return, in SQL, that a page which shows the block meets the criteria."""
+        return _SHOWN_ON_A_PAGE.format(block_id=block_id, of_page=self._of_page)
+
+    @property
+    def places(self) -> TextClause:
+        """Return the statement that gives, for the blocks of `ids`, the pages that show them."""
+        return self.bound(_PAGES_OF_BLOCKS.format(of_page=self._of_page)).bindparams(bindparam("ids", expanding=True))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return what to bind."""
+        since = None if self.since is None else datetime.combine(self.since, time(), UTC)
+        day = None if self.since is None else self.since.isoformat()
+        given = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def _of_page(self) -> str:
+        return " AND ".join(_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA) or "true"
+
+    def bound(self, sql: str) -> TextClause:
+        """Return SQL as a statement that takes `values`."""
+        statement = text(sql)
+        return statement if self.since is None else statement.bindparams(bindparam("since", type_=UtcDateTime))
+
+
+_PAGE_CRITERIA = {
+    "site": "page.site = :site",
+    "section": "page.section = :section",
+    "language": "page.language = :language",
+    "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
+}
+
+EXCERPT_WIDTH = 240
+_EXCERPT_LEAD = 60  # what stands before the first hit
+_EXCERPT_MAX_CHARACTERS = 50_000
+_ELLIPSIS = "\u2026"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a text, on one line; `hits` are the places of what was asked for, as (start, end) within it."""
+
+    text: str
+    hits: tuple[tuple[int, int], ...]
+
+
+def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDTH) -> Excerpt:
+    """Return about `width` characters of the text around its hits; a shorter text whole, an empty one empty."""
+    plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
+    hits = _merge_overlaps(find_phrases(plain, phrases))
+    start, end = _best_window(plain, hits, width)
+    before, after = _ELLIPSIS * (start > 0), _ELLIPSIS * (end < len(plain))
+    shift = len(before) - start
+    inside = tuple((first + shift, min(last, end) + shift) for first, last in hits if start <= first < end)
+    return Excerpt(f"{before}{plain[start:end]}{after}", inside)
+
+
+def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
+    """Return where phrases stand in a text, in order; they may overlap."""
+    words = list(token_spans(text))
+    found = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
+    return sorted(found)
+
+
+def _find_phrase(words: Sequence[TokenSpan], phrase: Phrase) -> Iterator[tuple[int, int]]:
+    length = len(phrase.words)
+    for number in range(len(words) - length + 1):
+        row = words[number : number + length]
+        *whole, last = phrase.words
+        fits = row[-1].word.startswith(last) if phrase.begins else row[-1].word == last
+        if fits and all(place.word == word for place, word in zip(row, whole, strict=False)):
+            end = row[-1].start + len(last) if is_unspaced(last) else row[-1].end
+            yield row[0].start, end
+
+
+def _merge_overlaps(hits: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the hits without overlaps."""
+    merged: list[tuple[int, int]] = []
+    for start, end in hits:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tuple[int, int]:
+    """Return the part with the most hits, cut between words where there are any."""
+    if len(text) <= width:
+        return 0, len(text)
+    starts = [max(0, first - _EXCERPT_LEAD) for first, _ in hits] or [0]
+    start = max(starts, key=lambda one: (sum(one <= first and last <= one + width for first, last in hits), -one))
+    start = min(start, len(text) - width)
+    if start and (space := text.find(" ", start, start + _EXCERPT_LEAD)) >= 0:
+        start = space + 1
+    end = min(len(text), start + width)
+    if end < len(text) and (space := text.rfind(" ", end - _EXCERPT_LEAD, end)) > 0:
+        end = space
+    return start, end
+
+
+class Rank(StrEnum):
+    """What makes one block better than another."""
+
+    PRIORITY = "priority"
+    BM25 = "bm25"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlText:
+    """SQL and the values to bind in it."""
+
+    sql: str
+    values: Mapping[str, Any]
+
+
+class Matcher(Protocol):
+    """One kind of database."""
+
+    block_id: str
+    """How `ranked` names the block."""
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
+        """Return a statement for the ids of all blocks that match, and their ranks, without an order."""
+
+
+# Blocks of priority 0 stand after all others, by density.
+PRIORITY_EPSILON = 1e-9
+_BM25_K1, _BM25_B = 1.2, 0.75
+_RANK_UNITS = 1e12  # in whole ones of which BM25 is compared: the last bits of two servers' logarithms make no order
+_IDF_MIN = 1e-6  # FTS5's for what more than half of all blocks hold
+
+
+class SQLiteMatcher:
+    """FTS5 finds the blocks and ranks by BM25; for the density its finds are counted in the tokens."""
+
+    block_id = f"{TOKENS_INDEX}.rowid"
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:  # noqa: ARG002 — the protocol's
+        match = {"match": _fts5_query(query)}
+        if rank is Rank.BM25:
+            return SqlText(
+                f"SELECT {self.block_id}, CAST(-bm25({TOKENS_INDEX}) * {_RANK_UNITS} + 0.5 AS bigint) FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
+                f"WHERE {TOKENS_INDEX} MATCH :match",
+                match,
+            )
+        patterns = _pattern_values(query.phrases)
+        found = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
+        return SqlText(
+            f"SELECT {self.block_id}, {_density_sql(found)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
+            f"CROSS JOIN block_tokens ON block_id = {self.block_id} WHERE {TOKENS_INDEX} MATCH :match",
+            match | patterns,
+        )
+
+
+class PostgreSQLMatcher:
+    """A GIN index over tsvector finds the blocks that hold the words; rows of words are looked for in their tokens."""
+
+    block_id = "block_tokens.block_id"
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
+        # Whatever the planner thinks of a word: to make the vectors of all blocks takes half a minute.
+        connection.execute(text("SET LOCAL enable_seqscan = off"))
+        condition = _tsquery(query)
+        patterns = _pattern_values(query.phrases)
+        if rank is Rank.BM25:
+            score, more = self._bm25(connection, query)
+        else:
+            score, more = _density_sql(" + ".join(map(_occurrences_sql, patterns))), {}
+        return SqlText(
+            f"SELECT {self.block_id}, {score} FROM block_tokens WHERE {condition.sql}",  # noqa: S608 — of constants
+            {**condition.values, **patterns, **more},
+        )
+
+    def _bm25(self, connection: Connection, query: Query) -> tuple[str, dict[str, Any]]:
+        blocks, length = connection.execute(_COLLECTION_SIZE).one()
+        values: dict[str, Any] = {"average": length / max(1, blocks)}
+        parts = []
+        asked = [phrase for alternatives in query.wanted for phrase in alternatives]
+        for number, phrase in enumerate(query.phrases):
+            condition = _tsquery(Query(((phrase,),)))
+            count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
+            holding = connection.execute(count, condition.values).scalar_one()
+            idf = max(_IDF_MIN, math.log((blocks - holding + 0.5) / (holding + 0.5)))
+            values[f"idf_{number}"] = idf * asked.count(phrase)
+            found = _occurrences_sql(f"pattern_{number}")
+            norm = f"{_BM25_K1} * ({1 - _BM25_B} + {_BM25_B} * length / CAST(:average AS double precision))"
+            parts.append(f"CAST(:idf_{number} AS double precision) * ({found}) * {_BM25_K1 + 1} / (({found}) + {norm})")
+        return f"CAST(floor(({' + '.join(parts)}) * {_RANK_UNITS} + 0.5) AS bigint)", values
+
+
+MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
+
+_COLLECTION_SIZE = text(
+    "SELECT CAST(coalesce(sum(blocks), 0) AS bigint), CAST(coalesce(sum(length), 0) AS bigint) FROM search_total"
+)
+_VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
+
+
+def best_blocks(
+    connection: Connection, query: Query, rank: Rank, filters: SearchFilters, most: int
+) -> list[tuple[int, float]]:
+    """Return the ids of the blocks that match, the best first, at most so many, each with its rank.
+
+    Whether a page shows them is asked only where there are filters.
+    """
+    matching = MATCHERS[connection.dialect.name]
+    ranked = matching.ranked(connection, query, rank)
+    shown = f" AND {filters.condition(matching.block_id)}" if filters.values else ""
+    statement = filters.bound(f"{ranked.sql}{shown} ORDER BY 2 DESC, 1 LIMIT :most")
+    rows = connection.execute(statement, {**ranked.values, **filters.values, "most": most})
+    units = _RANK_UNITS if rank is Rank.BM25 else 1
+    return [(row[0], row[1] / units) for row in rows]
+
+
+def _density_sql(found: str) -> str:
+    """Return Bp in SQL: the found words' share of the block's, times its priority."""
+    return f"(priority + {PRIORITY_EPSILON}) * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
+
+
+def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
+    return {f"pattern_{number}": phrase.pattern for number, phrase in enumerate(phrases)}
+
+
+def _occurrences_sql(name: str) -> str:
+    """Return in PostgreSQL's SQL how often the tokens hold a pattern."""
+    without = f"octet_length(replace(tokens, :{name}, ''))"
+    return f"(octet_length(tokens) - {without}) / octet_length(CAST(:{name} AS text))"
+
+
+def _fts5_query(query: Query) -> str:
+    """Return a query in FTS5's language. Words hold nothing but letters, digits and _, so nothing is escaped."""
+    wanted = " AND ".join(f"({_fts5_any(alternatives)})" for alternatives in query.wanted)
+    return f"({wanted}) NOT ({_fts5_any(query.unwanted)})" if query.unwanted else wanted
+
+
+def _fts5_any(phrases: Iterable[Phrase]) -> str:
+    return " OR ".join(f'"{" ".join(phrase.words)}"{" *" * phrase.begins}' for phrase in phrases)
+
+
+def _tsquery(query: Query) -> SqlText:
+    """Return a query as a condition on `block_tokens`.
+
+    All that are single words is one condition, which the index answers alone: to make a block's vector again, to see
+    what it does not hold, takes longer than all else.
+    """
+    without = [phrase for phrase in query.unwanted if len(phrase.words) == 1]
+    words = [f"({' | '.join(map(_all_words, alternatives))})" for alternatives in query.wanted]
+    words += [f"!{_all_words(phrase)}" for phrase in without]
+    wanted = [alternatives for alternatives in query.wanted if any(len(phrase.words) > 1 for phrase in alternatives)]
+    unwanted = tuple(phrase for phrase in query.unwanted if phrase not in without)
+    rows = dict(enumerate(phrase.pattern for alternatives in (*wanted, unwanted) for phrase in alternatives))
+    names = iter(rows)
+    conditions = [f"{_VECTOR} @@ CAST(:words AS tsquery)"]
+    conditions += [f"({' OR '.join(_holds_sql(next(names)) for _ in alternatives)})" for alternatives in wanted]
+    conditions += [f"NOT {_holds_sql(next(names))}" for _ in unwanted]
+    return SqlText(" AND ".join(conditions), {"words": " & ".join(words), **{f"row_{n}": rows[n] for n in rows}})
+
+
+def _holds_sql(number: int) -> str:
+    return f"(position(:row_{number} in tokens) > 0)"
+
+
+def _all_words(phrase: Phrase) -> str:
+    """Return a phrase's words in PostgreSQL's language; as in FTS5's, nothing is escaped."""
+    *whole, last = [f"'{word}'" for word in phrase.words]
+    return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
+
+
+HITS_PER_PAGE = 3
+"""Blocks of one page that are shown."""
+
+# Of so many blocks for each page wanted the pages are looked up first, and of so many times more where those are few.
+_BLOCKS_PER_PAGE = 4
+_GROWTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A block that was found: its rank, its text and what of it was asked for; `pages` show the same block now."""
+
+    block_id: int
+    rank: float
+    kind: str
+    pages: int
+    text: str
+    excerpt: Excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """A page that shows what was searched for, with its best blocks, the best first."""
+
+    url: str
+    title: str | None
+    site: str
+    section: str | None
+    language: str | None
+    published: str | None
+    hits: tuple[Hit, ...]
+
+
+def search(
+    connection: Connection,
+    query: str,
+    *,
+    rank: Rank = Rank.PRIORITY,
+    filters: SearchFilters = SearchFilters(),  # noqa: B008 — frozen
+    limit: int = 10,
+) -> list[FoundPage]:
+    """Return the pages that show what a query asks for, the one with the best block first, at most `limit`.
+
+    Only what pages show now and is no template is found. A block that stands on several pages is found once: on the
+    page where it was first stored, if that still shows it and is not filtered out. Empty where nothing matches.
+    Raises QueryError for a query that cannot be understood.
+    """
+    asked = parse_query(query)
+    pages = _RankedPages(connection, asked, filters, limit)
+    seen, most = 0, limit * _BLOCKS_PER_PAGE
+    while True:
+        ranked = best_blocks(connection, asked, rank, filters, most)
+        pages.add(ranked[seen:], is_priority=rank is Rank.PRIORITY)
+        if pages.full or len(ranked) < most:
+            return pages.found()
+        seen, most = most, most * _GROWTH
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownOn:
+    """The page on which a found block is shown, of so many that show it."""
+
+    page_id: int
+    pages: int
+
+
+class _RankedPages:
+    """Pages in the order of their best blocks."""
+
+    def __init__(self, connection: Connection, query: Query, filters: SearchFilters, limit: int) -> None:
+        self._connection = connection
+        self._query = query
+        self._filters = filters
+        self._limit = limit
+        self._hits: dict[int, list[Hit]] = {}
+
+    @property
+    def full(self) -> bool:
+        return len(self._hits) >= self._limit
+
+    def add(self, ranked: Sequence[tuple[int, float]], *, is_priority: bool) -> None:
+        """Take the next best blocks in."""
+        for some in batched(ranked):
+            ids = [block_id for block_id, _ in some]
+            shown = _shown_on(self._connection, self._filters, ids)
+            blocks = {row.id: row for row in self._connection.execute(_SELECT_BLOCKS, {"ids": list(shown)})}
+            for block_id, rank in some:
+                if block_id in shown:
+                    row = blocks[block_id]
+                    exact = rank * row.priority / (row.priority + PRIORITY_EPSILON) if is_priority else rank
+                    self._add(
+                        shown[block_id], Hit(row.id, exact, row.kind, shown[block_id].pages, row.text, _NO_EXCERPT)
+                    )
+
+    def _add(self, shown: _ShownOn, hit: Hit) -> None:
+        hits = self._hits.get(shown.page_id)
+        if hits is None and not self.full:
+            self._hits[shown.page_id] = [hit]
+        elif hits is not None and len(hits) < HITS_PER_PAGE:
+            hits.append(hit)
+
+    def found(self) -> list[FoundPage]:
+        """Return the pages with their hits."""
+        rows = {row.id: row for row in self._connection.execute(_SELECT_PAGES, {"ids": list(self._hits)})}
+        return [_found_page(rows[page_id], self._with_excerpts(hits)) for page_id, hits in self._hits.items()]
+
+    def _with_excerpts(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        return (replace(hit, excerpt=make_excerpt(hit.text, self._query.phrases)) for hit in hits)
+
+
+_NO_EXCERPT = Excerpt("", ())
+_BOUND_IDS: Any = bindparam("ids", expanding=True)
+_SELECT_BLOCKS = select(block.c.id, block.c.kind, block.c.text, block.c.priority).where(block.c.id.in_(_BOUND_IDS))
+_SELECT_PAGES = select(
+    page.c.id, page.c.url, page.c.title, page.c.site, page.c.section, page.c.language, page.c.published
+).where(page.c.id.in_(_BOUND_IDS))
+
+
+def _shown_on(connection: Connection, filters: SearchFilters, ids: Sequence[int]) -> dict[int, _ShownOn]:
+    """Return where each of the blocks is shown, those that are not shown left out."""
+    rows = connection.execute(filters.places, {"ids": list(ids), **filters.values})
+    return {row.block_id: _ShownOn(row.own_page or row.first_page, row.pages) for row in rows}
+
+
+def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
+    return FoundPage(row.url, row.title, row.site, row.section, row.language, row.published, tuple(hits))

@@ -1,0 +1,294 @@
+"""Check the table of news sites against its evidence (saved pages and documents) and against the live sites."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag, urljoin
+
+from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import TextResponse
+
+from cleaning import PageError, clean, parse
+from crawler.compare.fetch import as_in_a_crawl, said_of
+from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
+from crawler.errors import ConfigError, CrawlerError, ReplayError, SetupError
+from crawler.fetching.replay import read_replay_index
+from crawler.fetching.response_filter import ResponseRejected
+from crawler.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from pathlib import Path
+
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+    from crawler.discovery.portals import Portal
+
+
+_SAVED_FOLDER = "sites"
+_UNKNOWN_URL = ".invalid/"
+
+
+@dataclass(frozen=True)  # no slots: its links are read once, where they are asked for
+class SavedPage:
+    """A saved page; `url` is "" where nobody wrote it down. Links of such a page are taken to be `home`'s."""
+
+    body: bytes
+    url: str
+    home: str
+
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """The addresses that it links to, feeds in its head among them."""
+        try:
+            root = parse(self.body, self.url or self.home).root
+        except PageError:
+            return frozenset()
+        found = set()
+        for element in root.iter("a", "area", "link"):
+            try:
+                found.add(urldefrag(urljoin(self.url or self.home, (element.get("href") or "").strip())).url)
+            except ValueError:
+                continue
+        return frozenset(found)
+
+    @property
+    def language(self) -> str | None:
+        """The language of what cleaning keeps of it."""
+        return clean(self.body, url=self.url or self.home).language
+
+
+class SavedPages:
+    """The saved pages below a folder's `sites`, and documents in it and beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            self._urls = {path: url for url, path in read_replay_index(folder / _SAVED_FOLDER)}
+        except ReplayError as error:
+            raise ConfigError(f"{folder} holds no saved pages: {error}") from error
+        self.page = lru_cache(maxsize=64)(self._page)
+
+    def _page(self, name: str, home: str) -> SavedPage | None:
+        """Return a saved page (`sites/bbc/16.html.gz`), None where there is none."""
+        path = self._inside(self._folder, name)
+        if path is None:
+            return None
+        body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        url = self._urls.get(path, "")
+        return SavedPage(body, "" if _UNKNOWN_URL in url else url, home)
+
+    def document(self, name: str) -> str | None:
+        """Return a document's text (`papers/weighted.txt, Table 5`), None where there is none."""
+        file = name.partition(",")[0].strip()
+        # Documents may lie beside the folder of the data.
+        path = self._inside(self._folder, file) or self._inside(self._folder.parent, file)
+        return None if path is None else path.read_text("utf-8", "replace")
+
+    def _inside(self, folder: Path, name: str) -> Path | None:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+
+
+def is_saved_page(name: str) -> bool:
+    """Tell whether evidence is a saved page, and not a document."""
+    return name.startswith(f"{_SAVED_FOLDER}/")
+
+
+def names_host(text: str, host: str) -> bool:
+    """Tell whether a text has a host's name, not as a part of another one."""
+    return re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", text, re.IGNORECASE) is not None
+
+
+CHECKED_COLUMNS = ("host", "home", "hosts", "sections", "feeds", "sitemaps", "articles", "language")
+"""Columns that say something of a site; the others say how to treat it."""
+
+# A page that is no article itself proves a pattern by linking to so many.
+_MATCHING_LINKS_MIN = 3
+
+
+class EvidenceState(StrEnum):
+    """How a column stands; a closed set."""
+
+    PROVEN = "proven"
+    UNPROVEN = "unproven"
+    """No evidence is named."""
+    WRONG = "wrong"
+    """The evidence is missing, or does not say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFinding:
+    """What was found of a column of a portal; `detail` says what is wrong."""
+
+    portal: str
+    column: str
+    state: EvidenceState
+    detail: str = ""
+
+
+def check_evidence(portal: Portal, saved: SavedPages) -> list[EvidenceFinding]:
+    """Return a finding for each column that the portal has a value in."""
+    return [_check_column(portal, column, saved) for column in CHECKED_COLUMNS if getattr(portal, column)]
+
+
+def _check_column(portal: Portal, column: str, saved: SavedPages) -> EvidenceFinding:
+    names = portal.evidence.get(column)
+    if names is None:
+        return EvidenceFinding(portal.name, column, EvidenceState.UNPROVEN)
+    pages = {name: saved.page(name, portal.start) for name in names if is_saved_page(name)}
+    texts = {name: saved.document(name) for name in names if not is_saved_page(name)}
+    missing = [name for name, found in (pages | texts).items() if found is None]
+    if missing:
+        return EvidenceFinding(portal.name, column, EvidenceState.WRONG, f"there is no {missing[0]}")
+    read = [page for page in pages.values() if page]
+    problem = next(_problems(portal, column, read, [text for text in texts.values() if text]), None)
+    return EvidenceFinding(portal.name, column, EvidenceState.WRONG if problem else EvidenceState.PROVEN, problem or "")
+
+
+def _problems(portal: Portal, column: str, pages: list[SavedPage], texts: list[str]) -> Iterator[str]:
+    if column == "articles":
+        yield from _pattern_problems(portal, pages)
+    elif column == "language":
+        yield from (
+            f"the text of {page.url} is in {page.language}" for page in pages if not _has_language(page, portal)
+        )
+    elif column in {"host", "hosts"}:
+        for name in [portal.host] if column == "host" else portal.hosts:
+            if not any(_shows_host(page, name) for page in pages) and not any(names_host(text, name) for text in texts):
+                yield f"{name} is not named there"
+    else:
+        value = getattr(portal, column)
+        for url in [value] if isinstance(value, str) else value:
+            if not any(_shows_url(page, url) for page in pages) and not any(url in text for text in texts):
+                yield f"{url} is not named there"
+
+
+def _pattern_problems(portal: Portal, pages: list[SavedPage]) -> Iterator[str]:
+    pattern = portal.articles
+    assert pattern is not None  # it is checked
+    for page in pages:
+        if pattern.search(page.url) or sum(bool(pattern.search(url)) for url in page.links) >= _MATCHING_LINKS_MIN:
+            continue
+        yield f"it finds neither {page.url or 'the page'} nor {_MATCHING_LINKS_MIN} of its links"
+    yield from (
+        f"it finds {url}, which is no article" for url in (portal.start, *portal.sections) if pattern.search(url)
+    )
+
+
+def _has_language(page: SavedPage, portal: Portal) -> bool:
+    return page.language is not None and page.language.partition("-")[0] == portal.language.partition("-")[0]
+
+
+def _shows_host(page: SavedPage, name: str) -> bool:
+    return any(host_of(url) == name for url in (page.url, *page.links))
+
+
+def _shows_url(page: SavedPage, url: str) -> bool:
+    return _comparable_url(url) in {_comparable_url(one) for one in (page.url, *page.links)}
+
+
+def _comparable_url(url: str) -> str:
+    return url.strip().rstrip("/").lower()
+
+
+PAGE_KIND = "page"
+_ENTRIES_MAX = 50_000
+_FEED_COLUMNS = frozenset({"feeds", "sitemaps"})
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAnswer:
+    """What an address answered: `kind` is `page`, or what it listed; `entries` are articles or addresses on it.
+
+    `problem` says why it is not what the table says, "" where it is.
+    """
+
+    portal: str
+    column: str
+    url: str
+    status: int | None = None
+    kind: str = ""
+    entries: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveCheck:
+    """The portals, and the answers as they come."""
+
+    portals: Sequence[Portal]
+    answers: list[LiveAnswer] = field(default_factory=list)
+
+
+class _LiveCheckSpider(Spider):
+    name = "portals"
+    asked: _LiveCheck
+
+    async def start(self) -> AsyncIterator[Request]:
+        for portal in self.asked.portals:
+            for column in ("home", "sections", "feeds", "sitemaps"):
+                for url in [portal.start] if column == "home" else getattr(portal, column):
+                    about = {"portal": portal, "column": column}
+                    meta = {"judge": column not in _FEED_COLUMNS, "about": about}
+                    yield Request(url, self.parse, errback=self.fail, dont_filter=True, meta=meta)
+
+    async def parse(self, response: Response) -> None:
+        about = response.meta["about"]
+        if about["column"] in _FEED_COLUMNS:
+            listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _ENTRIES_MAX)
+            if isinstance(listed, FeedProblem):
+                self._note(about, response, problem=f"it is no feed or sitemap: {listed}")
+                return
+            wanted = listed.kind is FeedKind.FEED if about["column"] == "feeds" else listed.kind is not FeedKind.FEED
+            count = len(listed.entries) + listed.left_out
+            empty = "" if count else "it lists nothing"
+            self._note(about, response, listed.kind, count, problem=empty if wanted else f"it is a {listed.kind}")
+        else:
+            self._note(about, response, PAGE_KIND, _count_article_links(response, about["portal"]))
+
+    def fail(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined] # Scrapy puts it there
+        response = failure.value.response if isinstance(failure.value, ResponseRejected) else None
+        self._note(request.meta["about"], response or request, problem=said_of(failure))
+
+    def _note(
+        self, about: dict[str, Any], told: Response | Request, kind: str = "", entries: int = 0, *, problem: str = ""
+    ) -> None:
+        status = None if isinstance(told, Request) else told.status
+        portal: Portal = about["portal"]
+        self.asked.answers.append(LiveAnswer(portal.name, about["column"], told.url, status, kind, entries, problem))
+
+
+def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAnswer]:
+    """Return what each address of the portals answers, fetched as in a crawl; nothing is stored.
+
+    Raises CrawlerError where the crawl cannot be begun.
+    """
+    asked = _LiveCheck(portals)
+    process = AsyncCrawlerProcess(as_in_a_crawl(settings))
+    running = process.crawl(_LiveCheckSpider, asked=asked)
+    process.start()
+    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
+    if isinstance(error, CrawlerError):
+        raise error
+    if error is not None:
+        raise SetupError(f"the sites could not be asked: {type(error).__name__}: {error}") from error
+    return sorted(asked.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
+
+
+def _count_article_links(response: Response, portal: Portal) -> int:
+    """Return how many addresses the page links to that are articles by the portal's pattern; all, where it has none."""
+    assert isinstance(response, TextResponse)
+    links = {urldefrag(response.urljoin(href)).url for href in response.css("a::attr(href)").getall()[:5_000]}
+    return sum(portal.articles is None or portal.articles.search(url) is not None for url in links)

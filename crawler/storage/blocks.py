@@ -1,0 +1,596 @@
+"""The blocks and sightings of a page: compared with those of earlier visits, looked up, written."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, case, delete, func, insert, or_, select, update
+
+from cleaning.fingerprint import digest_terms, distance
+from cleaning.terms import index_tokens, terms
+from crawler.storage.near_duplicates import IndexEntry
+from crawler.storage.tables import batched, block, block_tokens, sighting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Table, Update
+    from sqlalchemy.engine import Connection, RowMapping
+
+    from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
+    from crawler.visit import FingerprintedBlock
+
+
+# The digest of every block without terms ("* * *"): such blocks are the same only letter for letter.
+NO_TERMS = digest_terms([])
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalBlock:
+    """A stored block, as its sightings need it."""
+
+    block_id: int
+    text: str
+    digest: int
+    fingerprint: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRow:
+    """A row of the page's earlier visits: a block, whose `original` is itself, or a sighting of another one."""
+
+    row_id: int
+    is_sighting: bool
+    original: OriginalBlock
+    position: int
+    digest: int
+    text: str
+    gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBlock:
+    """A candidate that the page held before, as the row `earlier`."""
+
+    candidate: FingerprintedBlock
+    earlier: EarlierRow
+
+    @property
+    def text(self) -> str:
+        """How the block reads now."""
+        return self.candidate.decision.block.text
+
+
+@dataclass(frozen=True, slots=True)
+class PageComparison:
+    """What became of a page: each candidate is kept or new, each earlier row kept or missing."""
+
+    kept: tuple[KeptBlock, ...]
+    new: tuple[FingerprintedBlock, ...]
+    missing: tuple[EarlierRow, ...]
+    changed: bool
+
+
+def compare_blocks(candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
+    """Return which candidates the page held before, each earlier row serving one of them.
+
+    The same is a text with the same terms. Rows gone before are among `earlier`, and may come back, but are not
+    missing again. The page has changed if the digests of its blocks in reading order have.
+    """
+    pools = _EarlierPools(earlier)
+    matches = [(candidate, pools.take(candidate)) for candidate in candidates]
+    found = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
+    matched = _without_lost_originals(found, earlier)
+    served = {kept.candidate.decision.block.position for kept in matched}
+    used = {_row_identity(kept.earlier) for kept in matched}
+    live = [row for row in earlier if not row.gone]
+    return PageComparison(
+        kept=tuple(matched),
+        new=tuple(one for one in candidates if one.decision.block.position not in served),
+        missing=tuple(row for row in live if _row_identity(row) not in used),
+        changed=[one.digest for one in candidates] != [row.digest for row in sorted(live, key=_row_position)],
+    )
+
+
+def same_terms(one: str, other: str) -> bool:
+    """Tell whether two texts of the same digest really have the same terms; without any, they must be equal."""
+    return one == other or (terms(one) == terms(other) != [])
+
+
+class _EarlierPools:
+    """The earlier rows by what they say, those still live and those further up first."""
+
+    def __init__(self, earlier: Iterable[EarlierRow]) -> None:
+        self._rows: dict[tuple[int, str, bool], deque[EarlierRow]] = {}
+        for row in sorted(earlier, key=lambda row: (row.gone, row.position)):
+            self._rows.setdefault(_pool_key(row.digest, row.text, is_sighting=row.is_sighting), deque()).append(row)
+
+    def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
+        """Return a row with the candidate's terms and use it up: a sighting for a repeat, otherwise a block first."""
+        text = candidate.decision.block.text
+        repeats = candidate.repeats is not None
+        for is_sighting in (repeats, not repeats):
+            rows = self._rows.get(_pool_key(candidate.digest, text, is_sighting=is_sighting))
+            if rows and same_terms(rows[0].text, text):
+                return rows.popleft()
+        return None
+
+
+def _without_lost_originals(kept: list[KeptBlock], earlier: Sequence[EarlierRow]) -> list[KeptBlock]:
+    """Leave out sightings of a block of this very page that is on it no more: what they say becomes a block."""
+    own = {row.row_id for row in earlier if not row.is_sighting}
+    lost = own - {each.earlier.row_id for each in kept if not each.earlier.is_sighting}
+    return [each for each in kept if not (each.earlier.is_sighting and each.earlier.original.block_id in lost)]
+
+
+def _pool_key(digest: int, text: str, *, is_sighting: bool) -> tuple[int, str, bool]:
+    return (digest, text if digest == NO_TERMS else "", is_sighting)
+
+
+def _row_identity(row: EarlierRow) -> tuple[bool, int]:
+    return (row.is_sighting, row.row_id)
+
+
+def _row_position(row: EarlierRow) -> int:
+    return row.position
+
+
+# PostgreSQL takes half as much again, and twice as much is too much for it: what follows in a block is not found.
+TOKENS_BYTES_MAX = 500_000
+_INSERT_TOKENS = insert(block_tokens).returning(block_tokens.c.block_id)  # in one statement, whose triggers fire once
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableBlock:
+    """A stored block with what search needs of it."""
+
+    block_id: int
+    text: str
+    words: int
+    priority: float
+
+
+def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
+    """Make stored blocks known to search."""
+    for some in batched(blocks):
+        connection.execute(_INSERT_TOKENS, [tokens_row(one) for one in some]).close()
+
+
+def replace_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
+    """Make search know blocks by the text that they have now."""
+    for some in batched(blocks):
+        connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_([one.block_id for one in some])))
+    add_tokens(connection, blocks)
+
+
+def tokens_row(one: SearchableBlock) -> dict[str, Any]:
+    """Return a block's row in `block_tokens`."""
+    words = _within_limit(index_tokens(one.text))
+    return {
+        "block_id": one.block_id,
+        "words": one.words,
+        "priority": one.priority,
+        "length": len(words),
+        "tokens": join_tokens(words),
+    }
+
+
+def join_tokens(words: Sequence[str]) -> str:
+    """Return the words, each with a space before and after it: so each can be counted, and each row of them."""
+    return f" {'  '.join(words)} " if words else ""
+
+
+def _within_limit(words: list[str]) -> list[str]:
+    if sum(len(word) + 1 for word in words) * 4 <= TOKENS_BYTES_MAX:
+        return words
+    size = 0
+    for number, word in enumerate(words):
+        size += len(word.encode()) + 2
+        if size > TOKENS_BYTES_MAX:
+            return words[:number]
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class VisitedPage:
+    """The page that blocks are stored for, when it was visited, and the mark of the transaction."""
+
+    page_id: int
+    site: str
+    at: datetime
+    mark: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewSighting:
+    """A candidate that is a duplicate of a stored block, word for word (`exact`) or nearly."""
+
+    candidate: FingerprintedBlock
+    original: OriginalBlock
+    distance: int
+    exact: bool
+
+
+_BLOCKS_OF_PAGE = select(
+    block.c.id, block.c.position, block.c.digest, block.c.fingerprint, block.c.text, block.c.gone_at
+).where(block.c.page_id == bindparam("page"))
+_SIGHTINGS_OF_PAGE = (
+    select(
+        sighting.c.id,
+        sighting.c.position,
+        sighting.c.digest,
+        sighting.c.text,
+        sighting.c.gone_at,
+        sighting.c.block_id,
+        block.c.text.label("original_text"),
+        block.c.digest.label("original_digest"),
+        block.c.fingerprint.label("original_fingerprint"),
+    )
+    .join(block, block.c.id == sighting.c.block_id)
+    .where(sighting.c.page_id == bindparam("page"))
+)
+_INSERT_BLOCK = insert(block).returning(block.c.id, block.c.position)
+_INSERT_SIGHTING = insert(sighting)
+_REFRESHED_VALUES: dict[str, Any] = {
+    name: bindparam(f"new_{name}")
+    for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
+}
+
+
+def _refresh_statement(table: Table) -> Update:
+    """Return the statement that refreshes a row; the mark is written where it is not as exports had it."""
+    shown = [name for name in _REFRESHED_VALUES if name not in {"path", "last_seen"}]
+    differs = [table.c[name].is_distinct_from(bindparam(f"new_{name}", type_=table.c[name].type)) for name in shown]
+    changed = case((or_(table.c.gone_at.is_not(None), *differs), bindparam("mark")), else_=table.c.changed)
+    values = _REFRESHED_VALUES | {"gone_at": None, "changed": changed}
+    return update(table).where(table.c.id == bindparam("row")).values(values)
+
+
+_REFRESH_BLOCK = _refresh_statement(block)
+_REFRESH_SIGHTING = _refresh_statement(sighting)
+_KEEP_OLD_TEXT = (
+    update(sighting)
+    .where(sighting.c.block_id == bindparam("of_block"))
+    .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
+)
+_GONE_VALUES: dict[str, Any] = {"gone_at": bindparam("at"), "changed": bindparam("mark")}
+_MARK_BLOCK_GONE = update(block).where(block.c.id == bindparam("row")).values(_GONE_VALUES)
+_MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES)
+
+
+def read_earlier(connection: Connection, page_id: int) -> list[EarlierRow]:
+    """Return all that a page ever held, as blocks and as sightings, those gone included."""
+    page = {"page": page_id}
+    blocks = [
+        EarlierRow(
+            row_id=row.id,
+            is_sighting=False,
+            original=OriginalBlock(row.id, row.text, row.digest, row.fingerprint),
+            position=row.position,
+            digest=row.digest,
+            text=row.text,
+            gone=row.gone_at is not None,
+        )
+        for row in connection.execute(_BLOCKS_OF_PAGE, page)
+    ]
+    sightings = [
+        EarlierRow(
+            row_id=row.id,
+            is_sighting=True,
+            original=OriginalBlock(row.block_id, row.original_text, row.original_digest, row.original_fingerprint),
+            position=row.position,
+            digest=row.digest,
+            text=row.original_text if row.text is None else row.text,
+            gone=row.gone_at is not None,
+        )
+        for row in connection.execute(_SIGHTINGS_OF_PAGE, page)
+    ]
+    return blocks + sightings
+
+
+def add_blocks(
+    connection: Connection, home: VisitedPage, candidates: Sequence[FingerprintedBlock]
+) -> dict[int, OriginalBlock]:
+    """Insert blocks and return them, with their ids, by position."""
+    if not candidates:
+        return {}
+    own = {"site": home.site, "added": home.mark}
+    rows = [_content_values(one, home) | own | {"text": one.decision.block.text} for one in candidates]
+    ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
+    add_tokens(connection, [_searchable(ids[one.decision.block.position], one) for one in candidates])
+    return {one.decision.block.position: _original_of(one, ids[one.decision.block.position]) for one in candidates}
+
+
+def add_sightings(connection: Connection, home: VisitedPage, sightings: Sequence[NewSighting]) -> None:
+    """Insert sightings, each with its own text where it differs at all from the block's."""
+    if not sightings:
+        return
+    rows = [
+        _content_values(one.candidate, home)
+        | {
+            "block_id": one.original.block_id,
+            "distance": one.distance,
+            "text": _own_text(one.candidate, one.original),
+        }
+        for one in sightings
+    ]
+    connection.execute(_INSERT_SIGHTING, rows)
+
+
+def refresh_rows(
+    connection: Connection, home: VisitedPage, kept: Iterable[KeptBlock], originals: Mapping[int, OriginalBlock]
+) -> None:
+    """Bring kept rows up to date, and those gone back; `originals` are the kept blocks as they read now, by id.
+
+    Where a block's wording changed without changing its terms, its sightings keep theirs.
+    """
+    blocks = [each for each in kept if not each.earlier.is_sighting]
+    sightings = [each for each in kept if each.earlier.is_sighting]
+    if reworded := [_reworded_values(each) for each in blocks if each.earlier.text != each.text]:
+        connection.execute(_KEEP_OLD_TEXT, reworded)
+    if blocks:
+        connection.execute(_REFRESH_BLOCK, [_refreshed_values(each, home, each.text) for each in blocks])
+        changed = [each for each in blocks if each.earlier.text != each.text]
+        replace_tokens(connection, [_searchable(each.earlier.row_id, each.candidate) for each in changed])
+    if sightings:
+        now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
+        rows = [
+            _refreshed_values(each, home, _own_text(each.candidate, original))
+            for each, original in zip(sightings, now, strict=True)
+        ]
+        connection.execute(_REFRESH_SIGHTING, rows)
+
+
+def mark_gone(connection: Connection, home: VisitedPage, rows: Iterable[EarlierRow]) -> None:
+    """Note that blocks and sightings are on their page no more; nothing is deleted."""
+    values = {"at": home.at, "mark": home.mark}
+    blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
+    sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
+    if blocks:
+        connection.execute(_MARK_BLOCK_GONE, blocks)
+    if sightings:
+        connection.execute(_MARK_SIGHTING_GONE, sightings)
+
+
+def _original_of(candidate: FingerprintedBlock, block_id: int) -> OriginalBlock:
+    return OriginalBlock(block_id, candidate.decision.block.text, candidate.digest, candidate.fingerprint)
+
+
+def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
+    found = candidate.decision.block
+    return SearchableBlock(block_id, found.text, found.words, found.priority)
+
+
+def _content_values(candidate: FingerprintedBlock, home: VisitedPage) -> dict[str, Any]:
+    found = candidate.decision.block
+    return {
+        "page_id": home.page_id,
+        "position": found.position,
+        "kind": found.kind.value,
+        "path": found.path,
+        "words": found.words,
+        "score": candidate.decision.score,
+        "priority": found.priority,
+        "digest": candidate.digest,
+        "fingerprint": candidate.fingerprint,
+        "first_seen": home.at,
+        "last_seen": home.at,
+        "changed": home.mark,
+    }
+
+
+def _refreshed_values(kept: KeptBlock, home: VisitedPage, text: str | None) -> dict[str, Any]:
+    found = kept.candidate.decision.block
+    return {
+        "row": kept.earlier.row_id,
+        "new_position": found.position,
+        "new_kind": found.kind.value,
+        "new_path": found.path,
+        "new_words": found.words,
+        "new_score": kept.candidate.decision.score,
+        "new_priority": found.priority,
+        "new_text": text,
+        "new_last_seen": home.at,
+        "mark": home.mark,
+    }
+
+
+def _reworded_values(kept: KeptBlock) -> dict[str, Any]:
+    return {"of_block": kept.earlier.row_id, "old_text": kept.earlier.text, "new_text": kept.text}
+
+
+def _own_text(candidate: FingerprintedBlock, original: OriginalBlock) -> str | None:
+    text = candidate.decision.block.text
+    return None if text == original.text else text
+
+
+_ORIGINAL_COLUMNS = select(block.c.id, block.c.page_id, block.c.site, block.c.digest, block.c.fingerprint, block.c.text)
+_ORIGINALS_BY_DIGEST = _ORIGINAL_COLUMNS.where(
+    block.c.digest.in_(bindparam("digests", expanding=True)), block.c.site == bindparam("of_site")
+)
+_ORIGINALS_BY_ID = _ORIGINAL_COLUMNS.where(block.c.id.in_(bindparam("ids", expanding=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredBlock:
+    page_id: int
+    site: str
+    original: OriginalBlock
+
+
+def find_originals(
+    connection: Connection,
+    index: FingerprintIndex,
+    home: VisitedPage,
+    candidates: Iterable[FingerprintedBlock],
+    *,
+    within_site: bool,
+) -> list[NewSighting]:
+    """Return those of a page's new blocks that duplicate a stored block of another page, with the nearest one.
+
+    Of several as near, the one stored first. Blocks with a fingerprint are found by it (the same terms have the
+    same one); all are found by digest within their site. Blocks without terms, and blocks of the page itself, are
+    duplicates of nothing.
+    """
+    wanted = [one for one in candidates if one.terms]
+    matches = index.lookup(connection, [one.fingerprint for one in wanted if one.fingerprint is not None])
+    near = _originals_by_id(connection, [match.owner_id for match in matches])
+    same = _originals_by_digest(connection, home.site, [one.digest for one in wanted])
+    options = _OriginalOptions(matches, near, same)
+    found = []
+    for one in wanted:
+        others = [
+            (bits, stored)
+            for bits, stored in options.of(one)
+            if stored.page_id != home.page_id and not (within_site and stored.site != home.site)
+        ]
+        if others:
+            bits, stored = min(others, key=lambda option: (option[0], option[1].original.block_id))
+            found.append(NewSighting(one, stored.original, bits, exact=_is_exact(one, stored.original)))
+    return found
+
+
+class _OriginalOptions:
+    """The stored blocks near a candidate, each with its distance."""
+
+    def __init__(
+        self, matches: Iterable[FingerprintMatch], near: dict[int, _StoredBlock], same: Iterable[_StoredBlock]
+    ) -> None:
+        self._near: dict[int, list[tuple[int, _StoredBlock]]] = defaultdict(list)
+        self._same: dict[int, list[_StoredBlock]] = defaultdict(list)
+        for match in matches:
+            self._near[match.query].append((match.distance, near[match.owner_id]))
+        for stored in same:
+            self._same[stored.original.digest].append(stored)
+
+    def of(self, candidate: FingerprintedBlock) -> list[tuple[int, _StoredBlock]]:
+        near = [] if candidate.fingerprint is None else self._near.get(candidate.fingerprint, [])
+        same = self._same.get(candidate.digest, [])
+        return [*near, *((0, stored) for stored in same if _is_exact(candidate, stored.original))]
+
+
+def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
+    return candidate.digest == original.digest and same_terms(candidate.decision.block.text, original.text)
+
+
+def _originals_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, _StoredBlock]:
+    rows = (row for some in batched(ids) for row in connection.execute(_ORIGINALS_BY_ID, {"ids": list(some)}))
+    return {row.id: _stored_block(row) for row in rows}
+
+
+def _originals_by_digest(connection: Connection, site: str, digests: Sequence[int]) -> list[_StoredBlock]:
+    return [
+        _stored_block(row)
+        for some in batched(digests)
+        for row in connection.execute(_ORIGINALS_BY_DIGEST, {"digests": list(some), "of_site": site})
+    ]
+
+
+def _stored_block(row: Any) -> _StoredBlock:
+    return _StoredBlock(row.page_id, row.site, OriginalBlock(row.id, row.text, row.digest, row.fingerprint))
+
+
+class BlockWriter:
+    """Writes the blocks of pages; which are duplicates of stored ones the rules say."""
+
+    def __init__(self, index: FingerprintIndex, rules: DuplicateRules) -> None:
+        self._index = index
+        self._rules = rules
+
+    def candidates(self, candidates: Sequence[FingerprintedBlock]) -> Sequence[FingerprintedBlock]:
+        """Return the candidates as the rules see them: where nothing is a duplicate, none repeats another."""
+        if self._rules.scope != "off":
+            return candidates
+        return [replace(one, repeats=None, distance=0) for one in candidates]
+
+    def write(self, connection: Connection, home: VisitedPage, comparison: PageComparison) -> list[NewSighting]:
+        """Store what is new as blocks or sightings, refresh what is kept; return the new sightings."""
+        found = self._find(connection, home, [one for one in comparison.new if one.repeats is None])
+        known = {one.candidate.decision.block.position for one in found}
+        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
+        blocks = add_blocks(connection, home, fresh)
+        self._index.add(
+            connection,
+            [IndexEntry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
+        )
+        kept = _kept_blocks(comparison)
+        targets = blocks | _kept_targets(comparison, kept)
+        targets |= {one.candidate.decision.block.position: one.original for one in found}
+        sighted = found + _sightings_of_repeats(comparison.new, targets)
+        refresh_rows(connection, home, comparison.kept, kept)
+        add_sightings(connection, home, sighted)
+        mark_gone(connection, home, comparison.missing)
+        return sighted
+
+    def _find(self, connection: Connection, home: VisitedPage, new: list[FingerprintedBlock]) -> list[NewSighting]:
+        if not self._rules.beyond_page:
+            return []
+        return find_originals(connection, self._index, home, new, within_site=self._rules.scope == "site")
+
+
+def _kept_blocks(comparison: PageComparison) -> dict[int, OriginalBlock]:
+    """Return the page's own kept blocks, as they read now, by id."""
+    return {
+        each.earlier.row_id: replace(each.earlier.original, text=each.text)
+        for each in comparison.kept
+        if not each.earlier.is_sighting
+    }
+
+
+def _kept_targets(comparison: PageComparison, kept: Mapping[int, OriginalBlock]) -> dict[int, OriginalBlock]:
+    """Return, by position, the block that each kept row is or is a sighting of."""
+    return {
+        each.candidate.decision.block.position: kept.get(each.earlier.original.block_id, each.earlier.original)
+        for each in comparison.kept
+    }
+
+
+def _sightings_of_repeats(new: Iterable[FingerprintedBlock], targets: dict[int, OriginalBlock]) -> list[NewSighting]:
+    """Return the blocks that repeat one of their own page as sightings of that, or of what that is a sighting of."""
+    sighted = []
+    for one in new:
+        if one.repeats is not None:
+            original = targets[one.repeats]
+            targets[one.decision.block.position] = original
+            sighted.append(_sighting_of_repeat(one, original))
+    return sighted
+
+
+def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
+    bits = one.distance
+    if one.fingerprint is not None and original.fingerprint is not None:
+        bits = distance(one.fingerprint, original.fingerprint)
+    return NewSighting(one, original, bits, exact=one.digest == original.digest)
+
+
+# What a block keeps where it becomes a sighting, and a sighting where it becomes a block.
+SHARED_COLUMNS = tuple(
+    column.name for column in sighting.c if column.name in block.c and column.name not in {"id", "text"}
+)
+_MOVE_SIGHTING = (
+    update(sighting)
+    .where(sighting.c.id == bindparam("row"))
+    .values(block_id=bindparam("of_block"), distance=bindparam("bits"), text=bindparam("own_text"))
+)
+
+
+def move_sightings(connection: Connection, sightings: Iterable[RowMapping], original: OriginalBlock) -> None:
+    """Make the rows sightings of `original`; each has, as `full_text`, the text that it stands for."""
+    rows = [_moved_values(row, original) for row in sightings]
+    if rows:
+        connection.execute(_MOVE_SIGHTING, rows)
+
+
+def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:
+    bits = row["distance"]
+    if row["fingerprint"] is not None and original.fingerprint is not None:
+        bits = distance(row["fingerprint"], original.fingerprint)
+    return {
+        "row": row["id"],
+        "of_block": original.block_id,
+        "bits": bits,
+        "own_text": None if row["full_text"] == original.text else row["full_text"],
+    }

@@ -1,0 +1,517 @@
+"""Read-only queries for commands: totals, the contents of a page, groups of duplicates, recent articles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, case, func, null, or_, select, union_all
+
+from crawler import urls
+from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
+from crawler.errors import StoreError
+from crawler.storage.pages import decompress_html
+from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
+from crawler.visit import REFUSAL_OUTCOMES, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import CompoundSelect, Select, Table
+    from sqlalchemy.engine import Connection, Row
+
+
+# A visit that ended so is no failure.
+_SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
+# Counters `blocks/...` that are no reason for a drop.
+_NOT_DROP_COUNTERS = frozenset({"seen", "kept"})
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTotals:
+    """Rows in the database.
+
+    `mirrors` are those of `pages` that mirror another, `gone_blocks` those of `blocks` that their page does not show
+    any more, `templates` texts that are template on a site.
+    """
+
+    pages: int
+    mirrors: int
+    blocks: int
+    gone_blocks: int
+    sightings: int
+    templates: int
+    sites: int
+    crawls: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteTotals:
+    """What is stored of one site."""
+
+    site: str
+    pages: int
+    blocks: int
+    sightings: int
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlReport:
+    """One crawl with its counters ("visit/page", "blocks/kept", ...)."""
+
+    id: int
+    spider: str
+    arguments: dict[str, Any]
+    state: str
+    started: datetime
+    finished: datetime | None
+    reason: str | None
+    counters: dict[str, int]
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None for one that has not ended."""
+        return None if self.finished is None else (self.finished - self.started).total_seconds()
+
+    @property
+    def pages(self) -> int:
+        return self.counters.get("visit/page", 0)
+
+    @property
+    def kept(self) -> int:
+        return self.counters.get("blocks/kept", 0)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Blocks dropped, by reason."""
+        return _without(with_prefix(self.counters, "blocks/"), _NOT_DROP_COUNTERS)
+
+    @property
+    def duplicates(self) -> dict[str, int]:
+        """Blocks stored as sightings, by how they were found."""
+        return with_prefix(self.counters, "dedup/")
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Visits that the site refused, by how."""
+        return {name: n for name, n in with_prefix(self.counters, "visit/").items() if name in REFUSAL_OUTCOMES}
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """Visits that brought neither a page nor a section and were not refused, by reason."""
+        return _without(with_prefix(self.counters, "visit/"), _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES)
+
+
+def with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
+    """Return the counters whose name starts with the prefix, without it, largest first; those of 0 left out."""
+    found = {name.removeprefix(prefix): n for name, n in counters.items() if name.startswith(prefix) and n}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def database_totals(connection: Connection) -> DatabaseTotals:
+    """Return how much the database holds in all."""
+    gone = select(func.count()).select_from(block).where(block.c.gone_at.is_not(None))
+    sites = select(func.count(page.c.site.distinct()))
+    templates = _count_rows(document_frequency).where(document_frequency.c.boilerplate_since.is_not(None))
+    counts = [
+        _count_rows(page),
+        _count_rows(near_duplicate_page),
+        _count_rows(block),
+        gone,
+        _count_rows(sighting),
+        templates,
+        sites,
+        _count_rows(crawl),
+    ]
+    return DatabaseTotals(*connection.execute(select(*(each.scalar_subquery() for each in counts))).one())
+
+
+def site_totals(connection: Connection) -> list[SiteTotals]:
+    """Return what is stored of each site, the one with the most pages first."""
+    pages = select(page.c.site, func.count(), func.max(page.c.last_seen)).group_by(page.c.site)
+    blocks = _count_by_site(connection, block)
+    sightings = _count_by_site(connection, sighting)
+    rows = [
+        SiteTotals(site, number, blocks.get(site, 0), sightings.get(site, 0), last_seen)
+        for site, number, last_seen in connection.execute(pages)
+    ]
+    return sorted(rows, key=lambda row: (-row.pages, row.site))
+
+
+def last_crawls(connection: Connection, limit: int = 10) -> list[CrawlReport]:
+    """Return the latest crawls, the last one first."""
+    rows = connection.execute(select(crawl).order_by(crawl.c.id.desc()).limit(limit))
+    return [_crawl_report(row) for row in rows]
+
+
+def _crawl_report(row: Row[Any]) -> CrawlReport:
+    counters = {name: n for name, n in row.totals.items() if isinstance(n, int)}
+    return CrawlReport(row.id, row.spider, row.arguments, row.state, row.started, row.finished, row.reason, counters)
+
+
+def _count_rows(table: Table) -> Any:
+    return select(func.count()).select_from(table)
+
+
+def _count_by_site(connection: Connection, table: Table) -> dict[str, int]:
+    statement = select(page.c.site, func.count()).join(table, table.c.page_id == page.c.id).group_by(page.c.site)
+    return {row[0]: row[1] for row in connection.execute(statement)}
+
+
+def _without(counters: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    excluded = frozenset(names)
+    return {name: n for name, n in counters.items() if name not in excluded}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A text of a page as it is stored: a block of its own, or a sighting of the block of the page at `url`.
+
+    `distance` is in bits, None for a block of its own; `template` tells whether many pages of the site show it.
+    """
+
+    block_id: int
+    text: str
+    distance: int | None
+    url: str
+    template: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicateOf:
+    """The page that a mirror is nearly the same as, and by how many bits they differ."""
+
+    url: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageContents:
+    """A stored page. `html` is None where it was not kept; `texts` are those that it shows now, in reading order.
+
+    `gone` counts the texts that it showed at earlier visits only. `retired` is when it was found to be gone itself.
+    """
+
+    url: str
+    site: str
+    method: str
+    options_hash: int | None
+    encoding: str | None
+    first_seen: datetime
+    last_seen: datetime
+    visits: int
+    retired: datetime | None
+    html: bytes | None
+    mirrors: NearDuplicateOf | None
+    texts: tuple[StoredText, ...]
+    gone: int
+
+
+def read_contents(connection: Connection, url: str) -> PageContents | None:
+    """Return what is stored of the page at an address, as fetched or canonical; None for an unknown one."""
+    found = connection.execute(at_address(_PAGE_COLUMNS, url)).first()
+    if found is None:
+        return None
+    key = {"page": found.id}
+    row = connection.execute(_ORIGINAL_PAGE, key).first()
+    return PageContents(
+        url=found.url,
+        site=found.site,
+        method=found.method,
+        options_hash=found.options_hash,
+        encoding=found.encoding,
+        first_seen=found.first_seen,
+        last_seen=found.last_seen,
+        visits=found.visits,
+        retired=found.retired_at,
+        html=None if found.html is None else decompress_html(found.html),
+        mirrors=None if row is None else NearDuplicateOf(row.url, row.distance),
+        texts=tuple(
+            StoredText(text.block_id, text.text, text.distance, text.url, bool(text.template))
+            for text in connection.execute(_PAGE_TEXTS, key)
+        ),
+        gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
+    )
+
+
+def at_address(statement: Select[Any], url: str) -> Select[Any]:
+    """Return the statement for the page at an address, as fetched or canonical; the page of that key comes first."""
+    plain, key = urls.without_credentials(url), urls.url_key(url)
+    return statement.where(or_(page.c.url_key == key, page.c.url == plain)).order_by(page.c.url_key != key)
+
+
+def is_boilerplate(table: Any) -> Any:
+    """Return the condition, as column `template`, that many pages of the joined page's site show the table's text."""
+    return (
+        select(document_frequency.c.digest)
+        .where(
+            document_frequency.c.site == page.c.site,
+            document_frequency.c.digest == table.c.digest,
+            document_frequency.c.boilerplate_since.is_not(None),
+        )
+        .exists()
+        .label("template")
+    )
+
+
+_PAGE_COLUMNS = select(
+    page.c.id,
+    page.c.url,
+    page.c.site,
+    page.c.method,
+    page.c.options_hash,
+    page.c.encoding,
+    page.c.first_seen,
+    page.c.last_seen,
+    page.c.visits,
+    page.c.retired_at,
+    page.c.html,
+)
+_ORIGINAL_PAGE = (
+    select(page.c.url, near_duplicate_page.c.distance)
+    .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
+    .where(near_duplicate_page.c.page_id == bindparam("page"))
+)
+_ORIGIN_PAGE = page.alias("home")  # of the block that is sighted
+_PAGE_TEXTS: CompoundSelect[Any] = (
+    select(
+        block.c.id.label("block_id"),
+        block.c.position,
+        block.c.text,
+        null().label("distance"),
+        page.c.url,
+        is_boilerplate(block),
+    )
+    .join(page, page.c.id == block.c.page_id)
+    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
+    .union_all(
+        select(
+            sighting.c.block_id,
+            sighting.c.position,
+            func.coalesce(sighting.c.text, block.c.text),
+            sighting.c.distance,
+            _ORIGIN_PAGE.c.url,
+            is_boilerplate(sighting),
+        )
+        .join(page, page.c.id == sighting.c.page_id)
+        .join(block, block.c.id == sighting.c.block_id)
+        .join(_ORIGIN_PAGE, _ORIGIN_PAGE.c.id == block.c.page_id)
+        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
+    )
+    .order_by("position")
+)
+_GONE_COUNTS = [
+    select(func.count()).where(table.c.page_id == bindparam("page"), table.c.gone_at.is_not(None))
+    for table in (block, sighting)
+]
+
+JUDGED_PAGES_MAX = 200
+"""Of each site, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageOutcome:
+    """A stored page and the text that it shows now; template counts, for it is a small part of an article."""
+
+    url: str
+    prose: RunningText
+
+
+def page_outcomes(connection: Connection, sites: Sequence[str]) -> list[PageOutcome]:
+    """Return the newest pages of each site that can be judged, at most `MOST_PAGES`, the oldest of them first."""
+    return [outcome for site in sites for outcome in _site_outcomes(connection, site)]
+
+
+def _site_outcomes(connection: Connection, site: str) -> list[PageOutcome]:
+    live = select(page.c.id, page.c.url).where(
+        page.c.site == site, page.c.retired_at.is_(None), page.c.method == DETECTION_METHOD
+    )
+    newest = live.order_by(page.c.id.desc()).limit(JUDGED_PAGES_MAX).subquery()
+    shown = union_all(
+        *(
+            select(each.c.page_id, each.c.words).where(
+                each.c.gone_at.is_(None), each.c.page_id.in_(select(newest.c.id))
+            )
+            for each in (block, sighting)
+        )
+    ).subquery()
+    long_words = func.sum(case((shown.c.words >= LONG_BLOCK_WORDS, shown.c.words), else_=0))
+    columns = select(newest.c.url, func.coalesce(func.sum(shown.c.words), 0), func.coalesce(long_words, 0))
+    counted = columns.outerjoin(shown, shown.c.page_id == newest.c.id).group_by(newest.c.id, newest.c.url)
+    rows = connection.execute(counted.order_by(newest.c.id))
+    return [PageOutcome(url, RunningText(int(words), int(long_words))) for url, words, long_words in rows]
+
+
+# Of one family, so that a notice on a million pages can be looked at.
+GROUP_MEMBERS_MAX = 1_000
+_DIFFERING_TEXTS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BlockGroupMember:
+    """A text of a family as one page has it; `distance` in bits from the original."""
+
+    url: str
+    site: str
+    distance: int
+    text: str
+    gone: bool
+    template: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockGroup:
+    """A stored block and its sightings, the oldest first; `size` counts them all, also beyond those listed."""
+
+    block_id: int
+    size: int
+    original: BlockGroupMember
+    sightings: list[BlockGroupMember]
+
+
+@dataclass(frozen=True, slots=True)
+class PageGroupMember:
+    """A page that mirrors another, and the texts that only one of the two has, word for word, in reading order."""
+
+    url: str
+    site: str
+    distance: int
+    missing: list[str]
+    added: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PageGroup:
+    """A page and its mirrors, those stored first at the beginning; `size` counts them all."""
+
+    url: str
+    site: str
+    size: int
+    mirrors: list[PageGroupMember]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """A family in a list: a block's id, or None for a page's; how many repeat it; where it is; how it begins."""
+
+    block_id: int | None
+    size: int
+    url: str
+    text: str
+
+
+def largest_block_groups(connection: Connection, limit: int = 20) -> list[GroupSummary]:
+    """Return the blocks with the most sightings, the one with the most first; those without any left out."""
+    sizes = _group_sizes(sighting.c.block_id, limit)
+    statement = (
+        select(block.c.id, sizes.c.size, page.c.url, block.c.text)
+        .join(sizes, sizes.c.id == block.c.id)
+        .join(page, page.c.id == block.c.page_id)
+        .order_by(sizes.c.size.desc(), block.c.id)
+    )
+    return [GroupSummary(*row) for row in connection.execute(statement)]
+
+
+def largest_page_groups(connection: Connection, limit: int = 20) -> list[GroupSummary]:
+    """Return the pages with the most mirrors, the one with the most first; those without any left out."""
+    sizes = _group_sizes(near_duplicate_page.c.original_id, limit)
+    statement = (
+        select(sizes.c.size, page.c.url, func.coalesce(page.c.title, ""))
+        .join(sizes, sizes.c.id == page.c.id)
+        .order_by(sizes.c.size.desc(), page.c.id)
+    )
+    return [GroupSummary(None, *row) for row in connection.execute(statement)]
+
+
+def read_block_group(connection: Connection, block_id: int) -> BlockGroup:
+    """Return a block's family; raises StoreError where no block has this id."""
+    first = connection.execute(_GROUP_ORIGINAL, {"block": block_id}).first()
+    if first is None:
+        raise StoreError(f"there is no block {block_id}; `scrapy duplicates` lists the largest families")
+    size = connection.scalar(select(func.count()).where(sighting.c.block_id == block_id)) or 0
+    rows = connection.execute(_GROUP_SIGHTINGS, {"block": block_id})
+    return BlockGroup(block_id, size, _block_member(first), [_block_member(row) for row in rows])
+
+
+def read_page_group(connection: Connection, url: str) -> PageGroup:
+    """Return the family of the page at an address, itself the original or a mirror; StoreError for an unknown one."""
+    statement = select(page.c.id, near_duplicate_page.c.original_id).outerjoin(
+        near_duplicate_page, near_duplicate_page.c.page_id == page.c.id
+    )
+    found = connection.execute(at_address(statement, url)).first()
+    if found is None:
+        raise StoreError(f"there is no page {urls.without_credentials(url)}; give its address as it was fetched")
+    original_id = found.original_id or found.id
+    original = connection.execute(select(page.c.url, page.c.site).where(page.c.id == original_id)).one()
+    size = connection.scalar(select(func.count()).where(near_duplicate_page.c.original_id == original_id)) or 0
+    texts = _shown_texts(connection, original_id)
+    rows = connection.execute(_GROUP_PAGES, {"page": original_id}).all()
+    return PageGroup(original.url, original.site, size, [_page_member(connection, row, texts) for row in rows])
+
+
+def _group_sizes(owner: Any, limit: int) -> Any:
+    """Return the largest families as a subquery of ids and sizes."""
+    counted = select(owner.label("id"), func.count().label("size")).group_by(owner)
+    return counted.order_by(func.count().desc(), owner).limit(limit).subquery()
+
+
+_GROUP_ORIGINAL: Select[Any] = (
+    select(page.c.url, page.c.site, block.c.text, block.c.gone_at, is_boilerplate(block))
+    .join(page, page.c.id == block.c.page_id)
+    .where(block.c.id == bindparam("block"))
+)
+_GROUP_SIGHTINGS: Select[Any] = (
+    select(
+        page.c.url,
+        page.c.site,
+        sighting.c.distance,
+        func.coalesce(sighting.c.text, block.c.text).label("text"),
+        sighting.c.gone_at,
+        is_boilerplate(sighting),
+    )
+    .join(block, block.c.id == sighting.c.block_id)
+    .join(page, page.c.id == sighting.c.page_id)
+    .where(sighting.c.block_id == bindparam("block"))
+    .order_by(sighting.c.id)
+    .limit(GROUP_MEMBERS_MAX)
+)
+_GROUP_PAGES: Select[Any] = (
+    select(page.c.id, page.c.url, page.c.site, near_duplicate_page.c.distance)
+    .join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
+    .where(near_duplicate_page.c.original_id == bindparam("page"))
+    .order_by(page.c.id)
+    .limit(GROUP_MEMBERS_MAX)
+)
+_SHOWN_TEXTS: CompoundSelect[Any] = (
+    select(block.c.position, block.c.text)
+    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
+    .union_all(
+        select(sighting.c.position, func.coalesce(sighting.c.text, block.c.text))
+        .join(block, block.c.id == sighting.c.block_id)
+        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
+    )
+    .order_by("position")
+)
+
+
+def _block_member(row: Any) -> BlockGroupMember:
+    bits = getattr(row, "distance", 0)
+    return BlockGroupMember(row.url, row.site, bits, row.text, row.gone_at is not None, bool(row.template))
+
+
+def _page_member(connection: Connection, row: Any, original: list[str]) -> PageGroupMember:
+    own = _shown_texts(connection, row.id)
+    return PageGroupMember(row.url, row.site, row.distance, _only(original, own), _only(own, original))
+
+
+def _shown_texts(connection: Connection, page_id: int) -> list[str]:
+    """Return what a page shows, what is template included: its fingerprint is of all."""
+    return [row.text for row in connection.execute(_SHOWN_TEXTS, {"page": page_id})]
+
+
+def _only(texts: list[str], others: list[str]) -> list[str]:
+    """Return the texts that are not among the others, as many as can be looked at."""
+    known = frozenset(others)
+    return [text for text in texts if text not in known][:_DIFFERING_TEXTS_MAX]

@@ -1,0 +1,116 @@
+"""Links of a site other than articles: sections in menus, feeds in page heads, sitemaps in robots.txt."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from crawler.urls import host_of
+from spiders.links import link_text, links_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+    from scrapy.http import Response, TextResponse
+
+
+SECTIONS_MAX = 30
+"""Sections that are followed of one page."""
+FEEDS_MAX = 10
+
+_SIBLINGS_MAX = 16
+_LINKS_MAX = 5_000
+_ANCESTORS_MAX = 40
+_NAME_MAX_CHARS = 30
+_NAME_MAX_WORDS = 4
+_PATH_MAX_PARTS = 3
+_MENU = re.compile(r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|topnav|header|masthead|tabs)(?:$|[\s_-])", re.IGNORECASE)
+_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
+_MENU_TAGS = frozenset({"nav", "header"})
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+# What menus lead to beside sections.
+_SERVICE_PATHS = re.compile(
+    r"/(?:about|accounts?|advert\w*|apps?|audio|authors?|careers|contact|cookies?|crosswords?|epaper|faq|games?|help|"
+    r"jobs|live(?:-?tv)?|log-?in|m|mail|mobile|my\w*|newsletters?|photos?|pictures|podcasts?|privacy|profiles?|puzzles\w*|radio|reg|"
+    r"register|rss\w*|search|shop|sign-?(?:in|up)|site-?map|store|subscri\w+|support|tags?|terms|topics?|users?|"
+    r"videos?|weather|web-?stories)(?:[/?._-]|$)|\d{5}|\.(?:pdf|jpe?g|png|xml|rss|apk|zip)$",
+    re.IGNORECASE,
+)
+
+
+def section_links(response: TextResponse) -> list[str]:
+    """Return the sections in the menus of a page, each once, in reading order: at most MOST_SECTIONS.
+
+    A section's link stands in a menu, has a name of a few words, and an address that is short and no service's. Of
+    many below one section (all cities, all states) the first few are taken, so that they do not hide the others.
+    """
+    found: dict[str, str] = {}
+    alike: Counter[str] = Counter()
+    for element, url in links_within(response, "a"):
+        bare = _section_key(url)
+        if bare in found or len(found) == SECTIONS_MAX or not _is_section(element, url):
+            continue
+        parent = bare.rpartition("/")[0]
+        alike[parent] += 1
+        if "/" not in parent or alike[parent] <= _SIBLINGS_MAX:
+            found[bare] = url
+    return list(found.values())
+
+
+def feed_links(response: TextResponse) -> list[str]:
+    """Return the feeds that a page names in its head, those of comments left out: at most MOST_FEEDS."""
+    return list(islice(dict.fromkeys(_head_feeds(response)), FEEDS_MAX))
+
+
+def sitemap_links(robots: Response) -> list[str]:
+    """Return the sitemaps that a robots.txt names, each once."""
+    # Scrapy's own reader of these lines gives up at the first that is no URL.
+    lines = _SITEMAP.findall(robots.body.decode("utf-8", "replace"))
+    return list(dict.fromkeys(filter(None, (_http_url(robots, line) for line in lines))))
+
+
+def _head_feeds(response: TextResponse) -> Iterator[str]:
+    for element in islice(response.selector.root.iter("link"), _LINKS_MAX):
+        kind = (element.get("type") or "").partition(";")[0].strip().lower()
+        if "alternate" in (element.get("rel") or "").lower().split() and kind in _FEED_TYPES:
+            url = _http_url(response, (element.get("href") or "").strip())
+            if url and "comment" not in url.lower():
+                yield url
+
+
+def _http_url(response: Response, link: str) -> str | None:
+    """Return what a link leads to, None where that is no http address."""
+    try:
+        url = response.urljoin(link)
+    except ValueError:
+        return None
+    return url if url.startswith(("http://", "https://")) and host_of(url) else None
+
+
+def _is_section(element: HtmlElement, url: str) -> bool:
+    name, parts = link_text(element), urlsplit(url)
+    places = [part for part in parts.path.split("/") if part]
+    short = len(name) <= _NAME_MAX_CHARS and 0 < len(name.split()) <= _NAME_MAX_WORDS and len(places) <= _PATH_MAX_PARTS
+    # A section may be a host of its own, and so may a service: sports.example.org, mail.example.org.
+    service = _SERVICE_PATHS.search(f"/{parts.netloc.partition('.')[0]}") or _SERVICE_PATHS.search(parts.path)
+    return short and not parts.query and not service and _is_in_menu(element)
+
+
+def _section_key(url: str) -> str:
+    """Return a URL as sections are told apart: without scheme, `www.` and the last slash."""
+    parts = urlsplit(url)
+    return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}"
+
+
+def _is_in_menu(element: HtmlElement) -> bool:
+    for ancestor in islice(element.iterancestors(), _ANCESTORS_MAX):
+        if ancestor.tag in {"body", "html", "footer"}:
+            return False
+        hints = f"{ancestor.get('class') or ''} {ancestor.get('id') or ''}"[:200]
+        if ancestor.tag in _MENU_TAGS or _MENU.search(hints):
+            return True
+    return False

@@ -1,0 +1,131 @@
+"""What a page states for machines: types, the text JSON-LD gives, references, hostile input in bounded time."""
+
+import json
+import time
+
+import pytest
+
+from cleaning import parse
+from cleaning.metadata.statements import read_json_ld, read_statements, tidy_text, visible_text
+
+
+def statements(head="", body="<p>text</p>"):
+    return read_statements(parse(f"<html><head>{head}</head><body>{body}</body></html>").root)
+
+
+def linked(*values):
+    return "".join(f'<script type="application/ld+json">{json.dumps(value)}</script>' for value in values)
+
+
+def test_types_come_from_json_ld_microdata_and_open_graph():
+    head = (
+        linked({"@type": ["NewsArticle", "https://schema.org/Report"]}) + '<meta property="og:type" content="Article">'
+    )
+    body = '<div itemscope itemtype="http://schema.org/Product https://schema.org/Offer/">x</div>'
+    assert statements(head, body).types == {"newsarticle", "report", "article", "product", "offer"}
+
+
+def test_silent_page_has_no_statements():
+    found = statements()
+    assert (found.types, found.article_body, found.title, found.metas) == (frozenset(), None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"@type": "NewsArticle", "articleBody": "<p>One &amp; two</p>\n<p>three</p>"}, "One & two three"),
+        ({"@type": "Product", "description": "A lamp."}, "A lamp."),
+        ({"@type": "NewsArticle", "description": "A summary."}, None),
+        (
+            {"@graph": [{"@type": "Article", "articleBody": "short"}, {"@type": "Article", "text": "the longer"}]},
+            "the longer",
+        ),
+        (
+            {"@type": "QAPage", "mainEntity": {"@type": "Question", "text": "Why?", "acceptedAnswer": {"text": "So."}}},
+            "Why? So.",
+        ),
+        ({"@type": "FAQPage", "mainEntity": [{"@type": "Question", "text": "Why?"}]}, None),
+        ({"@type": "Article", "articleBody": ["no", "text"]}, None),
+    ],
+)
+def test_article_body_is_the_text_that_json_ld_gives(value, expected):
+    assert statements(linked(value)).article_body == expected
+
+
+def test_longest_body_is_chosen_of_several_scripts():
+    short, long = {"@type": "Article", "articleBody": "short"}, {"@type": "Article", "articleBody": "a longer one"}
+    assert statements(linked(short, long)).article_body == "a longer one"
+
+
+def test_references_are_resolved_within_a_graph_and_between_scripts():
+    article = {
+        "@graph": [{"@type": "Article", "author": {"@id": "#jo"}}, {"@type": "Person", "@id": "#bo", "name": "Bo"}]
+    }
+    found = statements(linked(article, {"@type": "Person", "@id": "#jo", "name": "Jo Doe"}))
+    assert list(found.texts("author")) == ["Jo Doe"]
+
+
+def test_reference_to_nothing_and_to_itself_gives_no_text():
+    found = statements(linked({"@type": "Article", "@id": "#a", "author": [{"@id": "#a"}, {"@id": "#gone"}]}))
+    assert list(found.texts("author")) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '/* <![CDATA[ */ {"@type": "Article"} /* ]]> */',
+        '<!-- {"@type": "Article"} -->',
+        '{"@type": "Article",}',
+        "{&quot;@type&quot;: &quot;Article&quot;}",
+        '{"@type": "Thing"} {"@type": "Article"}',
+        '{"@type": "Article"};',
+    ],
+)
+def test_carelessly_written_json_ld_is_read(script):
+    assert "article" in [str(found.get("@type")).lower() for found in read_json_ld([script])]
+
+
+def test_heading_keeps_its_words_apart():
+    heading = parse("<h1>News<br>Product <b>man</b>ager<style>b{}</style><svg><title>x</title></svg></h1>").root.find(
+        ".//h1"
+    )
+    assert visible_text(heading) == "News Product manager"
+
+
+def test_title_of_a_graphic_is_not_the_pages():
+    assert statements(body="<svg><title>Close</title></svg>").title is None
+
+
+def test_stated_texts_lose_tags_references_and_characters_that_reorder():
+    assert tidy_text("\u202eA <b>day</b> &amp; night\u200b\x00") == "A day & night"
+    assert tidy_text(" \x00 ") is None
+
+
+HOSTILE = {
+    "metas": "".join(f'<meta name="m{i}" content="{i}">' for i in range(150_000)),
+    "contents of one meta": '<meta name="author" content="a">' * 150_000,
+    "nested json-ld": f'<script type="application/ld+json">{"[" * 10_000}{"]" * 10_000}</script>',
+    "nested objects": f'<script type="application/ld+json">{chr(123) + chr(34) + "@graph" + chr(34) + ":"}</script>'
+    * 2,
+    "nested graph": '<script type="application/ld+json">' + '{"@graph":' * 10_000 + "1" + "}" * 10_000 + "</script>",
+    "scripts": '<script type="application/ld+json">{"@type":"Article","author":"a"}</script>' * 100_000,
+    "wide json-ld": linked([{"@type": "Article", "author": "a"}] * 30_000),
+    "item types": '<b itemscope itemprop="author" itemtype="http://schema.org/Person">x</b>' * 100_000,
+    "headings": "<h1>one</h1>" * 100_000,
+    "deep heading": "<h1>" + "<b>x" * 1_500,
+    "times": "<time datetime=9999-99-99>x</time>" * 100_000,
+    "bylines": '<b class="author">By</b>' * 100_000,
+    "dates": "<p>20 May 20</p>" * 100_000,
+    "spaces": f'<title>{"a " * 500_000}</title><meta name="author" content="{" " * 1_000_000}x">',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_page_is_read_in_bounded_time(name):
+    from cleaning.metadata.page import read_metadata  # noqa: PLC0415 — once loaded, it is timed without its import
+
+    read_metadata(parse("<p>5 May 2020</p>"))
+    page = parse(HOSTILE[name])
+    began = time.process_time()
+    read_metadata(page)
+    assert time.process_time() - began < 2

@@ -1,0 +1,303 @@
+"""Weighted block scoring against the paper's tables and METHODS' readings, a step at a time and whole."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cleaning import Reason, clean, parse
+from cleaning.leaves import walk
+from cleaning.methods.weighted import (
+    PageWordTotals,
+    WordCounts,
+    block_score,
+    cut_by_tag_rules,
+    find_minimum_subtree,
+    segment,
+    with_text_in,
+    without_punctuation,
+)
+from cleaning.options import Options
+
+URL = "https://www.tutorials.example/data_mining/evaluation.htm"
+OPTIONS = Options()
+
+# Table 4: title, link and content words of a block, its distinct content words, T, L, C, score. N = 12, 9, 227.
+TABLE_4 = {
+    "b2": (WordCounts(7, 0, 39), 28, (0.583, 0, 0.172), 0.756),
+    "b3": (WordCounts(0, 4, 36), 25, (0, 0.444, 0.159), 0.803),
+    "b6": (WordCounts(0, 0, 33), 27, (0, 0, 0.145), 0.942),
+    "b8": (WordCounts(7, 7, 55), 33, (0.583, 0.778, 0.242), 0.495),
+    "b11": (WordCounts(10, 6, 52), 42, (0.833, 0.667, 0.229), 0.458),
+    "b12": (WordCounts(0, 0, 36), 36, (0, 0, 0.159), 0.937),
+    "b13": (WordCounts(0, 0, 41), 36, (0, 0, 0.181), 0.928),
+}
+TOTALS = PageWordTotals(12, 9, 227)
+
+
+def decided(html, **options):
+    return [(found.block.text, found.reason) for found in clean(html, URL, method="weighted", **options).decisions]
+
+
+def reasons(html, **options):
+    return [reason for _, reason in decided(html, **options)]
+
+
+@pytest.mark.parametrize("block", TABLE_4)
+def test_scores_of_table_4(block):
+    counts, _, _, expected = TABLE_4[block]
+    score = block_score(counts, TOTALS, OPTIONS)
+    assert round(score, 3) == expected
+    assert (score > 7 / 14) is (block not in {"b8", "b11"})
+
+
+@pytest.mark.parametrize("block", TABLE_4)
+def test_ratios_of_table_4(block):
+    counts, _, ratios, _ = TABLE_4[block]
+    weights = (OPTIONS.weighted_alpha, OPTIONS.weighted_beta, OPTIONS.weighted_gamma)
+    for name, weight, expected in zip(WordCounts._fields, weights, ratios, strict=True):
+        alone = WordCounts(0, 0, 0)._replace(**{name: getattr(counts, name)})
+        assert round((1 - block_score(alone, TOTALS, OPTIONS)) / weight, 3) == expected
+
+
+def test_the_divisor_of_content_words_is_the_sum_of_table_4():
+    assert sum(distinct for _, distinct, _, _ in TABLE_4.values()) == TOTALS.content
+
+
+def test_weights_are_options():
+    score = block_score(WordCounts(1, 1, 1), PageWordTotals(2, 4, 8), Options(weighted_alpha=0.1, weighted_gamma=0.6))
+    assert score == pytest.approx(1 - 0.1 / 2 - 0.3 / 4 - 0.6 / 8)
+
+
+def test_a_ratio_to_nothing_is_0():
+    assert block_score(WordCounts(0, 0, 0), PageWordTotals(0, 0, 0), OPTIONS) == 1
+    assert block_score(WordCounts(0, 0, 5), PageWordTotals(0, 0, 5), OPTIONS) == pytest.approx(0.6)
+
+
+def test_a_long_article_has_a_negative_score():
+    assert block_score(WordCounts(20, 5, 900), PageWordTotals(5, 9, 420), OPTIONS) == pytest.approx(-1.224, abs=5e-4)
+
+
+@pytest.mark.parametrize(("content", "positive"), [(249, True), (251, False)])
+def test_content_words_alone_bring_the_score_to_0_at_two_and_a_half_times_the_distinct_ones(content, positive):
+    assert (block_score(WordCounts(0, 0, content), PageWordTotals(5, 9, 100), OPTIONS) > 0) is positive
+
+
+def test_inner_and_outer_blocks_are_separate():
+    page = parse("<table><tr><td>A,<p>B</p><div>C.</div>D</td></tr></table>")
+    found = segment(page, OPTIONS)
+    assert [leaf.block.text for leaf in found] == ["A, B D", "C."]
+    assert [leaf.threshold for leaf in found] == [1.0, 1.0]  # 2 distinct of 2
+
+
+ARTICLE = """
+<div>The old ferry left the harbour before sunrise, with forty passengers and nine bicycles.</div>
+<div>Fishermen mended their nets along the quiet pier; gulls argued about breakfast above the customs house.</div>
+"""
+
+
+def test_nothing_is_kept_where_nothing_is_removed():
+    assert reasons(ARTICLE) == [Reason.LOW_SCORE, Reason.LOW_SCORE]
+
+
+def test_an_empty_block_counts_in_the_threshold():
+    assert reasons(f"{ARTICLE}<div></div>") == [Reason.KEPT, Reason.KEPT, Reason.EMPTY]
+
+
+def test_text_outside_any_block_does_not_count_in_the_threshold():
+    assert reasons(f"<body>{ARTICLE}<p>bare.</p></body>") == [Reason.LOW_SCORE, Reason.LOW_SCORE, Reason.UNBLOCKED]
+
+
+def test_the_score_must_exceed_the_threshold():
+    # One distinct block of two: 1/2. Content 5 of 4 distinct: 1 - .4 * 5/4 = 1/2, which is not above it.
+    assert reasons("<div>ferry harbour sunrise bicycle ferry.</div><div></div>") == [Reason.LOW_SCORE, Reason.EMPTY]
+    assert reasons("<div>ferry harbour sunrise bicycle.</div><div></div>") == [Reason.KEPT, Reason.EMPTY]
+
+
+def counted(html):
+    alone = Options(weighted_small_words=0)
+    return [leaf for leaf in segment(parse(html, URL), alone) if leaf.dropped is None]
+
+
+def test_a_word_of_the_title_is_a_title_word_also_inside_a_link():
+    page = (
+        "<title>The Ferries</title><div>Ferry, ferries and boats: <a href='/1'>ferry boats</a> <a>oars</a> boats.</div>"
+    )
+    assert [(leaf.counts, leaf.totals) for leaf in counted(page)] == [(WordCounts(3, 1, 3), PageWordTotals(1, 1, 2))]
+
+
+def test_divisors_are_of_the_distinct_blocks():
+    page = """<title>Ferry harbour</title>
+    <div>oars without any mark of the kind that is counted here at all</div>
+    <div>Nets and <a href="/1">gulls</a>, nets again.</div>
+    <div>Nets <a href="/2">gulls piers</a>, oars.</div>
+    <div>Nets <a href="/2">gulls piers</a>, oars.</div>"""
+    found = counted(page)
+    # Links are distinct on the page (gull, pier), content within each block (net; net, oar).
+    assert [leaf.totals for leaf in found] == [PageWordTotals(2, 2, 3)] * 2
+    assert [leaf.counts for leaf in found] == [WordCounts(0, 1, 2), WordCounts(0, 2, 2)]
+    assert [leaf.threshold for leaf in found] == [2 / 4] * 2
+
+
+def test_a_page_without_title_and_links_has_divisors_of_0():
+    assert [leaf.totals for leaf in counted("<div>Nets, nets.</div>")] == [PageWordTotals(0, 0, 1)]
+
+
+def test_stop_words_are_no_terms_and_a_block_of_them_scores_1():
+    found = clean("<div>That is, of the.</div><div></div>", URL, method="weighted").decisions
+    assert [(one.score, one.reason) for one in found] == [(1.0, Reason.KEPT), (0.0, Reason.EMPTY)]
+
+
+def test_blocks_without_terms_are_never_compared():
+    assert Reason.PAGE_DUPLICATE not in reasons("<div>of the.</div><div>of the.</div>")
+
+
+def test_the_earlier_of_two_near_duplicates_stays():
+    edited = ARTICLE.replace("customs house", "customs office")
+    assert reasons(ARTICLE + edited) == [Reason.KEPT, Reason.KEPT, Reason.PAGE_DUPLICATE, Reason.PAGE_DUPLICATE]
+
+
+def test_the_distance_of_near_duplicates_is_an_option():
+    edited = ARTICLE.replace("customs house", "customs office")
+    assert reasons(ARTICLE + edited, weighted_distance=0).count(Reason.PAGE_DUPLICATE) == 1
+
+
+def test_of_a_very_long_block_the_beginning_is_compared():
+    start = " ".join(f"start{place}," for place in range(5_000))
+    ends = [" ".join(f"{end}{place}" for place in range(5_000)) for end in ("one", "two")]
+    assert reasons("".join(f"<div>{start} {end}</div>" for end in ends))[1] is Reason.PAGE_DUPLICATE
+    assert Reason.PAGE_DUPLICATE not in reasons("".join(f"<div>{end}, {start}</div>" for end in ends))
+
+
+LONG = "ten words of text in a row without any mark whatever"
+
+
+def punctuation(*texts):
+    leaves = [
+        leaf for leaf in cut_by_tag_rules(parse("".join(f"<div>{text}</div>" for text in texts))) if not leaf.dropped
+    ]
+    plain = without_punctuation(leaves, 10)
+    return [leaf not in plain for leaf in leaves]
+
+
+@pytest.mark.parametrize("mark", [*",.;:!?", *"。，、；：！？"])
+def test_a_block_with_a_punctuation_mark_stays(mark):
+    assert punctuation(f"{LONG}{mark}") == [True]
+
+
+@pytest.mark.parametrize("mark", [*"|»-–()/", ""])
+def test_marks_of_menus_are_no_punctuation(mark):
+    assert punctuation(f"{LONG}{mark}") == [False]
+
+
+def test_a_chinese_block_is_judged_by_chinese_marks():
+    chinese = "清晨的渡轮载着四十名乘客离开了安静的港口"
+    assert punctuation(chinese, f"{chinese}。") == [False, True]
+
+
+def test_a_small_block_is_judged_with_the_next_one():
+    assert punctuation("Headline", f"{LONG}.", LONG) == [True, True, False]
+    assert punctuation("Headline", LONG, f"{LONG}.") == [False, False, True]
+
+
+def test_a_run_of_small_blocks_is_judged_with_the_block_after_it():
+    assert punctuation("Headline", "Byline", f"{LONG}.") == [True, True, True]
+    assert punctuation(f"{LONG}.", "Headline", "Byline", LONG) == [True, False, False, False]
+
+
+def test_the_last_small_blocks_are_judged_with_the_one_before_them():
+    assert punctuation(LONG, f"{LONG}.", "Credit", "Place") == [False, True, True, True]
+    assert punctuation(f"{LONG}.", LONG, "Credit", "Place") == [True, False, False, False]
+
+
+def test_a_page_of_small_blocks_is_judged_as_one():
+    assert punctuation("Headline", "Byline") == [False, False]
+    assert punctuation("Headline", "By me, myself") == [True, True]
+
+
+def test_blocks_stay_separate_when_they_are_judged_together():
+    page = f"<div>Headline</div><div>{LONG}.</div><div></div><div></div>"
+    assert decided(page)[:2] == [("Headline", Reason.KEPT), (f"{LONG}.", Reason.KEPT)]
+
+
+def test_ten_words_are_not_small_and_the_bound_is_an_option():
+    ten = "one two three four five six seven eight nine ten"
+    assert reasons(f"<div>{ten}</div><div>{LONG}.</div>")[0] is Reason.PUNCTUATION
+    assert reasons(f"<div>{ten}</div><div>{LONG}.</div>", weighted_small_words=11)[0] is not Reason.PUNCTUATION
+
+
+def subtree_of(html):
+    page = parse(html)
+    return find_minimum_subtree(page.root, walk(page.root))
+
+
+def test_minimum_subtree_is_the_deepest_element_that_holds_all_text():
+    page = "<div id=a><p></p><div id=b><div id=c><h3>x</h3><p>y</p></div><div id=d>z</div></div></div>"
+    assert subtree_of(page).get("id") == "b"
+
+
+def test_an_elements_own_text_beside_its_child_makes_it_the_subtree():
+    assert subtree_of("<div id=a>own<div id=b>inner</div></div>").get("id") == "a"
+    assert subtree_of("<div id=a><div id=b>inner</div>tail</div>").get("id") == "a"
+
+
+def test_minimum_subtree_of_one_text_is_its_parent():
+    assert subtree_of("<div><p>x <b></b></p></div>").tag == "p"
+
+
+def test_minimum_subtree_of_a_page_without_text_is_the_body():
+    assert subtree_of("<div></div>").tag == "body"
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["", "x", "y, z"]),
+        lambda inner: st.lists(inner, max_size=3).map(lambda parts: "".join(f"<div>{part}</div>" for part in parts)),
+    )
+)
+def test_every_block_with_text_is_in_the_minimum_subtree(html):
+    page = parse(html)
+    leaves = [leaf for leaf in cut_by_tag_rules(page) if leaf.block.text]
+    assert with_text_in(find_minimum_subtree(page.root, leaves), leaves) == leaves
+
+
+def test_what_lies_outside_a_subtree_is_not_within_it():
+    page = parse("<div>x</div><div id=b>y</div>")
+    leaves = cut_by_tag_rules(page)
+    assert with_text_in(page.root.find(".//div[@id='b']"), leaves) == leaves[1:]
+
+
+def test_the_bound_on_blocks_changes_no_decision_within_it():
+    text = "<div>{0} ferry{0} left{0} harbour{0}, {0}.</div><div></div><div><a href='/{0}'>link{0}</a> pier.</div>"
+    page = "".join(text.format(place) for place in range(60))
+    free = clean(page, URL, method="weighted").decisions
+    bound = clean(page, URL, method="weighted", max_blocks=100).decisions
+    assert bound[:100] == free[:100]
+    assert {found.reason for found in bound[100:]} == {Reason.TRUNCATED}
+
+
+B2 = """Data mining query language was proposed, and it is based on the structured language of databases.
+It can be designed to support interactive mining; primitives of the language specify the task."""
+EXAMPLE = f"""<html><head><title>Evaluation Measures</title></head><body>
+<div id="b1"><a href="https://www.facebook.com/x">f</a> <a href="https://plus.google.com/x">g</a> follow, please.</div>
+<div id="b2">{B2}</div>
+<div id="b3">Rows of <a href="/keys">tables with keys</a> come from a warehouse, where cubes hold the sums.</div>
+<div id="b4">Selected reading and other pages of this book about the old history of the subject</div>
+<div id="b5"><img src="/banners/468.gif" width="468" height="60" alt="Buy"></div>
+<div id="b6">Clustering puts similar objects into groups, without any labels that a teacher gave before.</div>
+<div id="b7">{B2.replace("primitives", "Primitives").lower()}</div>
+<div id="b8">Evaluation measures, evaluation measures: evaluation of
+<a href="/m">measures evaluation precision recall</a>. Evaluation measures.</div>
+<div class="bottomgooglead" id="b9">Courses, cheap.</div>
+<div class="rightgooglead" id="b10">Books, cheaper.</div>
+<div id="b11">Measures of evaluation: measures, evaluation, <a href="/n">trust recall evaluation</a> and measures.</div>
+<div id="b12">Regression predicts numbers from numbers; trees predict classes by asking one question at a time.</div>
+<div id="b13">Outliers differ so much from all others that another mechanism may have made them, said Hawkins.</div>
+<div id="b14"><a href="/privacy.htm">Privacy Policy</a> <a href="/contact.htm">Contact us</a></div>
+</body></html>"""
+
+
+def test_a_page_like_the_papers_example():
+    expected = """social kept kept punctuation empty kept page_duplicate low_score advertisement advertisement low_score
+    kept kept legal"""
+    assert reasons(EXAMPLE) == expected.split()
+    assert {leaf.threshold for leaf in segment(parse(EXAMPLE, URL), OPTIONS) if leaf.dropped is None} == {7 / 14}

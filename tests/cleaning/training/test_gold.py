@@ -1,0 +1,71 @@
+"""Labels: which blocks of a page are its gold text."""
+
+import numpy as np
+import pytest
+
+from cleaning.training.gold import label_blocks, split_words
+
+FIRST = "The harbour council met on Monday to speak about the new bridge."
+SECOND = "Nobody in the town had seen the plans before that evening in March."
+OTHER = "Subscribe now and read every story that we publish about boats."
+
+
+def labelled(texts, gold):
+    return [pytest.approx(float(share), abs=0.01) for share in label_blocks(texts, gold)]
+
+
+def test_long_texts_are_told_by_their_runs_of_words():
+    assert labelled([FIRST, OTHER, SECOND], f"{FIRST}\n{SECOND}") == [1, 0, 1]
+
+
+def test_share_of_a_text_is_its_label():
+    half = f"{FIRST} {OTHER}"
+    (share,) = label_blocks([half], FIRST)
+    assert 0.4 < share < 0.5
+
+
+def test_word_of_a_menu_is_not_taken_for_the_texts_word():
+    # "Bridge" stands once in the gold text, where the sure text has claimed it.
+    assert labelled(["Bridge", "Council", FIRST], FIRST) == [0, 0, 1]
+
+
+def test_heading_that_the_gold_text_has_beside_its_sentences_counts():
+    assert labelled(["The new bridge", FIRST], f"The new bridge\n{FIRST}") == [1, 1]
+
+
+def test_of_a_repeated_heading_the_one_nearest_to_the_text_counts():
+    texts = ["The new bridge", OTHER, "The new bridge", FIRST]
+    assert labelled(texts, f"The new bridge\n{FIRST}") == [0, 0, 1, 1]
+
+
+def test_repeated_teaser_counts_once():
+    texts = [FIRST, SECOND, OTHER, FIRST]
+    assert labelled(texts, f"{FIRST}\n{SECOND}") == [1, 1, 0, 0]
+
+
+def test_teaser_that_the_gold_text_repeats_counts_twice():
+    texts = [FIRST, SECOND, FIRST]
+    assert labelled(texts, f"{FIRST}\n{SECOND}\n{FIRST}") == [1, 1, 1]
+
+
+def test_chinese_without_spaces_is_compared_whole():
+    first, second, menu = "港口委员会星期一开会。", "讨论了新桥的计划。", "首页"
+    assert labelled([menu, first, second], f"{first}\n{second}") == [0, 1, 1]
+
+
+def test_short_texts_alone_are_compared_with_what_is_missing():
+    assert labelled(["one two", "three", "four"], "one two three") == [1, 1, 0]
+
+
+@pytest.mark.parametrize(("texts", "gold"), [([FIRST, "|"], ""), (["|", "»"], FIRST)])
+def test_nothing_in_common_is_0(texts, gold):
+    assert labelled(texts, gold) == [0] * len(texts)
+
+
+def test_page_without_blocks_has_no_labels():
+    found = label_blocks([], FIRST)
+    assert (len(found), found.dtype) == (0, np.float32)
+
+
+def test_words_are_those_that_scores_count():
+    assert split_words("It's 42 Überschuß, so!") == ["it", "s", "42", "überschuß", "so"]

@@ -1,0 +1,110 @@
+"""`scrapy duplicates`."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import insert
+
+from crawler.storage.database import opened_engine
+from crawler.storage.tables import block, near_duplicate_page, sighting
+
+HOSTILE = "[/b]\x1b[2J a text of nobody"
+
+
+@pytest.fixture
+def repeated(database):
+    """The second page mirrors the first: its block is there a sighting with another text."""
+    with opened_engine(f"sqlite:///{database}") as engine, engine.begin() as connection:
+        row = dict(connection.execute(block.select().where(block.c.id == 2)).mappings().one())
+        connection.execute(block.delete().where(block.c.id == 2))
+        content = {name: value for name, value in row.items() if name in sighting.c and name not in {"id", "text"}}
+        connection.execute(insert(sighting), content | {"block_id": 1, "distance": 3, "text": HOSTILE})
+        values = {"page_id": 2, "original_id": 1, "distance": 2, "first_seen": row["first_seen"]}
+        connection.execute(insert(near_duplicate_page), values)
+    return database
+
+
+def test_the_largest_families_are_listed(scrapy, repeated):
+    shown = scrapy("duplicates")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for part in ("Most repeated blocks", "a text of a.example", "Most repeated pages", "https://a.example/1"):
+        assert part in shown.stdout
+
+
+def test_a_block_is_shown_with_the_words_that_differ_and_nothing_is_obeyed(scrapy, repeated):
+    shown = scrapy("duplicates", "--block", "1")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "block 1, repeated 1 times  https://a.example/1  a.example\n"
+        "a text of a.example\n"
+        "3 bits  https://b.example/1  b.example\n"
+        "{+[/b]\ufffd[2J+} a text of [-a.example-] {+nobody+} \n"
+    )
+
+
+def test_a_page_is_shown_with_the_blocks_that_differ(scrapy, repeated):
+    shown = scrapy("duplicates", "--page", "https://b.example/1").stdout.splitlines()
+    assert shown[:2] == [
+        "page with 1 mirrors  https://a.example/1  a.example",
+        "2 bits  https://b.example/1  b.example",
+    ]
+    assert "[-a.example-] {+nobody+}" in shown[2]
+
+
+def test_on_a_terminal_the_words_have_colours(tmp_path, environment, repeated):
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "duplicates", "--block", "1"],
+        cwd=tmp_path,
+        env=environment | {"TERM": "xterm-256color"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # how Linux says that the other end is closed
+            while part := os.read(ours, 4096):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b[32m" in shown
+    assert b"\x1b[2J" not in shown
+
+
+def test_json_holds_whole_families(scrapy, repeated):
+    family = json.loads(scrapy("duplicates", "--block", "1", "--json").stdout)
+    assert [one["text"] for one in family["sightings"]] == [HOSTILE]
+    pages = json.loads(scrapy("duplicates", "--page", "https://a.example/1", "--json").stdout)
+    assert [(one["url"], one["added"]) for one in pages["mirrors"]] == [("https://b.example/1", [HOSTILE])]
+    assert {name: len(rows) for name, rows in json.loads(scrapy("duplicates", "--json").stdout).items()} == {
+        "blocks": 1,
+        "pages": 1,
+    }
+
+
+def test_a_database_without_duplicates_is_said_to_have_none(scrapy, database):
+    assert scrapy("duplicates").stdout == "No repeated blocks\nNo repeated pages\n"
+
+
+def test_a_server_s_database_is_read_too(scrapy, on_server):
+    shown = scrapy("duplicates", "--block", "1", "-s", f"DATABASE_URL={on_server}")
+    assert "a text of a.example" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--block", "99"], 1, "there is no block 99"),
+        (["--page", "https://c.example/"], 1, "there is no page https://c.example/"),
+        (["--page", "https://c.example/", "--block", "1"], 2, "--block or --page, not both"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(scrapy, database, arguments, code, message):
+    failed = scrapy("duplicates", *arguments)
+    assert (failed.returncode, failed.stdout.count("Traceback")) == (code, 0)
+    assert message in failed.stderr + failed.stdout

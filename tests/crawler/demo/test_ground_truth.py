@@ -1,0 +1,121 @@
+"""What the truth file promises, recomputed from the site itself."""
+
+import re
+from itertools import combinations
+
+from cleaning.fingerprint import distance, fingerprint
+from cleaning.terms import terms
+from crawler.demo.build import build_site
+from crawler.demo.ground_truth import ground_truth
+from crawler.demo.pages import site_replies
+
+
+def has_fingerprint(text):
+    return len(set(terms(text))) >= 20
+
+
+def test_site_has_enough_of_everything(facts):
+    sections = [name.partition(":") for name in facts["sections"]]
+    categories = {category for category, _, _ in sections}
+
+    assert len(facts["articles"]) >= 150
+    assert len(categories) >= 3
+    assert all(sum(bool(sub) for name, _, sub in sections if name == category) >= 2 for category in categories)
+
+
+def test_slugs_are_as_odd_as_the_real_ones(facts):
+    paths = [article["path"] for article in facts["articles"]]
+
+    assert any("?&id=" in path for path in paths)
+    assert any("(" in path for path in paths)
+    assert any("---" in path for path in paths)
+    assert any(re.fullmatch(r"/\d{8}", path) for path in paths)
+
+
+def test_every_noise_marker_is_on_some_page_and_in_no_block(site, facts, blocks):
+    pages = " ".join(reply.body.decode("utf-8", "replace") for reply in site_replies(site).values())
+    content = " ".join([*blocks.values(), *(a["title"] for a in facts["articles"])]).casefold()
+
+    for noise in facts["noise"]:
+        assert noise["marker"] in pages
+        assert noise["marker"].casefold() not in content
+
+
+def test_paragraphs_have_40_to_120_words(facts):
+    planted = {tuple(place) for group in facts["numbered"] for place in group}
+    short = [
+        block["text"]
+        for article in facts["articles"]
+        if article["encoding"] == "utf-8"
+        for n, block in enumerate(article["blocks"])
+        if block["kind"] == "paragraph" and (article["path"], n) not in planted
+        if not 38 <= len(block["text"].split()) <= 120
+    ]
+
+    assert len(short) == 6  # three paragraphs too short for a fingerprint, each planted twice
+
+
+def test_near_families_are_stars_within_three_bits(facts, blocks):
+    assert len(facts["near"]) >= 10
+    for family in facts["near"]:
+        texts = [blocks[tuple(place)] for place in (family["centre"], *family["copies"])]
+        assert len(texts) >= 3
+        assert all(has_fingerprint(text) for text in texts)
+        assert all(1 <= distance(*map(fingerprint, pair)) <= 3 for pair in combinations(texts, 2))
+
+
+def test_all_else_is_more_than_six_bits_apart(facts, blocks):
+    family_of = {tuple(place): n for n, f in enumerate(facts["near"]) for place in (f["centre"], *f["copies"])}
+    family_of |= {tuple(place): -n - 1 for n, places in enumerate(facts["exact"]) for place in places}
+    marks = [
+        (fingerprint(text), family_of.get(place, place)) for place, text in blocks.items() if has_fingerprint(text)
+    ]
+
+    close = [1 for (a, one), (b, other) in combinations(marks, 2) if one != other and (a ^ b).bit_count() <= 6]
+
+    assert not close
+
+
+def test_exact_families_are_complete(facts, blocks):
+    stems = {}
+    for place, text in blocks.items():
+        stems.setdefault(tuple(terms(text)), []).append(place)
+
+    repeated = [places for places in stems.values() if len(places) > 1]
+
+    numbered = {tuple(map(tuple, group)) for group in facts["numbered"]}
+    assert [list(map(tuple, family)) for family in facts["exact"]] == repeated
+    assert not numbered & {tuple(places) for places in repeated}
+
+
+def test_exact_families_differ_in_case_and_never_meet_on_one_page(facts, blocks):
+    families = [[tuple(place) for place in family] for family in facts["exact"]]
+    texts = [{blocks[place] for place in family} for family in families]
+
+    assert all(len({text.casefold() for text in family}) == 1 for family in texts)
+    assert any(len(family) > 1 for family in texts)
+    assert all(len({path for path, _ in family}) == len(family) for family in families)
+
+
+def test_mirrors_repeat_a_whole_article_under_another_id(facts):
+    bodies = {article["path"]: article["blocks"] for article in facts["articles"]}
+
+    assert len(facts["mirrors"]) >= 5
+    assert all(original != mirror and bodies[original] == bodies[mirror] for original, mirror in facts["mirrors"])
+
+
+def test_numbered_paragraphs_are_short_and_differ_in_the_number_only(facts, blocks):
+    assert len(facts["numbered"]) >= 5
+    for group in facts["numbered"]:
+        texts = [blocks[tuple(place)] for place in group]
+        assert not any(has_fingerprint(text) for text in texts)
+        assert len(set(texts)) == 3
+        assert len({re.sub(r"\d+", "N", text) for text in texts}) == 1
+
+
+def test_same_seed_gives_the_same_bytes(site):
+    assert site_replies(site) == site_replies(build_site())
+
+
+def test_another_seed_gives_another_site(facts):
+    assert ground_truth(build_site(8))["articles"] != facts["articles"]

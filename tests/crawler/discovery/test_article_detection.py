@@ -1,0 +1,50 @@
+"""Whether a page turned out to be an article."""
+
+import pytest
+
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, PageType, Reason
+from crawler.discovery.article_detection import RunningText, is_article
+
+
+def cleaned(*words, type=None, confidence=None, method="default"):  # noqa: A002 — as CleanPage has it
+    blocks = [Block(n, "/p", Kind.PARAGRAPH, "x", count, 0, 1.0) for n, count in enumerate(words)]
+    decisions = [Decision(block, 1.0, Reason.KEPT) for block in blocks]
+    dropped = Decision(Block(99, "/p", Kind.PARAGRAPH, "x", 500, 0, 1.0), 0.0, Reason.RELATED)
+    return CleanPage(None, method, None, Metadata(), (*decisions, dropped), (), type, confidence)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((60, 40), True),
+        ((60, 39), False),
+        ((100, *[10] * 23), True),
+        ((100, *[10] * 24), False),  # teasers beside one long paragraph
+        ([19] * 50, False),
+        ((), False),
+    ],
+)
+def test_an_article_is_running_text_of_some_length(words, found):
+    assert is_article(cleaned(*words)) is found
+
+
+def test_words_are_those_of_kept_blocks():
+    assert RunningText.of(cleaned(30, 5)) == RunningText(35, 30)
+
+
+@pytest.mark.parametrize(
+    ("kind", "confidence", "found"),
+    [
+        (PageType.LISTING, 0.5, False),
+        (PageType.LISTING, 0.49, True),
+        (PageType.COLLECTION, 0.9, True),  # as articles in Chinese are often taken for
+        (PageType.ARTICLE, 0.9, True),
+    ],
+)
+def test_a_page_told_to_be_a_listing_with_confidence_is_none(kind, confidence, found):
+    assert is_article(cleaned(200, type=kind, confidence=confidence)) is found
+
+
+def test_blocks_of_other_methods_say_nothing():
+    assert is_article(cleaned(method="weighted")) is None
+    assert is_article(cleaned(500, method="pab")) is None

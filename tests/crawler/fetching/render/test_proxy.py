@@ -1,0 +1,175 @@
+"""The browser's way out: what it lets through, and what not."""
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager, closing
+
+import pytest
+
+from crawler.fetching.render.proxy import BrowserProxy
+from crawler.option_values import Addresses
+
+HERE = "127.0.0.1"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def resolver(monkeypatch):
+    """Let the system's resolver know some names; the last answer stays."""
+    answers = {"inside.example": [HERE], "rebound.example": ["127.0.0.2", HERE]}
+    asked = socket.getaddrinfo
+
+    def resolve(host, port, *arguments, **more):
+        found = answers.get(host)
+        return asked(found.pop(0) if found and found[1:] else found[0] if found else host, port, *arguments, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+@asynccontextmanager
+async def opened(allowed):
+    """Open an outlet; what it gives asks it for something, and has a list of what was refused."""
+    refused = []
+    outlet = BrowserProxy(Addresses.read(allowed), lambda: refused.append(1))
+    port = int((await outlet.open()).rpartition(":")[2])
+
+    async def ask(*lines, body=b""):
+        reader, writer = await asyncio.open_connection(HERE, port)
+        writer.write("\r\n".join([*lines, "", ""]).encode() + body)
+        try:
+            async with asyncio.timeout(20):
+                return await reader.read()
+        finally:
+            writer.close()
+
+    ask.refused, ask.port = refused, port
+    try:
+        yield ask
+    finally:
+        await outlet.close()
+
+
+def asked(allowed, *lines, body=b""):
+    """Return the answer to one request, and how many were refused."""
+
+    async def run():
+        async with opened(allowed) as ask:
+            return await ask(*lines, body=body), len(ask.refused)
+
+    return asyncio.run(run())
+
+
+def test_a_request_is_passed_on_and_is_the_connection_s_last(serve, answer):
+    site, requests = serve({"/a//b?c=/d": answer("a style", headers={"Keep-Alive": "5", "X-Kept": "yes"})})
+    reply, refused = asked(HERE, f"GET {site}/a//b?c=/d HTTP/1.1", "Host: x", "Proxy-Connection: keep-alive", "X-A: 1")
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert (body, refused) == (b"a style", 0)
+    assert b"X-Kept: yes" in head
+    assert head.endswith(b"\r\nConnection: close")
+    assert b"Keep-Alive" not in head
+    (path, headers), *others = requests
+    assert (path, headers, others) == ("/a//b?c=/d", {"Host": "x", "X-A": "1", "Connection": "close"}, [])
+
+
+def test_a_tunnel_passes_bytes_both_ways():
+    async def echo(reader, writer):
+        writer.write((await reader.readexactly(4)).upper())
+        writer.close()
+
+    async def run():
+        server = await asyncio.start_server(echo, HERE, 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, opened(HERE) as ask:
+            return await ask(f"CONNECT {HERE}:{port} HTTP/1.1", body=b"abcd")
+
+    assert asyncio.run(run()) == b"HTTP/1.1 200 Connection established\r\n\r\nABCD"
+
+
+@pytest.mark.parametrize("request_line", ["GET http://{} HTTP/1.1", "CONNECT {} HTTP/1.1"])
+@pytest.mark.parametrize("host", [HERE, "localhost", "2130706433", "inside.example"])
+def test_no_connection_is_made_to_what_is_not_allowed(request_line, host, resolver):
+    with closing(socket.create_server((HERE, 0))) as server:
+        server.setblocking(False)
+        reply, refused = asked("10.0.0.0/8", request_line.format(f"{host}:{server.getsockname()[1]}"))
+        assert (reply.split(b"\r\n")[0], refused) == (b"HTTP/1.1 403 Forbidden", 1)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_what_a_name_resolves_to_is_asked_anew_for_each_connection(resolver):
+    """127.0.0.2 is allowed, and nobody is there; the second answer is not, and somebody is."""
+    with closing(socket.create_server((HERE, 0))) as server:
+        server.setblocking(False)
+        line = f"GET http://rebound.example:{server.getsockname()[1]}/ HTTP/1.1"
+        replies = [asked("127.0.0.2", line) for _ in range(2)]
+        statuses = [(reply.split(b" ")[1], refused) for reply, refused in replies]
+        assert statuses == [(b"502", 0), (b"403", 1)]
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("GET /page HTTP/1.1",),
+        ("GET https://a.example/ HTTP/1.1",),
+        ("CONNECT a.invalid:443 HTTP/1.1",),
+        ("CONNECT a.invalid:99999999 HTTP/1.1",),
+        ("CONNECT",),
+        ("GET http://[/ HTTP/1.1",),
+        ("GET http://a.invalid/ HTTP/1.1", "X: " + "x" * 100_000),
+    ],
+)
+def test_what_cannot_be_done_is_a_bad_gateway(lines):
+    reply, refused = asked("", *lines)
+    assert (reply.split(b"\r\n")[0], refused) == (b"HTTP/1.1 502 Bad Gateway", 0)
+
+
+@pytest.mark.parametrize("line", ["GET http://a.invalid/x HTTP/1.1", "CONNECT a.invalid:443 HTTP/1.1"])
+def test_the_user_s_proxy_is_asked_with_the_same_words(line, monkeypatch):
+    async def run():
+        heads = []
+
+        async def proxy(reader, writer):
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * line.startswith("GET"))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+            writer.close()
+
+        server = await asyncio.start_server(proxy, HERE, 0)
+        for scheme in ("http", "https"):
+            monkeypatch.setenv(f"{scheme}_proxy", f"http://{HERE}:{server.sockets[0].getsockname()[1]}")
+        async with server, opened("") as ask:
+            return heads, await ask(line, "Host: a.invalid")
+
+    heads, reply = asyncio.run(run())
+    assert heads[0].splitlines()[:2] == [line.encode(), b"Host: a.invalid"]
+    assert reply.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert reply.endswith(b"done")
+
+
+def test_the_user_s_proxy_is_not_asked_for_what_is_inside(serve, monkeypatch):
+    proxy, requests = serve({})
+    monkeypatch.setenv("http_proxy", proxy)
+    reply, refused = asked("", "GET http://10.0.0.1/ HTTP/1.1")
+    assert (reply.split(b"\r\n")[0], refused, requests) == (b"HTTP/1.1 403 Forbidden", 1, [])
+
+
+def test_a_connection_that_is_open_ends_with_the_outlet():
+    async def run():
+        async with opened(HERE) as ask:
+            reader, writer = await asyncio.open_connection(HERE, ask.port)
+            writer.write(b"GET http://")
+            await writer.drain()
+            reading = asyncio.ensure_future(reader.read())
+            await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            assert await reading == b""
+        writer.close()
+
+    asyncio.run(run())

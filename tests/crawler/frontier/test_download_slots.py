@@ -1,0 +1,39 @@
+"""What the frontier is told of the pace at which hosts are asked."""
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader import Slot
+from scrapy.http.request import NO_CALLBACK
+
+from crawler.frontier.scheduler import DownloadSlots
+
+
+class Engine:
+    """What the view looks at of a crawl: slots made by hand, of Scrapy's own kind."""
+
+    def __init__(self, **slots):
+        self.engine = self.downloader = self
+        self.slots = slots
+
+
+def slot(delay, callback):
+    made = Slot(concurrency=2, delay=delay, jitter=0)
+    made.transferring.add(Request("http://a.example/", callback=callback))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("delay", "callback", "told"), [(0.5, NO_CALLBACK, 0.5), (0.0, None, 0.0), (0.0, NO_CALLBACK, None)]
+)
+def test_no_delay_is_told_only_after_robots_txt(delay, callback, told):
+    assert DownloadSlots(Engine(host=slot(delay, callback))).delays().get("host") == told
+
+
+def test_what_was_told_once_stays_while_nothing_is_on_its_way():
+    engine = Engine(host=slot(0.0, None))
+    slots = DownloadSlots(engine)
+    assert slots.delays() == {"host": 0.0}
+    engine.slots["host"].transferring.clear()
+    assert slots.delays() == {"host": 0.0}
+    engine.slots.clear()
+    assert slots.delays() == {}

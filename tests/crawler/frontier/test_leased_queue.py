@@ -1,0 +1,53 @@
+"""Which of the leased requests is begun next."""
+
+import pytest
+import scrapy
+
+from crawler.frontier.scheduler import LeasedQueue
+
+
+def request(path, priority=0, host="a.example"):
+    return scrapy.Request(f"https://{host}/{path}", priority=priority)
+
+
+@pytest.fixture
+def waiting():
+    return LeasedQueue()
+
+
+def everywhere(_request):
+    return True
+
+
+def popped(waiting, now, free=everywhere):
+    found = waiting.pop(now, free)
+    return found.url.rpartition("/")[2] if found else None
+
+
+def test_nothing_waits_at_first(waiting):
+    assert (len(waiting), waiting.pop(0.0, everywhere), waiting.take()) == (0, None, [])
+
+
+def test_the_most_urgent_due_one_is_first_and_of_equals_the_one_that_came_first(waiting):
+    for path, priority, at in [("a", 0, 1), ("b", 5, 1), ("c", 5, 1), ("later", 9, 2)]:
+        waiting.add(request(path, priority), at)
+    assert [popped(waiting, 1) for _ in range(4)] == ["b", "c", "a", None]
+    assert popped(waiting, 2) == "later"
+    assert len(waiting) == 0
+
+
+def test_one_that_would_only_stand_in_a_queue_lets_others_pass(waiting):
+    waiting.add(request("busy", priority=5), 0)
+    waiting.add(request("free", host="b.example"), 0)
+    assert popped(waiting, 1, lambda request: "b.example" in request.url) == "free"
+    assert popped(waiting, 1, lambda _request: False) is None
+    assert popped(waiting, 1) == "busy"
+
+
+def test_those_of_one_host_can_be_taken_out(waiting):
+    waiting.add(request("a"), 0)
+    waiting.add(request("b", host="b.example"), 0)
+    waiting.add(request("c"), 9)
+    assert [one.url for one in waiting.take("a.example")] == ["https://a.example/a", "https://a.example/c"]
+    assert [one.url for one in waiting.take()] == ["https://b.example/b"]
+    assert len(waiting) == 0

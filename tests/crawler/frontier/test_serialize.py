@@ -1,0 +1,170 @@
+"""A request that was stored is the request that was meant, without secrets."""
+
+import functools
+
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.errors import FrontierError
+from crawler.frontier.serialize import (
+    LEASED_REQUEST_ID,
+    START_NUMBER,
+    WatchedErrback,
+    deserialize_request,
+    secret_parts,
+    serialize_request,
+)
+
+
+def unnamed(method):
+    def wrapper(*arguments):
+        return method(*arguments)
+
+    return wrapper
+
+
+def named(method):
+    @functools.wraps(method)
+    def wrapper(*arguments):
+        return method(*arguments)
+
+    return wrapper
+
+
+class Spider(scrapy.Spider):
+    name = "spider"
+
+    def article(self, response):
+        return response
+
+    def failed(self, failure):
+        return failure
+
+    @unnamed
+    def decorated(self, response):
+        return response
+
+    @named
+    def well_decorated(self, response):
+        return response
+
+    def __hidden(self, response):
+        return response
+
+    @property
+    def hidden(self):
+        return self.__hidden
+
+
+SPIDER = Spider()
+URL = "https://a.example/page"
+
+
+def stored(request):
+    return deserialize_request(serialize_request(request, SPIDER, "key"), SPIDER)
+
+
+def test_all_that_makes_a_request_comes_back():
+    request = scrapy.Request(
+        URL + "?q=\u00fc#part",
+        method="POST",
+        body=b"\x00\xff",
+        headers={"X-Name": ["one", "two"], "Referer": "https://a.example/"},
+        callback=SPIDER.article,
+        errback=SPIDER.failed,
+        cb_kwargs={"number": 3, "nested": {"list": [1.5, None, True, "\u00e9"]}},
+        meta={"depth": 2, "download_slot": "slow"},
+        flags=["seen"],
+        priority=-7,
+        dont_filter=True,
+    )
+    again = stored(request)
+    compared = ("url", "method", "body", "headers", "callback", "errback", "cb_kwargs", "meta", "flags", "priority")
+    for name in (*compared, "dont_filter"):
+        assert getattr(again, name) == getattr(request, name), name
+
+
+def test_a_plain_request_stays_plain():
+    again = stored(scrapy.Request(URL))
+    assert (again.callback, again.errback, again.body, again.meta, again.headers) == (None, None, b"", {}, {})
+    assert not again.dont_filter
+
+
+@given(st.binary(min_size=1).filter(lambda value: not set(value) & set(b"\r\n")))
+def test_the_bytes_of_a_header_come_back(value):
+    assert stored(scrapy.Request(URL, headers={"X-Name": value})).headers.getlist("X-Name") == [value]
+
+
+@pytest.mark.parametrize("name", ["article", "decorated", "well_decorated", "hidden"])
+def test_every_method_of_the_spider_can_be_called_again(name):
+    method = getattr(SPIDER, name)
+    assert stored(scrapy.Request(URL, callback=method, errback=method)).callback == method
+
+
+def test_an_errback_with_ours_in_front_of_it_is_stored_as_it_was():
+    watched = WatchedErrback(SPIDER.failed, lambda failure, errback: (failure, errback))
+    assert stored(scrapy.Request(URL, errback=watched)).errback == SPIDER.failed
+    assert stored(scrapy.Request(URL, errback=WatchedErrback(None, watched.end))).errback is None
+
+
+@pytest.mark.parametrize(
+    "callback", [lambda response: response, Spider().article, functools.partial(SPIDER.article), print, Spider.article]
+)
+@pytest.mark.parametrize("role", ["callback", "errback"])
+def test_what_is_no_method_of_the_spider_is_refused_with_its_name(callback, role):
+    with pytest.raises(FrontierError, match=rf"https://a\.example/page has the {role} .* no method of the spider"):
+        serialize_request(scrapy.Request(URL, **{role: callback}), SPIDER, "key")
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("nan"), {("a", "tuple"): 1}])
+@pytest.mark.parametrize("part", ["meta", "cb_kwargs"])
+def test_what_is_no_json_is_refused_with_its_name(part, value):
+    request = scrapy.Request(URL, **{part: {"fine": 1, "culprit": value}})
+    with pytest.raises(FrontierError, match=rf"page carries what is no JSON in its {part} \(culprit\)"):
+        serialize_request(request, SPIDER, "key")
+
+
+def test_a_method_that_is_gone_is_named():
+    wanted = serialize_request(scrapy.Request(URL, callback=SPIDER.article), SPIDER, "key")
+
+    class Changed(scrapy.Spider):
+        name = "spider"
+
+    with pytest.raises(FrontierError, match=r"https://a\.example/page is for spider\.article, which does not exist"):
+        deserialize_request(wanted, Changed())
+
+
+def test_secrets_stay_out_and_are_named():
+    request = scrapy.Request(
+        "https://user:hush1@a.example/page",
+        headers={"Authorization": "Bearer hush2", "Cookie": "id=hush3", "proxy-authorization": "Basic hush4"},
+        cookies={"id": "hush5"},
+        meta={"proxy": "http://user:hush6@proxy.example:3128", "_auth_proxy": "hush7"},
+    )
+    wanted = serialize_request(request, SPIDER, "key")
+    assert "hush" not in repr(wanted)
+    assert wanted.url == URL
+    assert {name.lower() for name in secret_parts(request)} == {
+        "authorization",
+        "cookie",
+        "proxy-authorization",
+        "cookies",
+        "user and password of the url",
+        "user and password of the proxy",
+    }
+    assert secret_parts(scrapy.Request(URL, meta={"proxy": "http://proxy.example:3128"})) == []
+
+
+def test_a_proxy_that_the_spider_chose_is_kept_and_one_of_the_environment_is_not():
+    chosen = scrapy.Request(URL, meta={"proxy": "http://user:hush@proxy.example:3128"})
+    assert stored(chosen).meta == {"proxy": "http://proxy.example:3128"}
+    # As Scrapy's middleware leaves it in the meta that a spider may copy.
+    from_environment = scrapy.Request(URL, meta={"proxy": "http://proxy.example:3128", "_scheme_proxy": True})
+    assert stored(from_environment).meta == {}
+
+
+def test_what_belongs_to_one_request_is_not_handed_on():
+    meta = {LEASED_REQUEST_ID: 5, START_NUMBER: "start0", "download_latency": 0.1, "depth": 1}
+    assert stored(scrapy.Request(URL, meta=meta)).meta == {"depth": 1}

@@ -1,0 +1,111 @@
+"""The file of metrics, as crawls leave it."""
+
+import pytest
+from archive_crawl import crawl, save_pages
+from prometheus_client.parser import text_string_to_metric_families
+from scrapy.utils.test import get_crawler
+
+from crawler.errors import ConfigError
+from crawler.monitoring.metrics import MetricsExtension
+
+# Takes the folder away once the crawl has begun, and gives it back when the spider is closed, before the last write.
+AWAY = """
+from pathlib import Path
+from scrapy import signals
+
+class Away:
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls()
+        crawler.signals.connect(extension.take, signal=signals.spider_opened)
+        crawler.signals.connect(extension.give_back, signal=signals.spider_closed)
+        return extension
+
+    def take(self):
+        Path("out").rename("elsewhere")
+
+    def give_back(self):
+        Path("elsewhere").rename("out")
+"""
+
+
+@pytest.fixture
+def pages(tmp_path):
+    return save_pages(tmp_path / "pages", 3)
+
+
+def samples(path):
+    """Return the value by metric and labels but for the file's."""
+    families = text_string_to_metric_families(path.read_text("utf-8"))
+    return {
+        (sample.name.removeprefix("blocksieve_"), *sorted(sample.labels.values())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_crawls_leave_their_metrics(tmp_path, pages):
+    for turn in (1, 2):
+        finished = crawl(tmp_path, pages, "METRICS=lake.prom")
+        assert finished.returncode == 0, finished.stderr
+        found = samples(tmp_path / "lake.prom")
+        assert found["visits_total", "archive", "lake", "page"] == 3 * turn
+        assert found["pages_total", "archive", "lake", "new"] == 3
+        assert found["crawl_running", "archive", "lake"] == 0
+        assert found["crawl_exit_code", "archive", "lake"] == 0
+    assert not list(tmp_path.glob(".lake*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing/lake.prom", "but there is no folder"),
+        ("lake.txt", "names end in .prom"),
+        ("diary.prom", "node_load1 in it is not Blocksieve's"),
+        ("bytes.prom", "which this crawl cannot go on from"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_a_mistake_and_left_alone(tmp_path, name, says):
+    contents = {"diary.prom": b"node_load1 0.5\n", "bytes.prom": b"\xff\xfe\x00"}
+    for file, content in contents.items():
+        (tmp_path / file).write_bytes(content)
+    with pytest.raises(ConfigError, match=says):
+        MetricsExtension.from_crawler(get_crawler(settings_dict={"METRICS": str(tmp_path / name)}))
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == contents
+
+
+def test_a_missing_library_is_named_with_the_way_to_install_it(tmp_path, pages):
+    (tmp_path / "prometheus_client.py").write_text(
+        "raise ModuleNotFoundError('gone', name='prometheus_client')", "utf-8"
+    )
+    finished = crawl(tmp_path, pages, "METRICS=lake.prom", PYTHONPATH=str(tmp_path))
+    assert finished.returncode == 2, finished.stderr
+    assert "METRICS needs prometheus_client: pip install 'blocksieve[metrics]'" in finished.stderr
+
+
+def test_without_the_setting_the_library_is_not_needed(tmp_path, pages):
+    (tmp_path / "prometheus_client.py").write_text("raise SystemExit('imported')", "utf-8")
+    finished = crawl(tmp_path, pages, PYTHONPATH=str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
+
+
+def test_a_write_that_fails_is_told_once_counted_and_ends_no_crawl(tmp_path, pages):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "away.py").write_text(AWAY, "utf-8")
+    (tmp_path / "own_settings.py").write_text(
+        "from crawler.settings import *\nEXTENSIONS = {'away.Away': 600}\n", "utf-8"
+    )
+    finished = crawl(
+        tmp_path,
+        save_pages(tmp_path / "many", 100),
+        "METRICS=out/lake.prom",
+        "METRICS_SECONDS=0.1",
+        PYTHONPATH=str(tmp_path),
+        SCRAPY_SETTINGS_MODULE="own_settings",
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr.count("The metrics could not be written") == 1
+    found = samples(tmp_path / "out" / "lake.prom")
+    assert found["metrics_failures_total", "archive", "lake"] >= 1
+    assert found["visits_total", "archive", "lake", "page"] == 100
+    assert found["log_lines_total", "archive", "error", "lake"] == 1

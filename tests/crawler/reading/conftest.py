@@ -1,0 +1,36 @@
+"""A small database of both kinds, and exports of it."""
+
+import pytest
+from exported import fill
+
+from crawler.reading.export import ExportRequest, write_export
+from crawler.reading.export_formats import format_of
+from crawler.storage import schema
+from crawler.storage.database import opened_engine
+
+
+@pytest.fixture
+def engine(tmp_path):
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
+        fill(engine)
+        yield engine
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where exports go; nothing else is in it."""
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def write(engine, folder):
+    """Export into a file of the folder; return what the command would print, and the path."""
+
+    def run(name="blocks.jsonl", report=lambda _: None, **values):
+        path = folder / name
+        return write_export(engine, ExportRequest(path, format_of(name), **values), report), path
+
+    return run

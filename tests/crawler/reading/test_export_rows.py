@@ -1,0 +1,100 @@
+"""What a cursor is good for, and what it is refused for."""
+
+import pytest
+from exported import OTHER, URL, make
+from sqlalchemy import text
+
+from cleaning.blocks import Metadata
+from crawler.errors import ExportError, StoreError
+from crawler.reading.export_rows import ExportContent, RowFilter
+from crawler.storage import schema
+from crawler.storage.database import opened_engine, read_position, read_transaction
+from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.store import Store
+
+
+def save(engine, *visits):
+    store = Store(engine)
+    store.save(store.begin_crawl("test", {}), visits)
+
+
+def test_a_cursor_gives_what_has_changed_since(write, engine):
+    first, _ = write()
+    save(engine, make(OTHER, ("ganz neu",), Metadata(language="de")))
+    later, _ = write("later.jsonl", since=first.cursor)
+    assert (later.new, later.changed, later.gone) == (1, 0, 2)
+    assert write("none.jsonl", since=later.cursor)[0].rows == 0
+
+
+def test_what_is_pruned_is_gone_and_nothing_else_is_told_of_it(write, engine):
+    first = [write("first.jsonl", content=content)[0] for content in ExportContent]
+    prune_pages(engine, PruneSelection.of(url=URL))
+    blocks, pages = (
+        write(f"{one.content}.jsonl", content=ExportContent(one.content), since=one.cursor) for one in first
+    )
+    assert pages[1].read_text() == (
+        '{"schema":1,"change":"gone","id":1,"url":null,"site":null,"section":null,"title":null,"author":null,'
+        '"published":null,"language":null,"first_seen":null,"blocks":null,"words":null,"text":null}\n'
+    )
+    assert blocks[0].gone == 11
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda _: "yesterday", "'yesterday', which is no cursor"),
+        (lambda _: "", "'', which is no cursor"),
+        (lambda cursor: f"{cursor}x", "which is no cursor"),
+        (lambda cursor: cursor + "\n", "which is no cursor"),
+        (
+            lambda cursor: cursor.replace("1.", "2.", 1),
+            "cursor of version 2, this version of Blocksieve writes version 1",
+        ),
+        (lambda cursor: cursor.replace("blocks", "pages"), "an export of pages, made with other options"),
+        (lambda cursor: f"{cursor}0", "a later state than the database"),
+        (lambda cursor: ".".join([*cursor.split(".")[:2], "0" * 32, *cursor.split(".")[3:]]), "of another database"),
+    ],
+)
+def test_a_cursor_that_cannot_be_is_named_and_nothing_is_written(write, folder, change, message):
+    exported, path = write()
+    path.unlink()
+    with pytest.raises(ExportError, match=message):
+        write(since=change(exported.cursor))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_cursor_is_of_the_rows_that_were_chosen(write):
+    exported, _ = write(rows=RowFilter(site="a.example"))
+    assert write("same.jsonl", rows=RowFilter(site="a.example"), since=exported.cursor)[0].rows == 0
+    for other in (RowFilter(), RowFilter(site="b.example"), RowFilter("a.example", "en")):
+        with pytest.raises(ExportError, match="made with other options"):
+            write("other.jsonl", rows=other, since=exported.cursor)
+
+
+def test_a_cursor_of_before_a_downgrade_is_of_another_database(write, engine):
+    exported, _ = write()
+    schema.downgrade_schema(engine, "0003")
+    schema.upgrade_schema(engine)
+    with pytest.raises(ExportError, match="of another database"):
+        write(since=exported.cursor)
+
+
+def test_a_database_on_another_server_is_exported_after_an_upgrade_and_its_marks_go_on(new_database):
+    """As after restoring a dump there, where transactions have lower numbers."""
+    with opened_engine(new_database()) as engine:
+        schema.prepare_schema(engine)
+        save(engine, make(URL, ("one",), Metadata()))
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE database_id SET server = 'elsewhere'"))
+            connection.execute(text("UPDATE change_log SET changed = 9000000000"))
+        with (
+            read_transaction(engine) as connection,
+            pytest.raises(StoreError, match=r"made on another server.*`scrapy upgrade`"),
+        ):
+            read_position(connection)
+        schema.upgrade_schema(engine)
+        with read_transaction(engine) as connection:
+            assert not read_position(connection).horizon.hides(9_000_000_000)
+        save(engine, make(URL, ("two",), Metadata()))
+        with engine.connect() as connection:
+            assert connection.scalar(text("SELECT changed FROM change_log")) > 9_000_000_000

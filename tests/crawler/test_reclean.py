@@ -1,0 +1,170 @@
+"""Stored pages cleaned again in processes, from the database and from an archive."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from cleaned_pages import address, fill, html, marks, state, visit
+from scrapy import Request
+from scrapy.http import Response
+from sqlalchemy import text as sql
+
+from crawler.fetching.archive import ArchiveRecords
+from crawler.fetching.replay import open_replay
+from crawler.fingerprinting import Fingerprinter
+from crawler.reclean import (
+    ArchivedBodies,
+    RecleanPlan,
+    RecleanResult,
+    StoredBodies,
+    _RecleanRun,
+    run_reclean,
+    start_reclean,
+)
+from crawler.storage import reclean, schema
+from crawler.storage.database import open_engine, read_transaction
+from crawler.storage.reclean import RecleanJob
+from crawler.storage.store import Store
+from crawler.workers.pool import WorkerPool
+from crawler.workers.worker import ProcessingOptions, reclean_task
+
+PAGES = 23
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request, tmp_path):
+    url = f"sqlite:///{tmp_path / 'blocks.db'}"
+    made = open_engine(url if request.param == "sqlite" else request.getfixturevalue("new_database")())
+    schema.prepare_schema(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def sqlite(tmp_path):
+    made = open_engine(f"sqlite:///{tmp_path / 'blocks.db'}")
+    schema.prepare_schema(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture(scope="module")
+def running():
+    """Start the processes for a method once: most of a run's time is their start."""
+    started = {}
+    with asyncio.Runner() as runner:
+
+        def work(store, given, bodies, report):
+            earlier = start_reclean(store, given, anew=False)
+            if given.way.method not in started:
+                started[given.way.method] = WorkerPool.start(1, reclean_task(given.way, given.seconds), RecleanResult())
+            result = RecleanResult()
+            work = _RecleanRun(store, bodies, given, started[given.way.method], result)
+            runner.run(work.all(earlier.after_page if earlier else 0, report))
+            return result
+
+        yield work
+        for each in started.values():
+            each.close()
+
+
+@pytest.fixture
+def reclean(running):
+    """Do what the command does, and return what came of it."""
+
+    def work(store, given, bodies=None, report=lambda *_: None):
+        result = running(store, given, bodies or StoredBodies(), report)
+        if result.complete:
+            store.end_redoing(given.job)
+        return result
+
+    return work
+
+
+def orders(method, limit=None):
+    way = ProcessingOptions(method, {}, Fingerprinter(), 3)
+    return RecleanPlan(RecleanJob(json.dumps(method)), way, 0, limit, processes=1, seconds=60.0)
+
+
+def begun(store, given):
+    with read_transaction(store.engine) as connection:
+        return reclean.read_reclean_progress(connection, given.job)
+
+
+def test_another_method_and_back_gives_the_same_blocks(engine, reclean):
+    store = Store(engine)
+    fill(store, PAGES)
+    before = state(engine)
+    first = reclean(store, orders("pab", limit=9))
+    assert (first.pages, first.complete) == (9, False)
+    assert begun(store, orders("pab")).pages == 9
+    reported = []
+    rest = reclean(store, orders("pab"), report=lambda *now: reported.append(now))
+    assert (rest.pages, begun(store, orders("pab"))) == (PAGES - 9, None)
+    assert reported[-1] == (PAGES - 9, PAGES - 9)
+    assert first.changed + rest.changed == PAGES
+    other = state(engine)
+    assert {page[8] for page in other["pages"]} == {"pab"}
+    assert other["blocks"] != before["blocks"]
+    undone = reclean(store, orders("default"))
+    assert undone.changed == PAGES
+    assert undone.blocks["gone"] > 0
+    assert state(engine) == before
+
+
+def test_cleaning_again_in_the_same_way_changes_nothing_and_gives_exports_nothing_new(sqlite, reclean):
+    store = Store(sqlite)
+    fill(store, PAGES)
+    before, marked = state(sqlite), marks(sqlite)
+    same = reclean(store, orders("default"))
+    assert (same.pages, same.unchanged, same.failed, same.skipped) == (PAGES, PAGES, 0, {})
+    assert (state(sqlite), marks(sqlite)) == (before, marked)
+
+
+def test_a_page_cleaned_again_is_as_if_its_last_visit_had_been_cleaned_so(sqlite, tmp_path, reclean):
+    store = Store(sqlite)
+    fill(store, 5)
+    reclean(store, orders("pab"))
+    other = open_engine(f"sqlite:///{tmp_path / 'other.db'}")
+    schema.prepare_schema(other)
+    fill(Store(other), 5, method="pab")
+    found, expected = state(sqlite), state(other)
+    other.dispose()
+    assert found["pages"] == expected["pages"]
+    assert found["views"] == expected["views"]
+    assert found["document_frequency"] == expected["document_frequency"]
+
+
+def test_an_archive_serves_pages_whose_last_visit_it_has(sqlite, tmp_path, reclean):
+    store = Store(sqlite, keep_html=False)
+    crawl = fill(store, 4)
+    store.save(crawl, [visit(1, html(1).replace("late", "early"), day=1)])
+    with sqlite.begin() as connection:
+        connection.execute(sql("UPDATE page SET retired_at = last_seen WHERE url = :url"), {"url": address(2)})
+    before = state(sqlite)
+    records, path = ArchiveRecords("a.warc.gz", {}), tmp_path / "a.warc.gz"
+    kept = [records.pair(Request(address(n)), Response(address(n), body=html(n).encode())) for n in (0, 1, 2, 7)]
+    path.write_bytes(b"".join(kept))
+    bodies = ArchivedBodies(open_replay(path, 1_000_000))
+    result = reclean(store, orders("default"), bodies)
+    assert (result.unchanged, result.skipped) == (1, {"other_body": 1, "retired": 1, "not_archived": 1})
+    assert {(one.url, one.reason) for one in result.named} == {
+        (address(1), "other_body"),
+        (address(2), "retired"),
+        (address(3), "not_archived"),
+    }
+    assert state(sqlite) == before
+
+
+def test_a_page_without_stored_html_and_one_that_cleaning_cannot_do_are_named_and_stay(sqlite):
+    store = Store(sqlite)
+    fill(store, 1)
+    Store(sqlite, keep_html=False).save(1, [visit(1)])
+    before = state(sqlite)
+    given = replace(orders("default"), seconds=1e-6)
+    result = asyncio.run(run_reclean(store, StoredBodies(), given, 0, lambda *_: None))
+    assert (result.failed, result.skipped, result.complete) == (1, {"no_html": 1}, True)
+    assert "CLEANING_SECONDS" in result.named[0].reason
+    assert result.processes == {}
+    assert state(sqlite) == before

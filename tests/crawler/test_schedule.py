@@ -1,0 +1,205 @@
+"""When a page is visited again, and which of the due ones are."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from histories import histories
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.schedule import (
+    RETIRE_MISSES,
+    PageKind,
+    RevisitBounds,
+    VisitHistory,
+    choose_due_pages,
+    due_page,
+    explain_next_visit,
+    is_retired,
+    next_visit,
+)
+
+START = datetime(2024, 3, 1, tzinfo=UTC)
+BOUNDS = RevisitBounds()
+DAY = timedelta(days=1)
+
+
+def history(key="a", kind=PageKind.OTHER, **more):
+    return VisitHistory(key, kind, START, START, START, **more)
+
+
+def watched(key, *, intervals, changes, kind=PageKind.OTHER, days=1.0):
+    last = START + timedelta(days=intervals * days)
+    return VisitHistory(key, kind, START, last, last, intervals + 1, changes)
+
+
+def seconds(page, now=START, bounds=BOUNDS):
+    return (next_visit(page, now, bounds) - now).total_seconds()
+
+
+def test_a_page_that_changes_often_is_visited_sooner():
+    often, seldom = (watched("a", intervals=10, changes=changes) for changes in (9, 1))
+    assert seconds(often, often.last_seen) < seconds(seldom, seldom.last_seen) / 5
+
+
+def test_a_page_that_changes_is_visited_sooner_after_each_change():
+    page, waits = watched("a", intervals=10, changes=0), []
+    for _ in range(4):
+        waits.append(seconds(page, page.last_seen))
+        page = page.visited(page.last_seen + DAY, changed=True)
+    assert waits == sorted(set(waits), reverse=True)
+
+
+def test_an_article_is_left_alone_for_longer_as_it_ages():
+    page, waits = history(kind=PageKind.ARTICLE), []
+    for _ in range(4):
+        waits.append(seconds(page, page.last_seen))
+        page = page.visited(page.last_seen + DAY, changed=False)
+    assert waits == sorted(set(waits))
+
+
+def test_each_miss_doubles_the_time_until_the_next_try():
+    page = watched("a", intervals=5, changes=3)
+    first = seconds(page)
+    assert [seconds(replace(page, misses=misses)) / first for misses in (1, 2, 3)] == pytest.approx([2, 4, 8])
+
+
+def test_a_page_is_retired_after_five_misses_and_back_after_a_visit():
+    page = history()
+    for _ in range(RETIRE_MISSES - 1):
+        page = page.missed()
+        assert not is_retired(page)
+    assert is_retired(page.missed())
+    assert not is_retired(page.missed().visited(START, changed=False))
+
+
+def test_pages_of_one_crawl_come_back_at_different_times():
+    waits = {seconds(history(f"https://example.com/{number}")) for number in range(200)}
+    assert len(waits) == 200
+    middle = (max(waits) + min(waits)) / 2
+    assert 0.15 < (max(waits) - min(waits)) / middle <= 0.2
+
+
+def test_the_same_history_gives_the_same_moment():
+    assert next_visit(history(), START, BOUNDS) == next_visit(history(), START, BOUNDS)
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 10), (-1, 10), (11, 10), (1, math.inf), (math.nan, 1)])
+def test_bounds_that_cannot_be_are_refused(least, most):
+    with pytest.raises(ValueError, match="least_seconds <= most_seconds"):
+        RevisitBounds(least, most)
+
+
+moments = st.datetimes(datetime(1, 6, 1), datetime(9990, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 — naive bounds
+
+
+@given(histories(moments), moments, st.floats(1, 1e6), st.floats(1, 100))
+def test_the_next_visit_is_within_bounds_whatever_the_clock_and_the_dates(page, now, least, ratio):
+    bounds = RevisitBounds(least, least * ratio)
+    # datetime rounds to microseconds.
+    assert least - 1e-6 <= seconds(page, now, bounds) <= least * ratio + 1e-6
+
+
+@given(st.lists(histories(moments), max_size=8, unique_by=lambda page: page.key), moments, moments, st.integers(-2, 10))
+def test_choosing_keeps_to_the_budget_whatever_the_clock_and_the_dates(pages, since, now, budget):
+    alive = sum(not is_retired(page) for page in pages)
+    chosen = choose_due_pages([due_page(page, since, BOUNDS) for page in pages], budget, now)
+    assert len(chosen) == min(max(0, budget), alive)
+    assert len({one.history.key for one in chosen}) == len(chosen)
+
+
+@given(histories(moments), moments)
+def test_there_is_a_reason_whatever_the_clock_and_the_dates(page, now):
+    assert "last seen" in explain_next_visit(page, now, BOUNDS)
+
+
+def waiting(pages, since):
+    return [due_page(page, since, BOUNDS) for page in pages]
+
+
+def names(chosen):
+    return [one.history.key for one in chosen]
+
+
+def test_a_page_that_changes_faster_than_it_can_be_followed_gives_way():
+    hectic = [watched(f"hectic {number}", intervals=50, changes=50, days=0.05) for number in range(30)]
+    steady = [watched(f"steady {number}", intervals=10, changes=5, days=0.25) for number in range(30)]
+    now = START + timedelta(days=4)
+    chosen = names(choose_due_pages(waiting(hectic, START) + waiting(steady, START), 20, now))
+    assert sum(name.startswith("steady") for name in chosen) == 19  # one is for the page that is latest for its pace
+
+
+def test_no_page_starves():
+    pages = {
+        f"{kind} {number}": watched(f"{kind} {number}", intervals=intervals, changes=changes, days=days)
+        for kind, intervals, changes, days in (("hectic", 50, 50, 0.02), ("steady", 20, 10, 1.0), ("still", 30, 0, 1.0))
+        for number in range(20)
+    }
+    now, visited = START + timedelta(days=30), set()
+    due_at = dict.fromkeys(pages, now)
+    for _ in range(1_000):
+        for one in choose_due_pages(
+            [due_page(page, due_at[key], BOUNDS) for key, page in pages.items() if due_at[key] <= now], 3, now
+        ):
+            key = one.history.key
+            visited.add(key)
+            pages[key] = one.history.visited(now, changed=not key.startswith("still"))
+            due_at[key] = next_visit(pages[key], now, BOUNDS)
+        now += timedelta(hours=6)
+    assert visited == set(pages)
+
+
+def test_a_missing_page_gives_way_to_one_that_is_there():
+    pages = [history("there"), replace(history("a missing one"), misses=2)]
+    now = START + timedelta(days=9)
+    assert names(choose_due_pages(waiting(pages, now), 2, now)) == ["there", "a missing one"]
+
+
+def test_even_a_budget_of_one_is_shared_fairly_in_the_long_run():
+    late, better = watched("late", intervals=50, changes=50, days=0.05), watched("better", intervals=4, changes=2)
+    moments = [START + timedelta(days=9, minutes=minute) for minute in range(2_000)]
+    pages = [due_page(late, START, BOUNDS), due_page(better, moments[0], BOUNDS)]
+    turns = sum(names(choose_due_pages(pages, 1, now)) == ["late"] for now in moments)
+    assert 70 <= turns <= 130
+
+
+def test_retired_pages_are_not_chosen_and_nothing_comes_of_nothing():
+    gone = replace(history(), misses=RETIRE_MISSES)
+    assert choose_due_pages(waiting([gone], START), 10, START) == []
+    assert choose_due_pages([], 10, START) == []
+    assert choose_due_pages(waiting([history()], START), 0, START) == []
+
+
+def test_the_order_of_the_pages_does_not_matter():
+    pages = waiting([history(str(number)) for number in range(40)], START)
+    now = START + DAY
+    assert choose_due_pages(pages, 10, now) == choose_due_pages(pages[::-1], 10, now)
+
+
+def test_the_reason_tells_what_was_seen():
+    page = watched("a", intervals=8, changes=3, days=1.0)
+    page = replace(page, last_changed=START + timedelta(days=5))
+    now = page.last_seen + timedelta(days=1.4)
+    assert explain_next_visit(page, now, BOUNDS) == (
+        "changed at 3 of 8 later visits (last 4.4 days ago), about every 2.9 days; last seen 1.4 days ago"
+    )
+
+
+def test_the_reason_tells_what_is_not_known():
+    now = START + timedelta(hours=5)
+    assert explain_next_visit(history(kind=PageKind.SECTION), now, BOUNDS) == (
+        "visited once; pages of its kind and age change about every 6.0 hours; last seen 5.0 hours ago"
+    )
+    assert explain_next_visit(watched("a", intervals=1, changes=0, days=90), START + 90 * DAY, BOUNDS) == (
+        "changed at 0 of 1 later visit, less often than every 30 days; last seen 0 minutes ago"
+    )
+
+
+def test_the_reason_tells_of_misses():
+    now = START + timedelta(minutes=1)
+    missing = "not found at the latest 1 visit; visited once"
+    assert explain_next_visit(history().missed(), now, BOUNDS).startswith(missing)
+    gone = replace(history(published=date(2024, 1, 1)), misses=5)
+    assert explain_next_visit(gone, now, BOUNDS) == "retired: not found at the latest 5 visits; last seen 1 minute ago"

@@ -1,0 +1,170 @@
+"""Cleaning processes that work, fail, hang, die and do not start."""
+
+import asyncio
+import os
+import signal
+from contextlib import contextmanager
+from functools import partial
+
+import psutil
+import pytest
+import shifts
+from scrapy.utils.test import get_crawler
+
+from crawler.errors import SetupError, WorkerError, WorkerLostError, WorkerTimeoutError
+from crawler.workers.pool import WorkerPool
+from crawler.workers.worker import PageToClean, WorkerTask
+
+LONG = 300.0
+
+
+@pytest.fixture
+def stats():
+    return get_crawler().stats
+
+
+@pytest.fixture
+def cleaners(stats):
+    """Start so many processes that do what a page says; they are gone at the end of the block."""
+
+    @contextmanager
+    def start(count=1, seconds=LONG, prepare=shifts.ready):
+        started = WorkerPool.start(count, WorkerTask(seconds, prepare, shifts.work), stats)
+        try:
+            yield started
+        finally:
+            started.close()
+
+    return start
+
+
+def order(what):
+    return PageToClean(what.encode(), "https://town.example.org/library", "utf-8")
+
+
+def run(cleaners, *whats):
+    """Return what came of these pages at once: the process that did each, or its exception."""
+
+    async def gather():
+        return await asyncio.gather(*(cleaners.clean(order(what)) for what in whats), return_exceptions=True)
+
+    return asyncio.run(gather())
+
+
+def own_children():
+    return psutil.Process().children(recursive=True)
+
+
+def test_pages_are_shared_out_to_all_processes(cleaners):
+    with cleaners(2) as started:
+        assert len(set(run(started, *["nothing"] * 6))) == 2
+
+
+def test_a_page_that_never_ends_is_killed_while_the_others_are_done(cleaners, stats):
+    with cleaners(2, seconds=0.3) as started:
+        done = run(started, "endless", *["nothing"] * 20)
+    assert isinstance(done[0], WorkerTimeoutError)
+    assert "0.3 seconds" in str(done[0])
+    assert "CLEANING_SECONDS" in str(done[0])
+    assert all(isinstance(each, int) for each in done[1:])
+    assert stats.get_value("clean/retries") is None
+
+
+def test_a_page_that_hangs_in_a_library_is_killed_too(cleaners):
+    with cleaners(seconds=0.3) as started:
+        assert isinstance(run(started, "hang")[0], WorkerTimeoutError)
+
+
+def test_a_process_that_was_killed_for_its_page_is_replaced(cleaners, stats):
+    with cleaners(seconds=0.3) as started:
+        first, late, second = run(started, "nothing", "endless", "nothing")
+    assert isinstance(late, WorkerTimeoutError)
+    assert first != second
+    assert stats.get_value("clean/restarts") == 1
+
+
+def test_a_page_whose_process_dies_is_done_by_another(cleaners, stats, tmp_path, caplog):
+    with cleaners() as started:
+        first, second = run(started, "nothing", f"killed-once {tmp_path / 'marker'}")
+    assert isinstance(second, int)
+    assert first != second
+    assert stats.get_value("clean/retries") == 1
+    assert "https://town.example.org/library: its process has died (SIGKILL)" in caplog.text
+
+
+def test_a_page_that_two_processes_die_of_is_given_up(cleaners):
+    with cleaners(2) as started:
+        lost, *others = run(started, "killed", "nothing", "nothing")
+    assert isinstance(lost, WorkerLostError)
+    assert "SIGKILL" in str(lost)
+    assert all(isinstance(each, int) for each in others)
+
+
+def test_an_idle_process_that_is_killed_costs_no_page_its_try(cleaners, stats):
+    with cleaners() as started:
+        (first,) = run(started, "nothing")
+        os.kill(first, signal.SIGKILL)
+        psutil.wait_procs([child for child in own_children() if child.pid == first])
+        (second,) = run(started, "nothing")
+    assert isinstance(second, int)
+    assert first != second
+    assert stats.get_value("clean/retries") is None
+
+
+def test_a_signal_for_the_whole_unit_does_not_end_a_process(cleaners, stats):
+    with cleaners() as started:
+        (first,) = run(started, "nothing")
+        os.kill(first, signal.SIGTERM)
+        (second,) = run(started, "nothing")
+    assert first == second
+    assert stats.get_value("clean/restarts") is None
+
+
+def test_an_exception_arrives_in_words_with_its_traceback(cleaners):
+    with cleaners() as started:
+        failed, other = run(started, "fail this", "nothing")
+    assert isinstance(failed, WorkerError)
+    assert "ValueError('this')" in str(failed)
+    assert "shifts.py" in failed.__notes__[0]
+    assert isinstance(other, int)
+
+
+def test_an_answer_that_nobody_waits_for_is_not_taken_for_the_next_page_s(cleaners):
+    async def cancel(started):
+        await started.clean(order("nothing"))
+        first = asyncio.ensure_future(started.clean(order("endless")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return await started.clean(order("nothing"))
+
+    with cleaners() as started:
+        assert isinstance(asyncio.run(cancel(started)), int)
+
+
+def test_no_process_is_left_when_the_cleaners_are_closed(cleaners):
+    before = own_children()
+    with cleaners(3):
+        assert len(own_children()) == len(before) + 3
+    assert own_children() == before
+
+
+@pytest.mark.parametrize(
+    ("prepare", "says"), [(shifts.no_room, "there is no room for the model"), (shifts.dies_at_once, "exit code 3")]
+)
+def test_a_process_that_cannot_start_is_a_broken_setup_and_none_is_left(cleaners, prepare, says):
+    before = own_children()
+    with pytest.raises(SetupError, match=says), cleaners(2, prepare=prepare):
+        pass
+    assert own_children() == before
+
+
+def test_where_no_process_can_be_started_again_all_pages_are_told_so(cleaners, stats, tmp_path):
+    with cleaners(prepare=partial(shifts.ready_once, tmp_path / "marker")) as started:
+        first, *others = run(started, "nothing", "killed", "nothing", "nothing")
+    assert isinstance(first, int)
+    assert [str(error) for error in others] == ["there is no room for the model"] * 3
+    assert {type(error) for error in others} == {SetupError}
+    assert stats.get_value("clean/restarts") == 1
