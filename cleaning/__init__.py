@@ -1,27 +1,12 @@
 """Cleaning: bytes of a page in, a decision on every block out. Pure: no network, database or clock."""
 
-from cleaning.blocks import Block
-from cleaning.blocks import CleanPage
-from cleaning.blocks import Decision
-from cleaning.blocks import Kind
-from cleaning.blocks import Metadata
-from cleaning.blocks import Page
-from cleaning.blocks import PageType
-from cleaning.blocks import ParseWarning
-from cleaning.blocks import Reason
+from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
 from cleaning.clean import clean
-from cleaning.errors import CleaningError
-from cleaning.errors import ModelError
-from cleaning.errors import OptionError
-from cleaning.errors import PageError
-from cleaning.errors import PageFault
-from cleaning.fingerprint import digest
-from cleaning.fingerprint import distance
-from cleaning.fingerprint import fingerprint
+from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault
+from cleaning.fingerprint import digest, distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.options import Options
 from cleaning.parse import parse
-
 
 __all__ = [
     "METHODS",
@@ -32,13 +17,13 @@ __all__ = [
     "Kind",
     "Metadata",
     "ModelError",
-    "Oddity",
     "OptionError",
     "Options",
     "Page",
     "PageError",
     "PageFault",
     "PageType",
+    "ParseWarning",
     "Reason",
     "clean",
     "digest",

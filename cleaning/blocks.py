@@ -26,7 +26,8 @@ class Page:
     """A page read into a tree, which nobody edits.
 
     `encoding` is the one its bytes were read in, None for text and ready-made trees. `layout` is where a browser put
-    its elements, `template` the patterns that repeat between pages of its site (see `cleaning.methods.informative_sections.learn_template`);
+    its elements, `template` the patterns that repeat between pages of its site (see
+    `cleaning.methods.informative_sections.learn_template`);
     most methods need neither.
     """
 

@@ -89,7 +89,8 @@ def compare_within_page(
 ) -> list[FingerprintedBlock]:
     """Return kept decisions, with the marks of their texts, as candidates.
 
-    Each says which earlier one it repeats, by digest or within `max_distance` of its fingerprint; none does where that is
+    Each says which earlier one it repeats, by digest or within `max_distance` of its fingerprint; none does where
+    that is
     None.
     """
     found: list[FingerprintedBlock] = []

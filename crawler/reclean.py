@@ -106,7 +106,8 @@ class SkippedPage:
 class RecleanResult:
     """What a run has done so far: pages by what became of them, their blocks, and the first pages left as they were.
 
-    `failed` pages are those that cleaning could not do. Blocks are counted as `crawler.storage.store.SavedVisit` does. It is
+    `failed` pages are those that cleaning could not do. Blocks are counted as `crawler.storage.store.SavedVisit`
+    does. It is
     `complete` where no page is left. `processes` counts what the cleaning processes went through: those that died.
     """
 

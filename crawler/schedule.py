@@ -283,7 +283,8 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
     if history.visits <= 1:
         return f"{missing}visited once; pages of its kind and age change {shown}; {seen}"
     last = f" (last {_format_days((now - history.last_changed).total_seconds() / _DAY)} ago)" if history.changes else ""
-    return f"{missing}changed at {history.changes} of {_format_count(history.visits - 1, 'later visit')}{last}, {shown}; {seen}"
+    changes = f"changed at {history.changes} of {_format_count(history.visits - 1, 'later visit')}"
+    return f"{missing}{changes}{last}, {shown}; {seen}"
 
 
 def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> float:

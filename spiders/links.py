@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from spiders.link_history import LinkHistory
 
-__all__ = ["Link", "article_links", "iso_day", "links_within", "text_of", "url_date", "url_of"]
+__all__ = ["Link", "article_links", "iso_day", "link_text", "links_within", "page_url", "url_date"]
 
 _LINKS_MAX = 5_000
 _URL_MAX_CHARS = 2_000
@@ -54,7 +54,8 @@ def article_links(
     """Return the article links of a listing, each page once, in reading order.
 
     With `allow`, those are the links within the site whose URL the pattern matches. Otherwise what they look like
-    (`spiders.link_features`) decides, together with what was `learned` of the site. Of the links that look like articles, and
+    (`spiders.link_features`) decides, together with what was `learned` of the site. Of the links that look like
+    articles, and
     are left out for what was learned alone, the one that looks most so is taken all the same: else a shape that was
     wrongly given up would never be tried again.
     """

@@ -16,7 +16,8 @@ other only. tests/listings.py tells how both were made.
 
 --learned plays a crawl on each page: of the links that ours takes, the first N (in the order of their hashes) turn out
 to be what their labels say, unclear ones to be no articles; then all other links are judged, with and without that
-knowledge. --outcomes cleans pages and compares `crawler.discovery.article_detection.is_article` with what they are: articles of wcxb-dev and
+knowledge. --outcomes cleans pages and compares `crawler.discovery.article_detection.is_article` with what they are:
+articles of wcxb-dev and
 fundus-dev, listings of wcxb-dev, and the section pages of `hand`.
 
 Rows count all links of a group as one (micro); `f1 by page` is the mean of the pages' own F1, which weighs a page of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import corpus
 from lxml import html
 from peers import attempt
-from scores import difference, score, summary
+from scores import difference, score_text, summary
 from timing import settled, timed
 
 from cleaning import METHODS, PageError, clean, parse
@@ -139,7 +139,7 @@ class Evaluation:
                 sums.parse_seconds += parse_seconds
                 seen = self._render(body, sample, sums) if rendered else page
                 text = self._clean(seen, each, sample.host) if seen else ""
-            sums.scores[sample.id] = score(text, sample.text, SETS[self._name])
+            sums.scores[sample.id] = score_text(text, sample.text, SETS[self._name])
 
     def _extract(self, peer, body):
         seconds, text = timed(lambda: attempt(self._peers[peer], body))

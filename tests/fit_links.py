@@ -4,7 +4,8 @@
     python tests/fit_links.py --write         fit on all labelled pages, and write the file
     python tests/fit_links.py --features      the same cross-validation without each feature in turn
 
-A logistic regression over `spiders.link_features.features_by_url`, on the pages labelled by hand (tests/listings.py). A page of n
+A logistic regression over `spiders.link_features.features_by_url`, on the pages labelled by hand (tests/listings.py).
+A page of n
 links weighs as much as the square root of n, so that three home pages of a thousand links do not decide all. The
 features were chosen among 43 by taking away, one after the other, that without which cross-validation was best, as
 long as it became better; so the cross-validated figures are a little too good. The silver standard had no part in it.

@@ -77,7 +77,8 @@ command, in which the methods take turns on each page:
 
 ![F1 against cost]({plot})
 
-The published methods follow their papers to the letter, parse_warnings included; [cleaning/README.md](../cleaning/README.md)
+The published methods follow their papers to the letter, oddities included;
+[cleaning/README.md](../cleaning/README.md)
 gives their formulas, sources and the readings taken.
 
 {notes}

@@ -7,7 +7,9 @@ from dataclasses import astuple
 import bootstrap
 import numpy as np
 
-__all__ = ["MEASURES", "Score", "as_columns", "difference", "score", "summary"]
+from cleaning.training.gold import TextScore, score_text
+
+__all__ = ["MEASURES", "TextScore", "as_columns", "difference", "score_text", "summary"]
 
 MEASURES = ("f1", "precision", "recall", "under_half")
 

@@ -9,24 +9,24 @@ import pytest
 sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
 
 import bootstrap
-from scores import Score, difference, score, summary
+from scores import TextScore, difference, score_text, summary
 
 RANDOM = np.random.default_rng(7)
 
 
 def test_a_text_scores_against_itself_and_against_nothing():
     text = "one two three four five six"
-    assert score(text, text, 4) == Score(1.0, 1.0, 1.0)
-    assert score("", text, 4) == Score(0.0, 0.0, 0.0)
-    assert score("", "", 1).f1 == 1.0
+    assert score_text(text, text, 4) == TextScore(1.0, 1.0, 1.0)
+    assert score_text("", text, 4) == TextScore(0.0, 0.0, 0.0)
+    assert score_text("", "", 1).f1 == 1.0
 
 
 def test_words_are_counted_as_often_as_they_stand():
-    assert score("a a b", "a b b", 1) == Score(pytest.approx(2 / 3), 2 / 3, 2 / 3)
+    assert score_text("a a b", "a b b", 1) == TextScore(pytest.approx(2 / 3), 2 / 3, 2 / 3)
 
 
 def test_a_summary_has_means_and_the_share_under_half():
-    row = summary([Score(0.25, 0.5, 0.75), Score(0.75, 1.0, 0.25)], ["a", "b"])
+    row = summary([TextScore(0.25, 0.5, 0.75), TextScore(0.75, 1.0, 0.25)], ["a", "b"])
     assert {name: row[name] for name in ("pages", "f1", "precision", "recall", "under_half")} == {
         "pages": 2,
         "f1": 0.5,
@@ -59,8 +59,8 @@ def test_pages_of_a_host_are_drawn_together():
 
 
 def test_a_difference_is_that_of_pairs():
-    theirs = [Score(f1, f1, f1) for f1 in RANDOM.uniform(0.2, 0.9, 60)]
-    ours = [Score(one.f1 + 0.1, one.precision + 0.1, one.recall - 0.1) for one in theirs]
+    theirs = [TextScore(f1, f1, f1) for f1 in RANDOM.uniform(0.2, 0.9, 60)]
+    ours = [TextScore(one.f1 + 0.1, one.precision + 0.1, one.recall - 0.1) for one in theirs]
     row = difference(ours, theirs, list(range(60)))
     assert (row["f1"], row["recall"]) == (0.1, -0.1)
     assert row["intervals"]["f1"] == [0.1, 0.1]  # however much the pages differ

@@ -7,7 +7,7 @@ from cleaning.methods import coreex, default, econ, informative_sections, pab, s
 from cleaning.methods.method import Method, MethodResult
 from cleaning.segments import keep_undropped
 
-__all__ = ["METHODS", "NEEDS", "Method", "Verdict"]
+__all__ = ["METHODS", "NEEDS", "Method", "MethodResult"]
 
 _DEBNATH = (
     "S. Debnath, P. Mitra, N. Pal, C. L. Giles, Automatic Identification of Informative Sections of Web Pages, "

@@ -1,4 +1,7 @@
-"""PAB: blocks at start tags, kept by the sum of their tags' priorities (Kabir, Kabir, Amin 2015; pab.txt). Also ENIW."""
+"""PAB: blocks at start tags, kept by the sum of their tags' priorities (Kabir, Kabir, Amin 2015; pab.txt).
+
+Also ENIW.
+"""
 
 from __future__ import annotations
 

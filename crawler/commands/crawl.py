@@ -1,7 +1,8 @@
 """`scrapy crawl`, with one sentence for a mistake and an exit code that cron can trust.
 
 0    pages were stored, or nothing has changed
-1    nothing was stored, too much was refused, the database failed, ...: `crawler/monitoring/exit_status.py` has the table
+1    nothing was stored, too much was refused, the database failed, ...: `crawler/monitoring/exit_status.py` has the
+table
 2    a setting, an argument or the installation is wrong: nothing was crawled
 130  Ctrl-C stopped the crawl; what was fetched until then is stored
 143  SIGTERM did, as systemd and scrapyd send it

@@ -8,4 +8,4 @@ from crawler.demo.build import build_site
 from crawler.demo.ground_truth import ground_truth
 from crawler.demo.site import DemoSite
 
-__all__ = ["Site", "build", "truth"]
+__all__ = ["DemoSite", "build_site", "ground_truth"]

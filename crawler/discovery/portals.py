@@ -281,7 +281,8 @@ def _parse_toml(text: str, where: str) -> dict[str, Any]:
     for name in rows:
         if not _PORTAL_NAME.fullmatch(name) or name == ALL_PORTALS:
             raise ConfigError(
-                f"{where}: {name!r} is no name of a portal; it takes small letters, digits and hyphens, and not {ALL_PORTALS!r}"
+                f"{where}: {name!r} is no name of a portal; it takes small letters, digits and hyphens, and not "
+                f"{ALL_PORTALS!r}"
             )
     return rows
 

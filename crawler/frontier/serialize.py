@@ -162,7 +162,8 @@ def _spider_method(wanted: RequestRecord, name: str | None, spider: Spider) -> A
     found = getattr(spider, name, None)
     if not callable(found):
         raise FrontierError(
-            f"the stored request for {redact_text(wanted.url)} is for {spider.name}.{name}, which does not exist any more"
+            f"the stored request for {redact_text(wanted.url)} is for {spider.name}.{name}, which does not exist "
+            f"any more"
         )
     return found
 

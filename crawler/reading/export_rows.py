@@ -259,7 +259,8 @@ class ExportCursor:
         form = _CURSOR.fullmatch(text)
         if form is not None and int(form[1]) != EXPORT_VERSION:
             raise ExportError(
-                f"--since is a cursor of version {form[1]}, this version of Blocksieve writes version {EXPORT_VERSION}; "
+                f"--since is a cursor of version {form[1]}, this version of Blocksieve writes version "
+                f"{EXPORT_VERSION}; "
                 "export without --since, or with the version that made the cursor"
             )
         body = form and _CURSOR_BODY.fullmatch(form[2])

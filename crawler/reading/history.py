@@ -340,7 +340,10 @@ def print_history(past: PageHistory, most_moments: int) -> None:
 def _page_lines(past: PageHistory, page: PageFacts) -> list[str]:
     visits = "1 visit" if page.visits == 1 else f"{page.visits:,} visits"
     facts = [
-        f"first seen {_format_time(page.first_seen)}, last seen {_format_time(page.last_seen)}, last changed {_format_time(page.last_changed)}",
+        (
+            f"first seen {_format_time(page.first_seen)}, last seen {_format_time(page.last_seen)}, "
+            f"last changed {_format_time(page.last_changed)}"
+        ),
         f"{visits}, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
     ]
     if page.key != page.url:

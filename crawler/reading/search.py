@@ -152,7 +152,8 @@ class _QueryParser:
 _NOT_BOILERPLATE = """
 NOT EXISTS (
     SELECT 1 FROM document_frequency
-    WHERE document_frequency.site = page.site AND document_frequency.digest = {table}.digest AND document_frequency.boilerplate_since IS NOT NULL
+    WHERE document_frequency.site = page.site AND document_frequency.digest = {table}.digest AND
+    document_frequency.boilerplate_since IS NOT NULL
 )
 """
 # A block on its own page and on those that have a sighting of it.
@@ -352,8 +353,8 @@ class SQLiteMatcher:
         match = {"match": _fts5_query(query)}
         if rank is Rank.BM25:
             return SqlText(
-                f"SELECT {self.block_id}, CAST(-bm25({TOKENS_INDEX}) * {_RANK_UNITS} + 0.5 AS bigint) FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
-                f"WHERE {TOKENS_INDEX} MATCH :match",
+                f"SELECT {self.block_id}, CAST(-bm25({TOKENS_INDEX}) * {_RANK_UNITS} + 0.5 AS bigint) "  # noqa: S608 — of constants
+                f"FROM {TOKENS_INDEX} WHERE {TOKENS_INDEX} MATCH :match",
                 match,
             )
         patterns = _pattern_values(query.phrases)
@@ -517,7 +518,7 @@ def search(
     query: str,
     *,
     rank: Rank = Rank.PRIORITY,
-    filters: SearchFilters = SearchFilters(),  # noqa: B008 — frozen
+    filters: SearchFilters = SearchFilters(),
     limit: int = 10,
 ) -> list[FoundPage]:
     """Return the pages that show what a query asks for, the one with the best block first, at most `limit`.

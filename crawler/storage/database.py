@@ -257,7 +257,8 @@ def read_position(connection: Connection) -> DatabasePosition:
     kind = backend_of(connection.engine)
     if row.server != kind.server(connection):
         raise StoreError(
-            f"the database {location_of(connection.engine)} was made on another server, and its changes are not told apart "
+            f"the database {location_of(connection.engine)} was made on another server, and its changes are not "
+            f"told apart "
             "here yet; run `scrapy upgrade` once, and export it anew"
         )
     return DatabasePosition(row.name, kind.horizon(connection, row.number))

@@ -488,7 +488,8 @@ _CANDIDATES_SQL = {
             row_number() OVER (PARTITION BY turn ORDER BY priority DESC, request.id) AS rank
         FROM best CROSS JOIN request
         WHERE request.id IN (
-            SELECT id FROM request WHERE {_IS_READY} AND request.host = best.host ORDER BY priority DESC, id LIMIT :limit
+            SELECT id FROM request WHERE {_IS_READY} AND request.host = best.host ORDER BY priority DESC, id LIMIT
+            :limit
         )
     )
     SELECT id, host FROM ranked WHERE rank <= most ORDER BY priority DESC, rank, turn LIMIT :limit

@@ -30,7 +30,10 @@ _ADD_TOKENS = f"INSERT INTO {TOKENS_INDEX} (rowid, tokens) VALUES (new.block_id,
 _SQLITE_TRIGGERS = (
     f"CREATE TRIGGER search_added AFTER INSERT ON block_tokens BEGIN {_ADD_TOKENS} END",
     f"CREATE TRIGGER search_removed AFTER DELETE ON block_tokens BEGIN {_REMOVE_TOKENS} END",
-    f"CREATE TRIGGER search_changed AFTER UPDATE OF block_id, tokens ON block_tokens BEGIN {_REMOVE_TOKENS} {_ADD_TOKENS} END",
+    (
+        "CREATE TRIGGER search_changed AFTER UPDATE OF block_id, tokens ON block_tokens "
+        f"BEGIN {_REMOVE_TOKENS} {_ADD_TOKENS} END"
+    ),
     """
     CREATE TRIGGER search_block_removed AFTER DELETE ON block BEGIN
         DELETE FROM block_tokens WHERE block_id = old.id;

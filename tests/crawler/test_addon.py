@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from crawler import settings
+import crawler.settings
 from crawler.addon import Blocksieve, Cleaning
 from crawler.cleaning_middleware import CleaningMiddleware
 from crawler.errors import ConfigError, ReplayError
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def settings():
     found = Settings()
-    found.setmodule(settings)
+    found.setmodule(crawler.settings)
     return found
 
 

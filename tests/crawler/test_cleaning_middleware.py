@@ -165,7 +165,8 @@ def test_a_database_that_fails_at_the_begin_closes_the_spider(tmp_path):
 def test_without_asyncio_the_crawl_stops():
     code = (
         "from twisted.internet import selectreactor; selectreactor.install()\n"
-        "from scrapy import Spider; from scrapy.crawler import Crawler; from crawler.cleaning_middleware import CleaningMiddleware\n"
+        "from scrapy import Spider; from scrapy.crawler import Crawler; from crawler.cleaning_middleware import "
+        "CleaningMiddleware\n"
         "crawler = Crawler(Spider, {'TWISTED_REACTOR': 'select'}); Onlooker.from_crawler(crawler)"
     )
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

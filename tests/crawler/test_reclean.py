@@ -22,9 +22,9 @@ from crawler.reclean import (
     run_reclean,
     start_reclean,
 )
-from crawler.storage import reclean, schema
+from crawler.storage import schema
 from crawler.storage.database import open_engine, read_transaction
-from crawler.storage.reclean import RecleanJob
+from crawler.storage.reclean import RecleanJob, read_reclean_progress
 from crawler.storage.store import Store
 from crawler.workers.pool import WorkerPool
 from crawler.workers.worker import ProcessingOptions, reclean_task
@@ -89,7 +89,7 @@ def orders(method, limit=None):
 
 def begun(store, given):
     with read_transaction(store.engine) as connection:
-        return reclean.read_reclean_progress(connection, given.job)
+        return read_reclean_progress(connection, given.job)
 
 
 def test_another_method_and_back_gives_the_same_blocks(engine, reclean):

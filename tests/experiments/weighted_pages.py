@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from findings import Panel
 from report import Figures
-from scores import score
+from scores import score_text
 from stand_ins import ARTICLES, articles, read
 from verdicts import judge_ahead, judge_follows, judge_reached
 
@@ -73,7 +73,7 @@ def measure(samples, extract):
     found = {}
     for sample in samples:
         for method, text in extract(read(sample)).items():
-            found.setdefault(method, []).append(score(text, sample.text, 1).f1)
+            found.setdefault(method, []).append(score_text(text, sample.text, 1).f1)
     return Scored({method: np.array(f1) for method, f1 in found.items()}, [sample.host for sample in samples])
 
 

@@ -118,14 +118,13 @@ class Browser:
     async def _draw(self, text: str, url: str | None) -> Page:
         from playwright.async_api import Error as PlaywrightError  # noqa: PLC0415 — an extra
 
-        from crawler.fetching.render.draw import PageSource as Source  # noqa: PLC0415 — needs the extra
-        from crawler.fetching.render.draw import render_page as draw
+        from crawler.fetching.render.draw import PageSource, render_page  # noqa: PLC0415 — needs the extra
 
         if self._browser is None:
             await self._restart()
         assert self._browser is not None
         try:
-            return (await draw(self._browser, Source(text, url, Counter()), self._how)).page
+            return (await render_page(self._browser, PageSource(text, url, Counter()), self._how)).page
         except TimeoutError as error:
             await self._drop()
             raise RenderError(f"{url or 'the page'} is not rendered within {self._how.seconds:g} seconds") from error

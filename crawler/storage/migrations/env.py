@@ -3,6 +3,7 @@
 # ruff: noqa: INP001 — Alembic loads it by path
 
 from alembic import context
+
 from crawler.storage.tables import exists_on, metadata
 
 connection = context.config.attributes["connection"]

@@ -210,7 +210,8 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     keep(*(replace(one, fingerprint=2**63 + 5) for one in visits))
     tables = {
         "site": "SELECT site, pages FROM site",
-        "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency ORDER BY digest",
+        "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency "
+        "ORDER BY digest",
         "index": "SELECT page_id FROM page_fingerprint",
         "mirror": "SELECT page_id, original_id FROM mirror ORDER BY page_id",
     }

@@ -18,7 +18,8 @@ _NO_TERMS = -1205034819632174695  # xxh64 of nothing, signed
 _IS_TEMPLATE = """
 EXISTS (
     SELECT 1 FROM document_frequency
-    WHERE document_frequency.site = {site} AND document_frequency.digest = {digest} AND document_frequency.boilerplate_since IS NOT NULL
+    WHERE document_frequency.site = {site} AND document_frequency.digest = {digest} AND
+    document_frequency.boilerplate_since IS NOT NULL
 )
 """
 _BLOCK_IS_TEMPLATE = _IS_TEMPLATE.format(site="block.site", digest="block.digest")

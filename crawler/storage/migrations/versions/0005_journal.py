@@ -1,4 +1,7 @@
-"""The change_log: since when blocks, sightings, pages and templates are as they are, for exports of what has changed."""
+"""The change_log: since when blocks, sightings, pages and templates are as they are.
+
+For exports of what has changed.
+"""
 
 from __future__ import annotations
 

@@ -145,7 +145,10 @@ def test_no_browser_at_all_is_said(monkeypatch, tmp_path):
 
 
 def test_a_missing_extra_is_said():
-    program = "import sys; sys.modules['playwright'] = None\nfrom crawler.fetching.render.browser import Browser\nBrowser().__enter__()"
+    program = (
+        "import sys; sys.modules['playwright'] = None\n"
+        "from crawler.fetching.render.browser import Browser\nBrowser().__enter__()"
+    )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "pip install 'blocksieve[render]'" in finished.stderr
 
