@@ -264,7 +264,7 @@ def _make_visits(response: Response, drained: _CallbackOutput, verdict: Rejectio
 def _add_request(visits: list[Visit], leased: LeasedRequest, requests: list[RequestRecord]) -> Iterator[Visit]:
     """Yield the visits of a leased request; the last of them ends it, and brings its children."""
     for number, visit in enumerate(visits, 1):
-        asked = replace(visit, ticket=leased.ticket, request=leased.wanted, attempts=leased.attempts)
+        asked = replace(visit, lease_token=leased.lease_token, request=leased.record, attempts=leased.attempts)
         part = replace(asked, part=number, parts=len(visits))
         yield replace(part, requests=tuple(requests)) if part.ends else part
 

@@ -138,7 +138,7 @@ class Visit:
     `children` and `items` count what the callback yielded beside pages. `etag` and `last_modified` are the response's;
     a page has its own.
 
-    With the frontier in the database, `ticket` is that of the `request`, which had failed `attempts` times before, and
+    With the frontier in the database, `lease_token` is that of the `request`, which had failed `attempts` times before, and
     `requests` are the children, to be stored with the visit. A response may have several visits: each says which `part`
     of how many it is, and the last one `ends` the request.
     """
@@ -156,7 +156,7 @@ class Visit:
     cleaned: CleanPage | None = None
     candidates: tuple[FingerprintedBlock, ...] = ()
     fingerprint: int | None = None
-    ticket: LeaseToken | None = None
+    lease_token: LeaseToken | None = None
     request: RequestRecord | None = None
     attempts: int = 0
     requests: tuple[RequestRecord, ...] = ()

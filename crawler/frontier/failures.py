@@ -70,8 +70,8 @@ class RequestFailures:
                 outcome=failure_outcome(failure.value),
                 error=failure.getErrorMessage()[:_MAX_ERROR_CHARS],
                 children=len(wanted),
-                ticket=leased.ticket,
-                request=leased.wanted,
+                lease_token=leased.lease_token,
+                request=leased.record,
                 attempts=leased.attempts,
                 requests=tuple(wanted),
             )

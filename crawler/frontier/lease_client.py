@@ -211,24 +211,24 @@ class LeaseClient:
 
     def end(self, ending: Ack) -> None:
         """Note how a held request ends, unless that was noted before."""
-        leased = self.held.pop(ending.ticket.request_id, None)
+        leased = self.held.pop(ending.lease_token.request_id, None)
         if leased is not None:
             self._endings.append(ending)
             self._unasked = True
-            if ending.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.wanted):
-                self._moved.append(PageAbsence(target_key(leased.wanted), leased.wanted.url, datetime.now(UTC)))
+            if ending.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.record):
+                self._moved.append(PageAbsence(target_key(leased.record), leased.record.url, datetime.now(UTC)))
 
     def give_back(self, request_id: int) -> None:
         """Note that a held request is to be leased again some other time."""
         leased = self.held.pop(request_id, None)
         if leased is not None:
-            self._returned.append(leased.ticket)
+            self._returned.append(leased.lease_token)
             self._unasked = True
 
-    def ended(self, tickets: Iterable[LeaseToken]) -> None:
+    def ended(self, lease_tokens: Iterable[LeaseToken]) -> None:
         """Forget leases that were acknowledged in the transaction of their visit, which may have brought requests."""
-        for ticket in tickets:
-            self.held.pop(ticket.request_id, None)
+        for lease_token in lease_tokens:
+            self.held.pop(lease_token.request_id, None)
         self._unasked = True
 
     def seed(self) -> None:
@@ -320,10 +320,10 @@ class LeaseClient:
             lambda connection: lease_batch(connection, self._worker, room, self._after_host, expire=expire)
         )
         # What expired because this process was slow to renew it, and came back to it, is under way here already.
-        new = tuple(leased for leased in taken.leased if leased.ticket.request_id not in self.held)
+        new = tuple(leased for leased in taken.leased if leased.lease_token.request_id not in self.held)
         for leased in taken.leased:
-            self.held[leased.ticket.request_id] = leased
-            self._after_host = leased.wanted.host
+            self.held[leased.lease_token.request_id] = leased
+            self._after_host = leased.record.host
         self._look_ahead(taken)
         return replace(taken, leased=new)
 

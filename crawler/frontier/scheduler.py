@@ -275,7 +275,7 @@ class Frontier(BaseScheduler):
         try:
             if held is None:
                 self._ledger.want(self.pack(request))
-            elif held.wanted.key.split("+")[0] == self._key(request).split("+")[0]:
+            elif held.record.key.split("+")[0] == self._key(request).split("+")[0]:
                 self._waiting.add(request, monotonic())
             else:
                 self._redirect(request, held)
@@ -317,9 +317,9 @@ class Frontier(BaseScheduler):
         """Return the lease that a request is made under, None for one that is not the frontier's."""
         return self._ledger.held.get(request.meta.get(LEASED_REQUEST_ID, 0))
 
-    def acknowledged(self, tickets: Iterable[LeaseToken]) -> None:
+    def acknowledged(self, lease_tokens: Iterable[LeaseToken]) -> None:
         """Note that the transaction of their visits has ended these leases."""
-        self._ledger.ended(tickets)
+        self._ledger.ended(lease_tokens)
         self._stir()
 
     def leave_alone(self, name: str) -> None:
@@ -327,10 +327,10 @@ class Frontier(BaseScheduler):
         for request in () if self._config.replay else self._waiting.take(name):
             self._ledger.give_back(request.meta[LEASED_REQUEST_ID])
 
-    def holds(self, ticket: LeaseToken) -> bool:
+    def holds(self, lease_token: LeaseToken) -> bool:
         """Tell whether a lease has not ended yet, as far as is known here."""
-        leased = self._ledger.held.get(ticket.request_id)
-        return leased is not None and leased.ticket == ticket
+        leased = self._ledger.held.get(lease_token.request_id)
+        return leased is not None and leased.lease_token == lease_token
 
     def spider_idle(self) -> None:
         """Leave the crawl open where its hosts want to be left alone for longer than anybody wants to wait."""
@@ -339,26 +339,26 @@ class Frontier(BaseScheduler):
 
     def _redirect(self, request: Request, held: LeasedRequest) -> None:
         """Make a request of its own of where another one leads; it is nothing new where that is known already."""
-        suffix = held.wanted.key.partition("+")[2]
+        suffix = held.record.key.partition("+")[2]
         key = self._key(request.replace(dont_filter=False))
         # What middlewares have put there is for this process; what the spider did was stored already.
         meta = {name: value for name, value in request.meta.items() if is_json(value)}
         bare = revalidation.without_conditions(request).replace(callback=None, errback=None, meta=meta)
         target = serialize_request(bare, self._spider, f"{key}+{suffix}" if suffix else key)
-        self._ledger.want(replace(target, callback=held.wanted.callback, errback=held.wanted.errback))
-        self._end(held.ticket, RequestState.DONE, RequestEnd.REDIRECTED, f"to {target.url}")
+        self._ledger.want(replace(target, callback=held.record.callback, errback=held.record.errback))
+        self._end(held.lease_token, RequestState.DONE, RequestEnd.REDIRECTED, f"to {target.url}")
 
     def _arrived(self, taken: LeaseBatch) -> None:
         for leased in taken.leased:
             try:
-                request = deserialize_request(leased.wanted, self._spider)
+                request = deserialize_request(leased.record, self._spider)
             except (FrontierError, TypeError, ValueError) as error:
                 end = RequestEnd.CALLBACK_MISSING if isinstance(error, FrontierError) else RequestEnd.UNREADABLE
-                logger.error("Request %d cannot be made: %s", leased.ticket.request_id, error)  # noqa: TRY400 — as above
-                self._end(leased.ticket, RequestState.FAILED, end, str(error))
+                logger.error("Request %d cannot be made: %s", leased.lease_token.request_id, error)  # noqa: TRY400 — as above
+                self._end(leased.lease_token, RequestState.FAILED, end, str(error))
                 continue
-            request.meta[LEASED_REQUEST_ID] = leased.ticket.request_id
-            if (known := taken.known.get(leased.ticket.request_id)) is not None:
+            request.meta[LEASED_REQUEST_ID] = leased.lease_token.request_id
+            if (known := taken.known.get(leased.lease_token.request_id)) is not None:
                 # A browser that is told "not modified" has nothing to show.
                 revalidation.add_conditions(request, known, conditionally=not self._config.render)
             self._failures.wrap(request)
@@ -375,9 +375,9 @@ class Frontier(BaseScheduler):
         # Start requests are given again, in the same order, where a crawl died before all of them were stored.
         return f"{key}+{request.meta.get(START_NUMBER) or origin or uuid4().hex[:12]}"
 
-    def _end(self, ticket: LeaseToken, state: RequestState, end: RequestEnd, error: str | None = None) -> None:
+    def _end(self, lease_token: LeaseToken, state: RequestState, end: RequestEnd, error: str | None = None) -> None:
         self._stats.inc_value(f"frontier/{end}")
-        self._ledger.end(Ack(ticket, state, end, error))
+        self._ledger.end(Ack(lease_token, state, end, error))
         self._stir()
 
     def _tick(self) -> None:
@@ -399,10 +399,10 @@ class Frontier(BaseScheduler):
 
     def _give_up(self) -> None:
         for leased in list(self._ledger.held.values()):
-            logger.error("Nothing was heard of the request for %s", leased.wanted.url)
+            logger.error("Nothing was heard of the request for %s", leased.record.url)
             again = leased.attempts + 1 < self._config.frontier_max_attempts
             state = RequestState.QUEUED if again else RequestState.FAILED
-            self._end(leased.ticket, state, RequestEnd.UNACKNOWLEDGED)
+            self._end(leased.lease_token, state, RequestEnd.UNACKNOWLEDGED)
 
     @property
     def _space(self) -> int:

@@ -156,9 +156,9 @@ class StorePipeline:
 
     def _receive_lost(self, item: Any, outcome: Outcome, error: str) -> None:
         """Let a visit that another pipeline made an end of end its request all the same, and bring its children."""
-        if not isinstance(item, Visit) or item.ticket is None or not self._frontier:
+        if not isinstance(item, Visit) or item.lease_token is None or not self._frontier:
             return
-        if not self._frontier.holds(item.ticket) or item.part in self._arrived.get(item.ticket, {}):
+        if not self._frontier.holds(item.lease_token) or item.part in self._arrived.get(item.lease_token, {}):
             return  # a pipeline behind this one
         self._stats.inc_value(f"visit/{item.outcome}", -1)
         self._stats.inc_value(f"visit/{outcome}")
@@ -166,9 +166,9 @@ class StorePipeline:
 
     def _whole(self, visit: Visit) -> list[Visit]:
         """Return all visits of a response once they are there, the one that ends its request last."""
-        if visit.ticket is None:
+        if visit.lease_token is None:
             return [visit]
-        arrived = self._arrived.setdefault(visit.ticket, {})
+        arrived = self._arrived.setdefault(visit.lease_token, {})
         arrived[visit.part] = visit
         return [arrived[part] for part in sorted(arrived)] if len(arrived) == visit.parts else []
 
@@ -206,8 +206,8 @@ class StorePipeline:
             return
         for visit, result in zip(batch, saved, strict=True):
             self._count(visit, result)
-            if visit.ticket and visit.ends:
-                del self._arrived[visit.ticket]
+            if visit.lease_token and visit.ends:
+                del self._arrived[visit.lease_token]
         if self._frontier is not None:
             _tell(self._frontier, batch)
 
@@ -229,7 +229,7 @@ def _share(visit: Visit) -> int:
 
 
 def _tell(frontier: Frontier, batch: Sequence[Visit]) -> None:
-    frontier.acknowledged([visit.ticket for visit in batch if visit.ticket and visit.ends])
+    frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends])
     for visit in batch:
         if visit.outcome in PAUSE_OUTCOMES:
             frontier.leave_alone(host_of(visit.url))

@@ -127,15 +127,15 @@ def find_validators(
     connection: Connection, reader: ReadPolicy, leased: Sequence[LeasedRequest]
 ) -> dict[int, PageValidators]:
     """Return, by the request's id, the stored pages that an answer of "not modified" would do for."""
-    asked = [one for one in leased if is_repeatable(one.wanted) and not one.attempts]
-    keys = {one.ticket.request_id: target_key(one.wanted) for one in asked}
+    asked = [one for one in leased if is_repeatable(one.record) and not one.attempts]
+    keys = {one.lease_token.request_id: target_key(one.record) for one in asked}
     found = connection.execute(_REVISITED_PAGES, {"keys": list(keys.values())}) if keys else ()
     stored = {row.url_key: row for row in found}
-    pairs = ((one, stored.get(keys[one.ticket.request_id])) for one in asked)
+    pairs = ((one, stored.get(keys[one.lease_token.request_id])) for one in asked)
     return {
-        one.ticket.request_id: PageValidators(row.body_hash, row.etag, row.last_modified)
+        one.lease_token.request_id: PageValidators(row.body_hash, row.etag, row.last_modified)
         for one, row in pairs
-        if row is not None and _can_reuse(row, one.wanted, reader)
+        if row is not None and _can_reuse(row, one.record, reader)
     }
 
 

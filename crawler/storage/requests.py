@@ -54,7 +54,7 @@ class Ack:
     Of `error` the first `MOST_ERROR` characters are stored. Raises ValueError for LEASED, which is no end.
     """
 
-    ticket: LeaseToken
+    lease_token: LeaseToken
     state: RequestState
     outcome: str
     error: str | None = None
@@ -62,7 +62,7 @@ class Ack:
 
     def __post_init__(self) -> None:
         if self.state is RequestState.LEASED:
-            raise ValueError(f"request {self.ticket.request_id} cannot end as {self.state}")
+            raise ValueError(f"request {self.lease_token.request_id} cannot end as {self.state}")
 
 
 _INSERT_REQUEST = {
@@ -132,16 +132,16 @@ def acknowledge_requests(connection: Connection, endings: Sequence[Ack], now: da
 
     Nobody takes away the leases that held until the end of the transaction.
     """
-    held = _lock_leased(connection, [one.ticket for one in endings])
-    rows = {one.ticket.request_id: _ack_row(one, now) for one in endings if one.ticket in held}
+    held = _lock_leased(connection, [one.lease_token for one in endings])
+    rows = {one.lease_token.request_id: _ack_row(one, now) for one in endings if one.lease_token in held}
     if rows:
         connection.execute(_ACKNOWLEDGE, [rows[request_id] for request_id in sorted(rows)])
     return set(rows)
 
 
-def release_leases(connection: Connection, tickets: Sequence[LeaseToken]) -> None:
+def release_leases(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> None:
     """Give leased requests back as if they had not been leased; those whose lease is lost stay as they are."""
-    ids = sorted(ticket.request_id for ticket in _lock_leased(connection, tickets))
+    ids = sorted(lease_token.request_id for lease_token in _lock_leased(connection, lease_tokens))
     for part in batched(ids):
         connection.execute(update(request).where(request.c.id.in_(part)).values(_RELEASED_VALUES))
 
@@ -179,14 +179,14 @@ def _is_in(crawl_id: int, state: RequestState) -> tuple[ColumnElement[bool], ...
     return request.c.crawl_id == crawl_id, request.c.state == literal_column(f"'{state.value}'")
 
 
-def _lock_leased(connection: Connection, tickets: Sequence[LeaseToken]) -> set[LeaseToken]:
-    """Lock the requests whose leases hold, and return their tickets."""
-    ordered = sorted(tickets, key=lambda ticket: ticket.request_id)
+def _lock_leased(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> set[LeaseToken]:
+    """Lock the requests whose leases hold, and return their lease_tokens."""
+    ordered = sorted(lease_tokens, key=lambda lease_token: lease_token.request_id)
     found: set[LeaseToken] = set()
     for part in batched(ordered):
         values = {"ids": [one.request_id for one in part], "leases": list({one.lease_id for one in part})}
         found.update(LeaseToken(*row) for row in connection.execute(_LOCK_LEASED, values))
-    return found.intersection(tickets)
+    return found.intersection(lease_tokens)
 
 
 def _request_row(wanted: RequestRecord, crawl_id: int, now: datetime) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _request_row(wanted: RequestRecord, crawl_id: int, now: datetime) -> dict[st
 def _ack_row(ending: Ack, now: datetime) -> dict[str, Any]:
     again = ending.state is RequestState.QUEUED
     return {
-        "request_id": ending.ticket.request_id,
+        "request_id": ending.lease_token.request_id,
         "new_state": ending.state.value,
         "tried": int(again),
         "new_not_before": ending.not_before,
@@ -450,14 +450,14 @@ class LeaseOptions:
 class LeasedRequest:
     """A request that is this worker's; it must not be sent before `start_at`."""
 
-    ticket: LeaseToken
-    wanted: RequestRecord
+    lease_token: LeaseToken
+    record: RequestRecord
     attempts: int
     start_at: datetime
 
     def child(self, number: int) -> str:
         """Return what sets a request that this one leads to apart from equal ones, however often it is begun."""
-        return f"{self.ticket.request_id}.{number}"
+        return f"{self.lease_token.request_id}.{number}"
 
 
 @dataclass(frozen=True, slots=True)

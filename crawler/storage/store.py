@@ -151,19 +151,21 @@ class CrawlPolicy:
 
 
 def acknowledge_visits(connection: Connection, visits: Sequence[Visit], most_attempts: int) -> set[LeaseToken]:
-    """End the requests of these visits; return the tickets of those that are another process's by now."""
-    endings = [_visit_ack(visit, visit.ticket, most_attempts) for visit in visits if visit.ticket and visit.ends]
+    """End the requests of these visits; return the lease_tokens of those that are another process's by now."""
+    endings = [
+        _visit_ack(visit, visit.lease_token, most_attempts) for visit in visits if visit.lease_token and visit.ends
+    ]
     if not endings:
         return set()
     confirmed = requests.acknowledge_requests(connection, endings, requests.database_now(connection))
-    return {each.ticket for each in endings if each.ticket.request_id not in confirmed}
+    return {each.lease_token for each in endings if each.lease_token.request_id not in confirmed}
 
 
 def store_children(
     connection: Connection, crawl_id: int, visits: Sequence[Visit], manners: CrawlPolicy
 ) -> frozenset[str]:
     """Store the visits' children, and leave alone the hosts that refuse; return the keys of those not due."""
-    if not any(visit.ticket for visit in visits):
+    if not any(visit.lease_token for visit in visits):
         return frozenset()
     wanted = [request for visit in visits for request in visit.requests]
     now = requests.database_now(connection)
@@ -171,7 +173,7 @@ def store_children(
     added = requests.add_due_requests(connection, crawl_id, wanted, spared, now)
     pages.record_lastmods(connection, wanted, now)
     refusing = {
-        host_of(visit.url): visit.outcome for visit in visits if visit.ticket and visit.outcome in PAUSE_OUTCOMES
+        host_of(visit.url): visit.outcome for visit in visits if visit.lease_token and visit.outcome in PAUSE_OUTCOMES
     }
     for name, outcome in () if manners.is_replay else sorted(refusing.items()):
         requests.pause_host(
@@ -183,7 +185,7 @@ def store_children(
             most_seconds=manners.most_pause_seconds,
         )
     served = {
-        host_of(visit.url) for visit in visits if visit.ticket and visit.outcome is Outcome.PAGE
+        host_of(visit.url) for visit in visits if visit.lease_token and visit.outcome is Outcome.PAGE
     } - refusing.keys()
     if served:
         requests.reset_refusals(connection, served)
@@ -195,9 +197,9 @@ def ends_request(visit: Visit, most_attempts: int) -> bool:
     return visit.ends and _request_state(visit, most_attempts) is not RequestState.QUEUED
 
 
-def _visit_ack(visit: Visit, ticket: LeaseToken, most_attempts: int) -> Ack:
+def _visit_ack(visit: Visit, lease_token: LeaseToken, most_attempts: int) -> Ack:
     state = _request_state(visit, most_attempts)
-    return Ack(ticket, state, visit.outcome, error=None if state is RequestState.DONE else visit.error)
+    return Ack(lease_token, state, visit.outcome, error=None if state is RequestState.DONE else visit.error)
 
 
 def _request_state(visit: Visit, most_attempts: int) -> RequestState:
@@ -492,12 +494,14 @@ class Store:
             keeper = PageLifecycle(tally, self._mirrors, self._manners, self.origin, alone=alone)
             keeper.foresee(visits, readings)
             saved = [
-                SavedVisit(visit.url, PageState.LOST) if visit.ticket in lost else self._save(keeper, visit, reading)
+                SavedVisit(visit.url, PageState.LOST)
+                if visit.lease_token in lost
+                else self._save(keeper, visit, reading)
                 for visit, reading in zip(visits, readings, strict=True)
             ]
             tally.settle(self._bounds, datetime.now(UTC))
             keeper.settle()
-            kept = [visit for visit in visits if visit.ticket not in lost]
+            kept = [visit for visit in visits if visit.lease_token not in lost]
             spared = store_children(connection, crawl_id, kept, self._manners)
             return list(with_skipped_counts(saved, visits, spared))
 

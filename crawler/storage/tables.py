@@ -185,7 +185,7 @@ request = Table(
     Index("uq_request_crawl_id_key", "crawl_id", "key", unique=True),
     partial_index("ix_request_leased", "crawl_id", "lease_until", where="state = 'leased'"),
     partial_index("ix_request_failed", "crawl_id", where="state = 'failed'"),
-    sqlite_autoincrement=True,  # an id given out twice would make old tickets good again
+    sqlite_autoincrement=True,  # an id given out twice would make old lease_tokens good again
 )
 # In the order in which a host's are leased; `not_before` so that those which wait are passed over in the index.
 partial_index(

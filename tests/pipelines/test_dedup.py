@@ -40,7 +40,7 @@ def test_a_near_duplicate_within_the_page_carries_its_distance():
 
 
 def test_short_texts_that_differ_in_a_number_are_no_duplicates():
-    found = candidates("The ticket costs 10 dollars today.", "The ticket costs 20 dollars today.")
+    found = candidates("The lease_token costs 10 dollars today.", "The lease_token costs 20 dollars today.")
     assert [candidate.fingerprint for candidate in found] == [None, None]
     assert found[1].repeats is None
 
@@ -77,6 +77,6 @@ def test_a_page_has_the_fingerprint_of_all_its_kept_text():
 
 
 def test_a_page_of_few_terms_has_no_fingerprint():
-    assert page_fingerprint("The ticket costs 10 dollars today.") is None
+    assert page_fingerprint("The lease_token costs 10 dollars today.") is None
     assert page_fingerprint() is None
-    assert page_fingerprint("The ticket costs 10 dollars today.", fingerprint_min_terms=1) is not None
+    assert page_fingerprint("The lease_token costs 10 dollars today.", fingerprint_min_terms=1) is not None

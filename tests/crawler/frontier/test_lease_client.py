@@ -41,7 +41,7 @@ class Books:
     async def exchange(self, room=10):
         self.ledger.stir(room)
         await self.ledger.wait()
-        return [one.wanted.key for one in self.arrived]
+        return [one.record.key for one in self.arrived]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def wanted(key, host="a.example"):
 
 
 def done(leased):
-    return Ack(leased.ticket, RequestState.DONE, "page")
+    return Ack(leased.lease_token, RequestState.DONE, "page")
 
 
 def test_what_is_wanted_is_stored_and_leased_at_once(books):
@@ -115,7 +115,7 @@ def test_an_end_is_told_once(books, database):
         await one.exchange()
         leased = one.arrived[0]
         one.ledger.end(done(leased))
-        one.ledger.end(Ack(leased.ticket, RequestState.FAILED, "unacknowledged"))
+        one.ledger.end(Ack(leased.lease_token, RequestState.FAILED, "unacknowledged"))
         await one.exchange()
 
     asyncio.run(scenario())
@@ -129,7 +129,7 @@ def test_what_is_given_back_is_for_others(books, database):
             one.ledger.want(wanted(key))
         assert await one.exchange() == ["a", "b"]
         assert await other.exchange() == []
-        one.ledger.give_back(one.arrived[0].ticket.request_id)
+        one.ledger.give_back(one.arrived[0].lease_token.request_id)
         await one.exchange(room=0)
         other.ledger._poll_at = 0.0
         assert await other.exchange() == ["a"]
@@ -224,7 +224,7 @@ def test_what_expires_and_comes_back_to_the_same_process_is_not_begun_twice(book
         one.ledger.want(wanted("b"))
         one.ledger._expire_at = 0.0  # the time to look for them has come
         assert await one.exchange() == ["a", "b"]
-        assert sorted(leased.wanted.key for leased in one.ledger.held.values()) == ["a", "b"]
+        assert sorted(leased.record.key for leased in one.ledger.held.values()) == ["a", "b"]
         assert database.states() == {"leased": 2}
 
     asyncio.run(scenario())

@@ -230,7 +230,7 @@ def end(engine):
 
     def acknowledge_all(leased, state=RequestState.DONE, outcome="page", **values):
         with write_transaction(engine) as connection:
-            endings = [Ack(one.ticket, state, outcome, **values) for one in leased]
+            endings = [Ack(one.lease_token, state, outcome, **values) for one in leased]
             return acknowledge_requests(connection, endings, START)
 
     return acknowledge_all

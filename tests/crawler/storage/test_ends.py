@@ -38,7 +38,7 @@ def bare(now):
     """A visit without a page that ends a leased request."""
 
     def make(lease, outcome, **values):
-        return Visit(lease.wanted.url, now, outcome, ticket=lease.ticket, attempts=lease.attempts, **values)
+        return Visit(lease.record.url, now, outcome, lease_token=lease.lease_token, attempts=lease.attempts, **values)
 
     return make
 
@@ -78,10 +78,12 @@ def test_errors_are_kept_where_there_is_something_to_mend(leased, bare, save_all
 
 def test_the_page_its_children_and_the_end_come_together(leased, visit, wanted, save_all, states, rows):
     lease = leased()
-    page = replace(visit(lease.wanted.url, "A text."), ticket=lease.ticket, requests=(wanted("child"), wanted("page")))
+    page = replace(
+        visit(lease.record.url, "A text."), lease_token=lease.lease_token, requests=(wanted("child"), wanted("page"))
+    )
     assert [one.state for one in save_all(page)] == [PageState.NEW]
     assert states() == {"page": ("done", "page", 0), "child": ("queued", None, 0)}
-    assert [one["url"] for one in rows("SELECT url FROM page")] == [lease.wanted.url]
+    assert [one["url"] for one in rows("SELECT url FROM page")] == [lease.record.url]
 
 
 @pytest.fixture
@@ -92,10 +94,10 @@ def later(now):
 
 def test_a_visit_whose_lease_is_lost_harms_no_other(leased, take, visit, save_all, states, later):
     lost, held = leased("lost"), leased("held")
-    mine = {one.wanted.key: one.ticket for one in take("two", at=later)}
+    mine = {one.record.key: one.lease_token for one in take("two", at=later)}
     visits = [
-        replace(visit(lost.wanted.url, "A text."), ticket=lost.ticket),
-        replace(visit(held.wanted.url, "Another."), ticket=mine["held"]),
+        replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token),
+        replace(visit(held.record.url, "Another."), lease_token=mine["held"]),
     ]
     assert [one.state for one in save_all(*visits)] == [PageState.LOST, PageState.NEW]
     assert states() == {"lost": ("leased", "lease_expired", 1), "held": ("done", "page", 1)}
@@ -104,14 +106,14 @@ def test_a_visit_whose_lease_is_lost_harms_no_other(leased, take, visit, save_al
 def test_a_visit_whose_lease_is_lost_leaves_nothing(leased, take, visit, wanted, save_all, rows, later):  # noqa: PLR0913, PLR0917 — fixtures
     lost = leased("lost")
     take("two", at=later)
-    save_all(replace(visit(lost.wanted.url, "A text."), ticket=lost.ticket, requests=(wanted("orphan"),)))
+    save_all(replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token, requests=(wanted("orphan"),)))
     assert (rows("SELECT * FROM page"), rows("SELECT * FROM block")) == ([], [])
     assert [one["key"] for one in rows("SELECT key FROM request")] == ["lost"]
 
 
 def test_the_same_visit_twice_is_stored_once(leased, visit, save_all, rows):
     lease = leased()
-    page = replace(visit(lease.wanted.url, "A text."), ticket=lease.ticket)
+    page = replace(visit(lease.record.url, "A text."), lease_token=lease.lease_token)
     assert [save_all(page)[0].state, save_all(page)[0].state] == [PageState.NEW, PageState.LOST]
     assert [one["visits"] for one in rows("SELECT visits FROM page")] == [1]
 
@@ -119,7 +121,7 @@ def test_the_same_visit_twice_is_stored_once(leased, visit, save_all, rows):
 def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
     lease = leased()
     parts = [
-        replace(visit(f"{lease.wanted.url}/{part}", f"Text {part}."), ticket=lease.ticket, part=part, parts=3)
+        replace(visit(f"{lease.record.url}/{part}", f"Text {part}."), lease_token=lease.lease_token, part=part, parts=3)
         for part in (1, 2, 3)
     ]
     save_all(*parts[:2])
@@ -137,15 +139,17 @@ def test_visits_without_a_request_end_none(visit, save_all, engine, states):
 
 def test_a_refusal_pauses_its_host_and_a_page_ends_the_row_of_refusals(leased, bare, visit, save_all, rows):
     refused, other = leased("a"), leased("b", host="b.example")
-    save_all(bare(refused, Outcome.QUOTA), replace(visit(other.wanted.url, "A text."), ticket=other.ticket))
+    save_all(bare(refused, Outcome.QUOTA), replace(visit(other.record.url, "A text."), lease_token=other.lease_token))
     (host,) = rows("SELECT * FROM host")
     assert (host["host"], host["reason"], host["refusals"]) == ("a.example", "quota", 1)
     page = leased("c")
-    save_all(replace(visit(page.wanted.url, "A text."), ticket=page.ticket))
+    save_all(replace(visit(page.record.url, "A text."), lease_token=page.lease_token))
     assert [one["refusals"] for one in rows("SELECT refusals FROM host")] == [0]
 
 
 def test_a_page_among_refusals_does_not_end_their_row(leased, bare, visit, save_all, rows):
     refused, served = leased("a"), leased("b")
-    save_all(replace(visit(served.wanted.url, "A text."), ticket=served.ticket), bare(refused, Outcome.CAPTCHA))
+    save_all(
+        replace(visit(served.record.url, "A text."), lease_token=served.lease_token), bare(refused, Outcome.CAPTCHA)
+    )
     assert [(one["reason"], one["refusals"]) for one in rows("SELECT reason, refusals FROM host")] == [("captcha", 1)]

@@ -40,7 +40,7 @@ FULL = RequestRecord(
 def test_what_is_wanted_comes_back_as_it_was(store_wanted, take, now):
     store_wanted(FULL)
     (leased,) = take()
-    assert leased.wanted == FULL
+    assert leased.record == FULL
     assert (leased.attempts, leased.start_at) == (0, now)
 
 
@@ -84,7 +84,7 @@ def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, 
 def test_an_acknowledged_request_has_ended(store_wanted, take, wanted, end, rows):
     store_wanted(wanted("a"), wanted("b"))
     first, second = take()
-    assert end([first], RequestState.DONE) == {first.ticket.request_id}
+    assert end([first], RequestState.DONE) == {first.lease_token.request_id}
     end([second], RequestState.FAILED, outcome="http_error", error=f"\x00{'x' * 600}")
     fields = "SELECT state, attempts, lease_id, lease_until, outcome, error, ended IS NOT NULL AS over FROM request"
     done, failed = rows(f"{fields} ORDER BY id")
@@ -108,9 +108,9 @@ def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_
     store_wanted(wanted("b"))
     held = take("one", limit=1)
     (again,) = take("two", at=now + timedelta(seconds=11))
-    assert again.ticket.request_id == lost.ticket.request_id
-    assert end([lost, *held], RequestState.DONE) == {held[0].ticket.request_id}
-    assert end([again], RequestState.DONE) == {again.ticket.request_id}
+    assert again.lease_token.request_id == lost.lease_token.request_id
+    assert end([lost, *held], RequestState.DONE) == {held[0].lease_token.request_id}
+    assert end([again], RequestState.DONE) == {again.lease_token.request_id}
 
 
 def test_nothing_acknowledged_is_nothing(engine, now):
@@ -137,16 +137,16 @@ def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted,
     store_wanted(wanted("a"), wanted("b"))
     leased = take("one")
     with write_transaction(engine) as connection:
-        release_leases(connection, [one.ticket for one in leased])
+        release_leases(connection, [one.lease_token for one in leased])
         release_leases(connection, [])
     assert rows("SELECT DISTINCT state, attempts, lease_id FROM request") == [
         {"state": "queued", "attempts": 0, "lease_id": None}
     ]
     again = take("two")
     with write_transaction(engine) as connection:
-        release_leases(connection, [one.ticket for one in leased])
+        release_leases(connection, [one.lease_token for one in leased])
     assert rows("SELECT DISTINCT state, lease_id FROM request") == [{"state": "leased", "lease_id": "two"}]
-    assert {one.wanted.key for one in again} == {"a", "b"}
+    assert {one.record.key for one in again} == {"a", "b"}
 
 
 def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now):
@@ -166,7 +166,7 @@ def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_want
     store_wanted(wanted("a"), wanted("b"))
     first, _ = take("one")
     with write_transaction(engine) as acknowledging:
-        acknowledge_requests(acknowledging, [Ack(first.ticket, RequestState.DONE, "page")], now)
+        acknowledge_requests(acknowledging, [Ack(first.lease_token, RequestState.DONE, "page")], now)
         with write_transaction(engine) as connection:
             assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
 
@@ -181,7 +181,7 @@ def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted
 
 
 def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, now):
-    """An old ticket would be good for somebody else's request."""
+    """An old lease_token would be good for somebody else's request."""
     store_wanted(wanted("a"), wanted("b"))
     with write_transaction(engine) as connection:
         connection.execute(request.delete())

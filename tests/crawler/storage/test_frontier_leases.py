@@ -25,7 +25,7 @@ from crawler.storage.tables import host
 
 
 def keys(leased):
-    return [one.wanted.key for one in leased]
+    return [one.record.key for one in leased]
 
 
 def seconds(leased, now):
@@ -81,7 +81,7 @@ def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted
     while len(served) < len(names):
         leased = take(limit=50, after_host=after)
         after = leased[-1].wanted.host
-        served += [one.wanted.host for one in leased]
+        served += [one.record.host for one in leased]
     assert served == names
 
 
@@ -280,9 +280,9 @@ def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_
                 asked.add(f"{one}")
             elif verb == "take":
                 got = lease_requests(connection, crawl_id, terms(f"{one}", at=moment, limit=other, seconds=20))
-                held.setdefault(one, []).extend(found.ticket for found in got)
+                held.setdefault(one, []).extend(found.lease_token for found in got)
                 for found in got:
-                    sent.setdefault(found.wanted.host, []).append(found.start_at)
+                    sent.setdefault(found.record.host, []).append(found.start_at)
             elif verb == "give":
                 release_leases(connection, held.pop(one, []))
         moment += timedelta(seconds=one if verb == "wait" else 0)

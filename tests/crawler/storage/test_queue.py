@@ -41,7 +41,7 @@ def fail(store_wanted, take, wanted, end):
     def run(outcomes, **values):
         store_wanted(*(wanted(key, **values) for key in outcomes))
         for leased in take():
-            end([leased], FAILED, outcomes[leased.wanted.key], error="the server said no")
+            end([leased], FAILED, outcomes[leased.record.key], error="the server said no")
 
     return run
 
@@ -139,7 +139,7 @@ def test_the_same_command_joins_a_crawl_with_requests_to_retry(engine, crawl_id,
     with write_transaction(engine) as connection:
         joined = join_crawl(connection, "test", {}, fresh=False)
     assert (joined.crawl_id, joined.resumed) == (crawl_id, True)
-    assert [leased.wanted.key for leased in take()] == ["a"]
+    assert [leased.record.key for leased in take()] == ["a"]
 
 
 def test_what_has_not_failed_is_left_as_it_is(rows, store_wanted, take, wanted, end, retry):

@@ -157,7 +157,7 @@ def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, t
         again = add_due_requests(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
     assert (added.queued, added.spared) == (2, {"b"})
     assert (again.queued, again.spared) == (0, frozenset())
-    assert [one.wanted.key for one in take()] == ["a", "c"]
+    assert [one.record.key for one in take()] == ["a", "c"]
     assert rows("SELECT state, outcome, ended IS NULL AS open FROM request WHERE key = 'b'") == [
         {"state": "done", "outcome": "not_due", "open": False}
     ]
