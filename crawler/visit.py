@@ -138,9 +138,9 @@ class Visit:
     `children` and `items` count what the callback yielded beside pages. `etag` and `last_modified` are the response's;
     a page has its own.
 
-    With the frontier in the database, `lease_token` is that of the `request`, which had failed `attempts` times before, and
-    `requests` are the children, to be stored with the visit. A response may have several visits: each says which `part`
-    of how many it is, and the last one `ends` the request.
+    With the frontier in the database, `lease_token` proves the lease of the `request`, which had failed `attempts`
+    times before, and `requests` are the children, to be stored with the visit. A response may have several visits: each
+    has the number of its `part` and the number of `parts`, and the last one `ends` the request.
     """
 
     url: str
