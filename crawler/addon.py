@@ -1,4 +1,7 @@
-"""The add-ons `Blocksieve` and `Cleaning`, and the loader of our spiders."""
+"""The add-ons `Blocksieve` and `Cleaning`, and the spider loader.
+
+`Blocksieve` is for our own spiders and for projects whose spiders yield pages; `Cleaning` is for any other project.
+"""
 
 from __future__ import annotations
 
@@ -19,76 +22,28 @@ from scrapy.utils.misc import load_object
 from cleaning import METHODS
 from crawler import settings as ours
 from crawler.config import Config
+from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import MISSING_EXTRA, Browser
 from crawler.fetching.replay import open_replay
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-    from crawler.fetching.render.handler import RenderHandler
-    from crawler.fetching.replay import ReplaySource
-    from crawler.frontier.scheduler import Frontier
-    from crawler.processing import StoreThread
-
-
-_HOME = Path(__file__).resolve().parent.parent
-_OUR_PACKAGES = ("spiders", "pipelines")
-
-
-class SpiderLoader(ScrapySpiderLoader):
-    """Raises SetupError where a foreign package hides `spiders` or `pipelines`; Scrapy would show no spider at all."""
-
-    def _load_all_spiders(self) -> None:
-        if "spiders" in self.spider_modules:
-            check_packages()
-        super()._load_all_spiders()
-
-
-def prefer_project() -> None:
-    """Let a project's own packages `spiders` and `pipelines` be found before ours.
-
-    The program `scrapy` puts a project's folder last on the path, behind all that is installed.
-    """
-    config = closest_scrapy_cfg()
-    folder = Path(config).resolve().parent if config else _HOME
-    if folder != _HOME and any(PathFinder.find_spec(name, [str(folder)]) for name in _OUR_PACKAGES):
-        sys.path.insert(0, str(folder))
-
-
-def check_packages() -> None:
-    """Raise SetupError where `spiders` or `pipelines` would not be imported from beside `crawler`."""
-    for name in _OUR_PACKAGES:
-        found = _import_location(name)
-        if found is None:
-            raise SetupError(f"the package {name!r} is missing beside {_HOME / 'crawler'}: install blocksieve again")
-        if found != _HOME / name:
-            raise SetupError(
-                f"{found} hides our package {_HOME / name}: uninstall what brought it, rename it, "
-                f"or put {_HOME} first on PYTHONPATH"
-            )
-
-
-def _import_location(name: str) -> Path | None:
-    """Return the folder, or the file of a lone module, from which a name is imported."""
-    module = sys.modules.get(name)
-    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
-    if spec is None:
-        return None
-    if spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations))).resolve()
-    return Path(spec.origin).resolve() if spec.origin else None
-
 
 logger = logging.getLogger(__name__)
 
+_HOME = Path(__file__).resolve().parent.parent
+_OUR_PACKAGES = ("spiders", "pipelines")
 _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
-# Outermost, beyond all that Scrapy and a project put in order from 100 on: it sees what the spider is given.
+# Outermost: Scrapy and projects use orders from 100 on, so it sees each response as the spider does.
 _CLEANING_MIDDLEWARE_ORDER = 10
 _HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
 _COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
-# A replay contacts no site: nobody is to be spared, and what was saved is as it was saved.
+# A replay contacts no site, so it needs no delays and no retries, and serves saved pages unchanged.
 _REPLAY_SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
@@ -99,31 +54,31 @@ _REPLAY_SETTINGS: dict[str, Any] = {
 
 
 class Blocksieve:
-    """Checks the settings and completes Scrapy's with them.
+    """Checks our settings, and adds our components and what follows from our settings to Scrapy's.
 
-    `replay` is the opened source, None on the network. Those that set themselves when they are built: `renderer`, the
-    one download handler for rendered pages; `writer`, the thread that stores; `frontier`, where it is in the database.
+    The opened replay source goes into the context of the crawl.
     """
 
-    def __init__(self) -> None:
-        self.replay: ReplaySource | None = None
-        self.renderer: RenderHandler | None = None
-        self.writer: StoreThread | None = None
-        self.frontier: Frontier | None = None
+    def __init__(self, context: CrawlContext | None = None) -> None:
+        self.context = context or CrawlContext()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(context_of(crawler))
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would leave us out."""
+        """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would skip the add-on."""
         config = Config.read(settings)
         _check_method(config)
         _add_components(settings)
         if config.contact:
             _name_contact(settings, config.contact)
         elif not config.replay:
-            logger.info("CONTACT is not set: webmasters who wonder about this crawl cannot reach you")
+            logger.info("CONTACT is not set: webmasters cannot reach you about this crawl")
         if config.page_max_bytes > settings.getint("DOWNLOAD_MAXSIZE"):
             _force(settings, "DOWNLOAD_MAXSIZE", config.page_max_bytes)
         if config.replay:
-            self.replay = open_replay(Path(config.replay).expanduser(), config.page_max_bytes)
+            self.context.replay = open_replay(Path(config.replay).expanduser(), config.page_max_bytes)
             _switch_to_replay(settings)
         if config.render:
             _switch_to_rendering(settings, config)
@@ -134,40 +89,24 @@ class Blocksieve:
 
 
 class Cleaning:
-    """Has the pages of a project of others cleaned and stored beside its own items, which stay as they are.
+    """Cleans and stores the pages of a host project, beside its own items, which do not change.
 
-    Which responses are pages, PAGES_FROM and PAGES_OF_TYPES say; docs/any-project.md has the whole.
+    PAGES_FROM and PAGES_OF_TYPES say which responses are pages; see docs/any-project.md.
     """
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
-        """Called before spiders are loaded."""
+        """Called by Scrapy before it loads spiders."""
         prefer_project()
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Raises ConfigError, which stops the crawl; NotConfigured would leave us out."""
+        """Raises ConfigError, which stops the crawl; NotConfigured would skip the add-on."""
         addons = [load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None]
         if Blocksieve in addons:
-            raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; take one of them out")
+            raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; remove one of them")
         _check_host_project(Config.read(settings))
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
-        )
-
-
-def _check_host_project(config: Config) -> None:
-    for name, given in (("RENDER", config.render), ("REPLAY", config.replay), ("ARCHIVE", config.archive)):
-        if given:
-            raise ConfigError(
-                f"{name} is {given!r}, but the add-on Cleaning takes pages as the project itself fetches them: unset it"
-            )
-    method = config.cleaning_method
-    if METHODS[method].needs is not None:
-        raise ConfigError(f"CLEANING_METHOD={method} needs a page's {METHODS[method].needs}, which the add-on has not")
-    if method != "default" and config.page_rule.types:
-        raise ConfigError(
-            f"CLEANING_METHOD={method} does not tell pages' types, so PAGES_OF_TYPES has none to choose from; "
-            "set PAGES_FROM alone"
         )
 
 
@@ -175,45 +114,37 @@ def _check_method(config: Config) -> None:
     needs = METHODS[config.cleaning_method].needs
     if needs == "layout" and not config.render:
         raise ConfigError(
-            f"CLEANING_METHOD={config.cleaning_method} needs to know where a browser puts a page's elements; "
-            "set RENDER=true"
+            f"CLEANING_METHOD={config.cleaning_method} needs the layout of pages from a browser; set RENDER=true"
         )
     if needs == "template":
         raise ConfigError(
-            f"CLEANING_METHOD={config.cleaning_method} learns from several pages of a site at once, which a crawl does "
-            "not have: it is for `scrapy compare`"
+            f"CLEANING_METHOD={config.cleaning_method} compares several pages of a site, which a crawl "
+            "does not have at once; it is only for `scrapy compare`"
         )
 
 
-def _check_archive(settings: BaseSettings, config: Config) -> None:
-    """Raises ConfigError where not all that is fetched would come by the archive."""
-    if config.replay:
-        raise ConfigError("ARCHIVE keeps what is fetched, and with REPLAY nothing is; unset one of them")
-    if settings.getbool("HTTPCACHE_ENABLED"):
-        raise ConfigError("HTTPCACHE_ENABLED gives pages that are not fetched; switch it off, or unset ARCHIVE")
-    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
-    for scheme in () if config.render else ("http", "https"):
-        handler = load_object(handlers[scheme]) if handlers.get(scheme) else None
-        if handler is not None and not issubclass(handler, HttpHandler):
-            raise ConfigError(
-                f"DOWNLOAD_HANDLERS has {handler.__qualname__} for {scheme}, which keeps no archive; take it out, or "
-                "unset ARCHIVE"
-            )
-
-
 def _add_components(settings: BaseSettings) -> None:
-    """Add what `crawler/settings.py` lists to a project that has its own settings; a project's own choice wins."""
+    """Add the components in `crawler/settings.py` to a project with its own settings; the project's choices win."""
     settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
     for table in _COMPONENT_TABLES:
-        # A table given on the command line is meant as it stands.
+        # A table given on the command line is used as it is.
         if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:
             continue
         for path, order in getattr(ours, table).items():
             settings.setdefault_in_component_priority_dict(table, load_object(path), order)
 
 
+def _name_contact(settings: BaseSettings, contact: str) -> None:
+    if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
+        raise ConfigError(f"CONTACT is {contact!r}; it must be a mail address or URL in ASCII, without parentheses")
+    agent = settings["USER_AGENT"]
+    if contact not in agent:
+        priority = settings.getpriority("USER_AGENT") or 0
+        settings.set("USER_AGENT", f"{agent} (+{contact})", priority=priority)
+
+
 def _check_addresses(settings: BaseSettings) -> None:
-    """Put our download handler in the place of Scrapy's own; a project's other handlers stay."""
+    """Replace Scrapy's own download handler by ours, which checks addresses; a project's other handlers stay."""
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     theirs = {scheme: load_object(handlers[scheme]) for scheme in ("http", "https") if handlers.get(scheme)}
     checked = {scheme: _HTTP_HANDLER for scheme, handler in theirs.items() if handler is HTTP11DownloadHandler}
@@ -222,38 +153,45 @@ def _check_addresses(settings: BaseSettings) -> None:
     for scheme, handler in theirs.items():
         if handler not in {HTTP11DownloadHandler, HttpHandler}:
             logger.warning(
-                "DOWNLOAD_HANDLERS has %s for %s, which connects to any address: ALLOW_ADDRESSES has no effect there",
+                "DOWNLOAD_HANDLERS has %s for %s, which connects to any address: ALLOW_ADDRESSES does not apply there",
                 handler.__qualname__,
                 scheme,
             )
 
 
-def _name_contact(settings: BaseSettings, contact: str) -> None:
-    if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
-        raise ConfigError(f"CONTACT is {contact!r}; it takes a mail address or URL, in ASCII and without brackets")
-    agent = settings["USER_AGENT"]
-    if contact not in agent:
-        priority = settings.getpriority("USER_AGENT") or 0
-        settings.set("USER_AGENT", f"{agent} (+{contact})", priority=priority)
+def _check_archive(settings: BaseSettings, config: Config) -> None:
+    """Raise ConfigError if some responses would not reach the archive."""
+    if config.replay:
+        raise ConfigError("ARCHIVE stores fetched responses, but with REPLAY nothing is fetched; unset one of them")
+    if settings.getbool("HTTPCACHE_ENABLED"):
+        raise ConfigError("HTTPCACHE_ENABLED serves pages that are not fetched; switch it off, or unset ARCHIVE")
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+    for scheme in () if config.render else ("http", "https"):
+        handler = load_object(handlers[scheme]) if handlers.get(scheme) else None
+        if handler is not None and not issubclass(handler, HttpHandler):
+            raise ConfigError(
+                f"DOWNLOAD_HANDLERS has {handler.__qualname__} for {scheme}, which does not write to the "
+                "archive; remove it, or unset ARCHIVE"
+            )
 
 
 def _switch_to_replay(settings: BaseSettings) -> None:
-    _switch_handlers(settings, "crawler.fetching.replay_handler.ReplayHandler")
+    _switch_handlers(settings, "crawler.fetching.replay.ReplayHandler")
     for name, value in _REPLAY_SETTINGS.items():
         _force(settings, name, value)
 
 
 def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
-    """Raises RenderError for a browser that does not start: now, not at the first page."""
+    """Raise RenderError if the browser does not start: here, not at the first page."""
     if settings.getbool("HTTPCACHE_ENABLED"):
-        raise ConfigError("HTTPCACHE_ENABLED keeps pages without their layout; switch it off, or RENDER")
+        raise ConfigError("HTTPCACHE_ENABLED stores pages without their layout; switch it off, or switch off RENDER")
     if find_spec("scrapy_playwright") is None:
         raise RenderError(MISSING_EXTRA)
     with Browser(config.rendering):
         logger.info("Pages are rendered by a browser; JavaScript is %s", "on" if config.render_javascript else "off")
     _switch_handlers(settings, "crawler.fetching.render.handler.RenderHandler")
     _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", config.rendering.launch_options())
-    # The handler starts a lost browser itself, and counts it.
+    # The handler itself restarts a lost browser, and counts that.
     _force(settings, "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER", False)
 
 
@@ -263,5 +201,67 @@ def _switch_handlers(settings: BaseSettings, handler: str) -> None:
 
 
 def _force(settings: BaseSettings, name: str, value: Any) -> None:
-    """Set what follows from one of our settings, over whatever was set before."""
+    """Override a setting with a value that follows from one of our settings."""
     settings.set(name, value, priority=SETTINGS_PRIORITIES["cmdline"])
+
+
+def _check_host_project(config: Config) -> None:
+    for name, given in (("RENDER", config.render), ("REPLAY", config.replay), ("ARCHIVE", config.archive)):
+        if given:
+            raise ConfigError(
+                f"{name} is {given!r}, but the add-on Cleaning uses the pages that the project itself fetches: unset it"
+            )
+    method = config.cleaning_method
+    if METHODS[method].needs is not None:
+        raise ConfigError(
+            f"CLEANING_METHOD={method} needs a page's {METHODS[method].needs}, which the add-on Cleaning does not have"
+        )
+    if method != "default" and config.page_rule.types:
+        raise ConfigError(
+            f"CLEANING_METHOD={method} does not determine page types, so PAGES_OF_TYPES cannot be used; "
+            "set PAGES_FROM alone"
+        )
+
+
+class SpiderLoader(ScrapySpiderLoader):
+    """Raises SetupError if another package hides `spiders` or `pipelines`; Scrapy would only list no spiders."""
+
+    def _load_all_spiders(self) -> None:
+        if "spiders" in self.spider_modules:
+            check_packages()
+        super()._load_all_spiders()
+
+
+def prefer_project() -> None:
+    """Put a host project's own packages `spiders` and `pipelines` before ours on the path.
+
+    The program `scrapy` puts a project's folder last, after all installed packages.
+    """
+    config = closest_scrapy_cfg()
+    folder = Path(config).resolve().parent if config else _HOME
+    if folder != _HOME and any(PathFinder.find_spec(name, [str(folder)]) for name in _OUR_PACKAGES):
+        sys.path.insert(0, str(folder))
+
+
+def check_packages() -> None:
+    """Raise SetupError unless `spiders` and `pipelines` are imported from the folder that contains `crawler`."""
+    for name in _OUR_PACKAGES:
+        found = _import_location(name)
+        if found is None:
+            raise SetupError(f"the package {name!r} is missing beside {_HOME / 'crawler'}: install blocksieve again")
+        if found != _HOME / name:
+            raise SetupError(
+                f"{found} hides our package {_HOME / name}: uninstall the distribution it belongs to, rename it, "
+                f"or put {_HOME} first on PYTHONPATH"
+            )
+
+
+def _import_location(name: str) -> Path | None:
+    """Return the folder of a package or the file of a module; None if it cannot be found."""
+    module = sys.modules.get(name)
+    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations))).resolve()
+    return Path(spec.origin).resolve() if spec.origin else None

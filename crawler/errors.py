@@ -1,85 +1,85 @@
-"""What the crawler raises when its setup, not a page, is broken.
+"""The exceptions of the crawler; a bad page that is only counted and skipped raises `cleaning.errors.PageError`.
 
 CrawlerError
-├── ConfigError   a setting is unknown or has a value it cannot have
-├── SetupError    the installation is broken: a foreign package stands where ours should
-├── CompareError  nothing can be compared or explained: a target that holds no page, a method that cannot work on it
-├── ReplayError   a replay source is missing, damaged or points outside its folder
-├── ArchiveError  the archive of a crawl cannot be written, or not be gone on with
-├── RenderError   a browser is missing or does not start, or fails on a page
-├── CleanerError  cleaning a page fails in a process of its own
-│   ├── CleanerLostError     the process has died
-│   └── CleanerTimeoutError  the page takes too long; the process was killed
-├── ExportError   an export cannot be written, or its cursor is not of this database
-├── QueryError    a search that cannot be understood, or asks for nothing
-├── FrontierError a request that cannot be stored, or not be made of what is stored
-└── StoreError    the database cannot be opened, is of another schema, or refuses to store
-    ├── StoreMissingError       there is no such file
-    └── StoreUnavailableError   it is away, or another writer was in the way: later it may work
+├── ConfigError    a setting is unknown or has an invalid value
+├── SetupError     the installation is broken: another package hides one of ours
+├── CompareError   a target of compare or explain has no page, or a method cannot process it
+├── ReplayError    a replay source is missing, damaged or points outside its folder
+├── ArchiveError   the archive of a crawl cannot be written or continued
+├── RenderError    the browser is missing, does not start, or fails on a page
+├── WorkerError    a cleaning process fails on a page
+│   ├── WorkerLostError     the process died
+│   └── WorkerTimeoutError  the page took too long, and the process was killed
+├── ExportError    an export cannot be written, or its cursor belongs to another database
+├── QueryError     a search query cannot be parsed or is empty
+├── FrontierError  a request cannot be stored, or a stored one cannot be restored
+└── StoreError     the database cannot be opened, has another schema, or fails to write
+    ├── StoreMissingError      the database file does not exist
+    └── StoreUnavailableError  the server is down or another writer holds the lock; a later attempt may succeed
 """
 
 from __future__ import annotations
 
 
 class CrawlerError(Exception):
-    """Base of everything that the crawler raises on purpose."""
+    """Base class of all errors that the crawler raises deliberately."""
 
 
 class ConfigError(CrawlerError, ValueError):
-    """A setting that is unknown or has a value it cannot have."""
+    """A setting is unknown or has an invalid value."""
 
 
 class SetupError(CrawlerError):
-    """A broken installation."""
+    """The installation is broken."""
 
 
 class ReplayError(CrawlerError):
-    """A replay source that cannot be read."""
+    """A replay source cannot be read."""
 
 
 class ArchiveError(CrawlerError):
-    """An archive that cannot be written."""
+    """An archive cannot be written."""
 
 
 class CompareError(CrawlerError):
-    """A target without a page to compare, or a method that cannot work on it."""
+    """A target has no page to compare, or a method cannot process it."""
 
 
 class RenderError(CrawlerError):
-    """A browser that is missing or does not start, or that fails on a page."""
+    """The browser is missing, does not start, or fails on a page."""
 
 
 class ExportError(CrawlerError):
-    """An export that cannot be written, or a cursor that it cannot begin at."""
+    """An export cannot be written, or cannot start from its cursor."""
 
 
 class FrontierError(CrawlerError):
-    """A request that cannot be stored, or a stored one that the spider knows nothing of any more."""
+    """A request cannot be stored, or the spider no longer has the callback of a stored one."""
 
 
 class QueryError(CrawlerError, ValueError):
-    """A search that cannot be understood, or asks for nothing."""
+    """A search query cannot be parsed or is empty."""
 
 
 class WorkerError(CrawlerError):
-    """A page on which cleaning fails in a process of its own; the note is the traceback there."""
+    """A cleaning process failed on a page; the exception's note is the traceback from that process."""
 
 
 class WorkerLostError(WorkerError):
-    """A page whose cleaning process has died."""
+    """The process that cleaned the page died."""
 
 
 class WorkerTimeoutError(WorkerError):
-    """A page whose cleaning took too long; its process was killed."""
+    """Cleaning the page took too long, and its process was killed."""
 
 
 class StoreError(CrawlerError):
-    """A database that cannot be used."""
+    """The database cannot be used."""
 
 
 class StoreMissingError(StoreError):
-    """A database that was never created."""
+    """The database does not exist."""
 
 
 class StoreUnavailableError(StoreError):
-    """A database that cannot be used now; the same may succeed later."""
+    """The database cannot be used now; a later attempt may succeed."""

@@ -1,4 +1,4 @@
-"""Files that a crawl writes for other programs: each write is there as a whole or not at all."""
+"""Write files for other programs: each write happens completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _READABLE_BY_ALL = 0o644
 
 
 def writable_path(setting: str, text: str) -> Path:
-    """Return the absolute path that a setting holds; raises ConfigError where no file can be written there."""
+    """Return the absolute path in a setting. Raises ConfigError if no file can be written there."""
     path = Path(text).expanduser().resolve()
     if path.exists() and not path.is_file():
-        raise ConfigError(f"{setting} is {text!r}, which is no plain file")
+        raise ConfigError(f"{setting} is {text!r}, which is not a regular file")
     if not path.parent.is_dir():
         raise ConfigError(f"{setting} is {text!r}, but there is no folder {path.parent}")
-    # A file is appended to or replaced: the former needs the file, the latter its folder.
+    # Appending needs a writable file, replacing needs a writable folder.
     if not _may_write(path.parent) or (path.exists() and not _may_write(path)):
         raise ConfigError(f"{setting} is {text!r}, which this user may not write")
     return path
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to the file, which is created if need be; several processes may do so at once. Raises OSError."""
+    """Append a line to a file, creating it if needed; several processes may append at once. Raises OSError."""
     data = f"{line}\n".encode()
     with path.open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -39,12 +39,12 @@ def append_line(path: Path, line: str) -> None:
 
 
 def append_whole(file: FileIO, data: bytes, *, sync: bool = False) -> None:
-    """Write this at the end of an unbuffered file, or nothing of it; `sync` waits for the disk. Raises OSError."""
+    """Append all of the data to an unbuffered file, or nothing; `sync` waits for the disk. Raises OSError."""
     before = file.seek(0, os.SEEK_END)
     try:
-        # On a disk that fills, the first write may take a part and only the next one would fail.
+        # On a full disk the first write may succeed partly, and only the next one would fail.
         if file.write(data) != len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 — one way out for all that fails
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 — one exit for all failures
         if sync:
             os.fsync(file.fileno())
     except OSError:
@@ -53,11 +53,11 @@ def append_whole(file: FileIO, data: bytes, *, sync: bool = False) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put this content in place of the file's, readable by all. Raises OSError, and leaves the old content then."""
+    """Replace the content of a file, readable by all users. Raises OSError and then keeps the old content."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123 — an open file has no path to call
+        with open(handle, "wb") as file:  # noqa: PTH123 — a file descriptor has no Path.open
             file.write(data)
             file.flush()
             os.fchmod(file.fileno(), _READABLE_BY_ALL)

@@ -18,8 +18,8 @@ from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from crawler.addon import Blocksieve
 from crawler.config import Config
+from crawler.context import context_of
 from crawler.fetching import revalidation
 from crawler.fetching.response_filter import (
     RENDERED_FLAG,
@@ -124,9 +124,9 @@ class VisitMiddleware:
     the error and the last page it gave before.
     """
 
-    def __init__(self, crawler: Crawler, brake: RefusalBackoff | None) -> None:
+    def __init__(self, crawler: Crawler, backoff: RefusalBackoff | None) -> None:
         self._crawler = crawler
-        self._brake = brake
+        self._backoff = backoff
         self._begun: WeakSet[Response] = WeakSet()
 
     @classmethod
@@ -134,8 +134,8 @@ class VisitMiddleware:
         config = Config.read(crawler.settings)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
         # A replayed site is not contacted: there is nobody to spare.
-        brake = None if config.replay else RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row)
-        return cls(crawler, brake)
+        backoff = None if config.replay else RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row)
+        return cls(crawler, backoff)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Give the start requests to the frontier, unless it has them."""
@@ -156,8 +156,8 @@ class VisitMiddleware:
 
     @property
     def _frontier(self) -> Frontier | None:
-        addon = self._crawler.get_addon(Blocksieve)
-        return addon.frontier if addon else None
+        frontier: Frontier | None = context_of(self._crawler).frontier
+        return frontier
 
     def process_spider_input(self, response: Response) -> None:
         if verdict := Rejection.read(response):
@@ -221,8 +221,8 @@ class VisitMiddleware:
             visits = list(_add_request(visits, leased, drained.requests))
         for visit in visits:
             self._count(visit)
-        if self._brake is not None:
-            _update_backoff(self._brake, response, verdict, served=bool(drained.pages or drained.items))
+        if self._backoff is not None:
+            _update_backoff(self._backoff, response, verdict, served=bool(drained.pages or drained.items))
         return visits
 
     def _count(self, visit: Visit) -> None:
@@ -269,10 +269,10 @@ def _add_request(visits: list[Visit], leased: LeasedRequest, requests: list[Requ
         yield replace(part, requests=tuple(requests)) if part.ends else part
 
 
-def _update_backoff(brake: RefusalBackoff, response: Response, verdict: Rejection | None, *, served: bool) -> None:
+def _update_backoff(backoff: RefusalBackoff, response: Response, verdict: Rejection | None, *, served: bool) -> None:
     if verdict and verdict.outcome in REFUSAL_OUTCOMES:
-        brake.refused(response)
+        backoff.record_refusal(response)
     elif served:
-        brake.served(response)
+        backoff.record_success(response)
     if verdict and "Retry-After" in response.headers:
-        brake.wait(response)
+        backoff.record_retry_after(response)

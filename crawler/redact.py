@@ -21,19 +21,19 @@ _PARAMETER = re.compile(r"(?<=[?&;])([^=&;#\s]{1,100})=([^&;#\s]+)")
 
 
 def looks_secret(name: str) -> bool:
-    """Tell whether a name (`api_key`, `accessToken`) announces a value that nobody else should read."""
+    """Return True for a name that announces a secret value, such as `api_key` or `accessToken`."""
     joined = re.sub(r"[^a-z]", "", name.lower())
     words = {word.lower() for word in _WORDS.findall(name)}
     return any(part in joined for part in _SECRET_PARTS) or not _SECRET_WORDS.isdisjoint(words)
 
 
 def redact_text(text: str) -> str:
-    """Return the text with user:password@ and secret-looking parameters of the URLs in it replaced by `***`."""
+    """Return the text with `***` for user:password@ and for secret-looking parameters in its URLs."""
     return _PARAMETER.sub(_redact_parameter, _USER_INFO.sub(f"{REDACTED}@", text))
 
 
 def redact_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with every secret in them, however deep, replaced by `***`."""
+    """Return the arguments with `***` for every secret, at any depth."""
     return {
         str(name): REDACTED if looks_secret(str(name)) else _redact_value(value) for name, value in arguments.items()
     }

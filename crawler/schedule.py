@@ -1,4 +1,13 @@
-"""When to visit a page again: pure functions of what its earlier visits showed; docs/schedule.md has the formulas."""
+"""When to visit a page again: pure functions of what its earlier visits showed.
+
+A page has a clock of its own. An article changes less and less, so the clock of an article slows down as it ages; the
+clock of any other page runs evenly. Measured by that clock, a page's changes are spread evenly, so one estimator serves
+all kinds of pages. Times are in days unless a name says otherwise; docs/schedule.md has the formulas.
+
+Visits only show whether a page changed since the visit before. Several changes between two visits look like one, so
+changes divided by days is too low for a page that is visited rarely. Cho and Garcia-Molina (Estimating Frequency of
+Change, 2003) give the likelihood of a rate; here it has a Gamma prior, and every interval counts with the mean length.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +23,34 @@ from xxhash import xxh64_intdigest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# An article of this age changes about half as often as a new one.
+_HALF_DAYS = 1.0
+# An article's clock never runs slower than this, so that few visits detect a page with a wrong date, or one that keeps
+# changing.
+_MIN_SPEED = 0.05
+_DAY = 86_400.0
+# Dates before the web are placeholders.
+_EARLIEST_DATE = date(1990, 1, 1)
+
+# A page is no longer visited after this many visits in a row that did not find it.
+RETIRE_MISSES = 5
+
+# A page is due when it has changed with this probability. With a budget of one request a day for five pages, .2 costs
+# one point of freshness and .5 costs six; .05 gains nothing (tests/simulations/schedule.py).
+_DUE_PROBABILITY = 0.1
+# The share of a budget for the pages that have waited longest relative to their own interval; choosing by gain alone
+# would starve some pages. It costs .1 to .3 points of freshness and cuts the mean age by a third or more; a share of a
+# tenth does not cut it further.
+_FAIR_SHARE = 0.05
+# Spreads the next visits of pages found by one crawl over a fifth of their interval.
+_JITTER = 0.1
+# A sitemap that dates every page today, or never changes a date, does not pass these two by chance.
+_MIN_RIGHT = 5
+_MIN_RIGHT_SHARE = 0.9
+_DATE_CHARS = len("2026-03-01")
+# Beyond this count the older half is forgotten: a sitemap that was right for years may break.
+_MAX_REMEMBERED = 100
+
 
 class PageKind(StrEnum):
     """What a page is for: a section leads to pages, an article is read."""
@@ -25,44 +62,40 @@ class PageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangePrior:
-    """A Gamma distribution of change rates: `changes` seen in `days` would say as much."""
+    """A Gamma distribution of change rates, worth as much evidence as `changes` seen in `days`."""
 
     changes: float
     days: float
 
 
-# Means of 4, 0.5 (at publication) and 0.1 changes a day. Shapes below 1 leave room for pages that never change and for
-# pages that change a hundred times as often; a handful of visits outweighs them.
+# The means are 4, 0.5 (at publication) and 0.1 changes a day. Shapes below 1 allow for pages that never change and for
+# pages that change a hundred times as often. A handful of visits outweighs the prior.
 CHANGE_PRIORS = {
     PageKind.SECTION: ChangePrior(0.5, 0.125),
     PageKind.ARTICLE: ChangePrior(0.3, 0.6),
     PageKind.OTHER: ChangePrior(0.3, 3.0),
 }
-# An article of this age changes about half as often as a new one; however old, it keeps a twentieth, so that a page
-# whose date lies, or that goes on changing, is found out by few visits.
-_HALF_DAYS = 1.0
-_LASTING = 0.05
 
 
 def clock_speed(kind: PageKind, age_days: float) -> float:
-    """Return how fast a page's own clock runs at an age: 1 or, for an article, from 1 down to a twentieth."""
+    """Return the speed of a page's own clock at an age: 1, or for an article from 1 down to 0.05."""
     if kind is not PageKind.ARTICLE:
         return 1.0
-    return _LASTING + (1 - _LASTING) / (1 + age_days / _HALF_DAYS)
+    return _MIN_SPEED + (1 - _MIN_SPEED) / (1 + age_days / _HALF_DAYS)
 
 
 def clock_days(kind: PageKind, age_days: float) -> float:
-    """Return what a page's own clock shows at an age, in days; 0 at birth."""
+    """Return the time on a page's own clock at an age; 0 at birth."""
     if kind is not PageKind.ARTICLE:
         return age_days
-    return _LASTING * age_days + (1 - _LASTING) * _HALF_DAYS * math.log1p(age_days / _HALF_DAYS)
+    return _MIN_SPEED * age_days + (1 - _MIN_SPEED) * _HALF_DAYS * math.log1p(age_days / _HALF_DAYS)
 
 
 def days_until_clock(kind: PageKind, age_days: float, own_days: float) -> float:
-    """Return in how many days a page's own clock will have gone on by `own_days`, from an age on."""
+    """Return the days that a page's own clock takes to advance by `own_days`, starting at an age."""
     goal = clock_days(kind, age_days) + own_days
     age = age_days
-    # The clock only ever slows down, so Newton's steps approach the goal from below.
+    # The clock only slows down, so Newton's steps approach the goal from below.
     for _ in range(20):
         step = (goal - clock_days(kind, age)) / clock_speed(kind, age)
         age += step
@@ -71,18 +104,13 @@ def days_until_clock(kind: PageKind, age_days: float, own_days: float) -> float:
     return age - age_days
 
 
-_DAY = 86_400.0
-# Dates before the web are placeholders.
-_EARLIEST_DATE = date(1990, 1, 1)
-
-
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """A page as its visits have shown it; `key` is its own among all pages, moments are aware.
+    """What the visits to one page have shown; the database keeps exactly these values.
 
-    `visits` counts those that found the page, the first one included, and `changes` those at which it had changed.
-    `misses` counts the latest visits in a row that found no page. Dates and counts that cannot be are read as the
-    nearest that can.
+    `key` is unique among all pages, and times have a zone. `visits` counts the visits that found the page, including
+    the first; `changes` counts those at which it had changed. `misses` counts the latest visits in a row that did not
+    find the page. Impossible dates and counts are read as the nearest possible ones.
     """
 
     key: str
@@ -107,31 +135,57 @@ class VisitHistory:
         )
 
     def missed(self) -> VisitHistory:
-        """Return the history after a visit that found no page."""
+        """Return the history after a visit that did not find the page."""
         return replace(self, misses=self.misses + 1)
 
     def age_days(self, at: datetime) -> float:
-        """Return the page's age; 0 before its birth."""
+        """Return the page's age in days; 0 before its birth."""
         return max(0.0, (at - self._born()).total_seconds() / _DAY)
 
     def own_days(self, at: datetime) -> float:
-        """Return what the page's own clock (kinds.py) shows, in days."""
+        """Return the time on the page's own clock, in days."""
         return clock_days(self.kind, self.age_days(at))
 
-    def pace(self, at: datetime) -> float:
-        """Return how fast the page's own clock runs."""
+    def clock_speed(self, at: datetime) -> float:
+        """Return the speed of the page's own clock."""
         return clock_speed(self.kind, self.age_days(at))
 
     def _born(self) -> datetime:
-        """Return the end of the day of publication; the first visit where that is later, absurd or not known."""
+        """Return the end of the publication day, or the first visit if that day is later, absurd or unknown."""
         if self.published is None or not _EARLIEST_DATE <= self.published < self.first_seen.date():
             return self.first_seen
         return min(self.first_seen, datetime.combine(self.published, time(), UTC) + timedelta(days=1))
 
 
 @dataclass(frozen=True, slots=True)
+class RevisitBounds:
+    """The shortest and longest time between two visits to a page. Raises ValueError unless 0 < min ≤ max."""
+
+    min_seconds: float = 3_600.0
+    max_seconds: float = 30 * _DAY
+
+    def __post_init__(self) -> None:
+        if not 0 < self.min_seconds <= self.max_seconds < math.inf:
+            raise ValueError(
+                f"pages cannot be visited every {self.min_seconds} to {self.max_seconds} seconds: "
+                "the shortest time must be above 0 and no longer than the longest"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class DuePage:
+    """A page that waits for a visit; made by `due_page`. `own_days` is the time on its clock at the latest visit."""
+
+    history: VisitHistory
+    since: datetime
+    interval_days: float
+    estimate: ChangeEstimate
+    own_days: float
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeEstimate:
-    """A Gamma distribution of a page's changes a day of its own clock, as if so many had been seen in so many days."""
+    """A Gamma distribution of a page's changes per day of its own clock: `changes` observed in `days`."""
 
     changes: float
     days: float
@@ -141,42 +195,42 @@ class ChangeEstimate:
         return self.changes / self.days
 
     def gain(self, own_days: float) -> float:
-        """Return the days of freshness that a request now is expected to gain, `own_days` after the latest visit.
+        """Return the days of freshness that a request is expected to gain, `own_days` after the latest visit.
 
-        For a page with a known rate r this is (1 - (1 + r t) exp(-r t)) / r, which asks pages that change fast to wait
-        for their turn longer than others: a copy of them is soon out of date again. Rates are not known, so it is the
-        mean over this distribution. 0 at 0 days; rises with the days.
+        For a page with a known rate r this is (1 - (1 + r t) exp(-r t)) / r. It lets pages that change fast wait
+        longer, because a copy of them is soon out of date again. Rates are not known, so this is the mean over the
+        distribution. It is 0 at 0 days and rises with the days.
         """
-        # Beside 1 the formula divides 0 by 0; so near to it nothing else changes.
-        shape = self.changes if abs(self.changes - 1) > 1e-6 else 1 + 1e-6  # noqa: PLR2004 — as above
+        # At exactly 1 the formula divides 0 by 0; this close to 1 the result is the same.
+        shape = self.changes if abs(self.changes - 1) > 1e-6 else 1 + 1e-6  # noqa: PLR2004 — see above
         grown = math.log1p(own_days / self.days)
         mean = self.days * math.expm1((1 - shape) * grown) / (1 - shape)
         return max(0.0, mean - own_days * math.exp(-shape * grown))
 
 
 def change_rate(history: VisitHistory, now: datetime) -> float:
-    """Return the expected changes a day at a moment: finite and above 0, whatever the history says."""
-    return estimate_changes(history).rate * history.pace(now)
+    """Return the expected changes per day at a time: finite and above 0 for every history."""
+    return estimate_changes(history).rate * history.clock_speed(now)
 
 
 def estimate_changes(history: VisitHistory) -> ChangeEstimate:
-    """Return what the visits say of the page's changes; its prior where there was only one."""
+    """Return the estimate from the visits to a page; the prior of its kind after a single visit."""
     prior = CHANGE_PRIORS[history.kind]
     intervals = max(1, history.visits - 1)
     changes = min(max(0, history.changes), intervals)
     length = max(0.0, history.own_days(history.last_seen) - history.own_days(history.first_seen)) / intervals
     seen = prior.changes + changes
     return ChangeEstimate(
-        seen, seen / _likeliest(prior.changes, changes, prior.days + (intervals - changes) * length, length)
+        seen, seen / _likeliest_rate(prior.changes, changes, prior.days + (intervals - changes) * length, length)
     )
 
 
-def _likeliest(expected: float, changes: int, quiet_days: float, length: float) -> float:
+def _likeliest_rate(expected: float, changes: int, quiet_days: float, length: float) -> float:
     """Return the rate that solves rate * quiet_days = expected + changes * x / (exp(x) - 1), x = rate * length."""
-    # The right side falls and is convex: Newton's steps from the least possible rate on never pass the solution.
+    # The right side falls and is convex, so Newton's steps from the lowest possible rate never pass the solution.
     rate = expected / quiet_days
     for _ in range(50):
-        hidden, slope = _hidden(rate * length)
+        hidden, slope = _hidden_changes(rate * length)
         step = (expected + changes * hidden - rate * quiet_days) / (quiet_days - changes * slope * length)
         rate += step
         if step <= 1e-9 * rate:
@@ -184,80 +238,43 @@ def _likeliest(expected: float, changes: int, quiet_days: float, length: float) 
     return rate
 
 
-def _hidden(x: float) -> tuple[float, float]:
+def _hidden_changes(x: float) -> tuple[float, float]:
     """Return x / (exp(x) - 1) and its slope."""
-    if x < 1e-4:  # noqa: PLR2004 — where the series is exact enough and the formula is not
+    if x < 1e-4:  # noqa: PLR2004 — below, the series is exact enough and the formula is not
         return 1 - x / 2, -0.5
-    if x > 500:  # noqa: PLR2004 — where exp(x) leaves the range of floats
+    if x > 500:  # noqa: PLR2004 — above, exp(x) leaves the range of floats
         return 0.0, 0.0
     grown = math.expm1(x)
     return x / grown, (1 - x * (grown + 1) / grown) / grown
 
 
-# Visits in a row that find no page, after which none is tried.
-RETIRE_MISSES = 5
-# A page is due when it has changed with this probability. With five pages for each request of a day, .2 costs a point
-# of freshness and .5 six; .05 gains none (tests/simulations/schedule.py).
-_DUE_PROBABILITY = 0.1
-# The share of a budget for the pages that have waited longest, in intervals of their own: gains alone would starve
-# some. It costs .1 to .3 points of freshness and takes a third or more off the mean age; a tenth takes no more off.
-_FAIR_SHARE = 0.05
-# Pages that one crawl found come back within a fifth of their interval, not at once.
-_JITTER = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class RevisitBounds:
-    """The least and the most time between two visits to a page; raises ValueError unless 0 < least ≤ most."""
-
-    least_seconds: float = 3_600.0
-    most_seconds: float = 30 * _DAY
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least_seconds <= self.most_seconds < math.inf:
-            raise ValueError(
-                f"pages cannot be visited every {self.least_seconds} to {self.most_seconds} seconds: "
-                "it takes 0 < least_seconds <= most_seconds"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class DuePage:
-    """A page that waits for a visit; made by `due`."""
-
-    history: VisitHistory
-    since: datetime
-    interval_days: float
-    estimate: ChangeEstimate
-    own_days: float  # what the page's own clock showed at the latest visit
-
-
 def next_visit(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> datetime:
-    """Return when to visit a page again, after a visit that has just ended or found no page.
+    """Return when to visit a page again, after a visit that has just ended.
 
-    Always within the bounds from `now`, and always the same for the same history.
+    The result is always within the bounds from `now`, and always the same for the same history.
     """
     spread = 1 + _JITTER * (2 * _hash_fraction(history.key) - 1)
     seconds = _interval(history, now, bounds) * spread
-    return now + timedelta(seconds=min(max(seconds, bounds.least_seconds), bounds.most_seconds))
+    return now + timedelta(seconds=min(max(seconds, bounds.min_seconds), bounds.max_seconds))
 
 
 def is_retired(history: VisitHistory) -> bool:
-    """Return whether a page was missed so often in a row that it is taken to be gone."""
+    """Return True if a page was missed so often in a row that it counts as gone."""
     return history.misses >= RETIRE_MISSES
 
 
 def due_page(history: VisitHistory, since: datetime, bounds: RevisitBounds) -> DuePage:
-    """Return a page as one that has waited since the moment that `next_visit` gave."""
+    """Return a page that has waited since the time that `next_visit` gave."""
     days = _interval(history, since, bounds) / _DAY
     return DuePage(history, since, days, estimate_changes(history), history.own_days(history.last_seen))
 
 
 def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> list[DuePage]:
-    """Return which pages to visit with a budget of requests, the most worthwhile first; retired ones never.
+    """Return the pages to visit with a budget of requests, those with the greatest gain first.
 
-    A twentieth of the budget goes to the pages that are most late for their pace, so that each has its turn; the rest
-    to those with the greatest gain. No pages or a budget of 0 or less give an empty list.
+    A twentieth of the budget goes to the pages that are latest relative to their own interval, so that every page gets
+    its turn; the rest goes to the pages with the greatest gain. Retired pages are never chosen. Without pages, or with
+    a budget of 0 or less, the list is empty.
     """
     gains = {one.history.key: _gain(one, now) for one in pages if not is_retired(one.history)}
     waiting = [one for one in pages if one.history.key in gains]
@@ -269,7 +286,7 @@ def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> li
 
 
 def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> str:
-    """Return what a page's next visit follows from, as a sentence without its full stop."""
+    """Return the reasons for a page's next visit, as a sentence without its full stop."""
     seen = f"last seen {_format_days((now - history.last_seen).total_seconds() / _DAY)} ago"
     if is_retired(history):
         return f"retired: not found at the latest {history.misses} visits; {seen}"
@@ -277,52 +294,52 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
     days = 1 / change_rate(history, now)
     shown = (
         f"about every {_format_days(days)}"
-        if days <= bounds.most_seconds / _DAY
-        else f"less often than every {_format_days(bounds.most_seconds / _DAY)}"
+        if days <= bounds.max_seconds / _DAY
+        else f"less often than every {_format_days(bounds.max_seconds / _DAY)}"
     )
     if history.visits <= 1:
         return f"{missing}visited once; pages of its kind and age change {shown}; {seen}"
     last = f" (last {_format_days((now - history.last_changed).total_seconds() / _DAY)} ago)" if history.changes else ""
-    changes = f"changed at {history.changes} of {_format_count(history.visits - 1, 'later visit')}"
-    return f"{missing}{changes}{last}, {shown}; {seen}"
+    later = _format_count(history.visits - 1, "later visit")
+    return f"{missing}changed at {history.changes} of {later}{last}, {shown}; {seen}"
 
 
 def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> float:
-    """Return in how many seconds a page is due; each miss doubles them."""
+    """Return the seconds until a page is due; each miss doubles them."""
     own_days = -math.log1p(-_DUE_PROBABILITY) / estimate_changes(history).rate
-    seconds = max(days_until_clock(history.kind, history.age_days(now), own_days) * _DAY, bounds.least_seconds)
-    return min(seconds * 2.0 ** min(max(0, history.misses), RETIRE_MISSES), bounds.most_seconds)
+    seconds = max(days_until_clock(history.kind, history.age_days(now), own_days) * _DAY, bounds.min_seconds)
+    return min(seconds * 2.0 ** min(max(0, history.misses), RETIRE_MISSES), bounds.max_seconds)
 
 
 def _gain(one: DuePage, now: datetime) -> float:
-    """Return the days of freshness that a request for a page is expected to gain; each miss halves them."""
+    """Return the days of freshness that a visit is expected to gain; each miss halves them."""
     elapsed = max(0.0, one.history.own_days(now) - one.own_days)
-    # A page whose clock has slowed down stays fresh for longer.
-    return one.estimate.gain(elapsed) / one.history.pace(now) / 2.0 ** max(0, one.history.misses)
+    # A page whose clock has slowed down stays fresh longer.
+    return one.estimate.gain(elapsed) / one.history.clock_speed(now) / 2.0 ** max(0, one.history.misses)
 
 
 def _fair_requests(budget: int, now: datetime) -> int:
-    """Return how many requests go to pages that are late: the fair share over many choices, even of small budgets."""
+    """Return the requests for late pages: over many choices the fair share, even of small budgets."""
     return math.floor(max(0, budget) * _FAIR_SHARE + _hash_fraction(now.isoformat()))
 
 
 def _hash_fraction(text: str) -> float:
-    """Return a number from 0 to 1, evenly spread over texts and always the same for one."""
+    """Return a number from 0 to 1 that is evenly spread over texts and always the same for one text."""
     return xxh64_intdigest(text.encode()) / 2**64
 
 
 def _lateness(one: DuePage, now: datetime) -> float:
-    """Return how long a page has been due, in intervals of its own."""
+    """Return how long a page has been due, in multiples of its own interval."""
     return (now - one.since).total_seconds() / _DAY / one.interval_days
 
 
 def _format_days(days: float) -> str:
-    """Return a time in the largest unit that makes it at least 1; a negative one is 0 minutes."""
+    """Return a duration in the largest unit in which it is at least 1; a negative duration is 0 minutes."""
     minutes = max(0.0, days) * 1440
-    for least, unit in ((1440, "day"), (60, "hour")):
-        if minutes >= least:
-            number = minutes / least
-            text = f"{number:.1f}" if number < 10 else f"{number:.0f}"  # noqa: PLR2004 — a second figure is enough
+    for unit_minutes, unit in ((1440, "day"), (60, "hour")):
+        if minutes >= unit_minutes:
+            number = minutes / unit_minutes
+            text = f"{number:.1f}" if number < 10 else f"{number:.0f}"  # noqa: PLR2004 — two digits are enough
             return f"{text} {unit}s"
     return _format_count(round(minutes), "minute")
 
@@ -331,16 +348,8 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-# A sitemap that stamps everything with today, or nothing ever, does not get here by chance.
-_MIN_RIGHT = 5
-_MIN_RIGHT_SHARE = 0.9
-_DATE_CHARS = len("2026-03-01")
-# Beyond so many, the older half is forgotten: a sitemap that was right for years may break.
-_MAX_REMEMBERED = 100
-
-
 def parse_lastmod(text: str) -> date | None:
-    """Return the date, or date and time, that a text in ISO 8601 names; None for one that names no day."""
+    """Return the date, or date and time, of an ISO 8601 text; None for any other text."""
     text = text.strip()
     try:
         return date.fromisoformat(text) if len(text) <= _DATE_CHARS else datetime.fromisoformat(text)
@@ -350,32 +359,32 @@ def parse_lastmod(text: str) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class SitemapTrust:
-    """How often a host's sitemap was right and wrong about pages that were visited all the same."""
+    """How often a host's sitemap was right and wrong about pages, as visits to them showed."""
 
     right: int = 0
     wrong: int = 0
 
-    def learned(self, said: bool | None, *, changed: bool) -> SitemapTrust:
-        """Return the trust after a visit to a page that the sitemap said had changed, or had not; None: said nothing.
+    def learned(self, claimed: bool | None, *, changed: bool) -> SitemapTrust:
+        """Return the trust after a visit; `claimed` is what the sitemap said about a change, None if it said nothing.
 
-        Right is who announces a change that is there. "Unchanged" about an unchanged page proves nothing: a sitemap
-        whose dates never move says that of every page.
+        A sitemap is right if it announced a change that was there. "Unchanged" about an unchanged page proves nothing,
+        because a sitemap whose dates never change says that about every page.
         """
-        if said is None or not (said or changed):
+        if claimed is None or not (claimed or changed):
             return self
-        right, wrong = self.right + int(said and changed), self.wrong + int(said != changed)
+        right, wrong = self.right + int(claimed and changed), self.wrong + int(claimed != changed)
         return SitemapTrust(right // 2, wrong // 2) if right + wrong > _MAX_REMEMBERED else SitemapTrust(right, wrong)
 
 
 def is_trusted(trust: SitemapTrust) -> bool:
-    """Return whether a sitemap was right at least five times, and nine times in ten."""
+    """Return True if a sitemap was right at least five times, and in nine of ten cases."""
     return trust.right >= _MIN_RIGHT and trust.right >= _MIN_RIGHT_SHARE * (trust.right + trust.wrong)
 
 
 def lastmod_claims_change(lastmod: date | None, last_seen: datetime) -> bool | None:
-    """Return whether a `lastmod` means that the page changed after it was last seen; None where it does not tell.
+    """Return True if a `lastmod` says that the page changed after it was last seen; None if it cannot tell.
 
-    A date without a time tells nothing about the day on which the page was seen. A time without a zone is UTC.
+    A date without a time cannot tell on the day when the page was seen. A time without a zone is UTC.
     """
     if lastmod is None:
         return None
@@ -386,5 +395,5 @@ def lastmod_claims_change(lastmod: date | None, last_seen: datetime) -> bool | N
 
 
 def trusted_claim(trust: SitemapTrust, lastmod: date | None, last_seen: datetime) -> bool | None:
-    """Return what `says` returns where the sitemap is believed, else None."""
+    """Return the claim of a `lastmod`, as `lastmod_claims_change` does; None if the sitemap is not trusted."""
     return lastmod_claims_change(lastmod, last_seen) if is_trusted(trust) else None

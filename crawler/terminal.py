@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, one sentence for an error on stderr, nothing hostile on either."""
+"""How commands print: results on stdout, errors as one sentence on stderr, and no control characters on either."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawler.errors import CrawlerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-# Controls, which could move the cursor or restyle the terminal, and marks that reverse the reading direction.
+# Control characters could move the cursor or restyle the terminal; other marks reverse the reading direction.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PIPED_WIDTH = 160
 _EXIT_INTERRUPTED = 130
@@ -28,33 +28,33 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 
 def printable(text: object) -> str:
-    """Return the text without what a terminal would obey instead of show."""
+    """Return the text with U+FFFD for each character that would control the terminal."""
     return _UNPRINTABLE.sub("\ufffd", str(text))
 
 
 def isolate_direction(text: object) -> str:
-    """Return the text as `printable` does, so that its reading direction ends with it: for a line with other texts."""
+    """Return a printable text whose reading direction does not affect the rest of the line."""
     shown = printable(text)
     return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(one) in _RIGHT_TO_LEFT for one in shown) else shown
 
 
 def make_console() -> Console:
-    """Return a console on stdout; wide where that is no terminal, so that lines stay whole."""
+    """Return a console on stdout; when stdout is not a terminal, it is wide so that lines are not wrapped."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
 def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a table of plain text; numbers stand to the right, a Text as it is made."""
-    made = Table(title=Text(title), title_justify="left", title_style="bold")
+    """Return a table of plain text: numbers are right-aligned, and a rich Text keeps its style."""
+    table = Table(title=Text(title), title_justify="left", title_style="bold")
     for column in columns:
-        made.add_column(Text(column))
+        table.add_column(Text(column))
     for row in rows:
-        made.add_row(*(_cell(value) for value in row))
-    return made
+        table.add_row(*(_cell(value) for value in row))
+    return table
 
 
 def format_counters(counts: dict[str, int]) -> str:
-    """Return counters on one line, "-" for none."""
+    """Return counters as one line; "-" for no counters."""
     return ", ".join(f"{name} {number:,}" for name, number in counts.items()) or "-"
 
 
@@ -69,7 +69,7 @@ def print_error(sentence: str) -> None:
 
 
 def print_progress(line: str) -> None:
-    """Show how far it is on stderr: in place on a terminal, where an empty line clears it, a line each elsewhere."""
+    """Show progress on stderr: on a terminal in place (an empty line clears it), elsewhere as a line of its own."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{printable(line)}")
     elif line:
@@ -78,12 +78,12 @@ def print_progress(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value, dataclasses in it as objects and times in ISO form, as JSON that any terminal can show."""
+    """Print a value as ASCII JSON; dataclasses become objects and times their text."""
     sys.stdout.write(json.dumps(value, default=_json_value, indent=2) + "\n")
 
 
 def run_command(action: Callable[[], None]) -> int:
-    """Run a command's work and return its exit code; an expected error becomes one sentence on stderr and 1."""
+    """Run an action and return the exit code; a CrawlerError becomes one sentence on stderr and exit code 1."""
     try:
         action()
     except CrawlerError as error:
@@ -93,14 +93,14 @@ def run_command(action: Callable[[], None]) -> int:
 
 
 def run_printing_command(action: Callable[[], None]) -> int:
-    """Run as `attempt` does what prints at length, and return its exit code, 130 after Ctrl-C.
+    """Run a command that prints a lot, as `run_command` does; the exit code after Ctrl-C is 130.
 
-    A reader that leaves early (`| head`) is no failure; an output that takes no more is one sentence.
+    A reader that stops early (`| head`) is not a failure. An output that cannot be written becomes one sentence.
     """
     try:
         code = run_command(action)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # rich makes the latter of the former
+    except (BrokenPipeError, SystemExit):  # rich turns the former into the latter
         _discard_output()
         return 0
     except KeyboardInterrupt:
@@ -108,7 +108,7 @@ def run_printing_command(action: Callable[[], None]) -> int:
         return _EXIT_INTERRUPTED
     except OSError as error:
         if error.filename is not None:
-            raise  # a file's, not the output's
+            raise  # an error of a file, not of stdout
         _discard_output()
         print_error(f"the output cannot be written: {error.strerror or error}")
         return 1
@@ -116,27 +116,27 @@ def run_printing_command(action: Callable[[], None]) -> int:
 
 
 def _discard_output() -> None:
-    # The interpreter flushes again at its end; what is left goes nowhere.
+    # The interpreter flushes stdout once more at exit; the rest is discarded.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def expect_no_arguments(arguments: Sequence[str]) -> None:
-    """Refuse arguments of a command that takes options only; raises UsageError."""
+    """Raise UsageError if a command that takes only options is given arguments."""
     if arguments:
         raise UsageError(f"unexpected argument: {' '.join(arguments)}", print_help=False)
 
 
-def expect_one_argument(arguments: Sequence[str], wanted: str) -> None:
-    """Refuse anything but one argument, which may be `-`; raises UsageError, which says what is wanted."""
+def expect_one_argument(arguments: Sequence[str], usage: str) -> None:
+    """Raise UsageError with the message `usage` unless there is exactly one argument, which may be `-`."""
     unknown = [argument for argument in arguments if argument.startswith("-") and argument != "-"]
     if unknown:
         raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
     if len(arguments) != 1 or not arguments[0]:
-        raise UsageError(wanted, print_help=False)
+        raise UsageError(usage, print_help=False)
 
 
 def confirm(question: str) -> bool:
-    """Ask on the terminal and tell whether the answer was yes; without a terminal it is no."""
+    """Ask on the terminal and return True if the answer was yes; without a terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
     sys.stderr.write(f"{printable(question)} [y/N] ")

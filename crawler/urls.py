@@ -1,4 +1,4 @@
-"""What a URL stands for: the key of its page, and its site."""
+"""What a URL identifies: the key of its page, its site and its host."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from xxhash import xxh64_hexdigest
 from cleaning.domains import registered_domain
 
 MAX_CANONICAL_CHARS = 2_048
-# PostgreSQL indexes no text above 2,704 bytes.
+# PostgreSQL cannot index texts above 2,704 bytes.
 MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# Parameters that say where a reader came from, by names that mean nothing else; campaigns, clicks, mailings.
+# Parameters that only say where a reader came from: campaigns, clicks, mailings. No site uses these names otherwise.
 _TRACKING = re.compile(
     r"utm_\w+|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|twclid|ttclid|igshid|srsltid|li_fat_id|mc_cid|mc_eid"
     r"|_hsenc|_hsmi|mkt_tok|_ga|_gl|oly_anon_id|oly_enc_id|vero_id",
     re.IGNORECASE,
 )
-# Who a reader is, for as long as he stays. `sid` is a story's number elsewhere: only a long key of both kinds counts.
+# Parameters that identify a session. On some sites `sid` is a story's number, so a short name counts only with a long
+# value of letters and digits.
 _SESSION = re.compile(
     r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|sessionid|session_id", re.IGNORECASE
 )
@@ -30,43 +31,41 @@ _SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/"
 
 
 def url_key(url: str, canonical: str | None = None) -> str:
-    """Return the key under which a page is stored: one for all the URLs it is known by; never fetch it.
+    """Return the key under which a page is stored: one key for all URLs of the page. Do not fetch it.
 
-    It is the canonicalised form of `canonical`, the page's own rel=canonical, where that can be believed, otherwise
-    of `url`. Believed is an http(s) URL within the page's own site, but not the site's root for a page elsewhere:
-    templates that point every article at the home page are common, and would make all of them one page.
-    Fragments, user names, passwords, session ids and what only tracks readers are left out. A key beyond `MAX_KEY`
-    characters is cut and ends in a hash.
+    It is the canonical form of `canonical`, the page's own rel=canonical, if that is credible, otherwise of `url`.
+    Credible is an http(s) URL within the page's own site, except the site's root for a page elsewhere: many templates
+    point every article at the home page, which would make all of them one page. Fragments, user names, passwords,
+    session ids and tracking parameters are left out. A key beyond `MAX_KEY_CHARS` is cut and ends in a hash.
     """
-    believed = canonical is not None and _is_credible(canonical, url)
-    key = _canonicalise(canonical if believed and canonical is not None else url)
+    key = _canonicalise(canonical if canonical is not None and _is_credible(canonical, url) else url)
     return key if len(key) <= MAX_KEY_CHARS else f"{key[: MAX_KEY_CHARS - 17]}#{xxh64_hexdigest(key.encode())}"
 
 
 def site_of(url: str) -> str:
-    """Return the registered domain of a URL (see `registered_domain`); "" for one without a host."""
+    """Return the registered domain of a URL (see `registered_domain`); "" for a URL without a host."""
     return registered_domain(url) or ""
 
 
 def host_of(url: str) -> str:
-    """Return the host name of a URL, as Scrapy's download slots have it; "" where there is none."""
+    """Return the host name of a URL, in the form of Scrapy's download slots; "" if it has none."""
     parts = _split(url)
     return (parts.hostname or "") if parts else ""
 
 
 def without_credentials(url: str) -> str:
-    """Return the URL without user name and password; U+FFFD stands for control characters and lone surrogates."""
+    """Return the URL without user name and password, and with U+FFFD for control characters and lone surrogates."""
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)
 
 
 def is_tracking_parameter(parameter: str) -> bool:
-    """Tell whether a parameter of a query (`name=value`) says nothing of the page: it tracks, or names a session."""
+    """Return True for a query parameter (`name=value`) that only tracks readers or identifies a session."""
     name = parameter.partition("=")[0]
     return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SHORT_SESSION.fullmatch(parameter))
 
 
 def without_tracking(url: str) -> str:
-    """Return the URL without session ids and parameters that only track; unchanged, to the letter, without any."""
+    """Return the URL without session ids and tracking parameters; a URL without any is returned unchanged."""
     address, mark, fragment = _SESSION_IN_PATH.sub("", url).partition("#")
     path, _, query = address.partition("?")
     kept = [parameter for parameter in query.split("&") if not is_tracking_parameter(parameter)]
@@ -91,7 +90,7 @@ def _is_root(parts: SplitResult) -> bool:
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url.strip())
-        _ = parts.port  # parsed only when asked for
+        _ = parts.port  # raises for a bad port; parsed on access only
     except ValueError:
         return None
     return parts

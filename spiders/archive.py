@@ -10,7 +10,7 @@ from scrapy.http import TextResponse
 
 from crawler.arguments import ArgumentSpider
 from crawler.errors import ConfigError
-from crawler.fetching.replay_handler import replay_source
+from crawler.fetching.replay import replay_source
 from crawler.page import page
 
 if TYPE_CHECKING:

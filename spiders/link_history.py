@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
-from crawler.addon import Blocksieve
+from crawler.context import context_of
 from crawler.discovery.article_detection import is_article
 from crawler.errors import StoreError
 from crawler.urls import site_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from scrapy.crawler import Crawler
+
+    from crawler.processing import StoreThread
 
 
 # Bounds of what is remembered: of sites, of shapes of each, and of pages of each, after which all count half.
@@ -107,8 +109,7 @@ class LinkHistoryRecorder:
 
     async def recall(self) -> None:
         """Learn from the stored pages of the sites. A database that fails ends the crawl, as when it is written."""
-        addon = self._crawler.get_addon(Blocksieve)
-        writer = addon.writer if addon else None
+        writer: StoreThread | None = context_of(self._crawler).store_thread
         sites = sorted({site_of(url) for url in self._sections()})
         if writer is None or not sites:
             return

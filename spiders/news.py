@@ -19,7 +19,7 @@ from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
 from crawler.errors import ConfigError
-from crawler.fetching.replay_handler import replay_source
+from crawler.fetching.replay import replay_source
 from crawler.fetching.response_filter import has_content
 from crawler.urls import host_of, url_key
 from crawler.visit import METHOD_META_KEY

@@ -1,4 +1,4 @@
-"""The download handlers of a crawl: Scrapy's for HTTP/1.1, restricted to the addresses that a crawl may connect to."""
+"""The download handlers of a crawl: Scrapy's HTTP/1.1 handler, restricted to the addresses that a crawl may reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twisted.web.client import HTTPConnectionPool
 from zope.interface import implementer  # type: ignore[import-untyped] # it is
 
 from crawler.config import Config
-from crawler.fetching.archive import ArchiveRecorder
+from crawler.context import context_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,80 +25,81 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IConnector, IStreamClientEndpoint
 
+    from crawler.fetching.archive import ArchiveRecorder
     from crawler.option_values import Addresses
 
 
 class AddressRefused(IgnoreRequest):
-    """A request that leads where crawls do not go; Scrapy neither retries it nor logs a traceback."""
+    """The request leads to an address that crawls may not reach; Scrapy neither retries it nor logs a traceback."""
 
     @classmethod
-    def at(cls, host: str, refusal: str) -> Self:
-        """Return the exception for a host, with what `Addresses` says."""
-        return cls(f"{host} leads to {refusal}, where crawls do not go unless ALLOW_ADDRESSES names the network")
+    def of_host(cls, host: str, refusal: str) -> Self:
+        """Return the exception for a host and the refusal from `Addresses`."""
+        return cls(f"{host} leads to {refusal}; crawls do not connect to it unless ALLOW_ADDRESSES names the network")
 
 
 class HttpHandler(HTTP11DownloadHandler):
-    """Scrapy's handler, except that each connection is checked at the moment when it is made.
+    """Scrapy's handler, except that the address of each connection is checked when the connection is made.
 
-    So nothing lies between the check and the connection, whatever led there: a first URL, a redirect, robots.txt, a
-    name that resolves differently each time. A proxy resolves names itself: there only hosts that are addresses, or
-    localhost, are checked, and the proxy's own address is not.
+    Because nothing happens between the check and the connection, it covers every way to an address: a start URL, a
+    redirect, robots.txt, a name that resolves differently each time. A proxy resolves names itself, so with a proxy
+    only hosts that are addresses or localhost are checked; the proxy's own address is not.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._addresses = Config.read(crawler.settings).addresses
         self._pool = _Pool(self._pool, self._addresses)
-        self._recorder = crawler.get_extension(ArchiveRecorder)
+        self._archive: ArchiveRecorder | None = context_of(crawler).archive
 
     async def download_request(self, request: Request) -> Response:
-        """Raises AddressRefused, and ArchiveError where there is to be an archive that cannot be written."""
+        """Raises AddressRefused, and ArchiveError if the crawl has an archive that cannot be written."""
         host = urlparse_cached(request).hostname or ""
         if refusal := self._addresses.host_refusal(host):
-            raise AddressRefused.at(host, refusal)
+            raise AddressRefused.of_host(host, refusal)
         response = await super().download_request(request)
-        if self._recorder is not None:
-            self._recorder.record(request, response)
+        if self._archive is not None:
+            self._archive.record(request, response)
         return response
 
 
 class SchemeHandler:
-    """Refuses requests by other ways than http and https."""
+    """Refuses requests with other schemes than http and https."""
 
     lazy = True
 
     async def download_request(self, request: Request) -> Response:
         """Raises AddressRefused."""
         scheme = urlparse_cached(request).scheme
-        raise AddressRefused(f"the URL's scheme is {scheme}: crawls go by http and https alone")
+        raise AddressRefused(f"the URL's scheme is {scheme}; crawls use only http and https")
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: no connection is open."""
 
 
 class _Pool(HTTPConnectionPool):
-    """A pool like the given one, whose new connections go through a gate."""
+    """A copy of a connection pool whose new connections go through a `_Gate`."""
 
     def __init__(self, like: HTTPConnectionPool, addresses: Addresses) -> None:
-        super().__init__(like._reactor, persistent=like.persistent)  # type: ignore[no-untyped-call] # noqa: SLF001 — as Scrapy made it
+        super().__init__(like._reactor, persistent=like.persistent)  # type: ignore[no-untyped-call] # noqa: SLF001 — a copy of Scrapy's pool
         self.maxPersistentPerHost = like.maxPersistentPerHost
         self._factory = like._factory  # noqa: SLF001
         self._addresses = addresses
 
     def getConnection(self, key: Any, endpoint: IStreamClientEndpoint) -> Deferred[Any]:  # noqa: N802 — Twisted's
         if key[0] != b"http-proxy" and not isinstance(endpoint, _TunnelingTCP4ClientEndpoint):
-            inner = getattr(endpoint, "_wrappedEndpoint", endpoint)  # https is http in TLS
+            inner = getattr(endpoint, "_wrappedEndpoint", endpoint)  # https wraps http
             if not isinstance(inner, HostnameEndpoint):
-                raise TypeError(f"Scrapy connects by {inner}, which is not known here and would go past the gate")
+                raise TypeError(f"Scrapy connects with {inner}, which would bypass the address check")
             inner._reactor = _Gate(inner._reactor, key[1].decode("ascii"), self._addresses)  # noqa: SLF001 — see _Gate
         return super().getConnection(key, endpoint)
 
 
 @implementer(IReactorPluggableNameResolver)
 class _Gate:
-    """The reactor as an endpoint uses it: to resolve its host, to wait, and to connect to the addresses found.
+    """Stands in for the reactor of an endpoint and checks each address before it connects.
 
-    The endpoint asks the resolver, then hands each numeric address to `connectTCP`, where all its connections begin.
+    The endpoint resolves its host and passes each numeric address to `connectTCP`; all its connections start there.
     """
 
     def __init__(self, reactor: ReactorBase, host: str, addresses: Addresses) -> None:
@@ -109,9 +110,9 @@ class _Gate:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reactor, name)
 
-    def connectTCP(self, host: str, *how: Any, **more: Any) -> IConnector:  # noqa: N802 — Twisted's
-        """Raises AddressRefused, and ValueError for a host that is no numeric address."""
+    def connectTCP(self, host: str, *args: Any, **kwargs: Any) -> IConnector:  # noqa: N802 — Twisted's
+        """Raises AddressRefused, and ValueError for a host that is not a numeric address."""
         if refusal := self._addresses.refusal(host):
-            raise AddressRefused.at(self._host, refusal)
-        connector: IConnector = self._reactor.connectTCP(host, *how, **more)  # type: ignore[attr-defined]
+            raise AddressRefused.of_host(self._host, refusal)
+        connector: IConnector = self._reactor.connectTCP(host, *args, **kwargs)  # type: ignore[attr-defined]
         return connector

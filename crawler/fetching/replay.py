@@ -1,9 +1,14 @@
-"""Answer requests from saved pages instead of the network (setting REPLAY): a folder with an index, or a WARC file."""
+"""Answer requests from saved pages instead of the network (setting REPLAY): a folder with an index, or a WARC file.
+
+`ReplayHandler` is the download handler. It looks up each URL in a `ReplaySource`: a `FolderSource` or a `WarcSource`,
+which `open_replay` opens.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import logging
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,22 +17,115 @@ from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from scrapy.http import Response
+from scrapy.http.headers import Headers
+from scrapy.responsetypes import responsetypes
 from w3lib.url import canonicalize_url, safe_url_string
 from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import BufferedReader
 from warcio.exceptions import ArchiveLoadFailed
 
+from crawler.context import context_of
 from crawler.errors import ReplayError
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
+
+WARC_SUFFIXES = (".warc", ".warc.gz")
+
+_INDEX_FILE = "index.tsv"
+# Without a charset: the server's header is not known, so the page's own bytes decide.
+_FOLDER_HEADERS = (("Content-Type", "text/html"),)
+# warcio raises AttributeError on records whose header is cut off.
+_DAMAGE_ERRORS = (ArchiveLoadFailed, AttributeError, EOFError, OSError, ValueError, zlib.error)
+_CHUNK_BYTES = 1 << 16
+# Blank lines after the last record of an uncompressed file.
+_MAX_TRAILING_BYTES = 4
+# The body is returned without its transfer coding and, if warcio supports it, without its compression.
+_TRANSFER_HEADERS = frozenset({"transfer-encoding", "content-length"})
+_CONTENT_ENCODING = "content-encoding"
+# These answers, and those from 500 on, are temporary or refer to an earlier answer. They never replace another answer.
+_TRANSIENT_STATUSES = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+
+
+class ReplayHandler:
+    """Download handler that serves saved pages under their real URLs.
+
+    A URL that was not saved is answered with 404; for robots.txt that allows everything.
+    """
+
+    lazy = True
+
+    def __init__(self, source: ReplaySource, stats: StatsCollector) -> None:
+        self._source = source
+        self._stats = stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        source = replay_source(crawler)
+        # Set, not added: http and https have a handler each.
+        crawler.stats.set_value("replay/records", len(source.urls()))
+        crawler.stats.set_value("replay/repeated", source.repeated)
+        return cls(source, crawler.stats)
+
+    async def download_request(self, request: Request) -> Response:
+        found = self._source.find(request.url)
+        if isinstance(found, ReplayMiss):
+            if urlsplit(request.url).path != "/robots.txt":
+                self._stats.inc_value(f"replay/{found}")
+            return Response(request.url, status=404, request=request)
+        if found.status == HTTPStatus.NOT_MODIFIED:
+            self._count_not_modified(request.url)
+        response_class: type[Response] = responsetypes.from_args(Headers(found.headers), request.url, body=found.body)
+        return response_class(request.url, found.status, found.headers, found.body, request=request)
+
+    def _count_not_modified(self, url: str) -> None:
+        """Count an answer without a body; the log says why the page is missing."""
+        self._stats.inc_value("replay/not_modified")
+        logger.warning(
+            "%s was not modified when it was recorded (304); its content is in the archive of an earlier crawl", url
+        )
+
+    async def close(self) -> None:
+        """Do nothing: no file stays open between two requests."""
+
+
+def replay_source(crawler: Crawler) -> ReplaySource:
+    """Return the source that the crawl's REPLAY names. Raises ReplayError if there is none."""
+    source: ReplaySource | None = context_of(crawler).replay
+    if source is None:
+        raise ReplayError("REPLAY is not set, or the add-on crawler.addon.Blocksieve is missing from ADDONS")
+    return source
+
+
+def open_replay(path: Path, max_bytes: int) -> ReplaySource:
+    """Return the replay source at a path. It reads at most `max_bytes` + 1 of each page.
+
+    Raises ReplayError for a source that is missing, damaged, of unknown form, or that points outside its folder.
+    """
+    if path.is_dir():
+        return FolderSource(path, max_bytes)
+    if not path.exists():
+        raise ReplayError(f"REPLAY is {str(path)!r}, which does not exist")
+    if path.name.lower().endswith(WARC_SUFFIXES):
+        return WarcSource(path, max_bytes)
+    raise ReplayError(
+        f"REPLAY is {str(path)!r}, neither a folder with index.tsv nor a file that ends in .warc or .warc.gz"
+    )
 
 
 class ReplayMiss(StrEnum):
-    """Why a URL has nothing saved; counted under `replay/<word>` and answered with 404."""
+    """Why nothing is saved for a URL; counted as `replay/<word>` and answered with 404."""
 
     ABSENT = "absent"
     MISSING_FILE = "missing_file"
@@ -36,7 +134,7 @@ class ReplayMiss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedResponse:
-    """A saved answer. A body of more bytes than the source's limit is cut one byte beyond it."""
+    """A saved answer. A body longer than the source's limit is cut one byte after it."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -44,25 +142,25 @@ class ReplayedResponse:
 
 
 class ReplaySource(ABC):
-    """Saved pages under their URLs. `repeated` counts the URLs' earlier records: the last one wins."""
+    """Saved pages by URL. The last record of a URL wins; `repeated` counts the others."""
 
     def __init__(self, places: Iterable[tuple[str, Any]]) -> None:
         self._places: dict[str, Any] = {}
         self.repeated = 0
         for url, place in places:
-            fetched = safe_url_string(url)  # as a request for it will look
-            self.repeated += fetched in self._places
-            self._places[fetched] = place
+            requested = safe_url_string(url)  # the form of a Request's URL
+            self.repeated += requested in self._places
+            self._places[requested] = place
 
     def urls(self) -> list[str]:
         """Return all saved URLs, each once, in the source's order."""
         return list(self._places)
 
     def find(self, url: str) -> ReplayedResponse | ReplayMiss:
-        """Return what was saved under a URL; one without fragment, in canonical form or without secrets will do."""
+        """Return what was saved for a URL, also for one without its fragment, in canonical form or without secrets."""
         place = self._place(url)
-        if place is None and (masked := redact_text(url)) != url:
-            place = self._place(masked)  # as an archive has it
+        if place is None and (redacted := redact_text(url)) != url:
+            place = self._place(redacted)  # the form in an archive
         return ReplayMiss.ABSENT if place is None else self._read(place)
 
     def _place(self, url: str) -> Any:
@@ -78,29 +176,24 @@ class ReplaySource(ABC):
 
     @abstractmethod
     def _read(self, place: Any) -> ReplayedResponse | ReplayMiss:
-        """Return what lies at a place."""
+        """Return the answer saved at a place."""
 
 
 def check_replay_url(url: str, where: str) -> str:
-    """Return the URL. Raises ReplayError for one that is neither http nor https, or none at all."""
+    """Return the URL. Raises ReplayError unless it is an http or https URL."""
     try:
         safe = safe_url_string(url)
     except ValueError as error:
-        raise ReplayError(f"{where}: {url!r} is no URL ({error})") from error
+        raise ReplayError(f"{where}: {url!r} is not a URL ({error})") from error
     if not safe.startswith(("http://", "https://")):
-        raise ReplayError(f"{where}: {url!r} is no http or https URL")
+        raise ReplayError(f"{where}: {url!r} is not an http or https URL")
     return url
 
 
-_INDEX_FILE = "index.tsv"
-# No charset: a saved page's own bytes decide, as its server's header is not known.
-_FOLDER_HEADERS = (("Content-Type", "text/html"),)
-
-
 class FolderSource(ReplaySource):
-    """Pages at `<folder>/<site>/<file>`, listed in an index with columns by name: `file`, and maybe `site`, `url`.
+    """Pages at `<folder>/<site>/<file>`, listed in an index with the column `file` and optionally `site` and `url`.
 
-    A row without URL stands for `https://<site>.invalid/<file>`. Files that end in .gz are unpacked.
+    A row without a URL stands for `https://<site>.invalid/<file>`. Files that end in .gz are decompressed.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -108,9 +201,9 @@ class FolderSource(ReplaySource):
         super().__init__(read_replay_index(folder))
 
     def _read(self, place: Path) -> ReplayedResponse | ReplayMiss:
-        opened = gzip.open if place.suffix == ".gz" else open
+        open_file = gzip.open if place.suffix == ".gz" else open
         try:
-            with opened(place, "rb") as file:
+            with open_file(place, "rb") as file:
                 body = file.read(self._max_bytes + 1)
         except FileNotFoundError:
             return ReplayMiss.MISSING_FILE
@@ -120,7 +213,7 @@ class FolderSource(ReplaySource):
 
 
 def read_replay_index(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the URL and the file of each row of the folder's index."""
+    """Yield the URL and the file of each row of a folder's index. Raises ReplayError."""
     index, root = folder / _INDEX_FILE, folder.resolve()
     try:
         with index.open(encoding="utf-8-sig", newline="") as lines:
@@ -144,9 +237,9 @@ def _parse_index(lines: TextIO, root: Path, index: Path) -> Iterator[tuple[str, 
 
 
 def _path_inside(root: Path, site: str, file: str, where: str) -> Path:
-    """Return the file's path. Raises ReplayError for one that leads out of the folder, directly or by a link."""
+    """Return the file's path. Raises ReplayError for a path that leaves the folder, directly or through a link."""
     if not file or "\x00" in site + file:
-        raise ReplayError(f"{where}: {file!r} is no file name")
+        raise ReplayError(f"{where}: {file!r} is not a file name")
     for part in (site, file):
         if Path(part).is_absolute() or ".." in Path(part).parts:
             raise ReplayError(f"{where}: {part!r} leads out of the replay folder")
@@ -156,43 +249,17 @@ def _path_inside(root: Path, site: str, file: str, where: str) -> Path:
     return path
 
 
-# warcio raises AttributeError on records whose header is cut off.
-_DAMAGE_ERRORS = (ArchiveLoadFailed, AttributeError, EOFError, OSError, ValueError, zlib.error)
-_CHUNK_BYTES = 1 << 16
-# Blank lines after the last record of an uncompressed file.
-_MAX_TRAILING_BYTES = 4
-# The body is handed on without its transfer coding and, where warcio knows it, its compression.
-_TRANSFER_HEADERS = frozenset({"transfer-encoding", "content-length"})
-_CONTENT_ENCODING = "content-encoding"
-# What a server answers for the moment, or of what it sent before: it takes the place of no other answer.
-_TRANSIENT_STATUSES = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordedResponse:
-    """A recorded response: where it begins, the record's id, the status; 0 where it has none."""
-
-    url: str
-    offset: int
-    record_id: str | None
-    status: int
-
-    @property
-    def is_passing(self) -> bool:
-        return self.status in _TRANSIENT_STATUSES or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-
-
 class WarcSource(ReplaySource):
-    """The HTTP responses of a WARC file: offsets are read on opening, records when they are asked for.
+    """The HTTP responses of a WARC file. Offsets are read on opening, records on demand.
 
-    Of several under one URL the last one counts that is no passing answer (304, 408, 429, 5xx), if there is one.
+    Of several responses for one URL the last wins; transient ones (304, 408, 429, 5xx) win only if there is no other.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        answers = sorted(_index_warc(path), key=lambda answer: not answer.is_passing)
-        super().__init__((answer.url, answer.offset) for answer in answers)
+        responses = sorted(_index_warc(path), key=lambda response: not response.is_transient)
+        super().__init__((response.url, response.offset) for response in responses)
         if not self._places:
             raise ReplayError(f"the WARC file {path} holds no HTTP response")
 
@@ -204,29 +271,44 @@ class WarcSource(ReplaySource):
                 body = record.content_stream().read(self._max_bytes + 1)
         except (*_DAMAGE_ERRORS, StopIteration):
             return ReplayMiss.DAMAGED_FILE
-        spent = _TRANSFER_HEADERS | ({_CONTENT_ENCODING} if _is_unpacked(record) else set())
-        headers = tuple((name, value) for name, value in record.http_headers.headers if name.lower() not in spent)
+        dropped = _TRANSFER_HEADERS | ({_CONTENT_ENCODING} if _is_decompressed(record) else set())
+        headers = tuple((name, value) for name, value in record.http_headers.headers if name.lower() not in dropped)
         return ReplayedResponse(_record_status(record) or HTTPStatus.OK, headers, body)
 
 
+@dataclass(frozen=True, slots=True)
+class _RecordedResponse:
+    """A response in a WARC file: its offset, the record's id, and the status, 0 if it has none."""
+
+    url: str
+    offset: int
+    record_id: str | None
+    status: int
+
+    @property
+    def is_transient(self) -> bool:
+        return self.status in _TRANSIENT_STATUSES or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
 def _index_warc(path: Path) -> list[_RecordedResponse]:
-    """Return the responses of a file, but those to other requests than GET. Raises ReplayError for a damaged one."""
-    answers: list[_RecordedResponse] = []
-    others: set[str] = set()
+    """Return the responses of a file to GET requests. Raises ReplayError for a damaged file."""
+    responses: list[_RecordedResponse] = []
+    other_methods: set[str] = set()
     for offset, record in _read_records(path):
         headers = record.rec_headers
         url = headers.get_header("WARC-Target-URI") or ""
         if not record.http_headers or not url.startswith(("http://", "https://")):
             continue
         if record.rec_type == "response":
-            answers.append(_RecordedResponse(url, offset, headers.get_header("WARC-Record-ID"), _record_status(record)))
+            record_id = headers.get_header("WARC-Record-ID")
+            responses.append(_RecordedResponse(url, offset, record_id, _record_status(record)))
         elif record.rec_type == "request" and record.http_headers.protocol != "GET":
-            others.add(headers.get_header("WARC-Concurrent-To"))
-    return [answer for answer in answers if answer.record_id is None or answer.record_id not in others]
+            other_methods.add(headers.get_header("WARC-Concurrent-To"))
+    return [each for each in responses if each.record_id is None or each.record_id not in other_methods]
 
 
 def _read_records(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield each record, read over, with its offset. Raises ReplayError for a damaged file."""
+    """Yield the offset of each record and the record, read to its end. Raises ReplayError for a damaged file."""
     end, whole = 0, True
     try:
         with path.open("rb") as file:
@@ -244,7 +326,7 @@ def _read_records(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _skip_record(record: Any) -> bool:
-    """Read over a record; tell whether it says how long it is, and was."""
+    """Read a record to its end; return True if it states its length and has that length."""
     while record.raw_stream.read(_CHUNK_BYTES):
         pass
     return record.rec_headers.get_header("Content-Length") is not None and not record.raw_stream.limit
@@ -255,32 +337,13 @@ def _record_status(record: Any) -> int:
     return int(status) if status.isdecimal() else 0
 
 
-def _is_unpacked(record: Any) -> bool:
-    coding = record.http_headers.get_header(_CONTENT_ENCODING)
-    return coding is not None and coding.lower() in BufferedReader.get_supported_decompressors()
+def _is_decompressed(record: Any) -> bool:
+    encoding = record.http_headers.get_header(_CONTENT_ENCODING)
+    return encoding is not None and encoding.lower() in BufferedReader.get_supported_decompressors()
 
 
 def _damaged_warc(path: Path, end: int) -> ReplayError:
     return ReplayError(
         f"the WARC file {path} is damaged after byte {end}, or was not compressed record by record; "
         f"`warcio recompress` may repair it"
-    )
-
-
-WARC_SUFFIXES = (".warc", ".warc.gz")
-
-
-def open_replay(path: Path, max_bytes: int) -> ReplaySource:
-    """Return the replay source at a path; of each page at most `max_bytes` and one more byte are ever read.
-
-    Raises ReplayError for one that is missing, damaged, of no known form, or points outside its folder.
-    """
-    if path.is_dir():
-        return FolderSource(path, max_bytes)
-    if not path.exists():
-        raise ReplayError(f"REPLAY is {str(path)!r}, which does not exist")
-    if path.name.lower().endswith(WARC_SUFFIXES):
-        return WarcSource(path, max_bytes)
-    raise ReplayError(
-        f"REPLAY is {str(path)!r}, neither a folder with index.tsv nor a file that ends in .warc or .warc.gz"
     )

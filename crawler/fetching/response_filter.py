@@ -33,101 +33,10 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
 
-
-class ResponseRejected(IgnoreRequest):
-    """A response that is no page; an errback that wants it is given this, with the response."""
-
-    def __init__(self, verdict: Rejection, response: Response) -> None:
-        super().__init__(f"{verdict.outcome}: {verdict.detail}")
-        self.response = response
-
-
 RENDERED_FLAG = "rendered"
-"""The flag of a response whose body and tree are what a browser made of the page."""
-
-
-class PageResponse(HtmlResponse):
-    """An HtmlResponse whose page was parsed once; `encoding` is the one that its bytes were read in."""
-
-    __slots__ = ("_base", "_tree")
-
-    def __init__(self, *args: Any, tree: Page | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._tree = tree
-        self._base: str | None = None
-
-    @classmethod
-    def of(cls, response: Response, tree: Page) -> PageResponse:
-        """Return the response with its tree."""
-        return response.replace(cls=cls, encoding=tree.encoding, tree=tree)
-
-    @property
-    def tree(self) -> Page:
-        """The page as a tree, to be read and never edited. Raises PageError where a replaced body is no page."""
-        if self._tree is None:
-            self._tree = parse(self.body, self.url, self._encoding or content_type(self))
-        return self._tree
-
-    @property
-    def selector(self) -> Selector:
-        if self._cached_selector is None:
-            # Given a response, Selector would parse its text: the tree comes first, the response is attached.
-            self._cached_selector = Selector(root=self.tree.root, type="html")
-            self._cached_selector.response = self
-        return self._cached_selector
-
-    def urljoin(self, url: str) -> str:
-        """Return the URL as a link on this page means it."""
-        if self._base is None:
-            self._base = self._base_url()  # looked for once: a page of links asks for each of them
-        return urljoin(self._base, url)
-
-    def _base_url(self) -> str:
-        base = self.tree.root.find(".//base[@href]")
-        if base is None:
-            return self.url
-        try:
-            return urljoin(self.url, str(base.get("href")).strip())
-        except ValueError:  # a base that is no URL
-            return self.url
-
-    def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
-        """Return a copy with these changes; it keeps the tree unless body or encoding are new."""
-        keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
-        if keeps_tree and issubclass(cls or type(self), PageResponse):
-            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=kwargs.get("url", self.url)))
-        return super().replace(*args, cls=cls, **kwargs)
-
-
-def content_type(response: Response) -> str | None:
-    """Return the Content-Type header's value, None where there is none."""
-    value = response.headers.get("Content-Type")
-    return value.decode("latin-1") if value else None
-
+"""The flag of a response whose body and tree come from a browser."""
 
 _REJECTED_FLAG = "refused/"
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """The outcome of a response that is no page, and a few words on what gave it away."""
-
-    outcome: Outcome
-    detail: str
-
-    def mark(self, response: Response) -> None:
-        """Write the verdict on the response: among its flags, which Scrapy logs too."""
-        response.flags.append(f"{_REJECTED_FLAG}{self.outcome}: {self.detail}")
-
-    @classmethod
-    def read(cls, response: Response) -> Self | None:
-        """Return the verdict on a response, None for one that was not refused."""
-        for flag in response.flags:
-            if flag.startswith(_REJECTED_FLAG):
-                outcome, _, detail = flag.removeprefix(_REJECTED_FLAG).partition(": ")
-                return cls(Outcome(outcome), detail)
-        return None
-
 
 OUTCOME_BY_STATUS = {
     304: Outcome.NOT_MODIFIED,
@@ -138,17 +47,76 @@ OUTCOME_BY_STATUS = {
     429: Outcome.FORBIDDEN,
     451: Outcome.FORBIDDEN,
 }
-"""Outcomes by HTTP status; every other one outside 200 to 299 is HTTP_ERROR."""
-
-# Statuses under which a challenge is sent.
+"""Outcomes by HTTP status; every other status outside 200 to 299 is HTTP_ERROR."""
+# Statuses with which sites send a challenge.
 CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
+
+_MARKUP_START = rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,500}?-->\s*){0,5}"
+_HTML_START = re.compile(
+    _MARKUP_START + rb"<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|table|p|h1)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_START = re.compile(
+    _MARKUP_START + rb"(?:<(?:rss|feed|urlset|sitemapindex|svg)[\s>]|[\[{]\s*[\"\[{])", re.IGNORECASE | re.DOTALL
+)
+_SNIFFED_BYTES = 1024
+# The part of a page that is searched for hints and phrases; challenge and quota pages are small.
+_SEARCHED_BYTES = 50_000
+_SEARCHED_CHARS = 20_000
+# A page with this many words in runs of prose has content. Known rejection pages have 10 to 60.
+_CONTENT_WORDS = 120
+_RUN_WORDS = 8
+_MAX_WIDGETS = 10
+_SHOWN_CHARS = 60
+# Input fields for a visitor; hidden fields and buttons also occur in challenges.
+_ASKING_TYPES = frozenset({"text", "email", "password", "search", "url", "tel"})
+_NOT_PROSE = frozenset(
+    {"script", "style", "noscript", "template", "head", "a", "form", "nav", "footer", "header", "aside", "button"}
+)
+# In scripts without spaces each character counts as a word; a real word has about two.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a response is not a page: the outcome of its visit, and the detail that shows it.
+
+    It travels from the downloader side to the spider side as a flag of the response.
+    """
+
+    outcome: Outcome
+    detail: str
+
+    def mark(self, response: Response) -> None:
+        """Add the rejection to the response's flags, which Scrapy also logs."""
+        response.flags.append(f"{_REJECTED_FLAG}{self.outcome}: {self.detail}")
+
+    @classmethod
+    def read(cls, response: Response) -> Self | None:
+        """Return the rejection of a response, None if it was not rejected."""
+        for flag in response.flags:
+            if flag.startswith(_REJECTED_FLAG):
+                outcome, _, detail = flag.removeprefix(_REJECTED_FLAG).partition(": ")
+                return cls(Outcome(outcome), detail)
+        return None
+
+
+class ResponseRejected(IgnoreRequest):
+    """The response is not a page; the request's errback receives this exception, which has the response."""
+
+    def __init__(self, rejection: Rejection, response: Response) -> None:
+        super().__init__(f"{rejection.outcome}: {rejection.detail}")
+        self.response = response
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionRule:
-    """A page without content is refused where it has one of these elements, a phrase in its text, or such a title.
+    """Rejects a page without content that has one of the elements, one of the phrases in its text, or the title.
 
-    `hints` are looked for in the raw bytes first, in lower case: most pages have none, and cost no more than that.
+    The rule is only checked if one of the lower-case `hints` occurs in the raw bytes. Most pages have none, so they
+    cost only this search.
     """
 
     outcome: Outcome
@@ -181,37 +149,15 @@ REJECTION_RULES = (
     ),
 )
 
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
-_MARKUP_START = rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,500}?-->\s*){0,5}"
-_HTML_START = re.compile(
-    _MARKUP_START + rb"<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|table|p|h1)[\s>]",
-    re.IGNORECASE | re.DOTALL,
-)
-_OTHER_START = re.compile(
-    _MARKUP_START + rb"(?:<(?:rss|feed|urlset|sitemapindex|svg)[\s>]|[\[{]\s*[\"\[{])", re.IGNORECASE | re.DOTALL
-)
-_SNIFFED_BYTES = 1024
 
-# How much of a page is searched for hints and phrases; challenge and quota pages are small.
-_SEARCHED_BYTES = 50_000
-_SEARCHED_CHARS = 20_000
-# A page with this many words in runs of prose has content. The refusal pages seen have 10 to 60 of them.
-_CONTENT_WORDS = 120
-_RUN_WORDS = 8
-_MAX_WIDGETS = 10
-_SHOWN_CHARS = 60
-# Fields that ask the visitor for something; hidden ones and buttons stand in challenges too.
-_ASKING_TYPES = frozenset({"text", "email", "password", "search", "url", "tel"})
-_NOT_PROSE = frozenset(
-    {"script", "style", "noscript", "template", "head", "a", "form", "nav", "footer", "header", "aside", "button"}
-)
-# Scripts without spaces: each character counts, as a word of them has about two.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+def filter_response(response: Response, max_bytes: int) -> Rejection | Page:
+    """Return the parsed page of a response, or why it is not a page. The status is not considered."""
+    declared = content_type(response)
+    return reject_body(response.body, declared, max_bytes) or _parse_page(response, declared, max_bytes)
 
 
 def reject_status(status: int, body: bytes) -> Rejection | None:
-    """Return the verdict that the status alone gives, None for 200 to 299."""
+    """Return the rejection of a response by its status, None for 200 to 299."""
     if 200 <= status < 300:  # noqa: PLR2004 — the range of success
         return None
     if status in CHALLENGE_STATUSES and _has_challenge(body):
@@ -219,14 +165,8 @@ def reject_status(status: int, body: bytes) -> Rejection | None:
     return Rejection(OUTCOME_BY_STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
 
 
-def filter_response(response: Response, max_bytes: int) -> Rejection | Page:
-    """Return the page that a response holds, parsed now unless it was before, or why it is none; its status aside."""
-    declared = content_type(response)
-    return reject_body(response.body, declared, max_bytes) or _parse_page(response, declared, max_bytes)
-
-
 def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Rejection | None:
-    """Return the verdict on a body before it is parsed, None for one that may be HTML."""
+    """Return the rejection of a body before it is parsed, None if it may be HTML."""
     if len(body) > max_bytes:
         return Rejection(Outcome.TOO_LARGE, f"{len(body)} bytes, more than PAGE_MAX_BYTES={max_bytes}")
     if not body[:_SNIFFED_BYTES].strip() and not body.strip():
@@ -241,7 +181,7 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
 
 
 def reject_page(page: Page, body: bytes) -> Rejection | None:
-    """Return the verdict that the page's own words give, None for a page with content."""
+    """Return the rejection of a page by its own words, None for a page with content."""
     prefix = body[:_SEARCHED_BYTES].lower()
     suspected = [rule for rule in REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
     if not suspected or has_content(page.root):
@@ -250,7 +190,7 @@ def reject_page(page: Page, body: bytes) -> Rejection | None:
 
 
 def has_content(root: HtmlElement) -> bool:
-    """Tell whether the page holds an article: the site's own container of one, or enough words in runs of prose."""
+    """Return True if a page has an article: a container that the site marks as such, or enough words of prose."""
     needed = _RUN_WORDS if root.find(".//*[@id='article-content']") is not None else _CONTENT_WORDS
     words = 0
     for text in _prose(root):
@@ -259,6 +199,68 @@ def has_content(root: HtmlElement) -> bool:
         if words >= needed:
             return True
     return False
+
+
+class PageResponse(HtmlResponse):
+    """An HtmlResponse that carries its page, parsed once; its selectors read the same tree.
+
+    `encoding` is the one in which the page was decoded.
+    """
+
+    __slots__ = ("_base", "_tree")
+
+    def __init__(self, *args: Any, tree: Page | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tree = tree
+        self._base: str | None = None
+
+    @classmethod
+    def of(cls, response: Response, tree: Page) -> PageResponse:
+        """Return the response with its tree."""
+        return response.replace(cls=cls, encoding=tree.encoding, tree=tree)
+
+    @property
+    def tree(self) -> Page:
+        """The parsed page; never edit it. Raises PageError if a replaced body cannot be parsed."""
+        if self._tree is None:
+            self._tree = parse(self.body, self.url, self._encoding or content_type(self))
+        return self._tree
+
+    @property
+    def selector(self) -> Selector:
+        if self._cached_selector is None:
+            # Selector(response) would parse the text again, so it gets the tree, and the response afterwards.
+            self._cached_selector = Selector(root=self.tree.root, type="html")
+            self._cached_selector.response = self
+        return self._cached_selector
+
+    def urljoin(self, url: str) -> str:
+        """Return a link of this page as an absolute URL."""
+        if self._base is None:
+            self._base = self._base_url()  # cached: it is needed for each link of a page
+        return urljoin(self._base, url)
+
+    def _base_url(self) -> str:
+        base = self.tree.root.find(".//base[@href]")
+        if base is None:
+            return self.url
+        try:
+            return urljoin(self.url, str(base.get("href")).strip())
+        except ValueError:  # an invalid URL in <base>
+            return self.url
+
+    def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
+        """Return a copy with these changes; it keeps the tree unless body or encoding change."""
+        keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
+        if keeps_tree and issubclass(cls or type(self), PageResponse):
+            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=kwargs.get("url", self.url)))
+        return super().replace(*args, cls=cls, **kwargs)
+
+
+def content_type(response: Response) -> str | None:
+    """Return the value of the Content-Type header, None if it is missing."""
+    value = response.headers.get("Content-Type")
+    return value.decode("latin-1") if value else None
 
 
 def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rejection | Page:
@@ -273,7 +275,7 @@ def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rej
 
 
 def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:
-    """Return what on the page proves the rule, in words for the log."""
+    """Return what on the page matches a rule, as text for the log; None if nothing does."""
     if rule.elements and any(not _belongs_to_form(found) for found in root.xpath(rule.elements)[:_MAX_WIDGETS]):
         return "a challenge and no content"
     title = " ".join((root.findtext(".//title") or "").lower().split())
@@ -286,7 +288,7 @@ def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:
 
 
 def _belongs_to_form(widget: HtmlElement) -> bool:
-    """Tell whether a CAPTCHA guards a form of the page (comments, log-in) rather than the page."""
+    """Return True if a CAPTCHA protects a form of the page (comments, log-in), not the page itself."""
     form = next(widget.iterancestors("form"), None)
     if form is None:
         return False
@@ -303,7 +305,7 @@ def _has_challenge(body: bytes) -> bool:
 
 
 def _prose(root: HtmlElement) -> Iterator[str]:
-    """Yield the runs of visible text outside links, forms and the page's frame, in reading order."""
+    """Yield the runs of visible text outside links, forms, navigation, header and footer, in reading order."""
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "end":

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 KNOWN_PAGE = "frontier_known"
-"""Where a request carries what is known of its page: for this process only, and never to its children."""
+"""The key in a request's `meta` for what is stored of its page; it is not stored and not passed on to children."""
 
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
 
 def add_conditions(request: Request, known: PageValidators, *, conditionally: bool) -> None:
-    """Let a request carry what is known of its page, and its conditions, unless it has some of its own."""
+    """Add the stored page and its conditional headers to a request; a request's own conditions take precedence."""
     if not conditionally or _has_conditions(request):
         known = replace(known, etag=None, last_modified=None)
     request.meta[KNOWN_PAGE] = known
@@ -35,7 +35,7 @@ def add_conditions(request: Request, known: PageValidators, *, conditionally: bo
 
 
 def without_conditions(request: Request) -> Request:
-    """Return the request without the conditions that `ask` gave it; those of its own stay."""
+    """Return the request without the conditions that `add_conditions` added; its own stay."""
     known = request.meta.get(KNOWN_PAGE)
     if known is None or (known.etag is None and known.last_modified is None):
         return request
@@ -46,7 +46,7 @@ def without_conditions(request: Request) -> Request:
 
 
 def is_doubtful_304(request: Request, response: Response) -> bool:
-    """Tell whether a 304 to conditions of ours is about something else: it has another ETag than the stored page."""
+    """Return True for a 304 to our conditions with another ETag than the stored page, so about another version."""
     known = request.meta.get(KNOWN_PAGE)
     if response.status != HTTPStatus.NOT_MODIFIED or known is None or known.etag is None:
         return False
@@ -55,13 +55,13 @@ def is_doubtful_304(request: Request, response: Response) -> bool:
 
 
 def reject_unmodified(request: Request, response: Response) -> Rejection | None:
-    """Return the verdict on a response that has the stored body, or is a 304 that nobody asked for; None for others."""
+    """Return the rejection of a response with the stored body, or of a 304 without a condition; None for others."""
     if response.status == HTTPStatus.NOT_MODIFIED and not _has_conditions(request):
         return Rejection(Outcome.HTTP_ERROR, f"HTTP status {response.status}, although the request had no condition")
     known = request.meta.get(KNOWN_PAGE)
     if known is None or response.status != HTTPStatus.OK or xxh64_intdigest(response.body) != known.body_hash:
         return None
-    return Rejection(Outcome.NOT_MODIFIED, "the body is the stored one")
+    return Rejection(Outcome.NOT_MODIFIED, "the body is equal to the stored one")
 
 
 def _has_conditions(request: Request) -> bool:
@@ -69,5 +69,5 @@ def _has_conditions(request: Request) -> bool:
 
 
 def _opaque_tag(etag: str) -> str:
-    """Return an entity tag as it is compared: whether it is weak makes no difference."""
+    """Return an entity tag without its weakness flag, for comparison."""
     return etag.strip().removeprefix("W/")

@@ -1,4 +1,7 @@
-"""How fast a site is asked: its Crawl-delay, its refusals and its robots.txt, all applied in one downloader."""
+"""How fast a crawl asks a site: robots.txt, its Crawl-delay, and slowing down after refusals.
+
+`Downloader` applies the Crawl-delay before each request; `VisitMiddleware` reports each response to `RefusalBackoff`.
+"""
 
 from __future__ import annotations
 
@@ -34,79 +37,185 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from twisted.python.failure import Failure
 
-
 logger = logging.getLogger(__name__)
 
-# Where a crawl has no delay yet, doubling needs something to double.
+# The delay that is doubled first if a slot has none.
 _FIRST_DELAY_SECONDS = 0.5
 _MAX_WAIT_SECONDS = 3_600.0
+_MAX_SECONDS = 10**9  # larger integers may overflow a float
 
 
-@dataclass(slots=True)
-class _SlowedSlot:
-    """A download slot that was slowed down: its delay before, and the one we gave it."""
+class Downloader(ScrapyDownloader):
+    """Scrapy's downloader, which also applies Crawl-delays and counts requests that end without a response.
 
-    before: float
-    delay: float
+    They are counted as `visit/robots`, `visit/address`, `visit/too_large` or `visit/download_failed`. Only the
+    downloader sees all of them: an exception that a middleware raises on a response (a decompression bomb, a redirect
+    loop) reaches no other middleware and no callback.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._crawl_delay = CrawlDelay(crawler)
+
+    def _process_queue(self, slot: Slot) -> None:
+        # Scrapy calls this before each request that it sends, and after each response.
+        self._crawl_delay.apply(slot)
+        super()._process_queue(slot)
+
+    def fetch(self, request: Request, spider: Any = None) -> Deferred[Any]:
+        response: Deferred[Any] = super().fetch(request, *filter(None, [spider]))
+        # Scrapy's own requests, such as robots.txt, are not visits.
+        return response if request.callback is NO_CALLBACK else response.addErrback(self._count_failure, request)
+
+    def _count_failure(self, failure: Failure, request: Request) -> Failure:
+        if isinstance(failure.value, ArchiveError):
+            return failure  # not an end: the request is made again when the crawl is continued
+        outcome = failure_outcome(failure.value)
+        self.crawler.stats.inc_value(f"visit/{outcome}")
+        logger.info("No response from %s: %s: %s", request.url, outcome, failure.getErrorMessage())
+        return failure
+
+
+def failure_outcome(error: BaseException | None) -> Outcome:
+    """Return the outcome of a request that ended with this error."""
+    text = str(error)
+    # NotSupported: no handler for the URL's scheme.
+    if isinstance(error, AddressRefused | NotSupported):
+        return Outcome.ADDRESS
+    if isinstance(error, IgnoreRequest) and "robots.txt" in text:
+        return Outcome.ROBOTS
+    if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in text:
+        return Outcome.TOO_LARGE
+    return Outcome.DOWNLOAD_FAILED
+
+
+class CrawlDelay:
+    """Applies the delay that each robots.txt asks for, up to CRAWL_DELAY_MOST, to the host's download slot.
+
+    A delay in DOWNLOAD_SLOTS is applied too, because AutoThrottle would soon go below it. A delay that is asked for on
+    one port of a host counts for all its ports. A replay contacts no host, so it has no delays; with
+    ROBOTSTXT_OBEY=false no robots.txt is read.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        config = Config.read(crawler.settings)
+        self._max_delay_seconds = config.crawl_delay_most
+        self._agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
+        self._seconds: dict[str, float] = {}
+        if not config.replay:
+            slots = crawler.settings.getdict("DOWNLOAD_SLOTS")
+            self._seconds |= {name: float(slot["delay"]) for name, slot in slots.items() if slot.get("delay")}
+            crawler.signals.connect(self._note, signal=signals.robots_parsed)
+
+    def apply(self, slot: Slot) -> None:
+        """Raise the delay of a slot with requests to what their host asks for.
+
+        It must be called before each request, because AutoThrottle and RefusalBackoff change the slot's delay too.
+        """
+        if not self._seconds or not slot.active:
+            return
+        seconds = self._seconds.get(host_of(next(iter(slot.active)).url), 0.0)
+        if seconds:
+            slot.delay = max(slot.delay, seconds)
+            slot.jitter = 0.0  # Scrapy's random variation would shorten half of all waits
+
+    def _note(self, robotparser: RobotParser, request: Request) -> None:
+        seconds, name = requested_delay(robotparser, self._agent), host_of(request.url)
+        if seconds > self._max_delay_seconds:
+            logger.warning(
+                "The robots.txt of %s asks for %g seconds between two requests; the crawl waits CRAWL_DELAY_MOST=%g",
+                name,
+                seconds,
+                self._max_delay_seconds,
+            )
+        elif seconds:
+            logger.info("The robots.txt of %s asks for %g seconds between two requests", name, seconds)
+        self._seconds[name] = max(self._seconds.get(name, 0.0), min(seconds, self._max_delay_seconds))
+
+
+def requested_delay(parser: RobotParser, agent: str) -> float:
+    """Return the seconds between two requests of an agent that a robots.txt asks for; 0 if it asks for none.
+
+    That is the larger of Crawl-delay and Request-rate. A rate for certain hours of the day counts all day.
+    """
+    delay = parser.crawl_delay(agent) or 0.0
+    rate = parser.rp.request_rate(agent) if isinstance(parser, ProtegoRobotParser) else None
+    if rate is not None and rate.requests > 0:
+        delay = max(delay, min(rate.seconds, _MAX_SECONDS) / rate.requests)
+    return max(0.0, delay)
+
+
+class RobotsMiddleware(RobotsTxtMiddleware):
+    """Scrapy's robots.txt middleware, fixed so that every request waits for the rules of its site.
+
+    In Scrapy 2.19 all requests that wait for a robots.txt share one Deferred, and the future made from it consumes the
+    result: the first request gets the rules, and the others get None, which lets them pass.
+    """
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        await super().robot_parser(request)
+        found = self._parsers[urlparse_cached(request).netloc]
+        assert not isinstance(found, Deferred)  # the call above waited for it
+        return found
 
 
 class RefusalBackoff:
-    """Doubles a site's delay at each refusal and closes the spider after too many of them without a page.
+    """Doubles a site's delay at each refusal, and closes the spider after too many refusals without a page.
 
-    AutoThrottle knows only how long answers take, and a refusal is answered quickly: it would speed up. So the
-    delays given are remembered here until the site serves pages again.
+    AutoThrottle only measures how long answers take. Refusals are answered quickly, so it would speed up. Therefore the
+    delays are remembered here until the site serves pages again.
     """
 
-    def __init__(self, crawler: Crawler, max_delay: float, most_in_a_row: int) -> None:
+    def __init__(self, crawler: Crawler, max_delay: float, max_in_a_row: int) -> None:
         self._crawler = crawler
         self._max_delay = max_delay
-        self._most_in_a_row = most_in_a_row
+        self._max_in_a_row = max_in_a_row
         self._in_a_row = 0
-        self._held: dict[str, _SlowedSlot] = {}
-        self._told: set[str] = set()
+        self._slowed: dict[str, _SlowedSlot] = {}
+        self._logged: set[str] = set()
         self._closing: asyncio.Future[None] | None = None
 
-    def refused(self, response: Response) -> None:
-        """The site does not want us now: slow down, and stop after too many times."""
+    def record_refusal(self, response: Response) -> None:
+        """Slow down a site that refused a request, and stop the crawl after too many refusals in a row."""
         self._in_a_row += 1
         key, slot = self._slot(response)
         if slot is not None:
             self._slow_down(key, slot)
-        if self._in_a_row >= self._most_in_a_row and self._closing is None:
+        if self._in_a_row >= self._max_in_a_row and self._closing is None:
             self._close()
 
-    def served(self, response: Response) -> None:
-        """The site serves pages: speed up again, step by step, down to the delay it had."""
+    def record_success(self, response: Response) -> None:
+        """Halve the delay of a site that serves pages again, until it has the delay from before."""
         self._in_a_row = 0
         key, slot = self._slot(response)
-        held = self._held.get(key)
-        if held is None or slot is None:
+        slowed = self._slowed.get(key)
+        if slowed is None or slot is None:
             return
-        held.delay = max(held.before, held.delay / 2)
-        slot.delay = min(slot.delay, held.delay)
-        if held.delay <= held.before:
-            del self._held[key]
+        slowed.delay = max(slowed.before, slowed.delay / 2)
+        slot.delay = min(slot.delay, slowed.delay)
+        if slowed.delay <= slowed.before:
+            del self._slowed[key]
 
-    def wait(self, response: Response) -> None:
-        """Leave the site alone for as long as its Retry-After header says, an hour at most."""
+    def record_retry_after(self, response: Response) -> None:
+        """Pause a site for as long as its Retry-After header says, at most an hour."""
         seconds = _retry_after(response)
         key, slot = self._slot(response)
         if not seconds or slot is None:
             return
         self._count("waits")
-        logger.info("%s asks to be left alone for %.0f seconds", key, seconds)
-        # The slot starts its next request `delay` after `lastseen`, but only where it has a delay at all.
-        held = self._held.setdefault(key, _SlowedSlot(slot.delay, max(slot.delay, _FIRST_DELAY_SECONDS)))
-        slot.delay = max(slot.delay, held.delay)
+        logger.info("%s asks for a pause of %.0f seconds (Retry-After)", key, seconds)
+        # The slot starts its next request `delay` after `lastseen`, but only if it has a delay.
+        slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, max(slot.delay, _FIRST_DELAY_SECONDS)))
+        slot.delay = max(slot.delay, slowed.delay)
         slot.lastseen = max(slot.lastseen, time.monotonic() + min(seconds, _MAX_WAIT_SECONDS) - slot.delay)
 
     def _slow_down(self, key: str, slot: Slot) -> None:
-        held = self._held.setdefault(key, _SlowedSlot(slot.delay, slot.delay))
-        if key not in self._told:
-            self._told.add(key)
+        slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, slot.delay))
+        if key not in self._logged:
+            self._logged.add(key)
             logger.warning("%s refuses our requests: slowing down", key)
-        held.delay = min(2 * max(held.delay, slot.delay, _FIRST_DELAY_SECONDS), self._max_delay)
-        slot.delay = max(slot.delay, held.delay)
+        slowed.delay = min(2 * max(slowed.delay, slot.delay, _FIRST_DELAY_SECONDS), self._max_delay)
+        slot.delay = max(slot.delay, slowed.delay)
         self._count("slower")
 
     def _slot(self, response: Response) -> tuple[str, Slot | None]:
@@ -117,9 +226,9 @@ class RefusalBackoff:
         logger.error(
             "%d refusals without a page in between (MAX_REFUSALS_IN_A_ROW=%d): the crawl stops",
             self._in_a_row,
-            self._most_in_a_row,
+            self._max_in_a_row,
         )
-        # Closing waits for the requests under way, this one among them: it must not be waited for here.
+        # Not awaited: closing waits for the requests in progress, and this is one of them.
         self._closing = asyncio.ensure_future(self._engine.close_spider_async(reason=FinishReason.REFUSED))
 
     def _count(self, event: str) -> None:
@@ -130,8 +239,16 @@ class RefusalBackoff:
         return self._crawler.engine
 
 
+@dataclass(slots=True)
+class _SlowedSlot:
+    """A download slot that was slowed down: its delay before that, and the delay it has now."""
+
+    before: float
+    delay: float
+
+
 def _retry_after(response: Response) -> float:
-    """Return the seconds to wait; 0 without the header and for one that cannot be read."""
+    """Return the seconds of a Retry-After header; 0 if it is missing or invalid."""
     value = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if value.isdecimal():
         return float(value[:9])
@@ -139,120 +256,3 @@ def _retry_after(response: Response) -> float:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return 0.0
-
-
-_MAX_SECONDS = 10**9  # larger numbers need not be numbers to a float
-
-
-class CrawlDelay:
-    """Notes what each robots.txt asks for, up to CRAWL_DELAY_MOST, and keeps a download slot to it.
-
-    What DOWNLOAD_SLOTS says of a host is kept too: AutoThrottle would soon be faster.
-
-    What is asked under several ports of a host counts for all of them. Nobody is to be spared where a crawl is
-    replayed, and nothing is asked where ROBOTSTXT_OBEY is false.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        config = Config.read(crawler.settings)
-        self._most = config.crawl_delay_most
-        self._agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
-        self._seconds: dict[str, float] = {}
-        if not config.replay:
-            slots = crawler.settings.getdict("DOWNLOAD_SLOTS")
-            self._seconds |= {name: float(slot["delay"]) for name, slot in slots.items() if slot.get("delay")}
-            crawler.signals.connect(self._note, signal=signals.robots_parsed)
-
-    def keep(self, slot: Slot) -> None:
-        """Let a slot in which there are requests wait between them as long as their host asks, or longer.
-
-        To be called before each is sent: AutoThrottle and the brake set the slot's delay as they like.
-        """
-        if not self._seconds or not slot.active:
-            return
-        seconds = self._seconds.get(host_of(next(iter(slot.active)).url), 0.0)
-        if seconds:
-            slot.delay = max(slot.delay, seconds)
-            slot.jitter = 0.0  # Scrapy's random variation makes half of all waits shorter
-
-    def _note(self, robotparser: RobotParser, request: Request) -> None:
-        seconds, name = requested_delay(robotparser, self._agent), host_of(request.url)
-        if seconds > self._most:
-            logger.warning(
-                "The robots.txt of %s asks for %g seconds between two requests; they get CRAWL_DELAY_MOST=%g",
-                name,
-                seconds,
-                self._most,
-            )
-        elif seconds:
-            logger.info("The robots.txt of %s asks for %g seconds between two requests", name, seconds)
-        self._seconds[name] = max(self._seconds.get(name, 0.0), min(seconds, self._most))
-
-
-def requested_delay(parser: RobotParser, agent: str) -> float:
-    """Return how many seconds a robots.txt wants between two requests of an agent; 0 where it does not say.
-
-    That is its Crawl-delay, or its Request-rate where that is slower. A rate for some hours of the day counts always.
-    """
-    delay = parser.crawl_delay(agent) or 0.0
-    rate = parser.rp.request_rate(agent) if isinstance(parser, ProtegoRobotParser) else None
-    if rate is not None and rate.requests > 0:
-        delay = max(delay, min(rate.seconds, _MAX_SECONDS) / rate.requests)
-    return max(0.0, delay)
-
-
-class RobotsMiddleware(RobotsTxtMiddleware):
-    """Lets every request wait for the rules of its site.
-
-    In Scrapy 2.19 all that wait share one Deferred, and a future made of it takes the result away: the first request
-    is given the rules, the others None, which lets them pass.
-    """
-
-    async def robot_parser(self, request: Request) -> RobotParser | None:
-        await super().robot_parser(request)
-        found = self._parsers[urlparse_cached(request).netloc]
-        assert not isinstance(found, Deferred)  # it has fired
-        return found
-
-
-class Downloader(ScrapyDownloader):
-    """Counts each request that fails for good, as `visit/` and robots, address, too_large or download_failed.
-
-    This is the one place that sees them all: what a middleware raises on a response (a compressed body that unpacks
-    to too much, a circle of redirects) reaches no other middleware and no callback.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._pace = CrawlDelay(crawler)
-
-    def _process_queue(self, slot: Slot) -> None:
-        # Scrapy comes here before each request that it sends, and after each response.
-        self._pace.keep(slot)
-        super()._process_queue(slot)
-
-    def fetch(self, request: Request, spider: Any = None) -> Deferred[Any]:
-        fetching: Deferred[Any] = super().fetch(request, *filter(None, [spider]))
-        # robots.txt and the like are fetched for Scrapy itself and are no visits.
-        return fetching if request.callback is NO_CALLBACK else fetching.addErrback(self._failed, request)
-
-    def _failed(self, failure: Failure, request: Request) -> Failure:
-        if isinstance(failure.value, ArchiveError):
-            return failure  # it had a response, and is asked again when the crawl goes on
-        outcome = failure_outcome(failure.value)
-        self.crawler.stats.inc_value(f"visit/{outcome}")
-        logger.info("No response from %s: %s: %s", request.url, outcome, failure.getErrorMessage())
-        return failure
-
-
-def failure_outcome(error: BaseException | None) -> Outcome:
-    """Return how a request ended that failed for good with this error."""
-    text = str(error)
-    # NotSupported: the URL's scheme has no handler.
-    if isinstance(error, AddressRefused | NotSupported):
-        return Outcome.ADDRESS
-    if isinstance(error, IgnoreRequest) and "robots.txt" in text:
-        return Outcome.ROBOTS
-    if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in text:
-        return Outcome.TOO_LARGE
-    return Outcome.DOWNLOAD_FAILED

@@ -18,9 +18,9 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import AsyncioLoopingCall
 from scrapy.utils.defer import deferred_from_coro
 
-from crawler.addon import Blocksieve
 from crawler.arguments import RECRAWL
 from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation
 from crawler.frontier.failures import RequestFailures
@@ -197,12 +197,12 @@ class Frontier(BaseScheduler):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
         """Return the frontier; Scrapy's own scheduler, in memory, where no pipeline stores visits."""
-        addon = crawler.get_addon(Blocksieve)
-        if addon is None or addon.writer is None:
+        context = context_of(crawler)
+        if context.store_thread is None:
             logger.info("No visit is stored by this crawl: its requests are kept in memory, and are lost with it")
             return Scheduler.from_crawler(crawler)
-        frontier = cls(crawler, addon.writer, Config.read(crawler.settings))
-        addon.frontier = frontier
+        frontier = cls(crawler, context.store_thread, Config.read(crawler.settings))
+        context.frontier = frontier
         crawler.signals.connect(frontier.spider_idle, signal=signals.spider_idle)
         return frontier
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from crawler.addon import Blocksieve
 from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import StoreError
 from crawler.monitoring.exit_status import find_imbalances, stored_counters
 from crawler.processing import StoreThread
@@ -77,8 +77,7 @@ class StorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
         writer = StoreThread(crawler, Store.open(config))
-        if addon := crawler.get_addon(Blocksieve):
-            addon.writer = writer
+        context_of(crawler).store_thread = writer
         pipeline = cls(crawler, config, writer)
         crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(pipeline.item_dropped, signal=signals.item_dropped)
@@ -139,8 +138,8 @@ class StorePipeline:
 
     @property
     def _frontier(self) -> Frontier | None:
-        addon = self._crawler.get_addon(Blocksieve)
-        return addon.frontier if addon else None
+        frontier: Frontier | None = context_of(self._crawler).frontier
+        return frontier
 
     def _receive(self, visit: Visit) -> None:
         self._writer.waiting += 1

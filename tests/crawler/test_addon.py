@@ -61,10 +61,10 @@ def test_replay_takes_both_schemes_and_waits_for_nobody(settings, tmp_path):
     (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
     addon = updated(settings, REPLAY=str(tmp_path), DOWNLOAD_DELAY="3", AUTOTHROTTLE_ENABLED="1")
     handlers = settings.getdict("DOWNLOAD_HANDLERS")
-    assert handlers["http"] == handlers["https"] == "crawler.fetching.replay_handler.ReplayHandler"
+    assert handlers["http"] == handlers["https"] == "crawler.fetching.replay.ReplayHandler"
     assert not settings.getbool("AUTOTHROTTLE_ENABLED")
     assert settings.getfloat("DOWNLOAD_DELAY") == 0
-    assert addon.replay.urls() == ["https://replay.invalid/a.html"]
+    assert addon.context.replay.urls() == ["https://replay.invalid/a.html"]
 
 
 def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
@@ -75,9 +75,9 @@ def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"REPLAY": "{folder}"}, "with REPLAY nothing is"),
-        ({"HTTPCACHE_ENABLED": True}, "HTTPCACHE_ENABLED gives pages that are not fetched"),
-        ({"DOWNLOAD_HANDLERS": {"https": "crawler.fetching.replay_handler.ReplayHandler"}}, "for https"),
+        ({"REPLAY": "{folder}"}, "with REPLAY nothing is fetched"),
+        ({"HTTPCACHE_ENABLED": True}, "HTTPCACHE_ENABLED serves pages that are not fetched"),
+        ({"DOWNLOAD_HANDLERS": {"https": "crawler.fetching.replay.ReplayHandler"}}, "for https"),
     ],
 )
 def test_an_archive_that_would_miss_something_is_refused(settings, tmp_path, values, says):
@@ -128,7 +128,7 @@ def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"PAGES_FROM": "("}, r"PAGES_FROM: '\(' is no regular expression"),
+        ({"PAGES_FROM": "("}, r"PAGES_FROM: '\(' is not a regular expression"),
         ({"PAGES_OF_TYPES": "artikle"}, "did you mean 'article'"),
         ({"PAGES_LEAST_CONFIDENCE": 2}, "between 0.0 and 1.0"),
         ({"RENDER": True}, "RENDER is True"),
@@ -137,7 +137,7 @@ def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
         ({"CLEANING_METHOD": "vce"}, "needs a page's layout"),
         ({"CLEANING_METHOD": "pab"}, "set PAGES_FROM alone"),
         ({"CLEANING_METHOD": "pab", "PAGES_FROM": "/a", "PAGES_OF_TYPES": "forum"}, "set PAGES_FROM alone"),
-        ({"ADDONS": {"crawler.addon.Cleaning": 500, "crawler.addon.Blocksieve": 100}}, "take one of them out"),
+        ({"ADDONS": {"crawler.addon.Cleaning": 500, "crawler.addon.Blocksieve": 100}}, "remove one of them"),
     ],
 )
 def test_what_cleaning_cannot_do_in_a_project_of_others_is_refused(values, says):

@@ -47,7 +47,7 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("", "no plain file"), ("missing/crawls.jsonl", "there is no folder"), ("pipe", "no plain file")],
+    [("", "not a regular file"), ("missing/crawls.jsonl", "there is no folder"), ("pipe", "not a regular file")],
 )
 def test_a_path_that_cannot_be_a_file_is_refused(tmp_path, name, says):
     os.mkfifo(tmp_path / "pipe")

@@ -48,7 +48,7 @@ def test_a_url_longer_than_2000_characters_is_not_searched():
 
 @pytest.mark.parametrize(
     ("patterns", "says"),
-    [(["["], "no regular expression"), (["a" * 501], "501 characters"), (["a"] * 101, "101 regular expressions")],
+    [(["["], "not a regular expression"), (["a" * 501], "501 characters"), (["a"] * 101, "101 regular expressions")],
 )
 def test_patterns_that_cannot_be_are_refused(patterns, says):
     with pytest.raises(ValueError, match=says):

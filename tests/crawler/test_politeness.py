@@ -157,7 +157,9 @@ def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, 
     crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MOST": "0.3"})
     assert len(moments) == 4
     assert are_apart(moments, 0.3), moments
-    sentence = "The robots.txt of 127.0.0.1 asks for 3600 seconds between two requests; they get CRAWL_DELAY_MOST=0.3"
+    sentence = (
+        "The robots.txt of 127.0.0.1 asks for 3600 seconds between two requests; the crawl waits CRAWL_DELAY_MOST=0.3"
+    )
     assert crawled.log.count(sentence) == 1
 
 

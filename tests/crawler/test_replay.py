@@ -122,8 +122,8 @@ def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
         (["../outside.html", ""], "line 2.*leads out"),
         (["/etc/passwd", ""], "line 2.*leads out"),
         (["a/../../b.html", ""], "line 2.*leads out"),
-        (["", ""], "line 2.*no file name"),
-        (["a.html", "file:///etc/passwd"], "line 2.*no http or https URL"),
+        (["", ""], "line 2.*not a file name"),
+        (["a.html", "file:///etc/passwd"], "line 2.*not an http or https URL"),
         (["a.html", "https://[broken/"], "line 2.*no.* URL"),
     ],
 )
@@ -230,7 +230,7 @@ def test_the_answer_to_a_posted_form_is_not_that_of_the_address(tmp_path):
     url, path = "https://x.example/", tmp_path / "a.warc.gz"
     records = ArchiveRecords("a.warc.gz", {})
     got, posted = (
-        records.pair(Request(url, method=method), Response(url, body=method.encode())) for method in ("GET", "POST")
+        records.pack(Request(url, method=method), Response(url, body=method.encode())) for method in ("GET", "POST")
     )
     path.write_bytes(got + posted)
     assert open_replay(path, LIMIT).find(url).body == b"GET"

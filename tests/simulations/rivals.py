@@ -83,7 +83,7 @@ class Nutch:
             delta = now - self._modified[pages]
             interval = np.maximum(interval, delta)
             from_when = now - self._sync * delta
-        interval = np.clip(interval, BOUNDS.least_seconds / _DAY, BOUNDS.most_seconds / _DAY)
+        interval = np.clip(interval, BOUNDS.min_seconds / _DAY, BOUNDS.max_seconds / _DAY)
         self._interval[pages] = interval
         self._next[pages] = from_when + interval
 

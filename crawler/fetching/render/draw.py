@@ -23,56 +23,56 @@ if TYPE_CHECKING:
 
 
 _PLACEHOLDER_URL = "http://page.invalid/"
-# Of a stored page's URL, what no browser refuses: no port (some are forbidden), no fragment (it would scroll).
+# The part of a stored page's URL that every browser accepts: no port (some are forbidden), no fragment (it scrolls).
 _PLAIN_URL_PATTERN = re.compile(r"https?://[a-z0-9.-]+(?:/[^\s#]*)?", re.ASCII | re.IGNORECASE)
 _REFUSED_TYPES = frozenset({"media", "font", "ping", "eventsource", "websocket", "cspviolationreport"})
-# A page that is loaded for half of its time is taken as it is: some of what it asks for may never come.
+# After this share of its time a page is taken as it is: some of its resources may never arrive.
 _LOAD_SHARE = 0.5
-# Scripts that fetch are given this time after the page is loaded, unless the network is quiet before.
+# The time for scripts to fetch data after the page is loaded, unless the network becomes idle before.
 _SETTLE_SECONDS = 3.0
 _CLOSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """A page to be rendered. `asked` counts what its document asks for: `requests`, and `refused` among them."""
+    """A page to be rendered. `counts` counts the `requests` of its document, and the `refused` ones among them."""
 
     text: str
     url: str | None
-    asked: Counter[str]
+    counts: Counter[str]
 
 
-async def render_page(browser: Browser, source: PageSource, how: Rendering) -> Snapshot:
+async def render_page(browser: Browser, source: PageSource, rendering: Rendering) -> Snapshot:
     """Return the snapshot of a page, rendered in a context of its own.
 
-    Raises TimeoutError where that takes more than `how.seconds`, Playwright's Error for a browser that crashes, and
-    PageError for a page that grows too large.
+    Raises TimeoutError after `rendering.seconds`, Playwright's Error if the browser crashes, and PageError for a page
+    that becomes too large.
     """
-    async with asyncio.timeout(how.seconds):
-        context = await browser.new_context(**how.context_options())
+    async with asyncio.timeout(rendering.seconds):
+        context = await browser.new_context(**rendering.context_options())
         try:
-            return await _render_in_context(context, source, how)
+            return await _render_in_context(context, source, rendering)
         finally:
             await close_within_limit(context)
 
 
 async def close_within_limit(thing: BrowserContext | Browser) -> None:
-    """Close a context or browser. Raises TimeoutError where it does not answer; one that is gone is closed."""
+    """Close a context or browser. Raises TimeoutError if it does not respond; a closed one is no error."""
     async with asyncio.timeout(_CLOSE_SECONDS):
         with suppress(PlaywrightError):
             await thing.close()
 
 
-async def _render_in_context(context: BrowserContext, source: PageSource, how: Rendering) -> Snapshot:
-    url = source.url if how.network and source.url else _plain_url(source.url)
+async def _render_in_context(context: BrowserContext, source: PageSource, rendering: Rendering) -> Snapshot:
+    url = source.url if rendering.network and source.url else _plain_url(source.url)
     page = await context.new_page()
-    await context.route("**/*", _RequestGate(page, replace(source, url=url), how).answer)
+    await context.route("**/*", _RequestGate(page, replace(source, url=url), rendering).answer)
     crashed = asyncio.Event()
     page.on("crash", lambda _page: crashed.set())
-    taking = asyncio.ensure_future(_load_and_take(page, url, source, how))
+    taking = asyncio.ensure_future(_load_and_take(page, url, source, rendering))
     crashing = asyncio.ensure_future(crashed.wait())
     try:
-        # What is asked of a page that crashed is never answered.
+        # Calls on a page that crashed never return.
         await asyncio.wait({taking, crashing}, return_when=asyncio.FIRST_COMPLETED)
         if not taking.done():
             raise PlaywrightError("the page crashed")
@@ -83,32 +83,32 @@ async def _render_in_context(context: BrowserContext, source: PageSource, how: R
         await asyncio.gather(taking, crashing, return_exceptions=True)
 
 
-async def _load_and_take(page: BrowserPage, url: str, source: PageSource, how: Rendering) -> Snapshot:
+async def _load_and_take(page: BrowserPage, url: str, source: PageSource, rendering: Rendering) -> Snapshot:
     await page.goto(url, wait_until="commit", timeout=0)
-    waiting = how.seconds * _LOAD_SHARE
-    if how.javascript:
+    waiting = rendering.seconds * _LOAD_SHARE
+    if rendering.javascript:
         await _settle(page, waiting)
-    return await take_snapshot(page, source.url, max_bytes=how.max_bytes, wait_seconds=waiting)
+    return await take_snapshot(page, source.url, max_bytes=rendering.max_bytes, wait_seconds=waiting)
 
 
 async def _settle(page: BrowserPage, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(min(seconds, _SETTLE_SECONDS)):
-            with suppress(PlaywrightError):  # a crash: the next call meets it too, and is not kept quiet
+            with suppress(PlaywrightError):  # a crash: the next call raises it again
                 await page.wait_for_load_state("networkidle", timeout=0)
 
 
 class _RequestGate:
-    """Answers each request of a page: the first one, for its document, from the source; others as allowed."""
+    """Answers each request of a page: the document from the source, other requests as the rendering allows."""
 
-    def __init__(self, page: BrowserPage, source: PageSource, how: Rendering) -> None:
+    def __init__(self, page: BrowserPage, source: PageSource, rendering: Rendering) -> None:
         self._page = page
         self._source = source
-        self._how = how
+        self._rendering = rendering
         self._served = False
 
     async def answer(self, route: Route) -> None:
-        # A page that was closed in between wants no answer.
+        # The page may have been closed meanwhile.
         with suppress(PlaywrightError):
             await self._answer(route, route.request)
 
@@ -117,24 +117,24 @@ class _RequestGate:
             self._served = True
             headers = {
                 "Content-Type": "text/html; charset=utf-8",
-                "Content-Security-Policy": self._how.content_policy(),
+                "Content-Security-Policy": self._rendering.content_policy(),
             }
             await route.fulfill(status=200, headers=headers, body=self._source.text.encode("utf-8", "replace"))
             return
-        allowed = self._how.network and self._allows(request)
-        self._source.asked.update(requests=1, refused=not allowed)
+        allowed = self._rendering.network and self._allows(request)
+        self._source.counts.update(requests=1, refused=not allowed)
         if allowed:
             await route.continue_()
         elif request.is_navigation_request():
-            await route.fulfill(status=204)  # "no content": the page stays
+            await route.fulfill(status=204)  # "no content": the browser stays on the page
         else:
             await route.abort("blockedbyclient")
 
     def _allows(self, request: Request) -> bool:
         if request.is_navigation_request() or request.resource_type in _REFUSED_TYPES:
             return False
-        # Other names are checked where the browser connects: by `crawler.fetching.render.proxy`.
-        return self._how.addresses.host_refusal(urlsplit(request.url).hostname or "") is None
+        # Other names are checked when the browser connects, by `crawler.fetching.render.proxy`.
+        return self._rendering.addresses.host_refusal(urlsplit(request.url).hostname or "") is None
 
 
 def _plain_url(url: str | None) -> str:

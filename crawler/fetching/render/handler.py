@@ -17,14 +17,14 @@ from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 from cleaning.errors import PageError
 from cleaning.parse import decode, parse
-from crawler.addon import Blocksieve
 from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import RenderError
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import error_summary
 from crawler.fetching.render.draw import PageSource, close_within_limit, render_page
 from crawler.fetching.render.proxy import BrowserProxy
-from crawler.fetching.replay_handler import ReplayHandler
+from crawler.fetching.replay import ReplayHandler
 from crawler.fetching.response_filter import RENDERED_FLAG, PageResponse, content_type, reject_body, reject_status
 
 if TYPE_CHECKING:
@@ -46,36 +46,36 @@ _PROBE_SECONDS = 5.0
 
 
 class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it is untyped
-    """Fetches as a crawl or replay does, and renders pages in scrapy-playwright's browser, each in a new context.
+    """Fetches as a crawl or replay does, then renders pages in scrapy-playwright's browser, each in a new context.
 
-    The document is fetched by Scrapy, not by the browser: what holds for a fetched page (delays, redirects, robots.txt,
-    sizes, statuses) holds for a rendered one, the site is asked for it once, and a browser that dies costs no second
-    request. Only pages are rendered, by what `crawler.fetching.response_filter` makes of status and body.
+    Scrapy fetches the document, not the browser. So the rules for fetched pages (delays, redirects, robots.txt, sizes,
+    statuses) hold for rendered ones too, the site gets one request, and a browser crash needs no second one. Responses
+    that `crawler.fetching.response_filter` rejects by status or body are not rendered.
     """
 
     def __init__(self, crawler: Crawler, fetcher: HttpHandler | ReplayHandler) -> None:
         super().__init__(crawler)
         config = Config.read(crawler.settings)
-        self._how = replace(config.rendering, user_agent=crawler.settings["USER_AGENT"])
+        self._rendering = replace(config.rendering, user_agent=crawler.settings["USER_AGENT"])
         self._fetcher = fetcher
-        self._outlet = BrowserProxy(config.addresses, partial(self.stats.inc_value, "render/refused"))
+        self._proxy = BrowserProxy(config.addresses, partial(self.stats.inc_value, "render/refused"))
         self._compression = HttpCompressionMiddleware(crawler=crawler)
-        self._free = asyncio.Semaphore(_MAX_PAGES_AT_ONCE)
+        self._page_slots = asyncio.Semaphore(_MAX_PAGES_AT_ONCE)
         self._restarting = asyncio.Lock()
         self._closed = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the crawl's one handler: Scrapy asks for http and for https, but one browser will do."""
-        addon = crawler.get_addon(Blocksieve)
-        assert addon is not None  # it names this class in DOWNLOAD_HANDLERS
-        if addon.renderer is None:
-            fetcher = ReplayHandler if addon.replay else HttpHandler
-            addon.renderer = cls(crawler, fetcher.from_crawler(crawler))
-        return addon.renderer
+        """Return the crawl's only handler. Scrapy asks for one for http and one for https; both use one browser."""
+        context = context_of(crawler)
+        if context.renderer is None:
+            fetcher = HttpHandler if context.replay is None else ReplayHandler
+            context.renderer = cls(crawler, fetcher.from_crawler(crawler))
+        handler: Self = context.renderer
+        return handler
 
     async def download_request(self, request: Request) -> Response:
-        """Raises RenderError for a page that the browser does not survive, or that takes too long."""
+        """Raises RenderError for a page that crashes the browser or takes too long."""
         response = await self._fetcher.download_request(request)
         if not _wants_rendering(request):
             return response
@@ -86,55 +86,55 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         if not self._closed:
             self._closed = True
             await super().close()
-            await self._outlet.close()
+            await self._proxy.close()
             await self._fetcher.close()
 
     async def _launch(self) -> None:
-        if self._how.network and self._how.proxy is None:
-            self._how = replace(self._how, proxy=await self._outlet.open())
+        if self._rendering.network and self._rendering.proxy is None:
+            self._rendering = replace(self._rendering, proxy=await self._proxy.open())
         await super()._launch()
 
     def _is_page(self, response: Response) -> bool:
         refused = reject_status(response.status, response.body) or reject_body(
-            response.body, content_type(response), self._how.max_bytes
+            response.body, content_type(response), self._rendering.max_bytes
         )
         return refused is None
 
     async def _render(self, response: Response) -> Response:
         declared = content_type(response)
         try:
-            source = parse(response.body, response.url, declared, max_bytes=self._how.max_bytes)
+            source = parse(response.body, response.url, declared, max_bytes=self._rendering.max_bytes)
             text = decode(response.body, declared).text
         except PageError:
-            return response  # judged later, for the same reason
-        async with self._free:
-            drawn = await self._draw(PageSource(text, response.url, Counter()))
+            return response  # rejected later, for the same reason
+        async with self._page_slots:
+            rendered = await self._render_page(PageSource(text, response.url, Counter()))
         self.stats.inc_value("render/pages")
-        parse_warnings = tuple(dict.fromkeys((*source.parse_warnings, *drawn.page.parse_warnings)))
+        parse_warnings = tuple(dict.fromkeys((*source.parse_warnings, *rendered.page.parse_warnings)))
         headers = response.headers.copy()
         headers["Content-Type"] = "text/html; charset=utf-8"
         return response.replace(
             cls=PageResponse,
             headers=headers,
-            body=drawn.html.encode(),
+            body=rendered.html.encode(),
             encoding="utf-8",
             flags=[*response.flags, RENDERED_FLAG],
-            tree=replace(drawn.page, encoding="utf-8", parse_warnings=parse_warnings),
+            tree=replace(rendered.page, encoding="utf-8", parse_warnings=parse_warnings),
         )
 
-    async def _draw(self, source: PageSource) -> Snapshot:
-        """Render a page, and once more where the browser did not survive it: the fault may be another page's."""
+    async def _render_page(self, source: PageSource) -> Snapshot:
+        """Render a page, and once more if the browser crashed: another page may have caused that."""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             browser = await self._running_browser()
             try:
-                return await render_page(browser, source, self._how)
+                return await render_page(browser, source, self._rendering)
             except PageError as error:
                 raise DownloadCancelledError(f"{error} (setting PAGE_MAX_BYTES)") from error
             except TimeoutError as error:
                 self.stats.inc_value("render/timeouts")
                 await self._check(browser)
                 raise RenderError(
-                    f"{source.url} is not rendered within {self._how.seconds:g} seconds (setting RENDER_SECONDS)"
+                    f"{source.url} is not rendered within {self._rendering.seconds:g} seconds (setting RENDER_SECONDS)"
                 ) from error
             except PlaywrightError as error:
                 self.stats.inc_value("render/crashes")
@@ -142,9 +142,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
                 if attempt == _MAX_ATTEMPTS:
                     raise RenderError(f"the browser failed on {source.url}: {error_summary(error)}") from error
             finally:
-                for name, count in source.asked.items():
+                for name, count in source.counts.items():
                     self.stats.inc_value(f"render/{name}", count)
-                source.asked.clear()
+                source.counts.clear()
         raise AssertionError("the last attempt returns or raises")
 
     async def _running_browser(self) -> Browser:
@@ -152,30 +152,30 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
             try:
                 await self._maybe_launch_browser()
             except PlaywrightError:
-                logger.warning("The browser cannot be started; Playwright is started again")
+                logger.warning("The browser does not start; restarting Playwright")
                 await self._restart_playwright()
-                await self._launch_or_say_why()
+                await self._launch_after_restart()
             browser: Browser = self.browser
             return browser
 
-    async def _launch_or_say_why(self) -> None:
+    async def _launch_after_restart(self) -> None:
         try:
             await self._maybe_launch_browser()
         except PlaywrightError as error:
-            raise RenderError(f"the browser cannot be started again: {error_summary(error)}") from error
+            raise RenderError(f"the browser does not start again: {error_summary(error)}") from error
 
     async def _check(self, browser: Browser) -> None:
-        """Start a new browser in place of one that opens no page any more."""
+        """Restart the browser if it no longer opens pages."""
         async with self._restarting:
             if getattr(self, "browser", None) is not browser or await _is_responsive(browser):
                 return
-            logger.warning("The browser does not answer; it is started again")
+            logger.warning("The browser does not respond; restarting it")
             self.stats.inc_value("render/restarts")
             del self.browser
             try:
                 await close_within_limit(browser)
             except TimeoutError:
-                logger.warning("The browser cannot be closed; Playwright is started again, and ends it")
+                logger.warning("The browser cannot be closed; restarting Playwright, which ends it")
                 await self._restart_playwright()
 
     async def _restart_playwright(self) -> None:
@@ -185,9 +185,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
 
 
 def _wants_rendering(request: Request) -> bool:
-    """Tell whether a request is one for a page to render: not for robots.txt, a feed or a sitemap."""
-    asked = all(request.meta.get(name, True) is not False for name in ("judge", "render"))
-    return asked and request.callback is not NO_CALLBACK and request.method == "GET"
+    """Return True if the response may be a page to render: not for robots.txt, a feed or a sitemap."""
+    wanted = all(request.meta.get(name, True) is not False for name in ("judge", "render"))
+    return wanted and request.callback is not NO_CALLBACK and request.method == "GET"
 
 
 async def _is_responsive(browser: Browser) -> bool:

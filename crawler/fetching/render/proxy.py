@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HEAD_SECONDS = 60.0  # the browser opens connections ahead of its requests
+_HEAD_SECONDS = 60.0  # browsers open connections before they need them
 _CONNECT_SECONDS = 10.0
 _CHUNK_BYTES = 1 << 16
 _BROKEN_CONNECTION = (asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 _HOP_HEADERS = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization"})
 
 
-class _Refused(Exception):  # noqa: N818 — an answer, not a fault
+class _ConnectionRefused(Exception):  # noqa: N818 — an answer to the browser, not an error
     pass
 
 
 @dataclass(frozen=True, slots=True)
 class _HttpHead:
-    """The first line and the headers of a request or response; those between two neighbours are left out."""
+    """The first line and the headers of a request or response, without hop-by-hop headers."""
 
     line: bytes
     headers: tuple[bytes, ...]
@@ -59,7 +59,7 @@ class _HttpHead:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a request goes: as a tunnel (for https), or as one request in plain http."""
+    """The destination of a request: a tunnel (for https), or one plain http request."""
 
     tunnel: bool
     host: str
@@ -68,7 +68,7 @@ class _Target:
 
     @classmethod
     def read(cls, line: bytes) -> Self:
-        """Raises ValueError for a line that is no request to a proxy."""
+        """Raises ValueError for a line that is not a request to a proxy."""
         method, url, _ = line.decode("ascii").split(" ")
         parts = urlsplit(f"//{url}" if method == "CONNECT" else url)
         if not parts.hostname or parts.scheme not in {"", "http"}:
@@ -78,28 +78,28 @@ class _Target:
 
     @property
     def proxy(self) -> str | None:
-        """The user's own proxy for this target, as Scrapy finds it in the environment."""
+        """The user's proxy for this target from the environment, as Scrapy finds it."""
         found = getproxies().get("https" if self.tunnel else "http")
         return found if found and not proxy_bypass(self.host) else None
 
 
 class BrowserProxy:
-    """A proxy from `open` to `close`; `refused` is called for each connection that it refuses."""
+    """A local proxy for the browser; `on_refused` is called for each connection that it refuses."""
 
-    def __init__(self, addresses: Addresses, refused: Callable[[], None]) -> None:
+    def __init__(self, addresses: Addresses, on_refused: Callable[[], None]) -> None:
         self._addresses = addresses
-        self._refused = refused
+        self._on_refused = on_refused
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
 
     async def open(self) -> str:
-        """Return the proxy's URL."""
+        """Start the proxy and return its URL."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()
         return f"http://{host}:{port}"
 
     async def close(self) -> None:
-        """Close it and all its connections; one that was never opened is closed."""
+        """Close the proxy and all its connections; it need not be open."""
         if self._server is not None:
             self._server.close()
         for task in self._serving:
@@ -117,15 +117,15 @@ class BrowserProxy:
                 head = await _HttpHead.read(reader)
             target = _Target.read(head.line)
             site_reader, site = await self._connect(target)
-        except _Refused as error:
-            logger.debug("The browser is refused a connection: %s", error)
-            self._refused()
+        except _ConnectionRefused as error:
+            logger.debug("A connection of the browser was refused: %s", error)
+            self._on_refused()
             writer.write(_empty_response(b"403 Forbidden"))
         except (OSError, ValueError, *_BROKEN_CONNECTION) as error:
-            logger.debug("The browser gets no connection: %r", error)
+            logger.debug("A connection of the browser failed: %r", error)
             writer.write(_empty_response(b"502 Bad Gateway"))
         else:
-            # What either side breaks off ends here: the page does without.
+            # If either side closes the connection, the page does without the resource.
             with closing(site), suppress(OSError, ValueError, *_BROKEN_CONNECTION):
                 if target.tunnel:
                     await _tunnel(target, head, (reader, site), (site_reader, writer))
@@ -136,9 +136,9 @@ class BrowserProxy:
             writer.close()
 
     async def _connect(self, target: _Target) -> tuple[StreamReader, StreamWriter]:
-        """Connect to a target, or to the user's proxy, which is the user's own choice and resolves names itself."""
+        """Connect to a target, or to the user's proxy, whose address is not checked and which resolves names itself."""
         if refusal := self._addresses.host_refusal(target.host):
-            raise _Refused(f"{target.host} leads to {refusal}")
+            raise _ConnectionRefused(f"{target.host} leads to {refusal}")
         if target.proxy:
             proxy = urlsplit(target.proxy if "://" in target.proxy else f"http://{target.proxy}")
             async with asyncio.timeout(_CONNECT_SECONDS):
@@ -151,7 +151,7 @@ class BrowserProxy:
         problem: Exception = OSError(f"{target.host} has no address")
         for address in dict.fromkeys(str(socket_address[0]) for *_, socket_address in found):
             if refusal := self._addresses.refusal(address):
-                problem = _Refused(f"{target.host} leads to {refusal}")
+                problem = _ConnectionRefused(f"{target.host} leads to {refusal}")
                 continue
             try:
                 async with asyncio.timeout(_CONNECT_SECONDS):
@@ -164,7 +164,7 @@ class BrowserProxy:
 async def _tunnel(
     target: _Target, head: _HttpHead, out: tuple[StreamReader, StreamWriter], back: tuple[StreamReader, StreamWriter]
 ) -> None:
-    """Open a tunnel, or let the user's proxy open it, and pass on what comes from both ends."""
+    """Open a tunnel, or let the user's proxy open it, and relay both directions."""
     if target.proxy:
         out[1].write(head.bytes(head.line))
     else:
@@ -173,9 +173,9 @@ async def _tunnel(
 
 
 async def _send_request(target: _Target, head: _HttpHead, reader: StreamReader, site: StreamWriter) -> None:
-    """Send one request with its body, and say that no other will follow."""
+    """Send one request with its body, and announce that no other follows."""
     if head.get(b"transfer-encoding"):
-        raise ValueError("a request whose length is not known is not passed on")
+        raise ValueError("a request of unknown length is not forwarded")
     method, _, version = head.line.split(b" ")
     line = head.line if target.proxy else b" ".join((method, target.path, version))
     site.write(head.bytes(line, b"Connection: close"))
@@ -184,23 +184,23 @@ async def _send_request(target: _Target, head: _HttpHead, reader: StreamReader, 
 
 
 async def _pass_response(site: StreamReader, writer: StreamWriter) -> None:
-    """Pass one response on. The browser is told that it is the last, lest it send other sites' requests here."""
+    """Forward one response and announce it as the last, so that the browser sends no other site's request here."""
     head = await _HttpHead.read(site)
-    while head.line.partition(b" ")[2].startswith(b"1"):  # "continue" and the like: the reply is yet to come
+    while head.line.partition(b" ")[2].startswith(b"1"):  # informational, such as "100 Continue": the response follows
         head = await _HttpHead.read(site)
     writer.write(head.bytes(head.line, b"Connection: close"))
     await _relay(site, writer)
 
 
 async def _relay(reader: StreamReader, writer: StreamWriter) -> None:
-    while piece := await reader.read(_CHUNK_BYTES):
-        writer.write(piece)
+    while chunk := await reader.read(_CHUNK_BYTES):
+        writer.write(chunk)
         await writer.drain()
 
 
-async def _wait_for_first(*doings: Coroutine[Any, Any, object]) -> None:
-    """Wait until one of these is done, end the others, and raise what the first one raised."""
-    tasks = [asyncio.ensure_future(doing) for doing in doings]
+async def _wait_for_first(*coroutines: Coroutine[Any, Any, object]) -> None:
+    """Wait until one coroutine is done, cancel the others, and raise the first one's exception."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 _SCRIPT = "snapshot.js"
 _READY_STATE = "Reflect.get(Document.prototype, 'readyState', document)"
 _POLL_SECONDS = 0.02
-# cleaning.parse reads no more elements either.
+# cleaning.parse has the same limit.
 _MAX_ELEMENTS = 500_000
 _TRANSPARENT = re.compile(r"transparent|rgba\(.*, 0\)|.*/ 0\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A rendered page: its tree with the layout, and the HTML that gives this tree when it is parsed again."""
+    """A rendered page: its tree with the layout, and the HTML from which this tree can be parsed again."""
 
     page: Page
     html: str
 
 
 class IsolatedWorld:
-    """A world of ours in the page's main frame: we see the page's elements, its scripts do not see ours.
+    """An isolated JavaScript world in the page's main frame: it sees the page's elements, but the page does not see it.
 
-    It works with JavaScript switched off too.
+    It also works with JavaScript switched off.
     """
 
     def __init__(self, session: CDPSession, context: int) -> None:
@@ -60,7 +60,7 @@ class IsolatedWorld:
         return cls(session, world["executionContextId"])
 
     async def evaluate(self, expression: str) -> Any:
-        """Return the value of an expression. Raises RenderError where the browser cannot work it out."""
+        """Return the value of an expression. Raises RenderError if the browser cannot evaluate it."""
         asked = {"expression": expression, "contextId": self._context, "returnByValue": True}
         answer = await self._session.send("Runtime.evaluate", asked)
         if "exceptionDetails" in answer:
@@ -68,9 +68,9 @@ class IsolatedWorld:
         return answer["result"].get("value")
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the page is parsed, and for its images and styles, but not longer than so many seconds.
+        """Wait until the page is parsed, and at most the given seconds for its images and styles.
 
-        We ask, as the browser's own events are lost where a script begins to leave the page.
+        This polls, because the browser's own events are lost if a script starts to leave the page.
         """
         end = time.monotonic() + seconds
         while (state := await self.evaluate(_READY_STATE)) != "complete":
@@ -80,28 +80,28 @@ class IsolatedWorld:
 
 
 async def take_snapshot(page: BrowserPage, url: str | None, *, max_bytes: int, wait_seconds: float) -> Snapshot:
-    """Return the snapshot of what a browser shows, as soon as it is loaded.
+    """Return the snapshot of a page in a browser, as soon as it is loaded.
 
     Raises PageError for a page of more than `max_bytes` or too many elements.
     """
     world = await IsolatedWorld.enter(page)
     await world.wait(wait_seconds)
-    # The parser adds elements and moves some: a stamp tells which is which. Nobody guesses it, and none stays.
+    # Parsing adds and moves elements, so each one is marked with an attribute that a page cannot guess, removed below.
     stamp = f"data-{secrets.token_hex(8)}"
     script = files(__package__).joinpath(_SCRIPT).read_text("utf-8")
-    taken = await world.evaluate(f"({script})({stamp!r}, {_MAX_ELEMENTS}, {max_bytes})")
-    if "refused" in taken:
-        raise PageError(PageFault.TOO_LARGE, f"the rendered page has {taken['refused']}")
-    return read_snapshot(taken, stamp, url, max_bytes)
+    result = await world.evaluate(f"({script})({stamp!r}, {_MAX_ELEMENTS}, {max_bytes})")
+    if "refused" in result:
+        raise PageError(PageFault.TOO_LARGE, f"the rendered page has {result['refused']}")
+    return read_snapshot(result, stamp, url, max_bytes)
 
 
-def read_snapshot(taken: dict[str, Any], stamp: str, url: str | None, max_bytes: int) -> Snapshot:
-    """Return the snapshot that the script's answer describes: `html` with stamps, `boxes` by stamp, and `looks`."""
-    html = re.sub(f' {stamp}="[0-9]+"', "", taken["html"])
+def read_snapshot(result: dict[str, Any], stamp: str, url: str | None, max_bytes: int) -> Snapshot:
+    """Return the snapshot from the script's result: `html` with stamps, `boxes` by stamp, and `styles`."""
+    html = re.sub(f' {stamp}="[0-9]+"', "", result["html"])
     if (size := len(html.encode())) > max_bytes:
         raise PageError(PageFault.TOO_LARGE, f"the rendered page has {size} bytes, more than max_bytes={max_bytes}")
-    page = parse(taken["html"], url, max_bytes=len(taken["html"]))
-    boxes = _read_boxes(taken)
+    page = parse(result["html"], url, max_bytes=len(result["html"]))
+    boxes = _read_boxes(result)
     elements = list(page.root.iter(etree.Element))
     stamps = [element.attrib.pop(stamp, None) for element in elements]
     layout = Layout(
@@ -111,12 +111,14 @@ def read_snapshot(taken: dict[str, Any], stamp: str, url: str | None, max_bytes:
     return Snapshot(replace(page, layout=layout), html)
 
 
-def _read_boxes(taken: dict[str, Any]) -> list[Box]:
-    looks = [_parse_style(look) for look in taken["looks"]]
-    boxes: list[list[int]] = json.loads(taken["boxes"])
-    return [Box(left, top, width, height, *looks[look], bool(shown)) for left, top, width, height, look, shown in boxes]
+def _read_boxes(result: dict[str, Any]) -> list[Box]:
+    styles = [_parse_style(style) for style in result["styles"]]
+    boxes: list[list[int]] = json.loads(result["boxes"])
+    return [
+        Box(left, top, width, height, *styles[style], bool(shown)) for left, top, width, height, style, shown in boxes
+    ]
 
 
-def _parse_style(look: str) -> tuple[float, str]:
-    size, _, background = look.partition(" ")
+def _parse_style(style: str) -> tuple[float, str]:
+    size, _, background = style.partition(" ")
     return float(size), "" if _TRANSPARENT.fullmatch(background) else background

@@ -145,7 +145,7 @@ def test_public_readers_find_every_answer_and_no_secret_and_a_replay_gives_the_s
     assert any(CHINESE in text for *_, text in first)
     assert replayed.outcomes()["/broken"] == "http_error"
     assert replayed.stats["replay/not_modified"] == 1
-    assert "/unchanged was not modified when this was recorded" in replayed.log
+    assert "/unchanged was not modified when it was recorded" in replayed.log
 
     again = recleaned(f"sqlite:///{archived.folder / 'first.db'}", archived.archive)
     assert (again.pages, again.unchanged, again.blocks["stored"], again.blocks["gone"]) == (5, 5, 0, 0)
@@ -159,7 +159,7 @@ def test_a_later_crawl_adds_to_the_archive_and_passing_answers_take_no_pages_pla
         file.truncate(archived.archive.stat().st_size - 10)
     again = archived("other.db", ARCHIVE=archived.archive)
     assert again.stats["archive/torn_bytes"] > 0
-    assert "was not whole" in again.log
+    assert "was incomplete" in again.log
     warcio("check", archived.archive)
     replayed = archived("second.db", REPLAY=archived.archive)
     assert {replayed.outcomes()[path] for path in ("/1", "/2", "/3")} == {"page"}

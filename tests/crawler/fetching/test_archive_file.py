@@ -28,7 +28,7 @@ def path(tmp_path):
 
 
 def pair(records, body=b"<p>text", url="https://lake.example/"):
-    return records.pair(Request(url), Response(url, body=body))
+    return records.pack(Request(url), Response(url, body=body))
 
 
 def types(path):
@@ -50,7 +50,7 @@ def largest_file(size):
 def test_what_is_appended_later_follows_what_is_there(path, records):
     for _ in range(2):
         with closing(ArchiveFile.open(path)) as file:
-            file.append(records.opening)
+            file.append(records.warcinfo)
             file.append(pair(records))
             assert file.torn_bytes == 0
     assert types(path) == ["warcinfo", "response", "request"] * 2
@@ -58,7 +58,7 @@ def test_what_is_appended_later_follows_what_is_there(path, records):
 
 @pytest.mark.parametrize("body", [b"<p>text", NOISE, gzip.compress(b"WARC/1.1\r\n" + NOISE, mtime=0)])
 def test_wherever_the_last_record_is_cut_off_the_ones_before_it_stay(path, records, body):
-    first, last = records.opening + pair(records, NOISE), pair(records, body)
+    first, last = records.warcinfo + pair(records, NOISE), pair(records, body)
     length = len(last)
     whole = first + last
     ends = {len(first), len(first) + whole[len(first) + 1 :].find(b"\x1f\x8b\x08") + 1, len(whole)}
@@ -76,8 +76,8 @@ def test_wherever_the_last_record_is_cut_off_the_ones_before_it_stay(path, recor
 
 
 def test_a_first_record_that_was_cut_off_leaves_an_empty_file(path, records):
-    for cut in (1, 5, 20, len(records.opening) - 1):
-        path.write_bytes(records.opening[:cut])
+    for cut in (1, 5, 20, len(records.warcinfo) - 1):
+        path.write_bytes(records.warcinfo[:cut])
         with closing(ArchiveFile.open(path)) as file:
             assert file.torn_bytes == cut
         assert path.stat().st_size == 0
@@ -86,14 +86,14 @@ def test_a_first_record_that_was_cut_off_leaves_an_empty_file(path, records):
 @pytest.mark.parametrize("content", [b"my letters", gzip.compress(b"my letters", mtime=0), b"\x1f\x8b but not gzip"])
 def test_a_file_that_is_no_archive_is_refused_and_left_as_it_is(path, content):
     path.write_bytes(content)
-    with pytest.raises(ArchiveError, match=r"a\.warc\.gz', which is no WARC file to go on with"):
+    with pytest.raises(ArchiveError, match=r"a\.warc\.gz', which is not a WARC file that can be continued"):
         ArchiveFile.open(path)
     assert path.read_bytes() == content
 
 
 def test_something_else_behind_the_records_is_not_cut_off(path, records):
-    path.write_bytes(records.opening + b"a note of mine")
-    with path.open("rb") as file, pytest.raises(NotAnArchiveError, match="something else"):
+    path.write_bytes(records.warcinfo + b"a note of mine")
+    with path.open("rb") as file, pytest.raises(NotAnArchiveError, match="other data"):
         end_of_whole_records(file)
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_another_writes_is_refused(path):
 
 def test_on_a_full_disk_a_record_is_not_written_at_all(path, records):
     with closing(ArchiveFile.open(path)) as file:
-        file.append(records.opening)
+        file.append(records.warcinfo)
         before = path.read_bytes()
         with largest_file(len(before) + 100), pytest.raises(ArchiveError, match="cannot be written"):
             file.append(os.urandom(1_000))

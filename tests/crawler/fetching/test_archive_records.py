@@ -19,7 +19,7 @@ def read():
 
     def made(request, **response):
         records = ArchiveRecords("a.warc.gz", {"software": "a test"})
-        data = records.opening + records.pair(request, Response(**{"url": request.url} | response))
+        data = records.warcinfo + records.pack(request, Response(**{"url": request.url} | response))
         found = []
         for record in ArchiveIterator(BytesIO(data), check_digests="raise"):
             body = record.content_stream().read()

@@ -74,7 +74,7 @@ def test_nothing_special_is_connected_to(look, listen):
     crawled = look(*urls, "http://169.254.169.254/latest/", "http://[fd00::1]/", ALLOW_ADDRESSES="")
     assert outcomes(crawled) == {"visit/address": len(urls) + 2}
     assert "Traceback" not in crawled.log
-    assert "2130706433 leads to 127.0.0.1 (loopback), where crawls do not go unless ALLOW_ADDRESSES" in crawled.log
+    assert "2130706433 leads to 127.0.0.1 (loopback); crawls do not connect to it unless ALLOW_ADDRESSES" in crawled.log
     assert not connected()
 
 

@@ -41,7 +41,7 @@ def test_a_handler_of_the_project_s_own_stays_and_is_named(caplog):
     found = handlers(Settings({"DOWNLOAD_HANDLERS": {"https": BLIND}}))
     assert (found["http"], found["https"]) == (OURS, BLIND)
     (warned,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "DataURIDownloadHandler for https, which connects to any address: ALLOW_ADDRESSES has no effect" in warned
+    assert "DataURIDownloadHandler for https, which connects to any address: ALLOW_ADDRESSES does not apply" in warned
 
 
 def test_a_handler_that_is_ours_already_is_not_warned_of(caplog):

@@ -23,12 +23,12 @@ def slot():
 
 
 @pytest.fixture
-def brake(slot):
+def backoff(slot):
     engine = SimpleNamespace(downloader=SimpleNamespace(slots={SITE: slot}))
     return RefusalBackoff(
         SimpleNamespace(engine=engine, stats=StatsCollector(SimpleNamespace(settings=Settings()))),
         max_delay=10.0,
-        most_in_a_row=1_000,
+        max_in_a_row=1_000,
     )
 
 
@@ -37,52 +37,52 @@ def response(**headers):
     return Response(request.url, request=request, headers={n.replace("_", "-"): v for n, v in headers.items()})
 
 
-def test_each_refusal_doubles_the_delay_up_to_the_limit(brake, slot):
+def test_each_refusal_doubles_the_delay_up_to_the_limit(backoff, slot):
     delays = []
     for _ in range(5):
-        brake.refused(response())
+        backoff.record_refusal(response())
         delays.append(slot.delay)
     assert delays == [2.0, 4.0, 8.0, 10.0, 10.0]
 
 
-def test_a_quick_refusal_does_not_speed_up_what_was_slowed_down(brake, slot):
-    brake.refused(response())
+def test_a_quick_refusal_does_not_speed_up_what_was_slowed_down(backoff, slot):
+    backoff.record_refusal(response())
     slot.delay /= 2  # what AutoThrottle does after a quick answer
-    brake.refused(response())
+    backoff.record_refusal(response())
     assert slot.delay == 4.0
 
 
-def test_pages_bring_the_delay_back_to_where_it_was(brake, slot):
-    brake.refused(response())
-    brake.refused(response())
+def test_pages_bring_the_delay_back_to_where_it_was(backoff, slot):
+    backoff.record_refusal(response())
+    backoff.record_refusal(response())
     delays = []
     for _ in range(4):
-        brake.served(response())
+        backoff.record_success(response())
         delays.append(slot.delay)
     assert delays == [2.0, 1.0, 1.0, 1.0]
 
 
-def test_a_crawl_without_delay_gets_one(brake, slot):
+def test_a_crawl_without_delay_gets_one(backoff, slot):
     slot.delay = 0.0
-    brake.refused(response())
+    backoff.record_refusal(response())
     assert slot.delay == 1.0
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_waited_for(brake, slot, form):
+def test_retry_after_is_waited_for(backoff, slot, form):
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)
-    brake.wait(response(Retry_After="120" if form == "seconds" else then))
+    backoff.record_retry_after(response(Retry_After="120" if form == "seconds" else then))
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(120, abs=5)
 
 
-def test_a_wait_is_an_hour_at_most(brake, slot):
-    brake.wait(response(Retry_After="999999999999999999999"))
+def test_a_wait_is_an_hour_at_most(backoff, slot):
+    backoff.record_retry_after(response(Retry_After="999999999999999999999"))
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(3_600, abs=5)
 
 
 @pytest.mark.parametrize("after", ["", "soon", "-5", "Sun, 06 Nov 1994 08:49:37 GMT", "\u00b2"])
-def test_what_is_no_time_to_wait_is_ignored(brake, slot, after):
-    brake.wait(response(Retry_After=after))
+def test_what_is_no_time_to_wait_is_ignored(backoff, slot, after):
+    backoff.record_retry_after(response(Retry_After=after))
     assert (slot.lastseen, slot.delay) == (0, 1.0)
 
 

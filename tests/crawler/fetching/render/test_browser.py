@@ -116,7 +116,7 @@ def renderers(its):
 
 @pytest.mark.parametrize("executable", ["/bin/true", "/bin/cat"])
 def test_a_program_that_is_no_browser_is_said(chromium, executable):
-    with pytest.raises(RenderError, match=f"{executable} .* ended at once"), Browser(executable=executable, seconds=5):
+    with pytest.raises(RenderError, match=f"{executable} .* exited at once"), Browser(executable=executable, seconds=5):
         pass
 
 

@@ -1,0 +1,48 @@
+"""What the components of one crawl share. This module imports none of them, so each of them can import it.
+
+A component registers itself in the `CrawlContext` of its crawler when it is created, and reads it only when it needs a
+neighbour. Scrapy creates the components in this order:
+
+1. the add-on `Blocksieve`, which opens the replay source (`replay`)
+2. the extensions, among them `ArchiveRecorder` (`archive`)
+3. the downloader with its handlers, among them `RenderHandler` (`renderer`), and its middlewares
+4. the spider middlewares
+5. the item pipelines, of which `StorePipeline` opens the database (`store_thread`)
+6. the scheduler `Frontier` (`frontier`), if there is a `store_thread`; otherwise Scrapy's own scheduler
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+@dataclass(slots=True)
+class CrawlContext:
+    """The shared components of one crawl; None for those that it does not have.
+
+    They are typed `Any` because this module must not import their classes: a reader annotates the variable.
+    """
+
+    replay: Any = None
+    """`crawler.fetching.replay.ReplaySource`: the saved pages that answer all requests, with the setting REPLAY."""
+    archive: Any = None
+    """`crawler.fetching.archive.ArchiveRecorder`: writes all responses to a file, with the setting ARCHIVE."""
+    renderer: Any = None
+    """`crawler.fetching.render.handler.RenderHandler`: the handler for http and https, with the setting RENDER."""
+    store_thread: Any = None
+    """`crawler.processing.StoreThread`: the one thread that uses the database, if the crawl stores visits."""
+    frontier: Any = None
+    """`crawler.frontier.scheduler.Frontier`: the requests, if they are kept in the database."""
+
+
+def context_of(crawler: Crawler) -> CrawlContext:
+    """Return the context of a crawler, created by the first call and kept as its attribute `blocksieve_context`.
+
+    It needs no add-on, so each component also works alone, in a project that uses only some of them.
+    """
+    context: CrawlContext = vars(crawler).setdefault("blocksieve_context", CrawlContext())
+    return context
