@@ -47,7 +47,7 @@ format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff format .
 
 clean: ## remove what was built; the databases stay
-	rm -rf $(VENV) build dist cleaning/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist cleaning/_native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -55,7 +55,7 @@ $(VENV)/bin/python:
 	@echo "Creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-CORE := hatch_build.py $(wildcard cleaning/*.pyx cleaning/*.pxi)
+CORE := hatch_build.py $(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
 
 $(VENV)/.demo: pyproject.toml $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve (once; about a minute)"

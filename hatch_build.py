@@ -1,4 +1,4 @@
-"""Builds the compiled core (`cleaning/*.pyx`) where there is a compiler; elsewhere the wheel is pure Python."""
+"""Builds the compiled core (`cleaning/_native/*.pyx`); where that fails, the wheel is pure Python."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+PACKAGE = "cleaning._native"
+FOLDER = PACKAGE.replace(".", "/")
 
-class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # its configuration is of no interest here
-    """What hatchling asks before it builds a wheel; BLOCKSIEVE_PURE=1 in the environment keeps it pure."""
+
+class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook has no configuration of its own
+    """The build hook that hatchling calls; BLOCKSIEVE_PURE=1 in the environment makes a pure wheel."""
 
     _folder: tempfile.TemporaryDirectory[str] | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        package = Path(self.root) / "cleaning"
-        if version == "editable":  # the package is read from the checkout: what was built there before is gone
-            for module in (*package.glob("_*.so"), *package.glob("_*.pyd")):
+        package = Path(self.root, FOLDER)
+        if version == "editable":  # Python reads the package from the checkout, so modules of an earlier build must go
+            for module in (*package.glob("*.so"), *package.glob("*.pyd")):
                 module.unlink()
         if os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}:
             return
@@ -32,7 +35,7 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # its configu
             for module in modules:
                 (package / module.name).write_bytes(module.read_bytes())
             return
-        build_data["force_include"].update({str(module): f"cleaning/{module.name}" for module in modules})
+        build_data["force_include"].update({str(module): f"{FOLDER}/{module.name}" for module in modules})
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
@@ -42,8 +45,8 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # its configu
 
 
 def _compile(package: Path, folder: Path) -> list[Path]:
-    """Return the compiled modules, in `folder`; raises whatever Cython, setuptools and the compiler raise."""
-    # Imported here: where one is missing, the build is pure.
+    """Return the compiled modules, in `folder`; raises the errors of Cython, setuptools and the compiler."""
+    # Imported here, because the build is pure if one of them is missing.
     import lxml  # noqa: PLC0415
     from Cython.Build import cythonize  # noqa: PLC0415
     from setuptools import Distribution, Extension  # noqa: PLC0415
@@ -51,7 +54,7 @@ def _compile(package: Path, folder: Path) -> list[Path]:
     headers = lxml.get_include()
     flags = [] if os.name == "nt" else ["-g0"]
     extensions = [
-        Extension(f"cleaning.{source.stem}", [str(source)], include_dirs=headers, extra_compile_args=flags)
+        Extension(f"{PACKAGE}.{source.stem}", [str(source)], include_dirs=headers, extra_compile_args=flags)
         for source in sorted(package.glob("*.pyx"))
     ]
     cythonized = cythonize(extensions, build_dir=str(folder / "c"), include_path=headers, force=True, quiet=True)

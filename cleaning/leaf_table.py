@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.leaves import enclosing_nodes
+from cleaning._native import load_compiled
+from cleaning.leaves import enclosing_nodes, walk
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Block
     from cleaning.leaves import Leaf
-
 
 # Attributes whose words say what an element is for.
 _TOKEN_ATTRIBUTES = (
@@ -97,6 +97,15 @@ class LeafTable:
         around = (self.tags[:size], self.parent[:size], self.node_signs[:size], self.first[:size])
         within = self.blocks[:most], self.counts[:most], self.node[:most], self.signs[:most]
         return LeafTable(*within, *around, np.minimum(self.last[:size], most))
+
+
+def read_leaf_table(root: HtmlElement) -> LeafTable:
+    """Return the columns of a page's leaves, as `build_leaf_table(walk(root))` does; no rows for an empty page."""
+    module = load_compiled("leaf_table")
+    if module is None:
+        return build_leaf_table(walk(root))
+    found: LeafTable = module.read_leaf_table(root)
+    return found
 
 
 def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:

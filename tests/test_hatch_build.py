@@ -1,4 +1,4 @@
-"""The build's hook: what it compiles goes into the wheel, and where it cannot, the wheel is pure Python."""
+"""The build hook puts compiled modules into the wheel; if it cannot compile, the wheel is pure Python."""
 
 import importlib.util
 import shutil
@@ -15,9 +15,16 @@ PURE = {"force_include": {}, "pure_python": True}
 
 @pytest.fixture
 def built(tmp_path, monkeypatch):
-    """Build a project with one small module, in that environment; what hatchling is told of the wheel."""
-    (tmp_path / "cleaning").mkdir()
-    (tmp_path / "cleaning" / "_one.pyx").write_text("def one():\n    return 1\n", "utf-8")
+    """Build a project with two small modules in an environment; return the build data of the wheel."""
+    package = tmp_path / "cleaning" / "_native"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "one.pxd").write_text("cdef inline int one_more(int number):\n    return number + 1\n", "utf-8")
+    (package / "one.pyx").write_text("def one():\n    return one_more(0)\n", "utf-8")
+    (package / "two.pyx").write_text(
+        "from cleaning._native.one cimport one_more\n\ndef two():\n    return one_more(1)\n", "utf-8"
+    )
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -37,10 +44,10 @@ def built(tmp_path, monkeypatch):
 @pytest.mark.skipif(
     shutil.which("cc") is None or not HEADERS.exists(), reason="COMPILER: there is none, or no header of Python"
 )
-def test_a_compiled_module_goes_into_the_wheel_of_this_machine(built):
+def test_compiled_modules_go_into_the_wheel_of_this_machine(built):
     data = built(BLOCKSIEVE_PURE="")
-    (target,) = data["force_include"].values()
-    assert target.startswith("cleaning/_one.")
+    targets = sorted(data["force_include"].values())
+    assert [target.partition(".")[0] for target in targets] == ["cleaning/_native/one", "cleaning/_native/two"]
     assert (data["pure_python"], data["infer_tag"]) == (False, True)
 
 

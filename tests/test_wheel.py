@@ -19,11 +19,9 @@ ROOT = Path(__file__).parents[1]
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 HEADERS = Path(sysconfig.get_path("include"), "Python.h")
 
-
 CORE = (
-    "from cleaning import compiled; "
-    "print(compiled.compiled_scan(), compiled.compiled_trees(), compiled.compiled_words(), compiled.compiled_looks(), "
-    "compiled.compiled_rows())"
+    "from cleaning._native import load_compiled; "
+    "print(*map(load_compiled, ['features', 'leaf_table', 'trees', 'words']))"
 )
 
 
@@ -72,15 +70,15 @@ def test_the_installed_packages_are_the_wheels(installed, tmp_path):
     shutil.which("cc") is None or not HEADERS.exists(), reason="COMPILER: there is none, or no header of Python"
 )
 def test_the_wheel_has_the_compiled_core(installed, tmp_path):
-    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="").count(str(installed)) == 5
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="").count(str(installed)) == 4
 
 
 def test_the_core_of_the_wheel_is_not_used_where_the_environment_forbids_it(installed, tmp_path):
-    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1") == "None None None None None\n"
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1") == "None None None None\n"
 
 
 def test_the_wheel_has_no_sources_of_the_compiled_core(installed):
-    assert not [path.name for path in installed.rglob("*") if path.suffix in {".c", ".pyx", ".pxi"}]
+    assert not [path.name for path in installed.rglob("*") if path.suffix in {".c", ".pyx", ".pxd"}]
 
 
 def test_the_spiders_are_listed_in_an_empty_folder(installed, tmp_path):

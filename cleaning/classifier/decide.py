@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cleaning.blocks import Kind, PageType, Reason
+from cleaning._native import load_compiled
+from cleaning.blocks import Decision, Kind, PageType, Reason
 from cleaning.classifier.features import running_sums
-from cleaning.compiled import compiled_words, decisions
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
-    from cleaning._words import Hints
-    from cleaning.blocks import Block, Decision
+    from cleaning._native.words import HintWords
+    from cleaning.blocks import Block
     from cleaning.classifier.model import Prediction
     from cleaning.leaf_table import LeafTable
     from cleaning.options import Options
@@ -45,11 +45,11 @@ def read_hints(tags: list[str], signs: list[str]) -> list[Hint | None]:
 
 
 @cache
-def _compiled_hints() -> Hints | None:
-    module = compiled_words()
+def _compiled_hints() -> HintWords | None:
+    module = load_compiled("words")
     if module is None:
         return None
-    hints: Hints = module.Hints(_hint_table())
+    hints: HintWords = module.HintWords(_hint_table())
     return hints
 
 
@@ -106,7 +106,15 @@ def decide(scan: LeafTable, found: Prediction, options: Options) -> list[Decisio
     reasons = [why.of(place, block) for place, block in enumerate(scan.blocks)]
     if options.comments:
         reasons = [_keep_comment(*each) for each in zip(reasons, scan.blocks, strict=True)]
-    return decisions(scan.blocks, scores.tolist(), reasons)
+    return _make_decisions(scan.blocks, scores.tolist(), reasons)
+
+
+def _make_decisions(blocks: list[Block], scores: list[float], reasons: list[Reason]) -> list[Decision]:
+    module = load_compiled("leaf_table")
+    if module is None:
+        return list(map(Decision, blocks, scores, reasons))
+    decisions: list[Decision] = module.make_decisions(blocks, scores, reasons)
+    return decisions
 
 
 def choose_blocks(scores: np.ndarray, weights: np.ndarray, beta: float) -> np.ndarray:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cleaning._native import load_compiled
 from cleaning.blocks import Kind
 from cleaning.classifier.signals import COMPARED_MIN_CHARS, TYPE_FAMILIES, measure_overlap
-from cleaning.compiled import compiled_looks, compiled_rows
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ class SimilarityGroups:
 
 def group_similar(scan: LeafTable) -> SimilarityGroups:
     """Return the looks of a scan that has blocks."""
-    module = compiled_looks()
+    module = load_compiled("features")
     if module is None:
         return pure_group_similar(scan)
-    found: SimilarityGroups = module.read_looks(scan)
+    found: SimilarityGroups = module.group_similar(scan)
     return found
 
 
@@ -231,12 +231,12 @@ class FirstStage:
 
 def read_first_stage(scan: LeafTable, facts: PageSignals, lexicon: Lexicon) -> FirstStage:
     """Return the features of a page that has blocks."""
-    counted, module = PageSums(scan), compiled_rows()
+    counted, module = PageSums(scan), load_compiled("features")
     rows = np.empty((counted.size, len(FIRST_STAGE_NAMES)), np.float32)
     signs = LexiconScores(
         lexicon.elements(scan.tags, scan.node_signs), lexicon.inlines(scan.signs), lexicon.texts(counted.texts)
     )
-    fill = pure_fill_first_stage if module is None else module.fill_features
+    fill = pure_fill_first_stage if module is None else module.fill_first_stage
     fill(rows, counted, facts.title, signs)
     evidence = _overlap_columns(counted, facts)
     for place, column in enumerate(evidence, BLOCK_COLUMNS):
@@ -453,9 +453,9 @@ PAGE_SCORE_COLUMNS = 4  # columns, the last ones
 
 def read_neighbours(counted: PageSums, scores: np.ndarray) -> np.ndarray:
     """Return what surrounds each block (n x len(NAMES), float32); `scores` (n) are the first look's, 0 to 1."""
-    weights, module = scores * counted.chars, compiled_rows()
+    weights, module = scores * counted.chars, load_compiled("features")
     rows = np.empty((counted.size, len(NEIGHBOUR_NAMES)), np.float32)
-    fill = pure_fill_neighbours if module is None else module.fill_context
+    fill = pure_fill_neighbours if module is None else module.fill_neighbours
     fill(rows, counted, scores, weights)
     rows[:, -PAGE_SCORE_COLUMNS:] = [
         (np.cumsum(weights)[-1] + TINY_CHARS) / counted.all_chars,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cleaning.compiled import compiled_words
+from cleaning._native import load_compiled
 from cleaning.terms import tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cleaning._words import Words
+    from cleaning._native.words import ScoredWords
 
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -132,11 +132,11 @@ class Lexicon:
 
 
 @lru_cache(maxsize=8)  # a model has one
-def _compiled_words(lexicon: Lexicon) -> Words | None:
-    module = compiled_words()
+def _compiled_words(lexicon: Lexicon) -> ScoredWords | None:
+    module = load_compiled("words")
     if module is None:
         return None
-    words: Words = module.Words(lexicon.scores)
+    words: ScoredWords = module.ScoredWords(lexicon.scores)
     return words
 
 

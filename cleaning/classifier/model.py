@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cleaning._native import load_compiled
 from cleaning.classifier import features, signals
 from cleaning.classifier.lexicon import Lexicon, pack_scores, unpack_lexicon, unpack_scores
-from cleaning.compiled import compiled_trees
 from cleaning.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cleaning._trees import Forest
+    from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
@@ -89,7 +89,7 @@ class Trees:
 
 @lru_cache(maxsize=8)  # a model has three
 def _compiled_forest(trees: Trees) -> Forest | None:
-    module = compiled_trees()
+    module = load_compiled("trees")
     if module is None:
         return None
     columns = trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots

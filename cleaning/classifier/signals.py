@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from cleaning._native import load_compiled
 from cleaning.blocks import PageType
 from cleaning.classifier.lexicon import element_words
-from cleaning.compiled import compiled_words
 from cleaning.terms import tokenise
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ def measure_overlap(texts: list[str], facts: PageSignals) -> np.ndarray:
     The first is the share of its runs of words that are in the stated body, -1 where that cannot be told; the second
     the greatest share of words that it has in common with a description, of the words of both; 0 without descriptions.
     """
-    module = compiled_words()
+    module = load_compiled("words")
     if module is None:
         return np.array([_overlap_of(text, facts) for text in texts], np.float64).reshape(-1, 2).T
-    found: np.ndarray = module.compare(texts, facts)
+    found: np.ndarray = module.measure_overlap(texts, facts)
     return found
 
 

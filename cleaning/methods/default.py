@@ -12,8 +12,7 @@ import numpy as np
 from cleaning.blocks import Decision, Reason
 from cleaning.classifier.decide import decide
 from cleaning.classifier.signals import read_signals
-from cleaning.compiled import scan_tree
-from cleaning.leaf_table import LeafTable, build_leaf_table
+from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
 from cleaning.methods.method import Method, MethodResult
@@ -64,7 +63,7 @@ class _TrainedMethod:
 
     def judge(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and how sure that is; no type for a page without text."""
-        whole = scan_tree(page.root)
+        whole = read_leaf_table(page.root)
         within = whole.first_blocks(options.max_blocks)
         if not within.blocks:
             return MethodResult([])

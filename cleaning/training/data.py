@@ -15,7 +15,7 @@ import numpy as np
 
 from cleaning.blocks import PageType
 from cleaning.classifier.signals import PageSignals, read_signals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.statements import read_statements
 from cleaning.parse import parse
 from cleaning.training.gold import label_blocks, split_words
@@ -87,7 +87,7 @@ def _read(job: tuple[str, Path, dict[str, Any]]) -> Example:
     name, folder, truth = job
     body = gzip.decompress((folder / truth["html_path"]).read_bytes())
     page = parse(body, truth.get("url"), max_bytes=LARGEST_PAGE)
-    scan = scan_tree(page.root)
+    scan = read_leaf_table(page.root)
     texts = [block.text for block in scan.blocks]
     return Example(
         truth["id"],

@@ -35,7 +35,7 @@ from cleaning import Options, clean, parse
 from cleaning.classifier.decide import decide
 from cleaning.classifier.model import load_shipped_model
 from cleaning.classifier.signals import read_signals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
 
@@ -50,14 +50,14 @@ def lxml_parse(body):
 def steps(body):
     """Return the call to time by its name: lxml's parse, then each step in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
-    stated, seen = read_statements(page.root), scan_tree(page.root)
+    stated, seen = read_statements(page.root), read_leaf_table(page.root)
     facts = read_signals(page, stated)
     found = load_shipped_model().judge(seen, facts) if seen.blocks else None
     return {
         BASE: lambda: lxml_parse(body),
         "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
         "statements": lambda: read_statements(page.root),
-        "scan": lambda: scan_tree(page.root),
+        "scan": lambda: read_leaf_table(page.root),
         "facts": lambda: read_signals(page, stated),
         "model": lambda: load_shipped_model().judge(seen, facts) if found else None,
         "decide": lambda: decide(seen, found, OPTIONS) if found else None,

@@ -5,7 +5,7 @@ import pytest
 
 from cleaning import parse
 from cleaning.classifier.features import NEIGHBOUR_NAMES, PageSums, read_neighbours
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 
 # Four blocks of ten characters each; the second and the third are in one section.
 PAGE = "<p>aaaa bbbbb</p><section><p>aaaa ccccc</p><p>aaaa ddddd</p></section><p>aaaa eeeee</p>"
@@ -13,7 +13,7 @@ SCORES = np.array([0.1, 0.9, 0.7, 0.3])
 
 
 def column(name, scores=SCORES):
-    rows = read_neighbours(PageSums(scan_tree(parse(PAGE).root)), scores)
+    rows = read_neighbours(PageSums(read_leaf_table(parse(PAGE).root)), scores)
     return [pytest.approx(float(value), abs=1e-5) for value in rows[:, NEIGHBOUR_NAMES.index(name)]]
 
 

@@ -11,7 +11,7 @@ from cleaning import PageType, Reason, parse
 from cleaning.classifier.decide import _MIN_EXPECTED_F1 as LEAST_EXPECTED
 from cleaning.classifier.decide import choose_blocks, decide
 from cleaning.classifier.model import Prediction
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.options import Options
 
 PROSE = "<p>The quick brown fox jumps over the lazy dog, and the cat on the warm stove looks at it.</p>"
@@ -57,7 +57,7 @@ def test_sure_pages_have_a_threshold_near_one_half_and_doubtful_ones_a_lower():
 
 def decided(source, scores, page_type=PageType.ARTICLE, **options):
     """Return the reasons in reading order."""
-    found = scan_tree(parse(source).root)
+    found = read_leaf_table(parse(source).root)
     decisions = decide(found, Prediction(np.array(scores, np.float64), page_type, 1.0), Options.read(options))
     assert [decision.block for decision in decisions] == found.blocks  # in = out
     assert [decision.score for decision in decisions] == scores

@@ -10,8 +10,7 @@ from cleaning.classifier import features
 from cleaning.classifier.features import FEATURE_GROUPS, FIRST_STAGE_NAMES, PAGE_FEATURE_NAMES, read_first_stage
 from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.signals import read_signals
-from cleaning.compiled import scan_tree
-from cleaning.leaf_table import build_leaf_table
+from cleaning.leaf_table import build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
 
@@ -33,7 +32,7 @@ pieces = st.one_of(
 )
 
 
-def read(source, url="https://www.example.org/a/the-fox-12.html?x=1", scanned=scan_tree):
+def read(source, url="https://www.example.org/a/the-fox-12.html?x=1", scanned=read_leaf_table):
     page = parse(source, url)
     return read_first_stage(scanned(page.root), read_signals(page, read_statements(page.root)), LEXICON)
 
@@ -52,7 +51,7 @@ def test_every_name_stands_once_and_page_features_come_last():
 @given(st.lists(pieces, min_size=1, max_size=40).map("".join))
 def test_every_column_of_any_page_is_finite(source):
     page = parse(source)
-    found = scan_tree(page.root)
+    found = read_leaf_table(page.root)
     if not found.blocks:
         return
     seen = read_first_stage(found, read_signals(page, read_statements(page.root)), LEXICON)

@@ -4,7 +4,7 @@ import numpy as np
 
 from cleaning import parse
 from cleaning.classifier.signals import PAGE_TYPES, PAGE_WORD_NAMES, page_type_words, read_signals, sum_word_scores
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.statements import read_statements
 
 
@@ -14,7 +14,7 @@ def test_words_are_of_the_address_the_types_and_the_outermost_elements():
         '<div id="page"><section class="inner"><p>x</p></section></div>'
     )
     page = parse(source, "https://shop.example.org/items/blue-vase-12")
-    found = page_type_words(scan_tree(page.root), read_signals(page, read_statements(page.root)))
+    found = page_type_words(read_leaf_table(page.root), read_signals(page, read_statements(page.root)))
     assert {"u:items", "u:blue", "u:vase", "h:shop", "h:example", "b:single", "b:single_product", "b:page"} <= found
     assert any(word.startswith("y:") and "product" in word for word in found)
     assert "b:inner" not in found

@@ -12,8 +12,8 @@ from cleaning.blocks import PageType
 from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.model import SHIPPED_MODEL, Model, Trees, load_shipped_model
 from cleaning.classifier.signals import PageSignals
-from cleaning.compiled import scan_tree
 from cleaning.errors import ModelError
+from cleaning.leaf_table import read_leaf_table
 
 LEAF = np.zeros(1, np.int32)
 
@@ -41,7 +41,7 @@ def written(tmp_path):
 
 
 def test_model_judges_as_before_it_was_written(written):
-    found = scan_tree(parse("<p>one</p><p>two</p>").root)
+    found = read_leaf_table(parse("<p>one</p><p>two</p>").root)
     again = Model.load(written)
     for model in (MODEL, again):
         judged = model.judge(found, PageSignals(path="/blog"))

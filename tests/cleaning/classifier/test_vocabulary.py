@@ -6,14 +6,14 @@ import pytest
 from cleaning import parse
 from cleaning.classifier.features import VOCABULARY_NAMES, PageSums, read_vocabulary
 from cleaning.classifier.lexicon import Lexicon
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 
 LEXICON = Lexicon({"w:aa": 1.0, "w:bb": -2.0, "w:cc": -1.0, "w:dd": -0.5, "w:0": 4.0})
 PAGE = "<section><p>aa bb cc dd</p><p>aa aa unheard</p></section><p>1999</p><p>unheard</p>"
 
 
 def column(name):
-    rows = read_vocabulary(PageSums(scan_tree(parse(PAGE).root)), LEXICON)
+    rows = read_vocabulary(PageSums(read_leaf_table(parse(PAGE).root)), LEXICON)
     assert rows.dtype == np.float32
     return [pytest.approx(float(value)) for value in rows[:, VOCABULARY_NAMES.index(name)]]
 

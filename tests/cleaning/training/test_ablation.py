@@ -6,7 +6,7 @@ from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier import features, signals
 from cleaning.classifier.signals import PageSignals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.training.ablation import WHOLE, _groups, ablate, read_ablation, write_ablation
 from cleaning.training.data import Example
 
@@ -25,7 +25,7 @@ def page(random, number):
     source = "".join(f'<div class="{name}">{text}</div>' for name, text in zip(names, TEXTS, strict=True))
     labels = (names == "story").astype(np.float32)
     gold = "\n".join(text for name, text in zip(names, TEXTS, strict=True) if name == "story")
-    found = scan_tree(parse(source).root)
+    found = read_leaf_table(parse(source).root)
     host = f"{number}.example"
     return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, PageSignals(), labels, np.full(6, 14.0))
 

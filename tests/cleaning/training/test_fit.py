@@ -7,7 +7,7 @@ import training_data
 from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier.signals import PageSignals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.training.data import Example, hash_sets, read_examples
 from cleaning.training.fit import _SAMPLED, PARTS, _sampling_odds, fit_model, part_of, weigh_blocks
 
@@ -28,7 +28,7 @@ def shares(found, labels):
 
 
 def made(blocks, labels, name="wcxb-dev"):
-    found = scan_tree(parse("".join(f"<p>{text}</p>" for text in blocks)).root)
+    found = read_leaf_table(parse("".join(f"<p>{text}</p>" for text in blocks)).root)
     return Example("1", name, "a.example", None, PageType.ARTICLE, "", found, PageSignals(), *shares(found, labels))
 
 

@@ -6,7 +6,7 @@ from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier.model import Prediction, load_shipped_model
 from cleaning.classifier.signals import PageSignals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.training.data import Example
 from cleaning.training.folds import FOLDS, fold_of, score_blocks, score_page, stamp
 from cleaning.training.gold import TextScore
@@ -15,7 +15,7 @@ GOLD = "The new bridge at the old harbour was opened on Monday morning after nin
 
 
 def example(source, name="wcxb-dev", gold=GOLD):
-    found = scan_tree(parse(source).root)
+    found = read_leaf_table(parse(source).root)
     size = len(found.blocks)
     return Example(
         "7", name, "a.example", None, PageType.FORUM, gold, found, PageSignals(), np.zeros(size), np.ones(size)

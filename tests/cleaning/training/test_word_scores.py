@@ -6,7 +6,7 @@ import pytest
 from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier.signals import read_signals
-from cleaning.compiled import scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.statements import read_statements
 from cleaning.training.data import Example
 from cleaning.training.word_scores import WordTotals, count_page_words, score_type_words
@@ -16,7 +16,7 @@ PAGE = "<main class=story><p>aa bb cc</p><p>dd ee ff</p></main><div class=story>
 
 def example(source, labels, host="a.example", kind=PageType.ARTICLE):
     page = parse(source, f"https://{host}/blog")
-    found = scan_tree(page.root)
+    found = read_leaf_table(page.root)
     facts = read_signals(page, read_statements(page.root))
     words = np.array([len(block.text.split()) for block in found.blocks], np.float64)
     return Example(host, "wcxb-dev", host, None, kind, "", found, facts, np.array(labels, np.float32), words)

@@ -1,18 +1,18 @@
-"""Trees in C: the sums that numpy counts, and no way outside the table."""
+"""Trees in C give the sums of numpy; nodes outside the table are refused."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cleaning._native import load_compiled
 from cleaning.classifier.model import Trees
-from cleaning.compiled import compiled_trees
 
 FEATURES = 6
 # Few values, so that features often equal thresholds.
 VALUES = np.array([-np.inf, -1.5, -0.0, 0.0, 0.1, 1.5, 3e38, np.inf, np.nan])
 pytestmark = pytest.mark.skipif(
-    compiled_trees() is None, reason="COMPILER: Blocksieve was installed without its compiled core"
+    load_compiled("trees") is None, reason="COMPILER: Blocksieve was installed without its compiled core"
 )
 
 
@@ -70,7 +70,7 @@ def test_rows_need_not_lie_in_one_piece():
         ([1, 1, 9], [2, 1, 2], [0], 0, "node 2 of the trees leads outside"),
         ([1, 1, 2], [-2, 1, 2], [0], 0, "node 0 of the trees leads outside"),
         ([1, 1, 2], [2, 1, 2], [3], 0, "the root 3 is outside"),
-        ([1, 0, 2], [2, 0, 2], [0], 0, "its ways meet"),
+        ([1, 0, 2], [2, 0, 2], [0], 0, "two of its branches meet"),
         ([1, 1, 2], [2, 1, 2], [0], -1, "asks for feature -1"),
     ],
 )

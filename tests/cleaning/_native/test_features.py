@@ -1,4 +1,4 @@
-"""Features in C: the rows that numpy makes, to the last bit, on any page."""
+"""Features in C are the rows that numpy makes, to the last bit, on any page."""
 
 import sys
 from pathlib import Path
@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import parse
+from cleaning._native import load_compiled
 from cleaning.classifier import features
 from cleaning.classifier.features import LexiconScores, PageSums
 from cleaning.classifier.model import load_shipped_model
-from cleaning.compiled import compiled_rows, scan_tree
+from cleaning.leaf_table import read_leaf_table
 
-sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
+sys.path.append(str(Path(__file__).parents[2]))  # the programs in tests/ find each other there
 import corpus
 
 pytestmark = pytest.mark.skipif(
-    compiled_rows() is None, reason="COMPILER: Blocksieve was installed without its compiled core"
+    load_compiled("features") is None, reason="COMPILER: Blocksieve was installed without its compiled core"
 )
 PROSE = "This is a text of many words, so that it counts as prose; it ends, as texts do, with a full stop."
 pieces = st.one_of(
@@ -46,11 +47,11 @@ def filled(fill, width, *args):
 
 
 def assert_same_rows(scan, title, scores):
-    counted, core = PageSums(scan), compiled_rows()
+    counted, core = PageSums(scan), load_compiled("features")
     assert_same(
         features.FIRST_STAGE_NAMES,
         features.pure_fill_first_stage,
-        core.fill_features,
+        core.fill_first_stage,
         counted,
         title,
         signs_of(scan, load_shipped_model().lexicon),
@@ -58,7 +59,7 @@ def assert_same_rows(scan, title, scores):
     assert_same(
         features.NEIGHBOUR_NAMES,
         features.pure_fill_neighbours,
-        core.fill_context,
+        core.fill_neighbours,
         counted,
         scores,
         scores * counted.chars,
@@ -74,7 +75,7 @@ def assert_same(names, pure, compiled, *args):
 
 @given(PAGES, st.sampled_from(["", "word", "Title", "A Title of words"]), st.randoms(use_true_random=False))
 def test_rows_are_the_pure_ones(source, title, random):
-    scan = scan_tree(parse(source).root)
+    scan = read_leaf_table(parse(source).root)
     assert_same_rows(scan, title, np.array([random.choice((0.0, random.random(), 1.0)) for _ in scan.blocks]))
 
 
@@ -82,7 +83,7 @@ def test_rows_are_the_pure_ones(source, title, random):
 def test_saved_pages_have_the_pure_rows(data, name):
     for sample in corpus.pin(corpus.read_samples(name), 40):
         page = parse(sample.body, sample.url)
-        scan = scan_tree(page.root)
+        scan = read_leaf_table(page.root)
         if scan.blocks:
             size = len(scan.blocks)
             assert_same_rows(scan, page.root.findtext(".//title") or "", np.linspace(0, 1, size) ** 2)
@@ -91,7 +92,7 @@ def test_saved_pages_have_the_pure_rows(data, name):
 
 
 def test_a_deep_page_has_the_pure_rows():
-    scan = scan_tree(parse("<div><nav>" * 30 + "a" + "</nav>b" * 30).root)
+    scan = read_leaf_table(parse("<div><nav>" * 30 + "a" + "</nav>b" * 30).root)
     assert_same_rows(scan, "", np.linspace(0, 1, len(scan.blocks)))
 
 
@@ -109,31 +110,31 @@ def changed(scan, **columns):
     ],
 )
 def test_numbers_that_lead_nowhere_are_refused(columns):
-    scan = scan_tree(parse("<p>x</p><p>y").root)
+    scan = read_leaf_table(parse("<p>x</p><p>y").root)
     assert (scan.first.tolist(), scan.last.tolist()) == ([0, 0, 1], [2, 1, 2])
     counted = PageSums(changed(scan, **{name: np.array(values, np.int32) for name, values in columns.items()}))
     rows, scores = np.empty((2, 200), np.float32), np.zeros(2)
-    with pytest.raises(ValueError, match=r"blocks outside|one length"):
-        compiled_rows().fill_features(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
-    with pytest.raises(ValueError, match=r"blocks outside|one length"):
-        compiled_rows().fill_context(rows, counted, scores, scores)
+    with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
+        load_compiled("features").fill_first_stage(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
+    with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
+        load_compiled("features").fill_neighbours(rows, counted, scores, scores)
 
 
 @pytest.mark.parametrize("shape", [(1, 200), (3, 200), (2, 20)])
 def test_a_table_that_is_too_small_is_refused(shape):
-    scan = scan_tree(parse("<p>x</p><p>y").root)
+    scan = read_leaf_table(parse("<p>x</p><p>y").root)
     counted, rows, scores = PageSums(scan), np.empty(shape, np.float32), np.zeros(2)
     with pytest.raises(ValueError, match="the table is"):
-        compiled_rows().fill_features(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
+        load_compiled("features").fill_first_stage(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match="the table is"):
-        compiled_rows().fill_context(rows, counted, scores, scores)
+        load_compiled("features").fill_neighbours(rows, counted, scores, scores)
 
 
 def test_columns_of_other_lengths_are_refused():
-    scan = scan_tree(parse("<p>x</p><p>y").root)
+    scan = read_leaf_table(parse("<p>x</p><p>y").root)
     counted, rows, scores = PageSums(scan), np.empty((2, 200), np.float32), np.zeros(3)
     short = LexiconScores(*(each[:, 1:] for each in signs_of(scan, load_shipped_model().lexicon)))
-    with pytest.raises(ValueError, match="one length"):
-        compiled_rows().fill_features(rows, counted, "", short)
+    with pytest.raises(ValueError, match="differ in length"):
+        load_compiled("features").fill_first_stage(rows, counted, "", short)
     with pytest.raises(ValueError, match="blocks"):
-        compiled_rows().fill_context(rows, counted, scores, scores)
+        load_compiled("features").fill_neighbours(rows, counted, scores, scores)

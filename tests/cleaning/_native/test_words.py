@@ -1,4 +1,4 @@
-"""Words, evidence, hints and looks in C: what the pure functions find, on any text and page."""
+"""Word scores, text overlap, hints and similarity groups in C equal the pure ones, on any text and page."""
 
 import json
 import os
@@ -13,19 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import clean, parse
+from cleaning._native import load_compiled
 from cleaning.classifier.decide import read_hint, read_hints
 from cleaning.classifier.features import SimilarityGroups, group_similar, pure_group_similar
 from cleaning.classifier.lexicon import Lexicon, any_words, element_words, inline_words, text_words
 from cleaning.classifier.model import load_shipped_model
 from cleaning.classifier.signals import PageSignals, _overlap_of, measure_overlap, word_runs
-from cleaning.compiled import compiled_looks, compiled_words, scan_tree
+from cleaning.leaf_table import read_leaf_table
 from cleaning.terms import tokenise
 
-sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ find each other there
+sys.path.append(str(Path(__file__).parents[2]))  # the programs in tests/ find each other there
 import corpus
 
 pytestmark = pytest.mark.skipif(
-    None in (compiled_words(), compiled_looks()),
+    None in (load_compiled("words"), load_compiled("features")),
     reason="COMPILER: Blocksieve was installed without its compiled core",
 )
 SIGNS = [
@@ -115,7 +116,7 @@ def test_hints_are_the_pure_ones(elements):
 
 @given(st.lists(pieces, max_size=40).map("<p>x".__add__("{}").format) | st.lists(pieces, max_size=40).map("".join))
 def test_looks_are_the_pure_ones(source):
-    scan = scan_tree(parse(f"<p>x</p>{source}").root)
+    scan = read_leaf_table(parse(f"<p>x</p>{source}").root)
     assert_same_looks(group_similar(scan), pure_group_similar(scan))
 
 
@@ -129,7 +130,7 @@ def assert_same_looks(found, want):
 def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
     lexicon = load_shipped_model().lexicon
     for sample in corpus.pin(corpus.read_samples(name), 60):
-        scan = scan_tree(parse(sample.body, sample.url).root)
+        scan = read_leaf_table(parse(sample.body, sample.url).root)
         elements = list(zip(scan.tags, scan.node_signs, strict=True))
         texts_ = [block.text for block in scan.blocks]
         assert_same_signs(lexicon, elements, scan.signs, texts_)
@@ -182,12 +183,12 @@ def test_hostile_texts_take_a_bounded_time():
 )
 def test_what_is_no_text_is_refused(ask):
     with pytest.raises(TypeError):
-        ask(compiled_words().Words({"<a>": 1.0}))
+        ask(load_compiled("words").ScoredWords({"<a>": 1.0}))
 
 
 @pytest.mark.parametrize(("parent", "node"), [([-1, 5], [0]), ([-1, 0], [2]), ([-1], [0])])
 def test_numbers_that_lead_nowhere_are_refused(parent, node):
-    scan = scan_tree(parse("<p>x").root)
+    scan = read_leaf_table(parse("<p>x").root)
     changed = type(scan)(
         scan.blocks,
         scan.counts,

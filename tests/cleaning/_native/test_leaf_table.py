@@ -1,9 +1,7 @@
-"""The compiled scan: the same columns as the pure one, on any tree, in linear time."""
+"""The leaf table in C has the columns of the pure one, on any tree, in linear time."""
 
 import gzip
 import re
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,12 +11,12 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning import parse
-from cleaning.compiled import _fits, compiled_scan, scan_tree
-from cleaning.leaf_table import LeafTable, build_leaf_table
+from cleaning._native import load_compiled
+from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 
 compiled = pytest.mark.skipif(
-    compiled_scan() is None, reason="COMPILER: Blocksieve was installed without its compiled core"
+    load_compiled("leaf_table") is None, reason="COMPILER: Blocksieve was installed without its compiled core"
 )
 TAGS = (
     "a b strong br p div li ul td table tr pre code blockquote h1 article span img script noscript select svg o:p "
@@ -72,7 +70,7 @@ pieces = st.one_of(
 
 
 def assert_same(root):
-    want, found = build_leaf_table(walk(root)), scan_tree(root)
+    want, found = build_leaf_table(walk(root)), read_leaf_table(root)
     for name in LeafTable.__dataclass_fields__:
         expected, column = getattr(want, name), getattr(found, name)
         if isinstance(expected, np.ndarray):
@@ -177,27 +175,5 @@ def test_hostile_pages_give_the_pure_columns(page):
 def test_hostile_pages_take_a_bounded_time(page):
     root = parse(page, max_bytes=20_000_000).root
     began = time.process_time()
-    scan_tree(root)
+    read_leaf_table(root)
     assert time.process_time() - began < 10  # about half a second; the square of their size would take minutes
-
-
-@pytest.mark.parametrize(("version", "fits"), [(etree.__version__, True), ("1.0.0", False), ("66.1", False)])
-def test_core_serves_the_lxml_that_it_was_compiled_for(version, fits):
-    assert _fits(version) is fits
-
-
-@pytest.mark.parametrize("pure", ["1", "yes"])
-def test_the_environment_can_forbid_the_core(pure, monkeypatch):
-    monkeypatch.setenv("BLOCKSIEVE_PURE", pure)
-    code = "from cleaning.compiled import compiled_scan as scan, compiled_trees as trees; print(scan(), trees())"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "None None\n"
-
-
-def test_pure_scan_serves_where_there_is_no_core(monkeypatch):
-    monkeypatch.setenv("BLOCKSIEVE_PURE", "1")
-    code = (
-        "from cleaning import parse; from cleaning.compiled import scan_tree; print(scan_tree(parse('<p>x').root).tags)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "['body', 'p']\n"

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""`cleaning.classifier.model.Trees.sums` in C: the same ways through the same trees, some rows side by side."""
+"""The sums of boosted trees in C; several rows go through a tree side by side."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY, nextafterf
@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t
 import numpy
 
 cdef enum:
-    TOGETHER = 8  # rows: a processor waits for the memory of all at once
+    TOGETHER = 8  # rows, so that the processor loads the nodes of all of them at once
 
 
 cdef struct Node:
@@ -18,7 +18,7 @@ cdef struct Node:
 
 
 cdef class Forest:
-    """The trees' nodes, as they lie best in memory. Raises ValueError where they lead outside the table."""
+    """The nodes of the trees, in a compact array. Raises ValueError if a node or root leads outside it."""
 
     cdef Node* nodes
     cdef double[::1] values
@@ -33,7 +33,7 @@ cdef class Forest:
         self.values, self.roots = numpy.array(value, numpy.float64), numpy.array(roots, numpy.int32)
         self.outputs = outputs
         if not size == len(lefts) == len(rights) == len(thresholds) == len(self.values) or outputs < 1:
-            raise ValueError("the columns of the trees are not of one length")
+            raise ValueError("the columns of the trees differ in length")
         self.nodes = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
         if self.nodes == NULL:
             raise MemoryError
@@ -67,12 +67,12 @@ cdef class Forest:
                     below += (self.nodes[at].to[0], self.nodes[at].to[1])
             seen += len(level)
             if seen > size:
-                raise ValueError(f"the tree at node {root} is none: its ways meet")
+                raise ValueError(f"node {root} is the root of no tree: two of its branches meet")
             level = below
         return depth
 
     def sums(self, rows):
-        """Return what the trees add up to (n x outputs, float64) for n rows of features (float32)."""
+        """Return the sums of the trees (n x outputs, float64) for n rows of features (float32)."""
         cdef Py_ssize_t tree, row, size = len(rows), width
         found = numpy.zeros((size, self.outputs))
         if not size or not len(self.roots):
@@ -96,7 +96,7 @@ cdef class Forest:
         cdef int number
         for number in range(TOGETHER):
             at[number] = self.roots[tree]
-        # A leaf leads to itself, so that all rows take as many steps and nothing is to be guessed.
+        # A leaf leads to itself, so all rows take equally many steps and the processor has no branch to predict.
         for level in range(self.depths[tree]):
             for number in range(TOGETHER):
                 node = &self.nodes[at[number]]
@@ -113,6 +113,6 @@ cdef class Forest:
 
 
 cdef float _rounded_down(double threshold) noexcept:
-    """Return the greatest float32 that is not above: the same float32 features are greater than both."""
+    """Return the greatest float32 up to the threshold: the same float32 features are greater than either."""
     cdef float rounded = <float> threshold
     return nextafterf(rounded, -INFINITY) if rounded > threshold else rounded

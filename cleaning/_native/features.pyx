@@ -1,0 +1,439 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The features of blocks in C: similarity groups, and the rows of both stages. The numbers are those of pure Python."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import os
+
+import numpy
+
+from cleaning.blocks import Kind
+from cleaning.classifier.features import (
+    AROUND_CODES, BLOCK_COLUMNS, CHAIN_LEVELS, ELEMENT_LEVELS, FAR_BLOCKS, NEAR_LEVELS, NEIGHBOUR_NAMES,
+    NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SURE_SCORE, SimilarityGroups, TAG_CODES, TINY_CHARS,
+    WINDOW_REACHES, running_sums,
+)
+from cleaning.leaf_table import Column
+
+cdef tuple _KINDS = tuple(Kind)
+cdef int[10] _STEPS = NEIGHBOUR_STEPS
+cdef int[3] _REACHES = NEIGHBOUR_REACHES
+cdef int[3] _WINDOWS = WINDOW_REACHES
+cdef int _FAR = FAR_BLOCKS, _NEAR = NEAR_LEVELS, _AROUND = len(AROUND_CODES)
+cdef int _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
+cdef int _FIRST_STAGE_COLUMNS = BLOCK_COLUMNS, _NEIGHBOUR_COLUMNS = len(NEIGHBOUR_NAMES) - PAGE_SCORE_COLUMNS
+cdef int WORDS = Column.WORDS, CHARS = Column.CHARS, LINK_CHARS = Column.LINK_CHARS, LINKS = Column.LINKS
+cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SIGNS
+cdef int UPPER = Column.UPPER, DIGITS = Column.DIGITS, BOLD_CHARS = Column.BOLD_CHARS, PIECES = Column.PIECES
+cdef int FIRST = Column.FIRST, LAST = Column.LAST
+
+# Random, so that nobody can write a page of elements that all hash to one slot.
+cdef uint64_t _FACTOR = int.from_bytes(os.urandom(8), "little") | 1
+
+cdef enum:
+    ELEMENT_FEATURES = 8
+    GROUP_FEATURES = 6
+
+
+def fill_first_stage(rows, page, str title, scores):
+    """Fill the columns of the blocks in the first stage's rows (n x F, float32)."""
+    cdef _BlockTree tree = _BlockTree(page)
+    cdef _FirstStage found = _FirstStage(tree, page, scores)
+    cdef float[:, ::1] table = rows
+    cdef Py_ssize_t at
+    cdef float* to
+    if len(table) != tree.size or table.shape[1] < _FIRST_STAGE_COLUMNS:
+        raise ValueError(f"the table is {len(table)} x {table.shape[1]}, not {tree.size} x {_FIRST_STAGE_COLUMNS}")
+    for at in range(tree.size):
+        to = found.fill_text(at, page.scan.blocks[at], title, &table[at, 0])
+        to = found.fill_place(at, to)
+        to = found.fill_elements(at, to)
+        to = found.fill_groups(at, to)
+        to = found.fill_around(at, to)
+        to = found.fill_windows(at, to)
+        found.fill_lexicon(at, to)
+
+
+def fill_neighbours(rows, page, scores, weights):
+    """Fill the columns of the blocks in the second stage's rows (n x F, float32); `scores` are the first stage's."""
+    cdef _BlockTree tree = _BlockTree(page)
+    cdef float[:, ::1] table = rows
+    cdef double[::1] score = scores, sums = _sums_before(weights, tree.size)
+    cdef double[::1] chars = _sums_before(page.chars, tree.size)
+    cdef double[::1] alike = _group_means(page.looks.alike, weights, page.chars)
+    cdef double[::1] same_path = _group_means(page.looks.same_path, weights, page.chars)
+    cdef Py_ssize_t at, other, first = 0, last = tree.size, begin, end
+    cdef int32_t number
+    cdef int level
+    cdef double total = sums[tree.size] + TINY_CHARS, inside
+    cdef float* to
+    if not len(table) == len(score) == tree.size or table.shape[1] < _NEIGHBOUR_COLUMNS:
+        raise ValueError(f"the table is {len(table)} x {table.shape[1]}, not {tree.size} x {_NEIGHBOUR_COLUMNS}")
+    sure = numpy.flatnonzero(scores > SURE_SCORE)
+    if len(sure):
+        first, last = sure[0], sure[len(sure) - 1]
+    for at in range(tree.size):
+        to = &table[at, 0]
+        to[0] = <float> score[at]
+        to += 1
+        for level in range(10):
+            other = at + _STEPS[level]
+            to[level] = <float> score[other] if 0 <= other < tree.size else 0
+        to += 10
+        for level in range(3):
+            begin, end = max(0, at - _REACHES[level]), min(tree.size, at + _REACHES[level] + 1)
+            to[level] = <float> ((sums[end] - sums[begin]) / (chars[end] - chars[begin]))
+        to += 3
+        number = tree.node[at]
+        for level in range(_LEVELS):
+            begin, end = tree.first[number], tree.last[number]
+            inside = sums[end] - sums[begin]
+            to[0] = <float> (inside / max(1.0, chars[end] - chars[begin]))
+            to[1] = <float> (inside / total)
+            to += 2
+            number = max(tree.parent[number], 0)
+        to[0], to[1] = <float> alike[at], <float> same_path[at]
+        to[2], to[3] = <float> (sums[at] / total), <float> (1 - sums[at + 1] / total)
+        to[4], to[5] = <float> (at - first), <float> (last - at)
+
+
+def group_similar(scan):
+    """Return the similarity groups of a page's blocks."""
+    cdef Py_ssize_t size = len(scan.tags), at
+    cdef int32_t parent
+    cdef const int32_t[::1] parents = scan.parent, nodes = scan.node
+    if len(parents) != size:
+        raise ValueError(f"{len(parents)} parents of {size} elements")
+    depth, siblings = numpy.zeros(size, numpy.int32), numpy.empty(size, numpy.int32)
+    cdef int32_t[::1] depths = depth, counts = siblings
+    cdef int32_t[::1] tags = _text_numbers(scan.tags), tokens = _text_numbers(scan.node_signs)
+    cdef int32_t[::1] first_tokens = _text_numbers(
+        [text.partition(" ")[0] for text in dict.fromkeys(scan.node_signs)]
+    )
+    cdef int32_t[::1] groups = numpy.empty(size, numpy.int32), paths = numpy.empty(size, numpy.int32)
+    cdef _PairNumbers numbers = _PairNumbers(size)
+    for at in range(size):
+        parent = parents[at]
+        if parent >= at:
+            raise ValueError(f"element {at} is in element {parent}, which comes later")
+        depths[at] = depths[parent] + 1 if parent >= 0 else 0
+        paths[at] = numbers.number(paths[parent] if parent >= 0 else -1, tags[at])
+    numbers.clear()
+    for at in range(size):
+        groups[at] = numbers.number(tags[at], first_tokens[tokens[at]])
+    numbers.clear()
+    for at in range(size):
+        groups[at] = numbers.number(parents[at], groups[at])
+    cdef int32_t[::1] times = numpy.zeros(size, numpy.int32)
+    for at in range(size):
+        times[groups[at]] += 1
+    for at in range(size):
+        counts[at] = times[groups[at]]
+    numbers.clear()
+    for at in range(size):
+        groups[at] = numbers.number(tags[at], tokens[at])
+    numbers.clear()
+    cdef int32_t[::1] pairs = times
+    for at in range(size):
+        pairs[at] = numbers.number(groups[max(parents[at], 0)], groups[at])
+    return SimilarityGroups(depth, siblings, _block_numbers(pairs, nodes), _block_numbers(paths, nodes))
+
+
+cdef class _FirstStage:
+    """The columns and sums of a page from which the rows of the first stage are filled."""
+
+    cdef _BlockTree tree
+    cdef const int32_t[:, ::1] counts
+    cdef const int32_t[::1] depth, alike_number, path_number
+    cdef double[::1] chars, links, prose, headings, repeated
+    cdef double[:, ::1] of_element, of_inline, of_text
+    cdef float[:, ::1] inside, of_alike, of_path
+    cdef int32_t[::1] tag_codes, around_codes, since_prose, until_prose, since_heading
+    cdef double all_chars, all_prose
+    cdef Py_ssize_t h1, first, last
+
+    def __cinit__(self, _BlockTree tree, page, scores):
+        cdef Py_ssize_t size = tree.size
+        scan, looks = page.scan, page.looks
+        self.tree, self.counts, self.repeated = tree, scan.counts, page.repeated
+        self.depth, self.alike_number, self.path_number = looks.depth, looks.alike, looks.same_path
+        self.chars, self.links = _sums_before(page.chars, size), _sums_before(page.links, size)
+        self.prose, self.headings = _sums_before(page.prose_chars, size), _sums_before(page.headings, size)
+        self.of_element, self.of_inline, self.of_text = map(numpy.ascontiguousarray, scores)
+        self.all_chars, self.all_prose, self.h1 = page.all_chars, page.all_prose, page.first_h1
+        self.tag_codes = _codes(scan.tags, TAG_CODES)
+        self.around_codes = _codes(scan.tags, AROUND_CODES)
+        self.since_prose, self.until_prose = _blocks_since(page.prose, 1), _blocks_since(page.prose, -1)
+        self.since_heading = _blocks_since(page.headings, 1)
+        prose = numpy.flatnonzero(page.prose)
+        self.first, self.last = (prose[0], prose[len(prose) - 1]) if len(prose) else (0, size)
+        lengths = len(self.counts), len(self.repeated), len(self.alike_number), len(self.path_number)
+        if not set(lengths) == {size} == {self.of_inline.shape[1], self.of_text.shape[1]}:
+            raise ValueError("the columns of the blocks differ in length")
+        if not len(tree.parent) == len(self.depth) == len(looks.siblings) == self.of_element.shape[1]:
+            raise ValueError("the columns of the elements differ in length")
+        if not 3 == len(self.of_element) == len(self.of_inline) == len(self.of_text):
+            raise ValueError("elements, inline elements and texts need three lexicon scores each")
+        if self.counts.shape[1] != len(Column):
+            raise ValueError(f"a block needs {len(Column)} counts, not {self.counts.shape[1]}")
+        self._sum_elements(_sums_before(page.ends, size), looks.siblings)
+        self.of_alike, self.of_path = self._sum_groups(self.alike_number), self._sum_groups(self.path_number)
+
+    cdef void _sum_elements(self, double[::1] ends, const int32_t[::1] siblings):
+        cdef Py_ssize_t at, first, last, size = len(siblings)
+        cdef double chars, leaves, prose
+        self.inside = numpy.empty((size, ELEMENT_FEATURES), numpy.float32)
+        for at in range(size):
+            first, last = self.tree.first[at], self.tree.last[at]
+            chars, leaves = max(1.0, self.chars[last] - self.chars[first]), last - first
+            prose = self.prose[last] - self.prose[first]
+            self.inside[at, 0] = <float> (chars / self.all_chars)
+            self.inside[at, 1] = <float> ((self.links[last] - self.links[first]) / chars)
+            self.inside[at, 2] = <float> leaves
+            self.inside[at, 3] = <float> (prose / self.all_prose)
+            self.inside[at, 4] = <float> (prose / chars)
+            self.inside[at, 5] = <float> (chars / leaves)
+            self.inside[at, 6] = <float> siblings[at]
+            self.inside[at, 7] = <float> ((ends[last] - ends[first]) / leaves)
+
+    cdef float[:, ::1] _sum_groups(self, const int32_t[::1] numbers):
+        cdef Py_ssize_t at, size = 0
+        cdef int32_t number
+        for at in range(len(numbers)):
+            if numbers[at] < 0:
+                raise ValueError(f"the group of block {at} is {numbers[at]}")
+            size = max(size, numbers[at] + 1)
+        cdef double[:, ::1] sums = numpy.zeros((size, 5))
+        for at in range(len(numbers)):
+            number = numbers[at]
+            sums[number, 0] += self.counts[at, CHARS]
+            sums[number, 1] += self.counts[at, LINK_CHARS]
+            sums[number, 2] += self.prose[at + 1] - self.prose[at]
+            sums[number, 3] += 1
+            sums[number, 4] += self.counts[at, ENDS]
+        cdef float[:, ::1] found = numpy.empty((size, GROUP_FEATURES), numpy.float32)
+        for at in range(size):
+            found[at, 0] = <float> (sums[at, 0] / self.all_chars)
+            found[at, 1] = <float> (sums[at, 1] / max(1.0, sums[at, 0]))
+            found[at, 2] = <float> (sums[at, 2] / self.all_prose)
+            found[at, 3] = <float> sums[at, 3]
+            found[at, 4] = <float> (sums[at, 0] / sums[at, 3])
+            found[at, 5] = <float> (sums[at, 4] / sums[at, 3])
+        return found
+
+    cdef float* fill_text(self, Py_ssize_t at, block, str title, float* to) except NULL:
+        cdef const int32_t* counts = &self.counts[at, 0]
+        cdef double words = max(1, counts[WORDS]), chars = counts[CHARS]
+        cdef str text = block.text
+        cdef Py_ssize_t kind = 0
+        while block.kind is not _KINDS[kind]:
+            kind += 1
+        to[0], to[1], to[2] = counts[WORDS], <float> (counts[LINK_CHARS] / chars), counts[CHARS]
+        to[3], to[4], to[5] = counts[LINKS], counts[PAUSES], counts[ENDS]
+        to[6], to[7] = <float> (counts[PAUSES] / words), <float> (counts[ENDS] / words)
+        to[8], to[9] = <float> (counts[QUOTES] / words), <float> (counts[SYMBOLS] / chars)
+        to[10], to[11] = <float> (counts[UPPER] / chars), <float> (counts[DIGITS] / chars)
+        to[12], to[13] = <float> (chars / words), <float> (counts[BOLD_CHARS] / chars)
+        to[14], to[15], to[16] = counts[PIECES], counts[FIRST], counts[LAST]
+        to[17], to[18], to[19] = kind, <float> <double> block.priority, <float> self.repeated[at]
+        to[20] = <float> (<double> len(text) / len(title)) if len(text) <= len(title) and text in title else 0
+        to[21] = self.tag_codes[self.tree.node[at]]
+        to[22] = self.tag_codes[max(self.tree.parent[self.tree.node[at]], 0)]
+        return to + 23
+
+    cdef float* fill_place(self, Py_ssize_t at, float* to) noexcept:
+        cdef double size = self.tree.size
+        to[0], to[1] = self.depth[self.tree.node[at]], <float> (at / size)
+        to[2] = <float> (self.chars[at] / self.all_chars)
+        to[3] = <float> ((at - self.h1) / size) if self.h1 >= 0 else -2
+        to[4] = <float> max(-50, min(at - self.h1, 200)) if self.h1 >= 0 else -_FAR
+        to[5], to[6] = self.since_prose[at], self.until_prose[at]
+        to[7], to[8], to[9] = at - self.first, self.last - at, self.since_heading[at]
+        return to + 10
+
+    cdef float* fill_elements(self, Py_ssize_t at, float* to) noexcept:
+        cdef int32_t number = self.tree.node[at], first, last
+        cdef int level
+        cdef float* near = to + _LEVELS * ELEMENT_FEATURES
+        for level in range(_LEVELS):
+            memcpy(to, &self.inside[number, 0], ELEMENT_FEATURES * sizeof(float))
+            to += ELEMENT_FEATURES
+            if level < _NEAR:
+                first, last = self.tree.first[number], self.tree.last[number]
+                near[0], near[1], near[2] = <float> (self.headings[last] - self.headings[first]), at - first, last - at
+                near += 3
+            number = max(self.tree.parent[number], 0)
+        return near
+
+    cdef float* fill_groups(self, Py_ssize_t at, float* to) noexcept:
+        memcpy(to, &self.of_alike[self.alike_number[at], 0], GROUP_FEATURES * sizeof(float))
+        memcpy(to + GROUP_FEATURES, &self.of_path[self.path_number[at], 0], GROUP_FEATURES * sizeof(float))
+        return to + 2 * GROUP_FEATURES
+
+    cdef float* fill_around(self, Py_ssize_t at, float* to) noexcept:
+        cdef int32_t number = self.tree.node[at]
+        cdef int level, code
+        for code in range(_AROUND):
+            to[code] = 0
+        for level in range(_CHAIN):
+            code = self.around_codes[number]
+            if code < _AROUND and to[code] == 0:
+                to[code] = level + 1
+            number = max(self.tree.parent[number], 0)
+        return to + _AROUND
+
+    cdef float* fill_windows(self, Py_ssize_t at, float* to) noexcept:
+        cdef Py_ssize_t first, last
+        cdef double chars
+        cdef int each
+        for each in range(3):
+            first, last = max(0, at - _WINDOWS[each]), min(self.tree.size, at + _WINDOWS[each] + 1)
+            chars = self.chars[last] - self.chars[first]
+            to[0] = <float> (chars / <double> (last - first))
+            to[1] = <float> ((self.links[last] - self.links[first]) / max(1.0, chars))
+            to[2] = <float> ((self.prose[last] - self.prose[first]) / self.all_prose)
+            to += 3
+        return to
+
+    cdef void fill_lexicon(self, Py_ssize_t at, float* to) noexcept:
+        cdef int32_t number = self.tree.node[at], depth = self.depth[number]
+        cdef int level, least_level = 0
+        cdef double least = INFINITY, greatest = -INFINITY, total = 0
+        for level in range(_CHAIN):
+            if level < _NEAR:
+                to[0], to[1] = <float> self.of_element[0, number], <float> self.of_element[1, number]
+                to[2] = <float> self.of_element[2, number]
+                to += 3
+            greatest = max(greatest, self.of_element[1, number])
+            if level <= depth:
+                total += self.of_element[2, number]
+                if self.of_element[0, number] < least:
+                    least, least_level = self.of_element[0, number], level
+            number = max(self.tree.parent[number], 0)
+        to[0], to[1], to[2], to[3] = <float> least, <float> greatest, <float> total, least_level
+        to[4], to[5] = <float> self.of_inline[0, at], <float> self.of_inline[2, at]
+        to[6], to[7] = <float> self.of_text[0, at], <float> self.of_text[2, at]
+
+
+cdef class _BlockTree:
+    """The blocks inside each element. Raises ValueError if a number leads outside the table."""
+
+    cdef Py_ssize_t size
+    cdef const int32_t[::1] node, parent, first, last
+
+    def __cinit__(self, page):
+        cdef Py_ssize_t at, elements = len(page.scan.tags)
+        self.size = page.size
+        self.node, self.parent = page.scan.node, page.scan.parent
+        self.first, self.last = page.scan.first, page.scan.last
+        if not (len(self.parent) == len(self.first) == len(self.last) == elements and len(self.node) == self.size):
+            raise ValueError("the columns of the leaf table differ in length")
+        for at in range(self.size):
+            if not 0 <= self.node[at] < elements:
+                raise ValueError(f"block {at} is in element {self.node[at]} of {elements}")
+        for at in range(elements):
+            if not (self.parent[at] < at and 0 <= self.first[at] <= self.size and 0 <= self.last[at] <= self.size):
+                raise ValueError(f"element {at} is in element {self.parent[at]}, or has blocks outside the page")
+
+
+cdef double[::1] _sums_before(values, Py_ssize_t size):
+    """Return the sum of the values before each block, and of all values."""
+    if len(values) != size:
+        raise ValueError(f"{len(values)} values of {size} blocks")
+    return running_sums(values)
+
+
+cdef double[::1] _group_means(groups, weights, chars):
+    return (numpy.bincount(groups, weights) / numpy.bincount(groups, chars))[groups]
+
+
+cdef int32_t[::1] _codes(list tags, dict known):
+    cdef Py_ssize_t at
+    cdef int32_t[::1] codes = numpy.empty(len(tags), numpy.int32)
+    cdef int32_t other = <int32_t> len(known)
+    for at in range(len(tags)):
+        codes[at] = known.get(tags[at], other)
+    return codes
+
+
+cdef int32_t[::1] _blocks_since(marked, int step):
+    """Return the distance to the nearest marked block before each block, at most _FAR; after it if `step` is -1."""
+    cdef const unsigned char[::1] marks = marked.view(numpy.uint8)
+    cdef Py_ssize_t size = len(marks), count
+    cdef Py_ssize_t at = 0 if step > 0 else size - 1
+    cdef int32_t far = _FAR
+    cdef int32_t[::1] found = numpy.empty(size, numpy.int32)
+    for count in range(size):
+        far = 0 if marks[at] else min(far + 1, _FAR)
+        found[at] = far
+        at += step
+    return found
+
+
+cdef int32_t[::1] _text_numbers(list texts):
+    """Return a number for each text, from 0 on; equal texts have equal numbers."""
+    cdef dict known = {}
+    cdef Py_ssize_t at
+    cdef int32_t[::1] found = numpy.empty(len(texts), numpy.int32)
+    for at in range(len(texts)):
+        found[at] = known.setdefault(texts[at], len(known))
+    return found
+
+
+cdef object _block_numbers(int32_t[::1] numbers, const int32_t[::1] nodes):
+    """Return the number of each block's element, renumbered from 0 on in the order of the blocks."""
+    cdef Py_ssize_t at, count = 0
+    cdef int32_t number
+    found = numpy.empty(len(nodes), numpy.int32)
+    cdef int32_t[::1] column = found, known = numpy.full(len(numbers), -1, numpy.int32)
+    for at in range(len(nodes)):
+        if not 0 <= nodes[at] < len(numbers):
+            raise ValueError(f"block {at} is in element {nodes[at]} of {len(numbers)}")
+        number = numbers[nodes[at]]
+        if known[number] < 0:
+            known[number] = <int32_t> count
+            count += 1
+        column[at] = known[number]
+    return found
+
+
+cdef class _PairNumbers:
+    """A hash table that numbers pairs of numbers from 0 on, in the order of their arrival."""
+
+    cdef uint64_t* keys
+    cdef int32_t* numbers  # each plus 1; 0 in a free slot
+    cdef Py_ssize_t capacity
+    cdef int32_t count
+    cdef int shift
+
+    def __cinit__(self, Py_ssize_t max_pairs):
+        self.capacity, self.shift = 16, 60
+        while self.capacity < 2 * max_pairs:
+            self.capacity *= 2
+            self.shift -= 1
+        self.keys = <uint64_t*> PyMem_Malloc(self.capacity * sizeof(uint64_t))
+        self.numbers = <int32_t*> PyMem_Malloc(self.capacity * sizeof(int32_t))
+        if self.keys == NULL or self.numbers == NULL:
+            raise MemoryError
+        self.clear()
+
+    def __dealloc__(self):
+        PyMem_Free(self.keys)
+        PyMem_Free(self.numbers)
+
+    cdef void clear(self) noexcept:
+        memset(self.numbers, 0, self.capacity * sizeof(int32_t))
+        self.count = 0
+
+    cdef int32_t number(self, int32_t first, int32_t second) noexcept:
+        cdef uint64_t key = <uint64_t> <uint32_t> first << 32 | <uint32_t> second
+        cdef uint64_t slot = key * _FACTOR >> self.shift
+        while self.numbers[slot] and self.keys[slot] != key:
+            slot = (slot + 1) & <uint64_t> (self.capacity - 1)
+        if not self.numbers[slot]:
+            self.count += 1
+            self.keys[slot], self.numbers[slot] = key, self.count
+        return self.numbers[slot] - 1

@@ -1,0 +1,635 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Characters and words in C: the flags of characters, the scores and hints of words, the overlap of texts.
+
+No text is cut into strings. The words of a text lie side by side in one buffer, so a pair or a run of neighbours is one
+piece of it, too. A word is found by its hash and then compared, so two words with one hash are never confused.
+"""
+
+from cpython.mem cimport PyMem_Free
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
+from libc.math cimport INFINITY
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc
+from libc.string cimport memcmp, memcpy, memset
+
+from cleaning._native.memory cimport grown
+
+import os
+import re
+
+import numpy
+
+from cleaning.classifier.lexicon import (
+    _LEAST_WORDS as LEAST_WORDS, _MAX_ELEMENT_WORDS as MAX_ELEMENT_WORDS, _MAX_TEXT_CHARS as MAX_TEXT_CHARS,
+    _MAX_TEXT_WORDS as MAX_TEXT_WORDS, _MAX_WORD_CHARS as MAX_WORD_CHARS, _MIN_WORD_CHARS as MIN_WORD_CHARS,
+)
+from cleaning.classifier.signals import BODY_MIN_CHARS, RUN_WORDS, SUMMARY_MAX_CHARS
+from cleaning.leaf_table import (
+    _PAUSE as PAUSE_PATTERN, _QUOTE as QUOTE_PATTERN, _SENTENCE_END as SENTENCE_END_PATTERN, _SYMBOL as SYMBOL_PATTERN,
+    _character_class as class_of_character,
+)
+from cleaning.terms import (
+    _LETTER as LETTER_PATTERN, _UNSPACED_START as UNSPACED_PATTERN, _UNWANTED as UNWANTED_PATTERN, fold,
+)
+
+cdef enum:
+    LEAST_SCORES = 3
+
+if LEAST_SCORES != LEAST_WORDS:
+    raise ImportError(f"the module is compiled for the {LEAST_SCORES} least scores; the lexicon has {LEAST_WORDS}")
+
+cdef int _BODY_MIN_CHARS = BODY_MIN_CHARS
+cdef int _SUMMARY_MAX_CHARS = SUMMARY_MAX_CHARS
+cdef int _RUN_WORDS = RUN_WORDS
+cdef int _MAX_WORD_CHARS = MAX_WORD_CHARS
+cdef int _MAX_ELEMENT_WORDS = MAX_ELEMENT_WORDS
+cdef int _MAX_TEXT_CHARS = MAX_TEXT_CHARS
+cdef int _MAX_TEXT_WORDS = MAX_TEXT_WORDS
+cdef int _MIN_WORD_CHARS = MIN_WORD_CHARS
+cdef uint64_t _UPPER_HALF = 0xFFFFFFFF00000000ULL
+
+# Random, so that nobody can write a page of words that share a hash.
+cdef uint64_t _SEED = int.from_bytes(os.urandom(8), "little")
+cdef uint64_t _FACTOR = int.from_bytes(os.urandom(8), "little") | 1
+
+cdef tuple _PATTERN_FLAGS = (
+    (UNWANTED_PATTERN, UNWANTED),
+    (UNSPACED_PATTERN, UNSPACED),
+    (re.compile(LETTER_PATTERN), LETTER),
+    (PAUSE_PATTERN, PAUSE),
+    (SENTENCE_END_PATTERN, SENTENCE_END),
+    (QUOTE_PATTERN, QUOTE),
+    (SYMBOL_PATTERN, SYMBOL),
+)
+
+# Two bytes for each character of Unicode. The system provides memory only for the parts that are used.
+character_flags = <uint16_t*> calloc(CHARACTERS, sizeof(uint16_t))
+if character_flags == NULL:
+    raise MemoryError
+
+
+cdef uint16_t learn_flags(uint32_t character) except 0:
+    """Store and return the flags of a character, as the patterns of the pure modules give them."""
+    cdef str text = chr(character)
+    cdef int found = KNOWN | class_of_character(text) << CLASS_SHIFT
+    cdef int flag
+    if text.isspace():
+        found |= SPACE
+    if text.isupper():
+        found |= UPPER
+    if text.isdigit():
+        found |= DIGIT
+    for pattern, flag in _PATTERN_FLAGS:
+        if pattern.match(text):
+            found |= flag
+    character_flags[character] = found
+    return found
+
+
+cdef struct Word:
+    Py_ssize_t start
+    Py_ssize_t end
+    uint64_t hash
+
+
+cdef class _WordBuffer:
+    """The words of a text or of attributes. `letters` holds one after the other, with a separator after each."""
+
+    cdef uint32_t* letters
+    cdef Word* words
+    cdef Py_ssize_t letter_capacity, word_capacity, count, size
+
+    def __dealloc__(self):
+        PyMem_Free(self.letters)
+        PyMem_Free(self.words)
+
+    cdef void clear(self) noexcept:
+        self.count = self.size = 0
+
+    cdef int _reserve(self, Py_ssize_t more) except -1:
+        """Make room for more characters."""
+        self.letters = <uint32_t*> grown(self.letters, &self.letter_capacity, self.size + more, sizeof(uint32_t))
+        return 0
+
+    cdef int _end_word(self, Py_ssize_t start, uint32_t separator) except -1:
+        """Make a word of the last characters, from `start` on."""
+        self.words = <Word*> grown(self.words, &self.word_capacity, self.count + 1, sizeof(Word))
+        self.words[self.count] = Word(start, self.size, _hash(self.letters + start, self.size - start))
+        self.letters[self.size] = separator
+        self.size += 1
+        self.count += 1
+        return 0
+
+    cdef int add_word(self, str word, uint32_t separator) except -1:
+        cdef Py_ssize_t start = self.size
+        cdef uint32_t letter
+        self._reserve(len(word) + 1)
+        for letter in word:
+            self.letters[self.size] = letter
+            self.size += 1
+        return self._end_word(start, separator)
+
+    cdef int add_tag(self, str tag) except -1:
+        cdef Py_ssize_t start = self.size
+        cdef uint32_t letter
+        self._reserve(len(tag) + 3)
+        self.letters[self.size] = c"<"
+        self.size += 1
+        for letter in tag:
+            self.letters[self.size] = letter
+            self.size += 1
+        self.letters[self.size] = c">"
+        self.size += 1
+        return self._end_word(start, c" ")
+
+    cdef int add_attribute_words(self, str attributes) except -1:
+        """Add the first words of the attributes, in small letters; `articleBody` and `HTMLVideo` have two each."""
+        cdef int kind = PyUnicode_KIND(attributes)
+        cdef void* data = PyUnicode_DATA(attributes)
+        cdef Py_ssize_t at = 0, size = len(attributes), end, max_count = self.count + _MAX_ELEMENT_WORDS
+        self._reserve(2 * size + 1)
+        while at < size and self.count < max_count:
+            end = at
+            while end < size and _is_capital(PyUnicode_READ(kind, data, end)):
+                end += 1
+            if end < size and _is_small(PyUnicode_READ(kind, data, end)):
+                if end - at > 1:
+                    end -= 1  # the last capital begins the next word
+                else:
+                    while end < size and _is_small(PyUnicode_READ(kind, data, end)):
+                        end += 1
+            if _MIN_WORD_CHARS <= end - at <= _MAX_WORD_CHARS:
+                self._add_letters(kind, data, at, end, c"_")
+            at = max(end, at + 1)
+        return 0
+
+    cdef int add_letter_runs(self, str attributes) except -1:
+        """Add each run of small ASCII letters."""
+        cdef int kind = PyUnicode_KIND(attributes)
+        cdef void* data = PyUnicode_DATA(attributes)
+        cdef Py_ssize_t at = 0, size = len(attributes), end
+        self._reserve(2 * size + 1)
+        while at < size:
+            end = at
+            while end < size and _is_small(PyUnicode_READ(kind, data, end)):
+                end += 1
+            if end > at:
+                self._add_letters(kind, data, at, end, c"-")
+            at = end + 1
+        return 0
+
+    cdef int _add_letters(self, int kind, void* data, Py_ssize_t at, Py_ssize_t end, uint32_t separator) except -1:
+        """Add a word, ASCII capitals as small letters. There must be room for it."""
+        cdef Py_ssize_t start = self.size
+        cdef uint32_t letter
+        while at < end:
+            letter = <uint32_t> PyUnicode_READ(kind, data, at)
+            self.letters[self.size] = letter | 0x20 if _is_capital(letter) else letter
+            self.size += 1
+            at += 1
+        return self._end_word(start, separator)
+
+    cdef int add_text(self, str text, Py_ssize_t max_words) except -1:
+        """Add the first `max_words` words that `terms.tokenise` finds; all of them if it is below 0."""
+        cdef str folded = text if text.isascii() else fold(text)
+        cdef int kind = PyUnicode_KIND(folded)
+        cdef void* data = PyUnicode_DATA(folded)
+        cdef Py_ssize_t at = 0, end, size = len(folded)
+        cdef uint16_t found
+        self._reserve(3 * size + 1)  # at most one pair for each character, and its separator
+        while at < size and self.count != max_words:
+            found = flags_of(PyUnicode_READ(kind, data, at))
+            end = at + 1
+            if found & UNSPACED:
+                while end < size and flags_of(PyUnicode_READ(kind, data, end)) & UNSPACED:
+                    end += 1
+                self._add_letters(kind, data, at, min(at + 2, end), c" ")
+                while at + 2 < end and self.count != max_words:
+                    at += 1
+                    self._add_letters(kind, data, at, at + 2, c" ")
+            elif found & LETTER:
+                end = _letters_end(kind, data, end, size)
+                if end + 1 < size and PyUnicode_READ(kind, data, end) == c"'":
+                    if flags_of(PyUnicode_READ(kind, data, end + 1)) & LETTER:
+                        end = _letters_end(kind, data, end + 2, size)
+                self._add_letters(kind, data, at, end, c" ")
+            at = end
+        return 0
+
+    cdef int replace_numbers(self) except -1:
+        """Replace each word of digits by 0."""
+        cdef Py_ssize_t at, letter
+        cdef Word* word
+        for at in range(self.count):
+            word = &self.words[at]
+            letter = word.start
+            while letter < word.end and flags_of(self.letters[letter]) & DIGIT:
+                letter += 1
+            if letter == word.end:
+                self.letters[word.start] = c"0"
+                word.end = word.start + 1
+                word.hash = _hash(self.letters + word.start, 1)
+        return 0
+
+
+cdef inline bint _is_capital(uint32_t letter) noexcept:
+    return c"A" <= letter <= c"Z"
+
+
+cdef inline bint _is_small(uint32_t letter) noexcept:
+    return c"a" <= letter <= c"z"
+
+
+cdef Py_ssize_t _letters_end(int kind, void* data, Py_ssize_t at, Py_ssize_t size) except -1:
+    while at < size and flags_of(PyUnicode_READ(kind, data, at)) & LETTER:
+        at += 1
+    return at
+
+
+cdef inline uint64_t _mix(uint64_t hash, uint64_t more) noexcept:
+    hash = (hash ^ more) * _FACTOR
+    return hash ^ hash >> 32
+
+
+cdef inline uint64_t _hash(const uint32_t* letters, Py_ssize_t size) noexcept:
+    """Return a hash in the manner of Fowler, Noll and Vo, of two characters at a time."""
+    cdef uint64_t hash = _SEED
+    cdef Py_ssize_t at
+    for at in range(0, size - 1, 2):
+        hash = _mix(hash, <uint64_t> letters[at] << 32 | letters[at + 1])
+    return _mix(hash, letters[size - 1]) if size % 2 else hash
+
+
+cdef struct Entry:
+    uint64_t hash
+    Py_ssize_t start
+    Py_ssize_t size
+    Py_ssize_t met  # the table's serial when the word was met last
+    double score
+
+
+cdef struct Sums:
+    double least
+    double greatest
+    double sum
+    Py_ssize_t count
+
+
+cdef class _WordTable:
+    """A hash table of words and runs of words, each with a score. A new serial forgets which of them were met."""
+
+    cdef uint32_t* letters
+    cdef Entry* entries
+    cdef uint64_t* slots  # the upper half of a hash, then the entry's number plus 1; 0 in a free slot
+    cdef Py_ssize_t letter_capacity, entry_capacity, slot_capacity, letters_size, size, serial
+    cdef uint64_t mask
+
+    def __dealloc__(self):
+        PyMem_Free(self.letters)
+        PyMem_Free(self.entries)
+        PyMem_Free(self.slots)
+
+    cdef void clear(self) noexcept:
+        self.size = self.letters_size = 0
+        if self.slots != NULL:
+            memset(self.slots, 0, (self.mask + 1) * sizeof(uint64_t))
+
+    cdef int add_scored(self, list words, uint32_t separator, double score) except -1:
+        """Add a word, or a pair of words with a separator between them, and its score."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef str part
+        for part in words:
+            buffer.add_word(part, separator)
+        cdef Py_ssize_t number = self.add(buffer, 0, buffer.count - 1)
+        self.entries[number].score = score
+        return 0
+
+    cdef Py_ssize_t add(self, _WordBuffer buffer, Py_ssize_t first, Py_ssize_t last) except -1:
+        """Return the number of a run of words. A new one is added."""
+        cdef const uint32_t* word = buffer.letters + buffer.words[first].start
+        cdef Py_ssize_t size = buffer.words[last].end - buffer.words[first].start, found
+        cdef uint64_t hash = _hash_of(buffer, first, last)
+        if 2 * self.size >= <Py_ssize_t> self.mask:
+            self._double_slots()
+        cdef uint64_t slot = self._slot(word, size, hash)
+        if self.slots[slot]:
+            return _entry_of(self.slots[slot])
+        found = self.size
+        self.letters = <uint32_t*> grown(
+            self.letters, &self.letter_capacity, self.letters_size + size, sizeof(uint32_t)
+        )
+        self.entries = <Entry*> grown(self.entries, &self.entry_capacity, found + 1, sizeof(Entry))
+        self.entries[found] = Entry(hash, self.letters_size, size, 0, 0.0)
+        memcpy(self.letters + self.letters_size, word, size * sizeof(uint32_t))
+        self.letters_size += size
+        self.size += 1
+        self.slots[slot] = hash & _UPPER_HALF | <uint64_t> self.size
+        return found
+
+    cdef Py_ssize_t find(self, _WordBuffer buffer, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Return the number of a run of words; -1 if it is not in the table."""
+        cdef const uint32_t* word = buffer.letters + buffer.words[first].start
+        cdef Py_ssize_t size = buffer.words[last].end - buffer.words[first].start
+        if self.slots == NULL:
+            return -1
+        return _entry_of(self.slots[self._slot(word, size, _hash_of(buffer, first, last))])
+
+    cdef bint meet(self, Py_ssize_t number) noexcept:
+        """Return True if an entry is met for the first time in this serial; False also for the number -1."""
+        if number < 0 or self.entries[number].met == self.serial:
+            return False
+        self.entries[number].met = self.serial
+        return True
+
+    cdef void add_score(self, _WordBuffer buffer, Py_ssize_t first, Py_ssize_t last, Sums* sums) noexcept:
+        """Add the score of a run of words, if it is in the table and met for the first time."""
+        cdef Py_ssize_t number = self.find(buffer, first, last)
+        cdef double score
+        if self.meet(number):
+            score = self.entries[number].score
+            sums.least, sums.greatest = min(sums.least, score), max(sums.greatest, score)
+            sums.sum += score
+            sums.count += 1
+
+    cdef uint64_t _slot(self, const uint32_t* word, Py_ssize_t size, uint64_t hash) noexcept:
+        """Return the slot of a word; the free slot for it if it is not in the table."""
+        cdef uint64_t slot = hash & self.mask
+        cdef Entry* entry
+        while self.slots[slot]:
+            if (self.slots[slot] ^ hash) & _UPPER_HALF == 0:
+                entry = &self.entries[_entry_of(self.slots[slot])]
+                if entry.hash == hash and entry.size == size and memcmp(
+                    self.letters + entry.start, word, size * sizeof(uint32_t)
+                ) == 0:
+                    break
+            slot = (slot + 1) & self.mask
+        return slot
+
+    cdef int _double_slots(self) except -1:
+        """Double the number of slots."""
+        cdef Py_ssize_t number, wanted = 2 * (<Py_ssize_t> self.mask + 1) if self.slots != NULL else 256
+        cdef uint64_t slot
+        self.slots = <uint64_t*> grown(self.slots, &self.slot_capacity, wanted, sizeof(uint64_t))
+        self.mask = wanted - 1
+        memset(self.slots, 0, wanted * sizeof(uint64_t))
+        for number in range(self.size):
+            slot = self.entries[number].hash & self.mask
+            while self.slots[slot]:
+                slot = (slot + 1) & self.mask
+            self.slots[slot] = self.entries[number].hash & _UPPER_HALF | <uint64_t> (number + 1)
+        return 0
+
+
+cdef inline uint64_t _hash_of(_WordBuffer buffer, Py_ssize_t first, Py_ssize_t last) noexcept:
+    """Return the hash of a run of words. It differs from the hash of one word with `_` in it."""
+    cdef uint64_t hash = buffer.words[first].hash
+    while first < last:
+        first += 1
+        hash = _mix(hash, buffer.words[first].hash)
+    return hash
+
+
+cdef inline Py_ssize_t _entry_of(uint64_t slot) noexcept:
+    return <Py_ssize_t> (slot & 0xFFFFFFFFULL) - 1
+
+
+cdef list _split_pair(str word):
+    """Return the two words of a pair, or the one word."""
+    return [word] if word.startswith("<") else word.split("_")
+
+
+cdef class ScoredWords:
+    """The lexicon's words and their scores. Each method scores all elements or all texts of a page."""
+
+    cdef _WordTable of_elements, of_inline, of_texts, of_any
+
+    def __cinit__(self, scores):
+        cdef str word
+        self.of_elements, self.of_inline = _WordTable(), _WordTable()
+        self.of_texts, self.of_any = _WordTable(), _WordTable()
+        for word, score in scores.items():
+            # The words of elements have no prefix: they are letters, or a tag in brackets.
+            if word.startswith("i:"):
+                self.of_inline.add_scored(_split_pair(word[2:]), c"_", score)
+            elif word.startswith("t:"):
+                self.of_texts.add_scored([word[2:]], c"_", score)
+            elif word.startswith("w:"):
+                self.of_any.add_scored([word[2:]], c"_", score)
+            else:
+                self.of_elements.add_scored(_split_pair(word), c"_", score)
+
+    def elements(self, list tags, list attributes):
+        """Return the least, greatest and mean score of each element's words (3 x m)."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef Py_ssize_t at, before
+        cdef dict places = {}
+        found = numpy.zeros((3, len(tags)))
+        cdef double[:, ::1] rows = found
+        for at in range(len(tags)):
+            before = places.setdefault((tags[at], attributes[at]), at)  # many elements of a page are equal
+            if before != at:
+                rows[0, at], rows[1, at], rows[2, at] = rows[0, before], rows[1, before], rows[2, before]
+                continue
+            buffer.clear()
+            buffer.add_tag(<str?> tags[at])
+            buffer.add_attribute_words(<str?> attributes[at])
+            self._score_words(self.of_elements, buffer, True, rows, at)
+        return found
+
+    def inlines(self, list attributes):
+        """Return the least, greatest and mean score of the words of inline elements around each text (3 x n)."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef Py_ssize_t at, before
+        cdef dict places = {}
+        found = numpy.zeros((3, len(attributes)))
+        cdef double[:, ::1] rows = found
+        for at in range(len(attributes)):
+            if attributes[at]:
+                before = places.setdefault(attributes[at], at)
+                if before != at:
+                    rows[0, at], rows[1, at], rows[2, at] = rows[0, before], rows[1, before], rows[2, before]
+                    continue
+                buffer.clear()
+                buffer.add_tag("")
+                buffer.add_attribute_words(<str?> attributes[at])
+                self._score_words(self.of_inline, buffer, True, rows, at)
+        return found
+
+    def texts(self, list texts):
+        """Return the least, greatest and mean score of the words of each short text (3 x n); 0 for a long one."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef Py_ssize_t at
+        found = numpy.zeros((3, len(texts)))
+        cdef double[:, ::1] rows = found
+        for at in range(len(texts)):
+            if len(<str?> texts[at]) <= _MAX_TEXT_WORDS * _MAX_WORD_CHARS:
+                buffer.clear()
+                buffer.add_text(<str> texts[at], _MAX_TEXT_WORDS + 1)
+                if buffer.count <= _MAX_TEXT_WORDS:
+                    buffer.replace_numbers()
+                    self._score_words(self.of_texts, buffer, False, rows, at)
+        return found
+
+    def sums(self, list texts):
+        """Return five figures of the scores of each text's words (5 x n).
+
+        They are sum, number, least, greatest, and the mean of the three least.
+        """
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef Py_ssize_t at
+        found = numpy.zeros((5, len(texts)))
+        cdef double[:, ::1] rows = found
+        for at in range(len(texts)):
+            buffer.clear()
+            buffer.add_text((<str?> texts[at])[:_MAX_TEXT_CHARS], -1)
+            buffer.replace_numbers()
+            self._sum_scores(buffer, rows, at)
+        return found
+
+    cdef int _sum_scores(self, _WordBuffer buffer, double[:, ::1] rows, Py_ssize_t place) except -1:
+        cdef double[LEAST_SCORES] least  # ascending
+        cdef double score, greatest = -INFINITY, total = 0.0
+        cdef Py_ssize_t at, number, free, kept = 0, count = 0
+        self.of_any.serial += 1
+        for at in range(buffer.count):
+            number = self.of_any.find(buffer, at, at)
+            if not self.of_any.meet(number):
+                continue
+            score = self.of_any.entries[number].score
+            total, greatest, count = total + score, max(greatest, score), count + 1
+            free = kept if kept < LEAST_SCORES else LEAST_SCORES - 1
+            if kept < LEAST_SCORES or score < least[free]:
+                while free > 0 and least[free - 1] > score:
+                    least[free] = least[free - 1]
+                    free -= 1
+                least[free] = score
+                kept = min(kept + 1, LEAST_SCORES)
+        if count:
+            rows[0, place], rows[1, place], rows[2, place], rows[3, place] = total, count, least[0], greatest
+            for at in range(kept):
+                rows[4, place] += least[at]
+            rows[4, place] /= kept
+        return 0
+
+    cdef int _score_words(
+        self, _WordTable table, _WordBuffer buffer, bint pairs, double[:, ::1] rows, Py_ssize_t place
+    ) except -1:
+        """Score all words. If `pairs`, the first word is a tag, and the pairs of neighbours after it count, too."""
+        cdef Sums sums = Sums(INFINITY, -INFINITY, 0.0, 0)
+        cdef Py_ssize_t at
+        table.serial += 1
+        for at in range(buffer.count):
+            table.add_score(buffer, at, at, &sums)
+            if pairs and at > 1:
+                table.add_score(buffer, at - 1, at, &sums)
+        if sums.count:
+            rows[0, place], rows[1, place], rows[2, place] = sums.least, sums.greatest, sums.sum / sums.count
+        return 0
+
+
+cdef class HintWords:
+    """The table of hints: the tags and words that say what an element is for."""
+
+    cdef _WordTable known
+    cdef list hints
+
+    def __cinit__(self, table):
+        cdef str word
+        self.known, self.hints = _WordTable(), []
+        for word, hint in table.items():
+            self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.most)
+            self.hints.append(hint)
+
+    def read(self, list tags, list attributes):
+        """Return the hint of each element, as `read_hint` does."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef dict known = {}
+        cdef list found = []
+        cdef str text
+        for tag, text in zip(tags, attributes):
+            key = (tag, text)
+            if key not in known:
+                buffer.clear()
+                buffer.add_tag(<str?> tag)
+                buffer.add_letter_runs(text.lower())
+                known[key] = self._find_surest(buffer)
+            found.append(known[key])
+        return found
+
+    cdef object _find_surest(self, _WordBuffer buffer):
+        """Return the surest hint. Of equally sure ones, the tag comes first, then the words, then their pairs."""
+        cdef Py_ssize_t at, best = -1
+        for at in range(buffer.count):
+            best = self._surer(best, self.known.find(buffer, at, at))
+        for at in range(2, buffer.count):
+            best = self._surer(best, self.known.find(buffer, at - 1, at))
+        return self.hints[best] if best >= 0 else None
+
+    cdef Py_ssize_t _surer(self, Py_ssize_t best, Py_ssize_t other) noexcept:
+        if other < 0 or best >= 0 and self.known.entries[best].score >= self.known.entries[other].score:
+            return best
+        return other
+
+
+def measure_overlap(list texts, stated):
+    """Return how much of each text is in the texts that the page states (2 x n), as the pure version does."""
+    cdef _WordBuffer buffer = _WordBuffer()
+    cdef _WordTable body = _WordTable(), seen = _WordTable()
+    cdef list summaries = [_table_of(words) for words in stated.summaries]
+    cdef Py_ssize_t at, size
+    cdef bint in_body, in_summaries
+    found = numpy.zeros((2, len(texts)))
+    found[0] = -1.0
+    cdef double[:, ::1] rows = found
+    for run in stated.body:
+        buffer.clear()
+        for word in run:
+            buffer.add_word(<str?> word, c" ")
+        body.add(buffer, 0, buffer.count - 1)
+    for at in range(len(texts)):
+        size = len(<str?> texts[at])
+        in_body = body.size and size >= _BODY_MIN_CHARS
+        in_summaries = bool(summaries) and size <= _SUMMARY_MAX_CHARS
+        if in_body or in_summaries:
+            buffer.clear()
+            buffer.add_text(<str> texts[at], -1)
+        if in_body and buffer.count >= _RUN_WORDS:
+            rows[0, at] = _run_share(buffer, body)
+        if in_summaries:
+            rows[1, at] = _similarity(buffer, seen, summaries)
+    return found
+
+
+cdef _WordTable _table_of(words):
+    cdef _WordTable table = _WordTable()
+    cdef _WordBuffer buffer = _WordBuffer()
+    for word in words:
+        buffer.clear()
+        buffer.add_word(<str?> word, c" ")
+        table.add(buffer, 0, 0)
+    return table
+
+
+cdef double _run_share(_WordBuffer buffer, _WordTable body) except -1:
+    """Return the share of the runs of words that are in the body."""
+    cdef Py_ssize_t at, found = 0, runs = buffer.count - _RUN_WORDS + 1
+    for at in range(runs):
+        found += body.find(buffer, at, at + _RUN_WORDS - 1) >= 0
+    return <double> found / <double> runs
+
+
+cdef double _similarity(_WordBuffer buffer, _WordTable seen, list summaries) except -1:
+    """Return the greatest overlap with a summary: common words, as a share of the words of both."""
+    cdef Py_ssize_t at, both
+    cdef double greatest = 0.0
+    cdef _WordTable one
+    seen.clear()
+    for at in range(buffer.count):
+        seen.add(buffer, at, at)
+    for one in summaries:
+        both = 0
+        one.serial += 1
+        for at in range(buffer.count):
+            both += one.meet(one.find(buffer, at, at))
+        greatest = max(greatest, <double> both / <double> max(1, seen.size + one.size - both))
+    return greatest

@@ -1,6 +1,0 @@
-import numpy as np
-
-from cleaning.classifier.features import LexiconScores, PageSums
-
-def fill_features(rows: np.ndarray, seen: PageSums, title: str, signs: LexiconScores) -> None: ...
-def fill_context(rows: np.ndarray, seen: PageSums, scores: np.ndarray, weights: np.ndarray) -> None: ...
