@@ -14,7 +14,7 @@ from crawler.context import context_of
 from crawler.discovery.article_detection import is_article
 from crawler.errors import StoreError
 from crawler.urls import site_of
-from crawler.visit import Outcome, Visit
+from crawler.visit import CleanedPage, Outcome, ProcessedPage, Visit
 from spiders.url_patterns import url_pattern
 
 if TYPE_CHECKING:
@@ -126,7 +126,10 @@ class LinkHistoryRecorder:
         """Learn from a visit, if it shows whether its page is an article."""
         if not isinstance(item, Visit):
             return
-        found = is_article(item.cleaned) if item.cleaned else False if item.outcome in _NEVER_ARTICLES else None
+        if isinstance(item.page, CleanedPage | ProcessedPage):
+            found: bool | None = is_article(item.page.cleaned)
+        else:
+            found = False if item.outcome in _NEVER_ARTICLES else None
         if found is not None:
             self.shapes.learn(item.url, is_article=found)
             self._count("articles" if found else "no_articles")

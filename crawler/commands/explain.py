@@ -20,11 +20,12 @@ from crawler.compare.output import check_free, write_file
 from crawler.compare.plan import browser_for
 from crawler.config import Config
 from crawler.errors import CompareError
-from crawler.explain.explained import Dedup, explain, is_empty
+from crawler.explain.explained import explain, is_empty
 from crawler.explain.origin import Place, find_page
 from crawler.explain.page import page_html
 from crawler.explain.record import record
 from crawler.explain.show import show
+from crawler.fingerprinting import Fingerprinter
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
@@ -111,10 +112,12 @@ class ExplainCommand(ScrapyCommand):
 
 def _explain(found: Found, method: str, options: dict[str, Any], settings: BaseSettings) -> Explained:
     """Return the explanation of a page; raises CompareError where there is nothing to explain."""
-    dedup = Dedup.of(Config.read(settings))
+    fingerprinter = Fingerprinter.from_config(Config.read(settings))
     try:
         html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
-        explained = explain(html, found.url, method=method, encoding=found.loaded.content_type, dedup=dedup, **options)
+        explained = explain(
+            html, found.url, method=method, encoding=found.loaded.content_type, fingerprinter=fingerprinter, **options
+        )
     except CleaningError as error:
         raise CompareError(f"{found.name}: {error}") from error
     if is_empty(explained):

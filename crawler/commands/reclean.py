@@ -44,7 +44,6 @@ from crawler.terminal import (
     run_printing_command,
 )
 from crawler.urls import site_of
-from crawler.workers.worker import ProcessingOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -117,20 +116,20 @@ class RecleanCommand(ScrapyCommand):
         assert self.settings is not None  # set by scrapy.cmdline
         config = Config.read(self.settings)
         archive = Path(args[0]).expanduser().resolve() if args else None
-        orders = _orders(config, opts, archive)
+        plan = _make_plan(config, opts, archive)
         bodies: PageBodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
         with closing(Store.open(config)) as store:
-            earlier = start_reclean(store, orders, anew=opts.restart)
+            earlier = start_reclean(store, plan, restart=opts.restart)
             if earlier is not None:
                 print_error(_going_on(earlier))
-            result = asyncio.run(run_reclean(store, bodies, orders, earlier.after_page if earlier else 0, _Report()))
+            result = asyncio.run(run_reclean(store, bodies, plan, earlier.after_page if earlier else 0, _Report()))
             if result.complete and not opts.dry_run:
-                store.end_redoing(orders.job)
+                store.end_redoing(plan.job)
         print_progress("")
         if opts.format == "json":
-            print_json(asdict(result) | {"dry_run": opts.dry_run, "method": orders.way.method})
+            print_json(asdict(result) | {"dry_run": opts.dry_run, "method": plan.method})
         else:
             _print(result, opts)
         return result.failed
@@ -162,20 +161,20 @@ def _open(archive: Path, config: Config) -> ReplaySource:
     return open_replay(archive, config.page_max_bytes)
 
 
-def _orders(config: Config, opts: argparse.Namespace, archive: Path | None) -> RecleanPlan:
+def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -> RecleanPlan:
     """Raises ConfigError for a method that cannot work on stored bytes."""
     method = opts.method or config.cleaning_method
     if (needs := METHODS[method].needs) is not None:
         raise ConfigError(f"the method {method} needs a page's {needs}, which is not stored")
-    max_distance = None if config.dedup_scope == "off" else config.dedup_distance
-    way = ProcessingOptions(method, dict(config.cleaning_options), Fingerprinter.of(config), max_distance)
     chosen = None if opts.site is None else site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
     if chosen == "":
         raise ConfigError(f"--site is {opts.site!r}; it takes a registered domain, host:port, or any URL of the site")
     asked = {"method": method, "options": config.options_hash, "archive": archive and str(archive), "site": chosen}
     return RecleanPlan(
         job=RecleanJob(json.dumps(asked, sort_keys=True), chosen),
-        way=way,
+        method=method,
+        options=dict(config.cleaning_options),
+        fingerprinter=Fingerprinter.from_config(config),
         options_hash=config.options_hash,
         limit=opts.limit,
         processes=opts.processes,

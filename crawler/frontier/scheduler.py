@@ -229,7 +229,7 @@ class Frontier(BaseScheduler):
         """Join the crawl, or begin it. Raises StoreError where another process has it and cannot share it."""
         self._spider = spider
         config, is_recrawl = self._config, hasattr(spider, RECRAWL)
-        joined = self._writer.join(spider, crawl_policy(config, is_recrawl=is_recrawl))
+        joined = self._writer.join_crawl(spider, crawl_policy(config, is_recrawl=is_recrawl))
         self._seeded = joined.seeded or is_recrawl
         working = crawl_worker(config, joined, self._writer.store.origin, is_recrawl=is_recrawl)
         counted = partial(self._stats.set_value, QUEUED_STAT)

@@ -18,7 +18,7 @@ from crawler.redact import redact_arguments
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -27,23 +27,22 @@ if TYPE_CHECKING:
 
     from crawler.monitoring.exit_status import ExitStatus
 
-
 logger = logging.getLogger(__name__)
 
 SUMMARY_VERSION = 1
-"""Raised when a name changes its meaning or goes; new names may come without that."""
+"""Increased when a name is removed or changes its meaning, but not when one is added."""
 
 STDOUT = "-"
 
 
 class SummaryExtension:
-    """Writes the summary at the end of the crawl to `path`, None for stdout."""
+    """Writes the summary at the end of the crawl to `path`; None means stdout."""
 
     def __init__(self, crawler: Crawler, path: Path | None) -> None:
         self._crawler = crawler
         self._path = path
         self._max_refused_share = Config.read(crawler.settings).max_refused_share
-        self._end = CrawlEndHook(crawler, self._write)
+        self._end_hook = CrawlEndHook(crawler, self._write)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -64,11 +63,11 @@ class SummaryExtension:
             else:
                 append_line(self._path, line)
         except OSError as error:
-            logger.error("The summary could not be written (%s): %s", error, line)  # noqa: TRY400 — it says all
+            logger.error("The summary could not be written (%s): %s", error, line)  # noqa: TRY400 — a traceback adds nothing
 
 
-def build_summary(spider: Spider, stats: Mapping[str, Any], ending: ExitStatus) -> dict[str, Any]:
-    """Return the summary of a crawl that is over; the moments are in UTC, secrets in the arguments are masked."""
+def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
+    """Return the summary of a crawl that is over. Times are in UTC; secrets in the arguments are redacted."""
     seconds = stats["elapsed_time_seconds"]
     count = _StatCounts(stats)
     return {
@@ -80,8 +79,8 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], ending: ExitStatus) 
         "finished": stats["finish_time"].isoformat(timespec="milliseconds"),
         "seconds": round(seconds, 3),
         "finish_reason": stats["finish_reason"],
-        "exit_code": ending.exit_code,
-        "problem": ending.problem,
+        "exit_code": status.exit_code,
+        "problem": status.problem,
         "pages": count.each("store/pages_", ("new", "changed", "unchanged", "failed")),
         "visits": count.each("visit/", Outcome),
         "blocks": {
@@ -99,7 +98,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], ending: ExitStatus) 
 
 
 class _StatCounts:
-    """The counters among the stats; one that was never counted is 0."""
+    """The counters among the stats; a counter that is not set is 0."""
 
     def __init__(self, stats: Mapping[str, Any]) -> None:
         self._stats = stats
@@ -107,5 +106,5 @@ class _StatCounts:
     def __call__(self, name: str) -> int:
         return int(self._stats.get(name, 0))
 
-    def each(self, prefix: str, names: Any) -> dict[str, int]:
+    def each(self, prefix: str, names: Iterable[str]) -> dict[str, int]:
         return {str(name): self(f"{prefix}{name}") for name in names}

@@ -56,11 +56,14 @@ class DedupCommand(ScrapyCommand):
     def _dedup(self, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
         config = Config.read(self.settings)
-        marker, rules = Fingerprinter.of(config), DuplicateRules(config.dedup_scope, config.dedup_distance)
+        fingerprinter, rules = (
+            Fingerprinter.from_config(config),
+            DuplicateRules(config.dedup_scope, config.dedup_distance),
+        )
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
-            pages = refingerprint(engine, marker, print_progress) if opts.refingerprint else 0
-            schema.check_fingerprint_scheme(engine, marker.scheme)
+            pages = refingerprint(engine, fingerprinter, print_progress) if opts.refingerprint else 0
+            schema.check_fingerprint_scheme(engine, fingerprinter.scheme)
             found = deduplicate(engine, rules, print_progress, dry_run=opts.dry_run)
         print_progress("")
         if opts.json:
