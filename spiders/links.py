@@ -34,7 +34,7 @@ _FILE_SUFFIXES = re.compile(
 # In log odds. Where a site's own pages say something, looks count for so much at most, and what speaks against a link
 # counts twice: four pages of a shape of which none was an article outweigh any looks. What speaks for it counts once.
 # The pages of a shape that a crawl knows are those whose links looked like articles, so they say little of the other
-# links of that shape: counted twice, they took precision from .96 to .92 (tests/discovery.py --learned).
+# links of that shape: counted twice, they took precision from .96 to .92 (tests/research/discovery.py --learned).
 _FEATURE_ODDS_MAX = 3.0
 _NEGATIVE_WEIGHT = 2.0
 
