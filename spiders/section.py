@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class SectionArguments(ListingArguments):
     url: str = argument(read_url, "the section's address")
     allow: re.Pattern[str] | None = argument(  # noqa: RUF009 — declares a field
-        read_pattern, "regular expression for the URLs of articles, in place of recognising them", None
+        read_pattern, "regular expression for the URLs of articles, instead of recognising them", None
     )
 
 
 class SectionSpider(ListingSpider):
-    """Finds the article links of a section by what they look like, and its further pages."""
+    """Reads a section: recognises the article links, and follows the section's next pages."""
 
     name = "section"
     Arguments = SectionArguments
@@ -39,4 +39,4 @@ class SectionSpider(ListingSpider):
         return (self.asked.url,)
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        return article_links(response, self.asked.allow, self.experience.shapes)
+        return article_links(response, self.asked.allow, self.link_history)

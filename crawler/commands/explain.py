@@ -1,14 +1,14 @@
-"""`scrapy explain`: why each block of a page is kept or dropped.
+"""`scrapy explain`: show why each block of a page is kept or dropped.
 
 0   the page was explained
-1   it could not be: a sentence says why
+1   the page could not be explained: a sentence says why
 2   wrong usage
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -16,6 +16,7 @@ from scrapy.exceptions import UsageError
 from cleaning.errors import CleaningError, OptionError
 from cleaning.methods import METHODS
 from cleaning.options import Options, nearest, read_pair
+from crawler.commands.base import BlocksieveCommand
 from crawler.compare.output import check_free, write_file
 from crawler.compare.plan import browser_for
 from crawler.config import Config
@@ -40,10 +41,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 500
 
 
-class ExplainCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "URL|FILE|- [--method M] [--json] [--html OUT]"
 
@@ -52,9 +50,9 @@ class ExplainCommand(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Clean one page and show each block with its score, priority and reason, and what it is a duplicate of. A "
-            "URL that is stored is read from the database, and decided anew by its crawl's method; any other is "
-            "fetched as in a crawl. A FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
+            "Clean one page and show each block with its score, priority and reason, and the block that it duplicates. "
+            "A stored URL is read from the database and cleaned again with its crawl's method; any other URL is "
+            "fetched as in a crawl. FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -65,7 +63,7 @@ class ExplainCommand(ScrapyCommand):
             help=f"of {', '.join(METHODS)} (default: the stored page's, otherwise CLEANING_METHOD)",
         )
         parser.add_argument("--url", metavar="U", help="where a saved page came from")
-        parser.add_argument("--fetch", action="store_true", help="fetch the page even where it is stored")
+        parser.add_argument("--fetch", action="store_true", help="fetch the page even if it is stored")
         parser.add_argument(
             "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
         )
@@ -92,10 +90,10 @@ class ExplainCommand(ScrapyCommand):
         self.exitcode = run_printing_command(lambda: self._run(args[0], opts))
 
     def _run(self, name: str, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
         if opts.html:
             check_free(Path(opts.html), several=False)
-        config = Config.read(self.settings)
+        assert self.settings is not None  # set by scrapy.cmdline
+        config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
         place = Place(self.settings, config.database_url, Options.read(options).max_bytes, anew=opts.fetch)
         found = find_page(name, opts.url, place)

@@ -1,6 +1,6 @@
-"""`scrapy settings`: Scrapy's own, with `--explain` for the settings that Blocksieve declares.
+"""`scrapy settings`: Scrapy's command, with `--explain` for the settings of Blocksieve.
 
-0    the settings were shown, also one whose present value would stop a crawl
+0    the settings were printed, even if the value of one would stop a crawl
 1    the output cannot be written
 2    there is no such setting
 """
@@ -35,7 +35,7 @@ class SettingsCommand(ScrapySettings):
         return "[options] [--explain [NAME] [--json]]"
 
     def short_desc(self) -> str:
-        return "Get settings values, and have Blocksieve's explained"
+        return "Get settings values, or explain Blocksieve's settings"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -44,8 +44,8 @@ class SettingsCommand(ScrapySettings):
             nargs="?",
             const=_ALL,
             metavar="NAME",
-            help="explain a setting of Blocksieve's: type, bounds, default, present value and who has set it; all "
-            "of them without NAME",
+            help="explain a setting of Blocksieve: its type, limits, default and value, and where the value was set; "
+            "without NAME, all of them",
         )
         parser.add_argument("--json", action="store_true", help="with --explain: print JSON")
 
@@ -60,7 +60,7 @@ class SettingsCommand(ScrapySettings):
         except ConfigError as error:
             raise UsageError(printable(error), print_help=False) from error
         except OSError as error:
-            # The reader left early, or a disk is full. The interpreter flushes again at its end, into nothing.
+            # The reader stopped early, or the disk is full. Discard the rest, which the interpreter flushes on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
                 print_error(f"the output cannot be written: {error.strerror}")
@@ -105,7 +105,7 @@ def _print(one: Explained) -> None:
 
 
 def _text(value: object) -> str:
-    """Return a value as one gives it on the command line, "-" for one that is empty."""
+    """Return a value as it is written on the command line, "-" for an empty one."""
     if isinstance(value, tuple):
         return printable(" ".join(value)) or "-"
     return printable(value) if value not in (None, "", {}) else "-"

@@ -99,7 +99,7 @@ def after(listing, pages):
     learned = LinkHistory()
     for url in first:
         learned.learn(url, is_article=url in listing.articles)
-    taken = every_form(listing, article_links(listing.response, learned=learned))
+    taken = every_form(listing, article_links(listing.response, history=learned))
     return replace(listing, articles=listing.articles - set(first), others=listing.others - set(first)), taken
 
 
