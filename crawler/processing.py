@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from cleaning import PageError, clean
-from crawler.arguments import FRESH, given
-from crawler.config import Config
+from crawler.config import FRESH, Config, given_arguments
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, WorkerTimeoutError
 from crawler.fingerprinting import Fingerprinter
@@ -381,7 +380,7 @@ class StoreThread:
 
     def join_crawl(self, spider: Spider, policy: CrawlPolicy) -> JoinedCrawl:
         """Continue the open crawl of this spider and these arguments. Without one, or with `-a fresh=1`, begin one."""
-        arguments = given(spider)
+        arguments = given_arguments(spider)
         fresh = arguments.pop(FRESH, "").lower() in _TRUE_WORDS
         joined = self.store.join_crawl(spider.name, arguments, policy, fresh=fresh)
         self._set_crawl_id(joined.crawl_id)
@@ -389,7 +388,7 @@ class StoreThread:
 
     def begin_crawl(self, spider: Spider) -> None:
         """Begin a crawl whose requests are not in the database."""
-        self._set_crawl_id(self.store.begin_crawl(spider.name, given(spider)))
+        self._set_crawl_id(self.store.begin_crawl(spider.name, given_arguments(spider)))
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         """Run the work in the thread and return its result. Raises StoreError if it raises anything."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from crawler.arguments import ArgumentSpider
+from crawler.config import ArgumentSpider
 from crawler.errors import ConfigError
 from crawler.fetching.replay import replay_source
 from crawler.page import page

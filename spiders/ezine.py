@@ -12,12 +12,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy.http import TextResponse
 
-from cleaning.options import nearest
-from crawler.arguments import argument, read_count, read_url
+from cleaning.declare import did_you_mean, integer, option, parsed, web_url
 from crawler.errors import ConfigError
 from crawler.page import page
 from spiders.links import Link, link_text, links_within
-from spiders.listing import ListingArguments, ListingSpider
+from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -44,7 +43,7 @@ def read_section(text: str) -> str:
     if written is None:
         category = wanted.partition(":")[0]
         names = [f"{category}:{name}" for name in known.get(category, ())] if ":" in wanted else known
-        raise ValueError(f"not a category of the site; {nearest(wanted, names or known)}")
+        raise ValueError(f"no category is called {wanted!r}; {did_you_mean(wanted, names or known)}")
     return written
 
 
@@ -62,10 +61,18 @@ def known_categories() -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EzineArguments(ListingArguments):
-    pages: int | None = argument(read_count, "listing pages of each section that are read; by default all", None)
-    category: str = argument(read_section, "a category, or Category:Subcategory", "")
-    categories: tuple[str, ...] | None = argument(read_sections, "several of them with commas between, or all", None)
-    base_url: str = argument(read_url, "address of the site, or of a copy of it", "https://ezinearticles.com/")
+    pages: int | None = option(
+        None, integer(1, MAX_COUNT), "Number of listing pages read in each section. All pages by default."
+    )
+    category: str = option(
+        "", parsed("category", "a category of the site", read_section), "A category, or Category:Subcategory."
+    )
+    categories: tuple[str, ...] | None = option(
+        None,
+        parsed("categories", "categories of the site with commas between them, or all", read_sections),
+        "Several categories with commas between them, or `all`.",
+    )
+    base_url: str = option("https://ezinearticles.com/", web_url(), "Address of the site, to crawl a copy of it.")
 
 
 class EzineSpider(ListingSpider):

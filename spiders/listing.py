@@ -11,7 +11,8 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from xxhash import xxh64_intdigest
 
-from crawler.arguments import ArgumentSpider, argument, read_count, read_day
+from cleaning.declare import day, integer, option
+from crawler.config import ArgumentSpider
 from crawler.page import page
 from crawler.urls import url_key
 from spiders.dates import iso_day
@@ -36,7 +37,8 @@ logger = logging.getLogger(__name__)
 _LISTING_PRIORITY = -10
 # The key in `request.meta` of a listing's later pages that holds the address of its first page.
 _FIRST_PAGE_META = "listing"
-_PAGES_MAX = 100_000
+MAX_COUNT = 100_000
+"""The largest number that an argument that counts something takes. No listing is read further."""
 _DATE_SELECTOR = "meta[property='article:published_time']::attr(content), time[datetime]::attr(datetime)"
 # For all listings of a crawl together, about 15 MB. A listing that repeats itself only after more URLs than this ends
 # at the argument `pages`.
@@ -78,10 +80,8 @@ def _seen_key(listing: str, url: str) -> int:
 class ListingArguments:
     """The arguments of every spider that reads listings."""
 
-    pages: int | None = argument(read_count, "listing pages of each section that are read", 1)
-    since: date | None = argument(  # noqa: RUF009 — declares a field
-        read_day, "articles older than this day are left out, where their date is known", None
-    )
+    pages: int | None = option(1, integer(1, MAX_COUNT), "Number of listing pages read in each section.")
+    since: date | None = option(None, day(), "Skip articles that are known to be older than this day.")
 
 
 class ListingSpider(ArgumentSpider):
@@ -130,7 +130,7 @@ class ListingSpider(ArgumentSpider):
         first = str(response.meta.get(_FIRST_PAGE_META, response.url))
         new = self.seen_urls.add(first, [link.url for link in links])
         self.seen_urls.add(first, [response.url])
-        if following is None or number >= min(self.asked.pages or _PAGES_MAX, _PAGES_MAX):
+        if following is None or number >= (self.asked.pages or MAX_COUNT):
             return
         if not new or self.seen_urls.has(first, following):
             self.count("repeated")

@@ -13,8 +13,7 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from cleaning.options import nearest
-from crawler.arguments import argument, read_count
+from cleaning.declare import integer, option, required, text, words_of
 from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
@@ -24,7 +23,7 @@ from crawler.fetching.response_filter import has_content
 from crawler.urls import host_of, url_key
 from crawler.visit import METHOD_META_KEY
 from spiders.links import Link, article_links
-from spiders.listing import ListingArguments, ListingSpider
+from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
 from spiders.site_links import feed_links, section_links, sitemap_links
 from spiders.url_patterns import drop_variants
 
@@ -51,7 +50,6 @@ NESTED_INDEXES_MAX = 2
 """Indexes between robots.txt and a sitemap."""
 
 _DEFAULT_SOURCES = NEWS_SOURCES[:3]
-_DAYS_MAX = 36_500
 # Keys in `request.meta`.
 _PORTAL_META, _LEVEL_META, _GUESSED_META = "portal", "level", "guessed"
 _SITEMAP_PRIORITY = -5
@@ -61,32 +59,26 @@ _LISTING_LINKS_MIN = 100
 _REQUESTS_PER_STEP = 100
 
 
-def read_sources(text: str) -> tuple[str, ...]:
-    """Return the sources that a text lists, separated by commas."""
-    names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
-    for name in names:
-        if name not in NEWS_SOURCES:
-            raise ValueError(f"there is no source {name!r}; {nearest(name, NEWS_SOURCES)}")
-    if not names:
-        raise ValueError(f"it takes some of {', '.join(NEWS_SOURCES)}, with commas between")
-    return names
-
-
-def read_days(text: str) -> int:
-    """Return a number of days."""
-    if not (text.isascii() and text.isdecimal()) or int(text[:9]) > _DAYS_MAX:
-        raise ValueError(f"it takes a number of days, at most {_DAYS_MAX}")
-    return int(text)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsArguments(ListingArguments):
-    site: str = argument(str, "portals by name with commas between, `all`, or hosts that are not in the table")
-    sources: tuple[str, ...] = argument(read_sources, "where articles are looked for", _DEFAULT_SOURCES)
-    depth: int = argument(read_count, "levels of sections below a home page, where the table names no sections", 1)
-    articles: int = argument(read_count, "articles that are requested from each site in one run", 1_000)
-    age: int | None = argument(read_days, "articles older than this many days are left out, as with since", None)
-    seconds: int | None = argument(read_count, "time after which the crawl stops; the same command continues it", None)
+    site: str = required(
+        text(), "Names of portals with commas between them, or `all`. A host that is no known portal works too."
+    )
+    sources: tuple[str, ...] = option(
+        _DEFAULT_SOURCES, words_of(NEWS_SOURCES, may_be_empty=False), "Where to look for articles."
+    )
+    depth: int = option(
+        1,
+        integer(1, MAX_COUNT),
+        "Levels of sections followed below a home page, for sites whose sections the table of portals does not name.",
+    )
+    articles: int = option(1_000, integer(1, MAX_COUNT), "Largest number of articles requested of a site in one run.")
+    age: int | None = option(None, integer(0, 36_500), "Skip articles that are known to be older than this many days.")
+    seconds: int | None = option(
+        None,
+        integer(1, MAX_COUNT),
+        "The crawl stops after this time. The same command continues it.",
+    )
 
 
 class NewsSpider(ListingSpider):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawler.arguments import argument, read_pattern, read_url
+from cleaning.declare import option, pattern, required, web_url
 from spiders.links import Link, article_links
 from spiders.listing import ListingArguments, ListingSpider
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionArguments(ListingArguments):
-    url: str = argument(read_url, "the section's address")
-    allow: re.Pattern[str] | None = argument(  # noqa: RUF009 — declares a field
-        read_pattern, "regular expression for the URLs of articles, instead of recognising them", None
+    url: str = required(web_url(), "Address of the section.")
+    allow: re.Pattern[str] | None = option(
+        None,
+        pattern(),
+        "Regular expression for the URLs of articles. Without it, article links are recognised by their appearance.",
     )
 
 

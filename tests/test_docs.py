@@ -33,7 +33,7 @@ ELSEWHERE = {
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s LEAST_PAGES=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
-    "python -m crawler.reference > docs/settings.md": "crawler/test_config.py",
+    "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
     "DATABASE_URL=sqlite:////var/lib/blocksieve/blocks.db /opt/blocksieve/bin/scrapyd": "test_deploy.py",
 }

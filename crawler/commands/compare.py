@@ -17,7 +17,7 @@ from scrapy.exceptions import UsageError
 
 from cleaning.errors import OptionError
 from cleaning.methods import METHODS
-from cleaning.options import Options, read_pair
+from cleaning.options import Options, parse_option
 from crawler.commands.base import BlocksieveCommand
 from crawler.compare.fetch import fetch
 from crawler.compare.figures import Figures
@@ -86,7 +86,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         expect_one_argument(args, "name one page, folder or address to compare")
         try:
             opts.chosen = None if opts.methods is None else read_methods(opts.methods)
-            opts.pairs = dict(read_pair(text) for text in opts.option)
+            opts.pairs = dict(parse_option(text) for text in opts.option)
             Options.read(opts.pairs)
         except (OptionError, ValueError) as error:
             raise UsageError(str(error), print_help=False) from error

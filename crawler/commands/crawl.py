@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
-from cleaning.options import nearest
+from cleaning.declare import did_you_mean
 from crawler.addon import check_packages
 from crawler.config import Config
 from crawler.errors import ConfigError, CrawlerError
@@ -60,7 +60,7 @@ class CrawlCommand(ScrapyCrawl):
         process = self.crawler_process
         assert process is not None
         if name not in process.spider_loader.list():
-            raise ConfigError(f"there is no spider {name!r}; {nearest(name, process.spider_loader.list())}")
+            raise ConfigError(f"there is no spider {name!r}; {did_you_mean(name, process.spider_loader.list())}")
         crawler = self._create_crawler(name)
         running = process.crawl(crawler, **arguments)
         if isinstance(running, asyncio.Task):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from cleaning.declare import did_you_mean
 from cleaning.errors import CleaningError, OptionError
 from cleaning.methods import METHODS
-from cleaning.options import Options, nearest, read_pair
+from cleaning.options import Options, parse_option
 from crawler.commands.base import BlocksieveCommand
 from crawler.compare.output import check_free, write_file
 from crawler.compare.plan import browser_for
@@ -77,11 +78,11 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         super().process_options(args, opts)
         expect_one_argument(args, "name one page: a URL, a file, or - for standard input")
         if opts.method is not None and opts.method not in METHODS:
-            raise UsageError(f"unknown method {opts.method!r}; {nearest(opts.method, METHODS)}", print_help=False)
+            raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
         if opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
         try:
-            opts.pairs = dict(read_pair(text) for text in opts.option)
+            opts.pairs = dict(parse_option(text) for text in opts.option)
             Options.read(opts.pairs)
         except OptionError as error:
             raise UsageError(str(error), print_help=False) from error

@@ -23,7 +23,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from cleaning import METHODS
-from cleaning.options import nearest
+from cleaning.declare import did_you_mean
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import ConfigError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
@@ -99,7 +99,7 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
         if len(args) > 1:
             raise UsageError(f"{len(args)} archives; one at a time", print_help=False)
         if opts.method is not None and opts.method not in METHODS:
-            raise UsageError(f"unknown method {opts.method!r}; {nearest(opts.method, METHODS)}", print_help=False)
+            raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
         if opts.limit is not None and opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
         if not 1 <= opts.processes <= _MOST_PROCESSES:

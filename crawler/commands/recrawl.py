@@ -19,10 +19,9 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.arguments import RECRAWL
 from crawler.commands.crawl import CrawlCommand as Crawl
 from crawler.commands.crawl import finish_crawl, record_stop_signal
-from crawler.config import Config
+from crawler.config import RECRAWL, Config
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.arguments import RECRAWL
 from crawler.commands.base import BlocksieveCommand
+from crawler.config import RECRAWL
 from crawler.redact import REDACTED
 from crawler.storage import crawls
 from crawler.storage.database import read_transaction, write_transaction

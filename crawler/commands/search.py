@@ -17,7 +17,7 @@ from rich.text import Text
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.arguments import read_day
+from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
 from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage.database import read_transaction
@@ -81,7 +81,7 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         if not 1 <= opts.limit <= _MOST_PAGES:
             raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_MOST_PAGES:,}", print_help=False)
         try:
-            since = None if opts.since is None else read_day(opts.since)
+            since = None if opts.since is None else day().read(opts.since)
         except ValueError as error:
             raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
         opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since)

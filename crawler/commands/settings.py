@@ -15,8 +15,8 @@ from rich.text import Text
 from scrapy.commands.settings import Command as ScrapySettings
 from scrapy.exceptions import UsageError
 
+from crawler.config import explain_setting, explain_settings
 from crawler.errors import ConfigError
-from crawler.explained import explain, explain_all
 from crawler.terminal import make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawler.explained import Explained
+    from crawler.config import ExplainedSetting
 
 _ALL = "all"
 _COLUMNS = ("name", "value", "set by", "default", "allowed")
@@ -69,27 +69,27 @@ class SettingsCommand(ScrapySettings):
 
 def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
     if name == _ALL:
-        found = explain_all(settings)
+        found = explain_settings(settings)
         if as_json:
             print_json(found)
         else:
             make_console().print(make_table("Settings", _COLUMNS, [_row(one) for one in found]))
         return
-    one = explain(name, settings)
+    one = explain_setting(name, settings)
     if as_json:
         print_json(one)
     else:
         _print(one)
 
 
-def _row(one: Explained) -> list[object]:
+def _row(one: ExplainedSetting) -> list[object]:
     present = Text(_text(one.value), style="bold" if one.set_by != "default" else "")
     if one.problem:
         present = Text(f"{_text(one.value)} (not allowed)", style="red")
     return [one.name, present, one.set_by, _text(one.default), one.allowed]
 
 
-def _print(one: Explained) -> None:
+def _print(one: ExplainedSetting) -> None:
     out = make_console()
     out.print(Text(one.name, style="bold"))
     out.print(Text(f"{one.help}\n"))

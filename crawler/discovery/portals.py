@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from cleaning.declare import did_you_mean, pattern, web_url
 from cleaning.methods import METHODS
-from cleaning.options import nearest
-from crawler.arguments import read_pattern, read_url
 from crawler.errors import ConfigError
 from crawler.urls import host_of, site_of
 
@@ -49,7 +48,7 @@ def _hosts(value: Any) -> tuple[str, ...]:
 
 def _address(value: Any) -> str:
     try:
-        return read_url(value)
+        return web_url().read(value)
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError("it takes an http or https URL") from error
 
@@ -61,7 +60,7 @@ def _addresses(value: Any) -> tuple[str, ...]:
 def _pattern(value: Any) -> re.Pattern[str]:
     if not isinstance(value, str) or not value:
         raise ValueError("it takes a regular expression")
-    return read_pattern(value)
+    return pattern().read(value)
 
 
 def _language(value: Any) -> str:
@@ -89,7 +88,7 @@ def _headers(value: Any) -> dict[str, str]:
 
 def _method(value: Any) -> str:
     if value not in METHODS:
-        raise ValueError(f"it takes a method of cleaning; {nearest(str(value), METHODS)}")
+        raise ValueError(f"it takes a method of cleaning; {did_you_mean(str(value), METHODS)}")
     if METHODS[value].needs == "template":
         raise ValueError("it takes a method that cleans one page at a time")
     return str(value)
@@ -210,7 +209,9 @@ def read_portal(name: str, row: Any, where: str) -> Portal:
     values: dict[str, Any] = {"headers": {}, "evidence": {}}
     for given, value in row.items():
         if given not in PORTAL_COLUMNS:
-            raise ConfigError(f"{where}: the portal {name!r} has no column {given!r}; {nearest(given, PORTAL_COLUMNS)}")
+            raise ConfigError(
+                f"{where}: the portal {name!r} has no column {given!r}; {did_you_mean(given, PORTAL_COLUMNS)}"
+            )
         try:
             values[given] = PORTAL_COLUMNS[given].metadata["read"](value)
         except ValueError as error:
@@ -242,7 +243,7 @@ def _check_portal(portal: Portal, where: str) -> None:
         name = min(unknown)
         raise ConfigError(
             f"{where}: the portal {portal.name!r} has evidence for {name!r}, which is not a column; "
-            f"{nearest(name, PORTAL_COLUMNS)}"
+            f"{did_you_mean(name, PORTAL_COLUMNS)}"
         )
 
 
@@ -251,10 +252,10 @@ def _select_portal(name: str, table: Mapping[str, Portal]) -> Portal:
         return table[name.lower()]
     home = name if "://" in name else f"https://{name}/"
     if "." not in name and ":" not in name:
-        raise ValueError(f"there is no portal {name!r} and no such host; {nearest(name.lower(), table)}")
+        raise ValueError(f"there is no portal {name!r} and no such host; {did_you_mean(name.lower(), table)}")
     try:
         known = next((portal for portal in table.values() if _netloc(home) == _netloc(portal.start)), None)
-        row = {"host": _netloc(home), "home": read_url(home)}
+        row = {"host": _netloc(home), "home": web_url().read(home)}
         return known or read_portal(_netloc(home), row, "the argument 'site'")
     except ConfigError as error:
         raise ValueError(str(error)) from error

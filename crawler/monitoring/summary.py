@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
-from crawler.arguments import given
-from crawler.config import Config
+from crawler.config import Config, given_arguments
 from crawler.files import append_line, writable_path
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, CrawlEndHook, find_exit_status, queued_requests
 from crawler.redact import redact_arguments
@@ -74,7 +73,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
         "version": SUMMARY_VERSION,
         "crawl": stats.get(CRAWL_ID_STAT),
         "spider": spider.name,
-        "arguments": redact_arguments(given(spider)),
+        "arguments": redact_arguments(given_arguments(spider)),
         "started": stats["start_time"].isoformat(timespec="milliseconds"),
         "finished": stats["finish_time"].isoformat(timespec="milliseconds"),
         "seconds": round(seconds, 3),

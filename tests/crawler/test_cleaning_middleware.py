@@ -70,7 +70,7 @@ def test_without_a_rule_articles_are_pages(look):
 
 
 def test_a_type_that_is_not_sure_enough_is_none(look):
-    _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_LEAST_CONFIDENCE="1")
+    _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_MIN_CONFIDENCE="1")
     assert (stored, stats["clean/other_type"]) == ([], 1)
 
 

@@ -74,9 +74,9 @@ def test_a_page_redirected_to_another_site_is_not_stored(news, site, serve, answ
     ("arguments", "message"),
     [
         ({}, "the spider 'news' needs the argument 'site'"),
-        ({"site": "bbc", "sources": "feed"}, "there is no source 'feed'; did you mean 'feeds'?"),
-        ({"site": "bbc", "sources": ","}, "it takes some of sections, feeds, sitemaps, saved"),
-        ({"site": "bbc", "age": "-1"}, "it takes a number of days, at most 36500"),
+        ({"site": "bbc", "sources": "feed"}, "'feed' is none of them; did you mean 'feeds'?"),
+        ({"site": "bbc", "sources": ","}, "it takes words out of sections, feeds, sitemaps, saved"),
+        ({"site": "bbc", "age": "-1"}, "it takes a whole number from 0 to 36500"),
     ],
 )
 def test_an_invalid_argument_is_an_error_that_says_what_it_takes(arguments, message):

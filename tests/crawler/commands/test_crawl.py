@@ -62,7 +62,7 @@ def test_the_share_of_refusals_is_a_setting(section):
         ("section", {}, {}, "the spider 'section' needs the argument 'url': the section's address"),
         ("section", {"ulr": "https://x.example/"}, {}, "has no argument 'ulr'; did you mean 'url'?"),
         ("section", {"url": "x.example"}, {}, "it takes an http or https URL"),
-        ("section", {"url": "https://x.example/", "allow": "("}, {}, "not a regular expression"),
+        ("section", {"url": "https://x.example/", "allow": "("}, {}, "it takes a regular expression"),
         ("section", {"url": "https://x.example/", "allow": "a" * 501}, {}, "at most 500 characters"),
         ("section", {"url": "https://x.example/", "pages": "0"}, {}, "a whole number from 1 to 100000"),
         ("section", {"url": "https://x.example/", "since": "31.5.2024"}, {}, "a date like 2024-05-31"),

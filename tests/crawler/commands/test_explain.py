@@ -218,7 +218,7 @@ def test_standard_input_is_a_page(explain, monkeypatch):
 def test_options_of_cleaning_are_taken(explain, saved):
     assert not any(
         block["kept"]
-        for block in blocks(explain("page.html", "--json", "--method", "econ", "--option", "econ_least_marks=99"))
+        for block in blocks(explain("page.html", "--json", "--method", "econ", "--option", "econ_min_marks=99"))
     )
     assert any(block["kept"] for block in blocks(explain("page.html", "--json", "--method", "econ")))
 

@@ -38,7 +38,7 @@ def test_every_value_of_the_shipped_table_names_its_evidence():
         ('host = "e.org"\nsections = "https://e.org/"', "it takes a list of http or https URLs, at most 500"),
         ('host = "e.org"\nfeeds = ["ftp://e.org/f"]', "it takes an http or https URL"),
         ('host = "e.org"\nfeeds = [7]', "it takes an http or https URL"),
-        ('host = "e.org"\narticles = "("', "'articles' of the portal 'x' is '(': not a regular expression"),
+        ('host = "e.org"\narticles = "("', "'articles' of the portal 'x' is '(': it takes a regular expression"),
         ('host = "e.org"\nlanguage = "English"', "it takes a language tag like en or zh-CN"),
         ('host = "e.org"\ndelay = -1', "it takes seconds from 0 to 3600"),
         ('host = "e.org"\ndelay = true', "it takes seconds from 0 to 3600"),
