@@ -4,7 +4,6 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
-from textwrap import dedent
 from typing import get_type_hints
 
 import pytest
@@ -80,15 +79,17 @@ def test_the_types_of_clean_are_those_of_the_options():
     assert get_type_hints(CleaningOptions) == {one.name: get_type_hints(Options)[one.name] for one in fields(Options)}
 
 
-def test_mypy_finds_a_misspelt_option_and_a_value_of_another_type():
-    program = """
-        from cleaning import clean
-        clean("x", subtree_alpha=3, favour="recall", comments=True)
-        clean("x", subtree_alhpa=3)
-        clean("x", max_blocks="many")
-        clean("x", favour="recal")
-    """
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "-c", dedent(program).strip()]
+def test_mypy_finds_a_misspelt_option_and_a_value_of_another_type(tmp_path):
+    program = tmp_path / "calls_of_clean.py"
+    program.write_text(
+        "from cleaning import clean\n"
+        "clean('x', subtree_alpha=3, favour='recall', comments=True)\n"
+        "clean('x', subtree_alhpa=3)\n"
+        "clean('x', max_blocks='many')\n"
+        "clean('x', favour='recal')\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert [line.split(":")[1] for line in found.splitlines() if ": error: " in line] == ["3", "4", "5"], found
     assert 'Unexpected keyword argument "subtree_alhpa" for "clean"; did you mean "subtree_alpha"' in found
