@@ -68,7 +68,7 @@ def test_values_of_a_settings_module_become_their_types():
         ("CLEANING_OPTIONS", "{max_bytes", "not JSON"),
         ("CLEANING_OPTIONS", "[1]", "mapping"),
         ("CLEANING_OPTIONS", '{"max_byte": 5000}', "did you mean 'max_bytes'"),
-        ("PAGES_FROM", "(", "'\\(' is no regular expression"),
+        ("PAGES_FROM", "(", "'\\(' is not a regular expression"),
         ("ALLOW_ADDRESSES", "here", "takes networks and addresses"),
         ("REVISIT_MIN_SECONDS", 9_999_999, "REVISIT_MAX_SECONDS is 2592000.0; the first must not be larger"),
     ],
@@ -142,7 +142,7 @@ def test_texts_are_shown_as_their_values():
     ("name", "value", "says"),
     [
         ("DEDUP_DISTANCE", 9, "from 0 to 3"),
-        ("PAGES_FROM", "(", "no regular expression"),
+        ("PAGES_FROM", "(", "not a regular expression"),
         ("CLEANING_OPTIONS", '{"max_byte": 5000}', "did you mean 'max_bytes'"),
         ("ALLOW_ADDRESSES", "here", "networks and addresses"),
     ],
