@@ -1,11 +1,11 @@
-"""Cleaning: bytes of a page in, a decision on every block out. Pure: no network, database or clock."""
+"""Cleaning: from the bytes of a page to a decision on every block. Pure: no network, database or clock."""
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
 from cleaning.clean import clean
 from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault
 from cleaning.fingerprint import digest, distance, fingerprint
 from cleaning.methods import METHODS
-from cleaning.options import CleaningOptions, Options
+from cleaning.options import Options
 from cleaning.parse import parse
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Block",
     "CleanPage",
     "CleaningError",
-    "CleaningOptions",
     "Decision",
     "Kind",
     "Metadata",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ParseWarning(StrEnum):
-    """What was met, and survived, while reading a page; each is counted under its word."""
+    """A defect of a page that reading survived; each is counted under its value."""
 
     EMPTY = "empty_page"
     CHARSET_CONTRADICTED = "charset_contradicted"
@@ -23,12 +23,11 @@ class ParseWarning(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page read into a tree, which nobody edits.
+    """A page read into a tree. The tree is never edited.
 
-    `encoding` is the one its bytes were read in, None for text and ready-made trees. `layout` is where a browser put
-    its elements, `template` the patterns that repeat between pages of its site (see
-    `cleaning.methods.informative_sections.learn_template`);
-    most methods need neither.
+    `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. Few methods need
+    `layout`, the boxes of the page's elements in a browser, or `template`, the patterns that repeat between pages of
+    the site (see `learn_template` in cleaning/methods/informative_sections.py).
     """
 
     root: HtmlElement
@@ -40,7 +39,7 @@ class Page:
 
 
 class Kind(StrEnum):
-    """What a block is on its page."""
+    """The role of a block on its page."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -51,78 +50,78 @@ class Kind(StrEnum):
 
 
 class PageType(StrEnum):
-    """What sort of page it is."""
+    """The type of a page as a whole."""
 
     ARTICLE = "article"
     FORUM = "forum"
     PRODUCT = "product"
     COLLECTION = "collection"
-    """A shop's shelf: products side by side."""
+    """A shop's list of products."""
     LISTING = "listing"
-    """A list that leads to other pages: a section page, search results, an index."""
+    """A list of links to other pages: a section page, search results, an index."""
     DOCUMENTATION = "documentation"
     SERVICE = "service"
-    """A company's or institution's page about what it offers; many home pages."""
+    """A page of a company or institution about its services; many home pages."""
 
 
 class Reason(StrEnum):
-    """Why a block was kept or dropped; a closed set, counted under these words."""
+    """Why a block was kept or dropped: a closed set, counted under these values."""
 
     KEPT = "kept"
     SHORT = "short"
-    """Too few words to say anything where it stands."""
+    """Too few words to mean anything in this place."""
     LINKS = "links"
-    """Most of its words are links: navigation."""
+    """Most of its words are inside links: navigation."""
     OUTSIDE = "outside"
     """Outside the part of the page that holds the main text."""
     NAVIGATION = "navigation"
     """In a menu, breadcrumb trail, pager, search or shopping box, by its tag, class, id or role."""
     FOOTER = "footer"
-    """In the page's foot: contacts, copyright, legal notes."""
+    """In the page's footer: contacts, copyright, legal notes."""
     OVERLAY = "overlay"
-    """In a cookie notice, pop-up or dialog laid over the page."""
+    """In a cookie notice, pop-up or dialog over the page."""
     FORM = "form"
     """In a form, button or label, or an invitation to sign up."""
     ADVERTISEMENT = "advertisement"
     """Marked as an advertisement, promotion or banner."""
     RELATED = "related"
-    """Leads to other pages: related, recommended, popular, tags."""
+    """In a list of links to other pages: related, recommended, popular, tags."""
     SOCIAL = "social"
     """Share buttons and embedded posts."""
     ASIDE = "aside"
     """In a sidebar or widget."""
     COMMENT = "comment"
-    """A reader's comment on a page that is not made of comments."""
+    """A reader's comment, on a page whose main text is not comments."""
     BYLINE = "byline"
-    """Names or presents the author, dates the page, or says under which section it stands."""
+    """Names or presents the author, or gives the page's date or section."""
     CAPTION = "caption"
     """Describes or credits a picture."""
     HIDDEN = "hidden"
-    """Its class, or the layout, says that readers do not see it."""
+    """Invisible to readers, according to its class or to the layout."""
     EMPTY = "empty"
-    """An element that the method makes a block of, without text."""
+    """The element of a block without text."""
     UNBLOCKED = "unblocked"
-    """In no element that the method makes blocks of."""
+    """In no element that the method treats as a block."""
     IRRELEVANT = "irrelevant"
     """In an element whose tag the method discards."""
     PLUGIN = "plugin"
-    """The text that stands in for an embedded player or program."""
+    """The replacement text of an embedded player or program."""
     LEGAL = "legal"
-    """Has links to terms, disclaimer, publisher or copyright."""
+    """Links to terms, disclaimer, publisher or copyright."""
     PUNCTUATION = "punctuation"
     """Has no punctuation mark, or fewer than its surroundings."""
     OUTER_LINKS = "outer_links"
     """Most of its links lead to other sites."""
     NO_PRIORITY = "no_priority"
-    """Has none of the tags to which the method gives a priority."""
+    """Has no tag with a priority in the method."""
     LOW_SCORE = "low_score"
-    """Its score does not reach what the method asks for."""
+    """Its score is below the method's threshold."""
     TEMPLATE = "template"
-    """The same on several pages of the site."""
+    """Repeats on several pages of the site."""
     NO_MAIN = "no_main_block"
-    """No block of the page has what the method asks of a main one."""
+    """No block of the page meets the method's conditions for a main block."""
     TRUNCATED = "truncated"
-    """Beyond the bound on blocks of one page (option `max_blocks`)."""
+    """Beyond the largest number of blocks of one page (option `max_blocks`)."""
     PAGE_DUPLICATE = "page_duplicate"
     """Repeats an earlier block of the same page."""
 
@@ -131,9 +130,8 @@ class Reason(StrEnum):
 class Block:
     """One piece of text in reading order.
 
-    `path` leads to its element (`/html/body/div[2]/p[1]`), `words` and `link_words` count its words and
-    those of them inside links, `priority` is the tag-priority sum of PAB (pab.txt, table 3.1): the block's
-    element and the tags of its own.
+    `path` is the XPath of its element (`/html/body/div[2]/p[1]`). `words` counts its words, `link_words` those inside
+    links. `priority` is the tag-priority sum of PAB (pab.txt, table 3.1) over its element and inline tags.
     """
 
     position: int
@@ -147,7 +145,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A block with its score (the method's own scale) and the reason it was kept or dropped."""
+    """A block with its score, on the method's own scale, and the reason why it was kept or dropped."""
 
     block: Block
     score: float
@@ -160,10 +158,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page says of itself; every field is None, or empty, where the page is silent.
+    """What a page states about itself; a field is None, or empty, if the page does not state it.
 
-    `published` and `modified` are ISO dates (`2024-05-03`), `language` is a two-letter code (three letters for a
-    language without one), `canonical` and `image` (the lead one) are absolute URLs.
+    `published` and `modified` are ISO dates (`2024-05-03`). `language` is a two-letter code, or a three-letter code for
+    a language without one. `canonical` and `image` (the lead image) are absolute URLs.
     """
 
     title: str | None = None
@@ -178,11 +176,11 @@ class Metadata:
 
     @property
     def author(self) -> str | None:
-        """The authors' names in one text, None where there are none."""
+        """The authors' names, joined by commas; None without authors."""
         return ", ".join(self.authors) or None
 
     def filled_from(self, other: Metadata) -> Metadata:
-        """Return this metadata with the other's values where it is silent."""
+        """Return this metadata with its empty fields filled from the other one."""
         return Metadata(*(getattr(self, name) or getattr(other, name) for name in Metadata.__dataclass_fields__))
 
 
@@ -190,9 +188,9 @@ class Metadata:
 class CleanPage:
     """Every block of a page with its decision, in reading order, and the page's metadata.
 
-    `encoding` is the one its bytes were read in, None for text and ready-made trees. `type` is the sort of page that
-    it seems to be, `confidence` (0 to 1) how likely that is; both are None for a page without text, and with methods
-    other than `default`.
+    `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
+    probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
+    method but `default`.
     """
 
     url: str | None
@@ -222,16 +220,16 @@ class CleanPage:
 
     @property
     def kept(self) -> tuple[Block, ...]:
-        """The kept blocks in reading order; empty where nothing was kept."""
+        """The kept blocks in reading order; empty if nothing was kept."""
         return tuple(decision.block for decision in self.decisions if decision.kept)
 
     @property
     def text(self) -> str:
-        """The texts of the kept blocks in reading order, one a line; "" where nothing was kept."""
+        """The texts of the kept blocks in reading order, one a line; "" if nothing was kept."""
         return "\n".join(block.text for block in self.kept)
 
     def counts(self) -> dict[str, int]:
-        """Blocks by reason, `kept` among them; the figures add up to the number of decisions."""
+        """Return the number of blocks for each reason, `kept` included; they add up to the number of decisions."""
         counts: dict[str, int] = {}
         for decision in self.decisions:
             counts[decision.reason] = counts.get(decision.reason, 0) + 1

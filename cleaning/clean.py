@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning.blocks import CleanPage, Decision, Page, Reason
-from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, NEEDS
 from cleaning.methods.method import MethodResult
-from cleaning.options import CleaningOptions, Options
+from cleaning.options import Options, nearest
 from cleaning.parse import parse
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DecidedLeaf(NamedTuple):
-    """A leaf, with the text nodes that it is made of, and what a method decided on it."""
+    """A leaf with a method's decision on it."""
 
     leaf: Leaf
     decision: Decision
@@ -35,7 +34,7 @@ def clean(
     *,
     method: str = "default",
     encoding: str | None = None,
-    **options: Unpack[CleaningOptions],
+    **options: Any,
 ) -> CleanPage:
     """Return every block of a page with its score and decision, and the page's metadata.
 
@@ -68,16 +67,16 @@ def clean(
 
 
 def decide_page(page: Page, stated: Statements, method: Method, options: Options) -> MethodResult:
-    """Return a method's decisions on a page, and its type where the method tells it."""
-    if method.judge is not None:
-        return method.judge(page, stated, options)
-    return MethodResult([judged.decision for judged in decide_leaves(page, method, options)])
+    """Return a method's decisions on a page, and the page's type if the method tells it."""
+    if method.decide_page is not None:
+        return method.decide_page(page, stated, options)
+    return MethodResult([decided.decision for decided in decide_leaves(page, method, options)])
 
 
 def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedLeaf]:
-    """Return the page's leaves, as the method cuts it, with its decisions; empty for a page without text.
+    """Return a page's leaves as the method cuts them, each with its decision; empty for a page without text.
 
-    The page must have what the method needs.
+    The page must have the field that the method needs.
     """
     leaves = method.segment(page, options)
     return [DecidedLeaf(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
@@ -85,15 +84,12 @@ def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedL
 
 def _method(name: str) -> Method:
     if name not in METHODS:
-        raise OptionError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
+        raise OptionError(f"unknown method {name!r}; {nearest(name, METHODS)}")
     return METHODS[name]
 
 
 def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) -> list[Decision]:
-    """Score and decide within the bound on blocks; what lies beyond it is dropped with its own reason.
-
-    A method is only asked about pages that have blocks.
-    """
+    """Score and decide the first `max_blocks` leaves; drop the others as TRUNCATED."""
     if not leaves:
         return []
     within, beyond = leaves[: options.max_blocks], leaves[options.max_blocks :]

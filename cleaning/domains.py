@@ -1,4 +1,4 @@
-"""Registered domains: which site a URL belongs to, and which URLs of a page lead elsewhere."""
+"""Registered domains: the site of a URL, and whether a page's links lead to other sites."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _PORTS = {"http": 80, "https": 443}
-_LONGEST_SCHEME = 20  # characters; a relative URL may hold another one in its query
-_LONGEST_HOST = 253  # characters, RFC 1035; longer ones would fill the cache
+_MAX_SCHEME_CHARS = 20  # a relative URL may contain another URL in its query
+_MAX_HOST_CHARS = 253  # RFC 1035; longer hosts would fill the cache
 
 
 def registered_domain(url: str) -> str | None:
-    """Return the registered domain of a URL; None for one without a host or that cannot be read.
+    """Return the registered domain of a URL; None for a URL that is malformed or has no host.
 
-    For an IP address and a name without dots it is host:port; for a name whose end is not in the public suffix
-    list, its last two labels. Domains below which anybody gets a name (`github.io`) part their users' sites.
+    The result is host:port for an IP address or a name without dots, and the last two labels for a name that ends in
+    no public suffix. Below a domain that gives names to anybody (`github.io`), each user's name is a site.
     """
     try:
         parts = urlsplit(url.strip())
-        host, port = (parts.hostname or "").rstrip("."), parts.port  # the port is parsed only when asked for
+        host, port = (parts.hostname or "").rstrip("."), parts.port  # `port` raises ValueError too
     except ValueError:
         return None
-    if not 0 < len(host) <= _LONGEST_HOST:
+    if not 0 < len(host) <= _MAX_HOST_CHARS:
         return None
     if _is_address(host) or "." not in host:
         shown = f"[{host}]" if ":" in host else host
@@ -37,29 +37,29 @@ def registered_domain(url: str) -> str | None:
 
 
 class PageLinks:
-    """What the URLs on a page lead to; relative ones, `data:` and those of the page's own site are its own."""
+    """Tells where a page's URLs lead. Relative URLs and `data:` URLs belong to the page's own site."""
 
     def __init__(self, url: str | None) -> None:
         self._own = registered_domain(url) if url else None
         self._scheme = "http" if url and url.lstrip()[:5].lower() == "http:" else "https"
 
-    def are_foreign(self, url: str) -> bool:
-        """Tell whether a URL is of another registered domain; never where the page's own is unknown."""
+    def is_foreign(self, url: str) -> bool:
+        """Return True if a URL has another registered domain; False if the page's own domain is unknown."""
         domain = registered_domain(self._absolute(url))
         return None not in (domain, self._own) and domain != self._own
 
-    def lead_to(self, url: str, hosts: frozenset[str]) -> bool:
-        """Tell whether a URL is of one of these hosts or below it, and not of the page's own site."""
+    def leads_to(self, url: str, hosts: frozenset[str]) -> bool:
+        """Return True if a URL leads to one of these hosts, or to a host below one, and not to the page's own site."""
         absolute = self._absolute(url)
         known = any(name in hosts for name in _levels(_host(absolute)))
         return known and (self._own is None or registered_domain(absolute) != self._own)
 
     def _absolute(self, url: str) -> str:
-        """Return a URL that names its host in full; "" for one that names none."""
+        """Return the URL with its scheme; "" for a URL without a host."""
         plain = url.strip()
         if plain[:2] == "//":
             return f"{self._scheme}:{plain}"
-        return plain if "://" in plain[:_LONGEST_SCHEME] else ""
+        return plain if "://" in plain[:_MAX_SCHEME_CHARS] else ""
 
 
 def _is_address(host: str) -> bool:
@@ -84,11 +84,11 @@ def _host(url: str) -> str:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
-    return host if len(host) <= _LONGEST_HOST else ""
+    return host if len(host) <= _MAX_HOST_CHARS else ""
 
 
 def _levels(host: str) -> Iterator[str]:
-    """Yield a host and the names above it."""
+    """Yield a host and its parent domains."""
     while host:
         yield host
         host = host.partition(".")[2]
@@ -104,8 +104,8 @@ def _registered(host: str) -> str:
 
 @cache
 def _suffixes() -> TLDExtract:
-    # Lazily: it imports an HTTP client, which most methods never need. The list is the bundled one, and nothing is
-    # fetched or written: the same pages always name the same sites, and `cleaning` opens no socket.
-    from tldextract import TLDExtract  # noqa: PLC0415 — lazily, see above
+    # Imported at the first use: it imports an HTTP client, which most methods never need. It uses the bundled list and
+    # fetches or writes nothing: the same URLs always give the same sites, and `cleaning` opens no socket.
+    from tldextract import TLDExtract  # noqa: PLC0415 — see above
 
     return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)

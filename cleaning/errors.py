@@ -1,10 +1,10 @@
-"""What cleaning raises.
+"""The exceptions of cleaning.
 
 CleaningError
-├── OptionError   the caller asked for a method or option that does not exist or is out of bounds
-├── ModelError    the trained model of the method `default` is missing or not the one it should be
-├── LayoutError   the layout handed in is not that of the page
-└── PageError     this one page cannot be cleaned; `cause` is the word under which it is counted
+├── OptionError   an unknown method or option, a value out of bounds, a page without what the method needs
+├── ModelError    the trained model of the method `default` is missing or damaged
+├── LayoutError   the layout does not match the page
+└── PageError     this page cannot be cleaned; it is counted under `cause`
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from enum import StrEnum
 
 
 class PageFault(StrEnum):
-    """Why a page cannot be cleaned at all."""
+    """Why a page cannot be cleaned."""
 
     BINARY = "binary_page"
     TOO_LARGE = "too_large"
 
 
 class CleaningError(Exception):
-    """Base of everything that `cleaning` raises on purpose."""
+    """Base class of the exceptions of `cleaning`."""
 
 
 class OptionError(CleaningError, ValueError):
@@ -28,20 +28,20 @@ class OptionError(CleaningError, ValueError):
 
 
 class LayoutError(CleaningError, ValueError):
-    """A layout that was taken from another page, or is broken."""
+    """A layout of another page, or a broken one."""
 
 
 class ModelError(CleaningError):
-    """A trained model that cannot be used: missing, damaged, or of another version."""
+    """A trained model that is missing, damaged, or of another version."""
 
 
 class PageError(CleaningError):
-    """A page that holds nothing that could be cleaned."""
+    """A page that cannot be cleaned."""
 
     def __init__(self, cause: PageFault, message: str) -> None:
         super().__init__(message)
         self.cause = cause
 
     def __reduce__(self) -> tuple[type[PageError], tuple[PageFault, str]]:
-        # An exception is pickled with its message alone.
+        # By default an exception is pickled with its message alone.
         return type(self), (self.cause, str(self))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-
 if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 if TYPE_CHECKING:
@@ -25,53 +23,109 @@ if TYPE_CHECKING:
 BITS = 64
 Weighting = Literal["modified", "plain", "symmetric"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
-# Fingerprints are comparable within one scheme only; it names all that a fingerprint depends on.
+# Only fingerprints of the same scheme are comparable. Its name lists everything that a fingerprint depends on.
 SCHEMES: dict[Weighting, str] = {
     weighting: f"{weighting}-simhash;xxh64-0;porter-original;stop-english;bigrams;1" for weighting in WEIGHTINGS
 }
-
-# A bit whose exact sum is 0 is 0 (a tie). Floats in any order of summation miss an exact 0 by far less than
-# this share of the total weight, so the tolerance makes the result independent of that order.
+# A bit with an exact sum of 0 is 0 (a tie). In any order of summation, floats miss an exact 0 by far less than this
+# share of the total weight, so the tolerance makes the result independent of the order.
 _TIE = 1e-12
-
-# Pairs are summed one by one up to this many positions apart from their chunk of first ones, beyond that by a power
-# series. Its ratio is at most half a chunk over half a chunk and the reach, 1/8: 18 powers leave less than 1e-16.
+# Pairs are summed exactly while the second position is within _REACH of the first one's chunk, and by a power series
+# beyond it. The ratio of the series is at most (_CHUNK / 2) / (_CHUNK / 2 + _REACH) = 1/8: 18 powers leave under 1e-16.
 _CHUNK = 256
 _REACH = 896
 _POWERS = 18
+Item = TypeVar("Item")
 
 
 def fingerprint(text: str, *, weighting: Weighting = "modified") -> int:
-    """Return the unsigned 64-bit fingerprint of a text; 0 for a text without terms, which is never compared.
+    """Return the unsigned 64-bit fingerprint of a text; 0 for a text without terms.
 
-    `modified` weighs a term by its proximity to the terms after it (weighted.txt, TWC-PFM, equations 1 to 3),
-    `symmetric` to those before it as well, `plain` by its frequency.
+    `modified` weights a term by its proximity to the terms after it (weighted.txt, TWC-PFM, equations 1 to 3),
+    `symmetric` also by its proximity to the terms before it, `plain` by its frequency.
     """
     return fingerprint_terms(terms(text), weighting=weighting)
 
 
 def fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting = "modified") -> int:
-    """Return the fingerprint of a sequence of terms, as `fingerprint` does of its text; 0 if it is empty."""
+    """Return the fingerprint of a sequence of terms; 0 if it is empty."""
     if not sequence:
         return 0
     unique = _numbered(sequence)
     weights = _weights(sequence, unique, weighting)
     hashes = np.array([_hash(term) for term in unique], dtype="<u8")
     bits = np.unpackbits(hashes.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    # Bit 1 adds the weight, bit 0 subtracts it: the sum is over 0 iff the terms with bit 1 have over half of it.
+    # Bit 1 adds the weight, bit 0 subtracts it: the sum is above 0 iff the terms with bit 1 have over half the weight.
     half = weights.sum() * (0.5 + _TIE)
     return int(np.packbits(weights @ bits > half, bitorder="little").view("<u8")[0])
+
+
+def digest(text: str) -> int:
+    """Return the unsigned 64-bit digest of a text's terms; case, spaces and stop words make no difference.
+
+    All texts without terms share one digest. Compare the terms of texts with equal digests.
+    """
+    return digest_terms(terms(text))
+
+
+def digest_terms(sequence: Sequence[str]) -> int:
+    """Return the unsigned 64-bit digest of a sequence of terms."""
+    return xxh64_intdigest(" ".join(sequence).encode(errors="replace"))
+
+
+def distance(a: int, b: int) -> int:
+    """Return the number of differing bits (0 to 64)."""
+    return (a ^ b).bit_count()
 
 
 def term_weights(sequence: Sequence[str], *, weighting: Weighting = "modified") -> dict[str, float]:
     """Return each unique term's weight w(t) = (f(t) + sum of 1/distance) / number of unique terms; {} if empty.
 
-    weighted.txt, TWC-PFM. A fingerprint leaves the division out: it changes no sign.
+    weighted.txt, TWC-PFM. A fingerprint omits the division, which changes no sign.
     """
     unique = _numbered(sequence)
     if not unique:
         return {}
     return dict(zip(unique, (_weights(sequence, unique, weighting) / len(unique)).tolist(), strict=True))
+
+
+class NearMatch(NamedTuple, Generic[Item]):
+    """An item with a near fingerprint, and the number of differing bits."""
+
+    item: Item
+    bits: int
+
+
+class NearFingerprints(Generic[Item]):
+    """An in-memory index of items by fingerprint that finds exactly the items within `max_distance`.
+
+    A fingerprint is split into `max_distance` + 1 bands, so two near fingerprints share at least one band. Only
+    fingerprints that share a band are compared.
+    """
+
+    def __init__(self, max_distance: int) -> None:
+        self._max_distance = max_distance
+        bands = max_distance + 1
+        edges = [BITS * band // bands for band in range(bands + 1)]
+        self._bands = [(low, (1 << high - low) - 1) for low, high in pairwise(edges)]
+        self._by_band: dict[tuple[int, int], list[tuple[int, Item]]] = {}
+
+    def nearest(self, fingerprint: int) -> NearMatch[Item] | None:
+        """Return the nearest item added so far; None if none is within `max_distance`."""
+        others = (other for key in self._keys(fingerprint) for other in self._by_band.get(key, ()))
+        found = min(((distance(fingerprint, value), item) for value, item in others), key=_bits_of, default=None)
+        return None if found is None or found[0] > self._max_distance else NearMatch(found[1], found[0])
+
+    def add(self, fingerprint: int, item: Item) -> None:
+        for key in self._keys(fingerprint):
+            self._by_band.setdefault(key, []).append((fingerprint, item))
+
+    def _keys(self, fingerprint: int) -> list[tuple[int, int]]:
+        return [(low, fingerprint >> low & mask) for low, mask in self._bands]
+
+
+def _bits_of(found: tuple[int, object]) -> int:
+    return found[0]
 
 
 def _numbered(sequence: Sequence[str]) -> dict[str, int]:
@@ -84,20 +138,20 @@ def _hash(term: str) -> int:
 
 
 def _weights(sequence: Sequence[str], unique: Mapping[str, int], weighting: Weighting) -> Floats:
-    """Return f(t) and, but for `plain`, the pair sum of each unique term, in the order of `unique`."""
+    """Return f(t) of each unique term, plus its pair sum unless the weighting is `plain`, in the order of `unique`."""
     shares = np.ones(len(sequence))
     if weighting != "plain":
         following, preceding = _occurrences(sequence)
         shares += _pair_sums(following, preceding)
         if weighting == "symmetric":
-            # Read backwards, the same pairs count, each for its other term.
+            # Backwards, the same pairs count for their other term.
             last = len(sequence) - 1
             shares += _pair_sums(last - preceding[::-1], last - following[::-1])[::-1]
     return np.bincount([unique[term] for term in sequence], weights=shares).astype(np.float64, copy=False)
 
 
 def _occurrences(sequence: Sequence[str]) -> tuple[Positions, Positions]:
-    """Return for each position the next and the previous one of the same term; the length and -1 where none is."""
+    """Return for each position the next and the previous position of its term; the length and -1 if there is none."""
     following, preceding = [len(sequence)] * len(sequence), [-1] * len(sequence)
     latest: dict[str, int] = {}
     for position, term in enumerate(sequence):
@@ -109,10 +163,10 @@ def _occurrences(sequence: Sequence[str]) -> tuple[Positions, Positions]:
 
 
 def _pair_sums(following: Positions, preceding: Positions) -> Floats:
-    """Return for each position x the sum of 1/(y - x) over the positions y that are counted with it.
+    """Return for each position x the sum of 1/(y - x) over the positions y that it is paired with.
 
-    A pair counts iff x < y and neither term occurs again between x and y: y lies before the next occurrence of x's
-    term, and the previous one of y's lies before x. The paper's loop over two position lists counts the same pairs.
+    A pair counts iff x < y and neither term occurs again between x and y: y is before the next occurrence of x's term,
+    and the previous occurrence of y's term is before x. The paper's loop over two position lists counts the same pairs.
     """
     sums = np.empty(len(following))
     for start in range(0, len(following), _CHUNK):
@@ -123,7 +177,7 @@ def _pair_sums(following: Positions, preceding: Positions) -> Floats:
 
 
 def _near_sums(following: Positions, preceding: Positions, start: int) -> Floats:
-    """Return the sums of a chunk of positions over those y that lie within its reach."""
+    """Return the sums for a chunk of positions over the y within its reach."""
     y = np.arange(start, min(start + _CHUNK + _REACH, len(following)), dtype=np.int32)
     x = y[:_CHUNK, None]
     counted = (y < following[start : start + _CHUNK, None]) & (preceding[start : start + len(y)] < x)
@@ -133,7 +187,7 @@ def _near_sums(following: Positions, preceding: Positions, start: int) -> Floats
 
 @cache
 def _inverse_gaps() -> Floats:
-    """Return 1/(y - x) for x in a chunk (rows) and y within its reach (columns), 0 for y <= x."""
+    """Return 1/(y - x) for x in a chunk (rows) and y within its reach (columns); 0 for y <= x."""
     gaps = np.arange(_CHUNK + _REACH) - np.arange(_CHUNK)[:, None]
     inverse: Floats = np.divide(1.0, gaps, out=np.zeros(gaps.shape), where=gaps > 0)
     inverse.setflags(write=False)
@@ -141,11 +195,11 @@ def _inverse_gaps() -> Floats:
 
 
 def _far_sums(following: Positions, preceding: Positions, start: int) -> Floats:
-    """Return the sums of a chunk of positions over those y that lie beyond its reach.
+    """Return the sums for a chunk of positions over the y beyond its reach.
 
-    Where y's term stands in the chunk too, pairs are summed one by one. With all other y, the first of their terms
-    after the chunk, a position x counts up to the next occurrence of its own term: a prefix of them. With the chunk's
-    middle c, 1/(y - x) = sum of (x - c)^k / (y - c)^(k + 1), and prefix sums over y serve all x.
+    If y's term also occurs in the chunk, its pairs are summed one by one. The other y are the first occurrences of
+    their terms after the chunk; a position x is paired with those before the next occurrence of its own term, a prefix
+    of them. With the chunk's middle c, 1/(y - x) = sum of (x - c)^k / (y - c)^(k + 1): prefix sums over y serve all x.
     """
     x, horizon = np.arange(start, start + _CHUNK), start + _CHUNK + _REACH
     before = following[start : start + _CHUNK]
@@ -162,63 +216,3 @@ def _far_sums(following: Positions, preceding: Positions, start: int) -> Floats:
         power *= inverse
         offsets *= x - middle
     return sums
-
-
-def distance(a: int, b: int) -> int:
-    """Return how many of the 64 bits differ (0 to 64)."""
-    return (a ^ b).bit_count()
-
-
-def digest(text: str) -> int:
-    """Return the unsigned 64-bit digest of a text's terms: equal for texts that differ in case, spaces or stop words.
-
-    A text without terms has the digest of nothing; compare texts on a hit.
-    """
-    return digest_terms(terms(text))
-
-
-def digest_terms(sequence: Sequence[str]) -> int:
-    """Return the digest of a sequence of terms, as `digest` does of its text."""
-    return xxh64_intdigest(" ".join(sequence).encode(errors="replace"))
-
-
-Item = TypeVar("Item")
-
-
-class NearMatch(NamedTuple, Generic[Item]):
-    """What was added under a fingerprint near the one asked for, and how many bits lie between them."""
-
-    item: Item
-    bits: int
-
-
-class NearFingerprints(Generic[Item]):
-    """Items by fingerprint; exact: none within `max_distance` is missed, none beyond is found.
-
-    A fingerprint is cut into one band more than the bits that may differ, so at least one band of two neighbours is
-    the same; only what shares a band is compared.
-    """
-
-    def __init__(self, max_distance: int) -> None:
-        self._most_bits = max_distance
-        bands = max_distance + 1
-        edges = [BITS * band // bands for band in range(bands + 1)]
-        self._bands = [(low, (1 << high - low) - 1) for low, high in pairwise(edges)]
-        self._by_band: dict[tuple[int, int], list[tuple[int, Item]]] = {}
-
-    def nearest(self, fingerprint: int) -> NearMatch[Item] | None:
-        """Return the nearest item added so far, None where none is near enough."""
-        others = (other for key in self._keys(fingerprint) for other in self._by_band.get(key, ()))
-        found = min(((distance(fingerprint, value), item) for value, item in others), key=_bits_of, default=None)
-        return None if found is None or found[0] > self._most_bits else NearMatch(found[1], found[0])
-
-    def add(self, fingerprint: int, item: Item) -> None:
-        for key in self._keys(fingerprint):
-            self._by_band.setdefault(key, []).append((fingerprint, item))
-
-    def _keys(self, fingerprint: int) -> list[tuple[int, int]]:
-        return [(low, fingerprint >> low & mask) for low, mask in self._bands]
-
-
-def _bits_of(found: tuple[int, object]) -> int:
-    return found[0]

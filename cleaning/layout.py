@@ -1,4 +1,4 @@
-"""Where a browser put a page's elements: data that a method may need beside the tree."""
+"""A page's layout in a browser: the box of each element, for methods that need more than the tree."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An element's place and look: whole CSS pixels from the page's top left corner, at scroll position 0.
+    """An element's position and appearance, in whole CSS pixels from the page's top left corner at scroll position 0.
 
-    `background` is the computed colour as the browser writes it, "" where it is transparent. `shown` is False for an
+    `background` is the computed colour as the browser writes it, "" for a transparent one. `shown` is False for an
     element that is not displayed, not visible or without area.
     """
 
@@ -33,9 +33,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One snapshot of a page: for each element of its tree, in document order, the tag and the box.
+    """A snapshot of a page: the tag and the box of each element of its tree, in document order.
 
-    The box is None for an element that the browser does not have (libxml2 adds some that HTML does without).
+    The box is None for an element that the browser does not have: libxml2 adds some elements of its own.
     """
 
     tags: tuple[str, ...]
@@ -44,16 +44,16 @@ class Layout:
     def match(self, root: HtmlElement) -> dict[HtmlElement, Box]:
         """Return the boxes by the elements of the tree.
 
-        Raises LayoutError for a snapshot of another page: its tags are not the tree's, or it has not a box for each.
+        Raises LayoutError if the snapshot is of another page: its tags differ from the tree's, or boxes are missing.
         """
         elements = list(root.iter(etree.Element))
         if len(self.boxes) != len(self.tags):
             raise LayoutError(f"the layout has {len(self.tags)} tags, but {len(self.boxes)} boxes")
-        for place, (element, tag) in enumerate(zip_longest(elements, self.tags)):
+        for index, (element, tag) in enumerate(zip_longest(elements, self.tags)):
             found = None if element is None else element.tag
             if found != tag:
                 raise LayoutError(
-                    f"the layout does not match the page: element {place} is {_name(found)} on the page and "
+                    f"the layout does not match the page: element {index} is {_name(found)} on the page and "
                     f"{_name(tag)} in the layout, which has {len(self.tags)} elements to the page's {len(elements)}; "
                     "take the snapshot from the same HTML"
                 )

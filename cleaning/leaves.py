@@ -18,78 +18,12 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Reason
-
-
-# Their text is for programs, or stands in for something that is not text. `head` holds metadata, read apart.
+# Never content, on any page and for any method: their text is for programs, or replaces something that is not text.
+# `head` holds metadata, which cleaning.metadata reads.
 NEVER_CONTENT = frozenset(
-    {
-        "applet",
-        "area",
-        "audio",
-        "canvas",
-        "datalist",
-        "embed",
-        "frame",
-        "frameset",
-        "head",
-        "iframe",
-        "input",
-        "map",
-        "math",
-        "noframes",
-        "noscript",
-        "object",
-        "script",
-        "select",
-        "style",
-        "svg",
-        "template",
-        "textarea",
-        "video",
-    }
+    "applet area audio canvas datalist embed frame frameset head iframe input map math noframes noscript object script "
+    "select style svg template textarea video".split()
 )
-
-# Deeper elements get the path of their ancestor at this level: paths of a hostile page would fill the memory.
-_MAX_PATH_LEVELS = 100
-# What XPath takes as a name; hostile pages have tags that are none.
-_PATH_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-
-
-class ElementPaths:
-    """The XPaths of the elements inside `start`, `/html/body/div[2]/p[1]`; each element's children are counted once.
-
-    lxml counts an element's siblings whenever it is asked for a path, which on a page of one long list takes the
-    square of its length.
-    """
-
-    def __init__(self, start: HtmlElement) -> None:
-        self._known: dict[HtmlElement, tuple[str, int]] = {start: (start.getroottree().getpath(start), 0)}
-
-    def of(self, element: HtmlElement) -> str:
-        """Return the path of an element inside `start`, up to a bound on depth; elsewhere lxml's."""
-        ahead = []
-        outer = element
-        while outer not in self._known:
-            ahead.append(outer)
-            outer = outer.getparent()
-            if outer is None:
-                path: str = element.getroottree().getpath(element)
-                return path
-        while ahead:
-            self._number(outer)
-            outer = ahead.pop()
-        return self._known[element][0]
-
-    def _number(self, parent: HtmlElement) -> None:
-        path, level = self._known[parent]
-        places: dict[str, int] = {}
-        for index, child in enumerate(parent.iterchildren(etree.Element), 1):
-            tag = child.tag
-            place = places[tag] = places.get(tag, 0) + 1
-            step = f"{tag}[{place}]" if tag.isalnum() or _PATH_NAME.fullmatch(tag) else f"*[{index}]"
-            self._known[child] = (path if level >= _MAX_PATH_LEVELS else f"{path}/{step}", level + 1)
-
-
 BLOCK_TAGS = frozenset(
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
     "figure footer form h1 h2 h3 h4 h5 h6 header hr html label legend li main menu nav ol option p pre section "
@@ -105,7 +39,7 @@ _KINDS = dict.fromkeys(HEADING_TAGS, Kind.HEADING) | {
     "pre": Kind.CODE,
     "blockquote": Kind.QUOTE,
 }
-# A paragraph in a table cell is a paragraph (layout tables), one in a list item is that item's text.
+# A paragraph in a table cell is a paragraph (layout tables); one in a list item is the item's text.
 _OWN_KIND_ONLY = frozenset({"td", "th"})
 _KIND_ENDS = frozenset({"article", "section", "main", "body", "table", "form"})
 
@@ -126,33 +60,26 @@ PRIORITY_TENTHS = {
 }
 IMAGE_TENTHS = 3  # only with alternative text
 
-# A text with so many words outside links, more than inside them, reads as prose. 6 to 10 words give the same F1
-# (within .001, both development sets).
-_PROSE_WORDS = 8
-_MAX_ATTRIBUTE_CHARS = 1_000
-
-# A page with fewer words than this is an empty shell that a script fills; some (all Discourse forums) hold
-# their whole text in `noscript`, which on any other page repeats images and asks for JavaScript.
+# A page with fewer words is an empty shell that a script fills. Some such pages (all Discourse forums) hold their whole
+# text in `noscript`; on any other page `noscript` repeats images and asks for JavaScript.
 _SHELL_WORDS = 100
+# From this many words outside links on, a text can be prose.
+_MIN_PROSE_WORDS = 8
+
+# Deeper elements get the path of their ancestor at this level: the paths of a hostile page would fill the memory.
+_MAX_PATH_LEVELS = 100
+# A tag that XPath accepts as a name; hostile pages have others.
+_PATH_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A block-level element on the way to some text, complete once the walk has left it.
-
-    `hints` are its class, id and role, lower-cased; `kind` is what a text directly in it is. `leaves` are those
-    directly in it; the words of each sort are those of all inside it.
-    """
+    """A block-level element around some text; `kind` is the kind of the texts directly in it."""
 
     element: HtmlElement
     tag: str
     parent: Node | None
-    hints: str
     kind: Kind
-    leaves: int = 0
-    words: int = 0
-    link_words: int = 0
-    prose: int = 0
 
     def chain(self) -> Iterator[Node]:
         """Yield the node and its ancestors, innermost first."""
@@ -163,7 +90,7 @@ class Node:
 
 
 class Piece(NamedTuple):
-    """A text node as it stands on the page: `element` is its parent, `link` the `a` element that it is inside."""
+    """A text node of the page: `element` is its parent, `link` the `a` element around it, if any."""
 
     text: str
     element: HtmlElement
@@ -172,29 +99,82 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """A text between two block boundaries: the block that it makes and the element that holds it.
+    """A text between two block boundaries: its block, the element that holds it, and its text nodes.
 
-    `prose` counts its words outside links where it reads as running text, and is 0 where it does not. `pieces` are
-    its text nodes; `dropped` is the reason why a method leaves it out already when it cuts the page into blocks.
+    `dropped` is the reason why a method drops the leaf while it cuts the page into blocks; None for the others.
     """
 
     block: Block
     node: Node
-    prose: int = 0
     pieces: tuple[Piece, ...] = ()
     dropped: Reason | None = None
+
+    @property
+    def is_prose(self) -> bool:
+        """True for a text with at least 8 words outside links, and no more words inside them."""
+        unlinked = self.block.words - self.block.link_words
+        return unlinked >= max(_MIN_PROSE_WORDS, self.block.link_words)
+
+
+def walk(root: HtmlElement) -> list[Leaf]:
+    """Return the leaf texts of a page in reading order; empty for a page without text.
+
+    A leaf ends where a block-level element (or `br`) begins or ends. Inline elements do not separate words.
+    """
+    start = body_of(root)
+    leaves = _walk_without(start, NEVER_CONTENT)
+    words = _count_leaf_words(leaves)
+    if words >= _SHELL_WORDS:
+        return leaves
+    unscripted = _walk_without(start, NEVER_CONTENT - {"noscript"})
+    return unscripted if _count_leaf_words(unscripted) >= max(_SHELL_WORDS, 2 * words) else leaves
+
+
+def body_of(root: HtmlElement) -> HtmlElement:
+    """Return the element that holds a page's text: the body, or the root of a tree without one."""
+    body = root if root.tag == "body" else root.find("body")
+    return root if body is None else body
+
+
+def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
+    """Return the block-level elements around the leaves, each once, outer elements before those inside them."""
+    found: dict[Node, None] = {}
+    for leaf in leaves:
+        new = list(takewhile(lambda node: node not in found, leaf.node.chain()))
+        found.update(dict.fromkeys(reversed(new)))
+    return list(found)
+
+
+def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Piece]], tenths: int) -> Block:
+    """Return the block of these text nodes: the nodes of a part are joined as they are, the parts by a space."""
+    joined = " ".join(["".join([piece.text for piece in part]) for part in parts])
+    text = tidy_code(joined) if kind is Kind.CODE else normalise(joined)
+    words = count_words(text)
+    linked = [piece.text for part in parts for piece in part if piece.link is not None]
+    link_words = min(words, count_words(" ".join(linked))) if linked else 0
+    return Block(position, path, kind, text, words, link_words, tenths / 10)
+
+
+def _walk_without(start: HtmlElement, skipped: frozenset[str]) -> list[Leaf]:
+    walked = _Walk(start, skipped)
+    walked.run()
+    return walked.leaves
+
+
+def _count_leaf_words(leaves: list[Leaf]) -> int:
+    return sum(leaf.block.words for leaf in leaves)
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """The text seen since the last block boundary."""
+    """The text nodes since the last block boundary, and the priority of the inline elements among them, in tenths."""
 
     pieces: list[Piece] = field(default_factory=list)
     tenths: int = 0
 
 
 class _Open(NamedTuple):
-    """An element that the walk is inside, and those of its children that are to come."""
+    """An element that the walk is inside, with an iterator over its remaining children."""
 
     element: HtmlElement
     node: Node
@@ -215,7 +195,7 @@ class _Walk:
     def run(self) -> None:
         """Visit the tree in reading order, without recursion: pages nest thousands of levels deep."""
         start = self._start
-        root = Node(start, start.tag, None, class_id_role(start), Kind.PARAGRAPH)
+        root = Node(start, start.tag, None, Kind.PARAGRAPH)
         self._text(start.text, start)
         stack = [_Open(start, root, iter(start))]
         while stack:
@@ -234,7 +214,7 @@ class _Walk:
         node = outer.node
         if tag in BLOCK_TAGS:
             self._cut(node)
-            node = Node(element, tag, node, class_id_role(element), _kind_of(tag, node))
+            node = Node(element, tag, node, _kind_of(tag, node))
         elif tag == "br":
             self._cut(node)
         else:
@@ -254,11 +234,6 @@ class _Walk:
         node = left.node
         if node.element is left.element:
             self._cut(node)
-            above = node.parent
-            if above is not None:
-                above.words += node.words
-                above.link_words += node.link_words
-                above.prose += node.prose
         elif left.element.tag == "a":
             self._links.pop()
         if outer is not None:
@@ -277,80 +252,7 @@ class _Walk:
         path = self._paths.of(node.element)
         block = make_block(len(self.leaves), path, node.kind, [gathered.pieces], tenths)
         if block.text:
-            self._add(Leaf(block, node, _prose_words(block.words, block.link_words), tuple(gathered.pieces)))
-
-    def _add(self, leaf: Leaf) -> None:
-        leaf.node.leaves += 1
-        leaf.node.words += leaf.block.words
-        leaf.node.link_words += leaf.block.link_words
-        leaf.node.prose += leaf.prose
-        self.leaves.append(leaf)
-
-
-def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Piece]], tenths: int) -> Block:
-    """Return the block of these text nodes; those of one part are joined as they stand, parts by a space."""
-    joined = " ".join(["".join([piece.text for piece in part]) for part in parts])
-    text = tidy_code(joined) if kind is Kind.CODE else normalise(joined)
-    words = count_words(text)
-    linked = [piece.text for part in parts for piece in part if piece.link is not None]
-    link_words = min(words, count_words(" ".join(linked))) if linked else 0
-    return Block(position, path, kind, text, words, link_words, tenths / 10)
-
-
-def walk(root: HtmlElement) -> list[Leaf]:
-    """Return the leaf texts of a page in reading order; empty for a page without text.
-
-    A leaf ends where a block-level element (or `br`) begins or ends; inline elements do not part words.
-    """
-    start = body_of(root)
-    leaves = _walk_without(start, NEVER_CONTENT)
-    words = _count_all_words(leaves)
-    if words >= _SHELL_WORDS:
-        return leaves
-    unscripted = _walk_without(start, NEVER_CONTENT - {"noscript"})
-    return unscripted if _count_all_words(unscripted) >= max(_SHELL_WORDS, 2 * words) else leaves
-
-
-def body_of(root: HtmlElement) -> HtmlElement:
-    """Return the element that holds a page's text: the body, the tree itself where there is none."""
-    body = root if root.tag == "body" else root.find("body")
-    return root if body is None else body
-
-
-def _walk_without(start: HtmlElement, skipped: frozenset[str]) -> list[Leaf]:
-    walked = _Walk(start, skipped)
-    walked.run()
-    return walked.leaves
-
-
-def _count_all_words(leaves: list[Leaf]) -> int:
-    return sum(leaf.block.words for leaf in leaves)
-
-
-def class_id_role(element: HtmlElement) -> str:
-    """Return the beginning of an element's class, id and role, lower-cased; "" where it has none.
-
-    The role `banner` (the page's header) gives way to `masthead`: as a class the word means an advertisement.
-    """
-    if not element.attrib:
-        return ""
-    role = element.get("role")
-    words = (element.get("class"), element.get("id"), "masthead" if role == "banner" else role)
-    return " ".join(filter(None, words))[:_MAX_ATTRIBUTE_CHARS].lower()
-
-
-def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
-    """Return the elements around the leaves, each once, outer ones before those inside them."""
-    found: dict[Node, None] = {}
-    for leaf in leaves:
-        new = list(takewhile(lambda node: node not in found, leaf.node.chain()))
-        found.update(dict.fromkeys(reversed(new)))
-    return list(found)
-
-
-def _prose_words(words: int, link_words: int) -> int:
-    unlinked = words - link_words
-    return unlinked if unlinked >= max(_PROSE_WORDS, link_words) else 0
+            self.leaves.append(Leaf(block, node, tuple(gathered.pieces)))
 
 
 def _kind_of(tag: str, parent: Node) -> Kind:
@@ -359,3 +261,37 @@ def _kind_of(tag: str, parent: Node) -> Kind:
         return own
     ended = tag in _KIND_ENDS or parent.tag in _OWN_KIND_ONLY
     return Kind.PARAGRAPH if ended else parent.kind
+
+
+class ElementPaths:
+    """The XPaths of the elements inside `start` (`/html/body/div[2]/p[1]`); each element's children are counted once.
+
+    lxml counts an element's siblings each time it is asked for a path: quadratic time on a page of one long list.
+    """
+
+    def __init__(self, start: HtmlElement) -> None:
+        self._known: dict[HtmlElement, tuple[str, int]] = {start: (start.getroottree().getpath(start), 0)}
+
+    def of(self, element: HtmlElement) -> str:
+        """Return the path of an element, up to a bound on depth; for an element outside `start`, lxml's path."""
+        ahead = []
+        outer = element
+        while outer not in self._known:
+            ahead.append(outer)
+            outer = outer.getparent()
+            if outer is None:
+                path: str = element.getroottree().getpath(element)
+                return path
+        while ahead:
+            self._number_children(outer)
+            outer = ahead.pop()
+        return self._known[element][0]
+
+    def _number_children(self, parent: HtmlElement) -> None:
+        path, level = self._known[parent]
+        counts: dict[str, int] = {}
+        for index, child in enumerate(parent.iterchildren(etree.Element), 1):
+            tag = child.tag
+            number = counts[tag] = counts.get(tag, 0) + 1
+            step = f"{tag}[{number}]" if tag.isalnum() or _PATH_NAME.fullmatch(tag) else f"*[{index}]"
+            self._known[child] = (path if level >= _MAX_PATH_LEVELS else f"{path}/{step}", level + 1)

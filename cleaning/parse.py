@@ -1,4 +1,4 @@
-"""Bytes to tree: encoding as browsers decide it, size, nesting, hostile input."""
+"""From bytes to a tree: the encoding as browsers choose it, and bounds for hostile pages."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from cleaning.errors import PageError, PageFault
 # Documents, images, archives and fonts that servers send as text/html.
 _BINARY_STARTS = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"wOF")
 _SNIFFED_BYTES = 1024
-_MOST_NUL_SHARE = 0.1
-# The encodings of the Encoding Standard, by Python's names; a page must not choose `hex`, `zlib` or `unicode_escape`.
+_MAX_NUL_SHARE = 0.1
+# The encodings of the Encoding Standard under Python's names; a page must not choose `hex`, `zlib` or `unicode_escape`.
 _CHARSET = re.compile(
     r"utf-8|utf-16(?:-[bl]e)?|cp(?:125\d|866|874|932|949)|iso8859-\d+|koi8-[ru]|mac-(?:roman|cyrillic)"
     r"|big5hkscs|gb18030|euc_jp|iso2022_jp"
 )
-# A declared encoding is contradicted when more of the bytes above 127 than this share do not decode in it.
-_MOST_BAD_SHARE = 0.05
+# The bytes contradict a declared encoding if more than this share of those above 127 do not decode in it.
+_MAX_BAD_SHARE = 0.05
 _DETECTED_BYTES = 16_384
-# A handful of accented letters fits any code page; browsers take windows-1252 then.
-_FEWEST_DETECTED_BYTES = 16
-_BROWSERS_DEFAULT = "cp1252"
-# libxml2 stops reading at `</html>` and puts what follows `</body>` outside; browsers, and some pages, read on.
+# A few accented letters fit any code page; browsers choose windows-1252 then.
+_MIN_DETECTED_BYTES = 16
+_DEFAULT_ENCODING = "cp1252"
+# libxml2 stops reading at `</html>` and moves the rest after `</body>` outside; browsers read on.
 _FIRST_END = re.compile(rb"</(?:body|html|BODY|HTML)")
 _END_TAG = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
-# The time that libxml2 takes grows with the square of a tag's attributes: 40,000 take more than a second.
-_LONGEST_TAG = 50_000
-_MOST_ATTRIBUTES = 5_000
+# libxml2 takes quadratic time in a tag's attributes: more than a second for 40,000.
+_MAX_TAG_BYTES = 50_000
+_MAX_ATTRIBUTES = 5_000
 _LAST_TAG = re.compile(rb"<[a-z].*", re.IGNORECASE | re.DOTALL)
 _VALUE = re.compile(rb"=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"']*)|/")
-# Not an attribute's: long stretches without a tag's end are mostly JSON in scripts, which must not pass for a tag.
+# Quoted text outside attributes: a long stretch without the end of a tag is mostly JSON in a script, not a tag.
 _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
-# What may stand in a head; before anything else the HTML standard closes it.
+# The tags that may be in a head; any other tag closes it, by the HTML standard.
 _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
-# lxml reads such characters and refuses to write them.
+# Characters that lxml reads but refuses to write.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED_FROM_BYTES = 1_000_000
-_MOST_ELEMENTS = 500_000
+_MAX_ELEMENTS = 500_000
 _ELEMENTS = etree.XPath("count(//*)")
 
 
@@ -66,8 +66,8 @@ def parse(
 ) -> Page:
     """Return the page as a tree; a ready-made tree is wrapped as it is.
 
-    `encoding` is what the HTTP header declares, a label or the whole Content-Type value. An empty page gives an
-    empty tree and the parse_warning EMPTY. Raises PageError for a binary page and one above `max_bytes`.
+    `encoding` is the encoding that the HTTP header declares: a label or the whole Content-Type value. An empty page
+    gives an empty tree with the warning EMPTY. Raises PageError for a binary page and for a page above `max_bytes`.
     """
     if not isinstance(source, bytes | str):
         return Page(source, url)
@@ -82,10 +82,10 @@ def parse(
 
 
 def decode(body: bytes, declared: str | None = None) -> _Decoded:
-    """Return the text of a page's bytes and the encoding it was read in.
+    """Return the text of a page's bytes and the encoding that it was read in.
 
-    The order is the browsers': byte order mark, HTTP header, meta, then detection. A declaration that the bytes
-    contradict is passed over and counted; undecodable single bytes become U+FFFD.
+    The order is that of browsers: byte order mark, HTTP header, meta, then detection. A declaration that the bytes
+    contradict is skipped and gives a warning; single undecodable bytes become U+FFFD.
     """
     mark, mark_bytes = w3lib.encoding.read_bom(body)
     if mark is not None and mark_bytes is not None:
@@ -103,7 +103,7 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
 
 
 def read_label(declared: str | None) -> str | None:
-    """Return the encoding of a label or a Content-Type value; None where it names none that browsers know."""
+    """Return the encoding of a label or a Content-Type value; None if it names no encoding that browsers know."""
     if declared is None:
         return None
     label = w3lib.encoding.http_content_type_encoding(declared)
@@ -111,7 +111,7 @@ def read_label(declared: str | None) -> str | None:
 
 
 def _meta_encoding(body: bytes) -> str | None:
-    """Return what the page declares; UTF-16 in a meta that could be read at all is UTF-8, as in the HTML standard."""
+    """Return the declared encoding; UTF-16 in a readable meta tag means UTF-8, as in the HTML standard."""
     encoding = _charset(w3lib.encoding.html_body_declared_encoding(body))
     return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
 
@@ -121,17 +121,17 @@ def _charset(name: str | None) -> str | None:
 
 
 def _text_in(body: bytes, encoding: str) -> str | None:
-    """Return the text, None where the bytes contradict the encoding."""
+    """Return the text; None if the bytes contradict the encoding."""
     if encoding.startswith("utf-16"):
         return body.decode(encoding, "replace") if 0 in body[:_SNIFFED_BYTES] else None
-    # Text in an older encoding is not valid UTF-8 by chance; UTF-8 decodes as nonsense in many of them.
+    # Text in an older encoding is never valid UTF-8 by chance, but UTF-8 decodes as nonsense in many of them.
     if encoding != "utf-8" and not body.isascii() and _is_utf8(body):
         return None
     try:
         return body.decode(encoding)
     except UnicodeDecodeError:
         text = body.decode(encoding, "replace")
-        return None if text.count("\ufffd") > _MOST_BAD_SHARE * _count_high_bytes(body) else text
+        return None if text.count("\ufffd") > _MAX_BAD_SHARE * _count_high_bytes(body) else text
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -147,11 +147,11 @@ def _count_high_bytes(body: bytes) -> int:
 
 
 def _detect(body: bytes) -> str:
-    if _count_high_bytes(body) < _FEWEST_DETECTED_BYTES:
-        return _BROWSERS_DEFAULT
+    if _count_high_bytes(body) < _MIN_DETECTED_BYTES:
+        return _DEFAULT_ENCODING
     first = next(i for i, byte in enumerate(body) if byte >= 0x80)  # noqa: PLR2004 — the end of ASCII
     best = from_bytes(body[max(0, first - 512) : first + _DETECTED_BYTES]).best()
-    return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _BROWSERS_DEFAULT
+    return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _DEFAULT_ENCODING
 
 
 def _finish(body: bytes, text: str, encoding: str, parse_warnings: tuple[ParseWarning, ...]) -> _Decoded:
@@ -166,34 +166,34 @@ def _is_binary(body: bytes) -> bool:
     start = body[:_SNIFFED_BYTES]
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False  # UTF-16 with its mark
-    return start.startswith(_BINARY_STARTS) or start.count(0) > _MOST_NUL_SHARE * len(start)
+    return start.startswith(_BINARY_STARTS) or start.count(0) > _MAX_NUL_SHARE * len(start)
 
 
 def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:
-    _refuse_endless_tags(utf_8)
+    _refuse_long_tags(utf_8)
     body = _without_end(utf_8.replace(b"\x00", b"")).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
-    # In C: lxml.html's own look-up, in Python, takes longer than all else of reaching an element.
+    # This look-up is in C: lxml.html's own, in Python, dominates the time of reaching an element.
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=html.HtmlElement))
     root = _read(body, parser)
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*parse_warnings, ParseWarning.EMPTY))
-    _refuse_endless_tree(root, body)
+    _refuse_large_tree(root, body)
     _close_head(root)
-    # libxml2 gives up at 2,048 levels, silently; what lies beyond is lost.
+    # libxml2 stops at 2,048 levels without an error; deeper content is lost.
     last = parser.error_log.last_error
     if last is not None and "Excessive depth" in last.message:
         return Page(root, url, encoding, (*parse_warnings, ParseWarning.DEEP_NESTING))
     return Page(root, url, encoding, parse_warnings)
 
 
-def _refuse_endless_tags(body: bytes) -> None:
+def _refuse_long_tags(body: bytes) -> None:
     start = 0
-    while start + _LONGEST_TAG < len(body):
-        # Where each stretch of so many bytes has an end of a tag, no tag is longer: few steps instead of all tags.
-        end = body.rfind(b">", start, start + _LONGEST_TAG)
+    while start + _MAX_TAG_BYTES < len(body):
+        # If each stretch of this length has the end of a tag, no tag is longer: few steps instead of all tags.
+        end = body.rfind(b">", start, start + _MAX_TAG_BYTES)
         if end < 0:
-            end = body.find(b">", start + _LONGEST_TAG)
+            end = body.find(b">", start + _MAX_TAG_BYTES)
             end = len(body) if end < 0 else end
             _refuse_many_attributes(body[start:end])
         start = end + 1
@@ -202,19 +202,19 @@ def _refuse_endless_tags(body: bytes) -> None:
 def _refuse_many_attributes(part: bytes) -> None:
     if match := _LAST_TAG.match(part, max(0, part.rfind(b"<"))):
         count = len(_QUOTED.sub(b"", _VALUE.sub(b" ", match[0])).split())
-        if count > _MOST_ATTRIBUTES:
+        if count > _MAX_ATTRIBUTES:
             raise PageError(
-                PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MOST_ATTRIBUTES}"
+                PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MAX_ATTRIBUTES}"
             )
 
 
-def _refuse_endless_tree(root: html.HtmlElement, body: bytes) -> None:
-    if len(body) > _COUNTED_FROM_BYTES and (count := int(_ELEMENTS(root))) > _MOST_ELEMENTS:
-        raise PageError(PageFault.TOO_LARGE, f"the page has {count} elements, more than {_MOST_ELEMENTS}")
+def _refuse_large_tree(root: html.HtmlElement, body: bytes) -> None:
+    if len(body) > _COUNTED_FROM_BYTES and (count := int(_ELEMENTS(root))) > _MAX_ELEMENTS:
+        raise PageError(PageFault.TOO_LARGE, f"the page has {count} elements, more than {_MAX_ELEMENTS}")
 
 
 def _close_head(root: html.HtmlElement) -> None:
-    """Move what is no metadata from the head to the body: libxml2 keeps a head open for elements newer than it."""
+    """Move content from the head to the body: libxml2 keeps a head open for elements that it does not know."""
     head = root.find("head")
     first = None if head is None else next((each for each in head if each.tag not in _IN_HEAD), None)
     if first is None:

@@ -1,7 +1,8 @@
-"""Blocks other than the walk's leaves, made of the same text nodes: what the papers' methods cut a page into."""
+"""Blocks for the methods of the papers: the text nodes of the walk's leaves, split or regrouped by element."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,6 @@ from cleaning.leaves import (
     Node,
     Piece,
     body_of,
-    class_id_role,
     make_block,
 )
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from cleaning.options import Options
 
-# Inline tags nest this deep on hostile pages only, where climbing them again for each text would take for ever.
+# Inline tags nest deeper only on hostile pages, where climbing them for each text would take quadratic time.
 _MAX_INLINE_LEVELS = 100
 
 
 class LeafPiece(NamedTuple):
-    """A text node and the leaf of the walk that it is part of."""
+    """A text node and the leaf that it is part of."""
 
     piece: Piece
     leaf: Leaf
 
 
 class LeafPart(NamedTuple):
-    """A part of a leaf whose text nodes all have the same mark."""
+    """A part of a leaf whose text nodes have the same mark."""
 
     leaf: Leaf
     mark: object
@@ -52,9 +52,9 @@ def leaf_pieces(leaves: Iterable[Leaf]) -> Iterator[LeafPiece]:
 
 
 def split_leaves(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> list[LeafPart]:
-    """Cut each leaf where the mark of its text nodes changes; a leaf of one mark stays as it is.
+    """Return the leaves, cut where the mark of their text nodes changes; a leaf with one mark stays whole.
 
-    Nodes of white space belong to what stands before them. In = out: every text is in one part.
+    A text node of white space belongs to the part before it. Every text is in exactly one part.
     """
     found: list[LeafPart] = []
     for leaf in leaves:
@@ -65,7 +65,7 @@ def split_leaves(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> lis
         for each, pieces in runs:
             block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
             if block.text:
-                found.append(LeafPart(Leaf(block, leaf.node, 0, tuple(pieces)), each))
+                found.append(LeafPart(Leaf(block, leaf.node, tuple(pieces)), each))
     return found
 
 
@@ -79,17 +79,17 @@ def regroup(
 ) -> list[Leaf]:
     """Return one leaf for each element of the body that begins a block, in the order of their opening tags.
 
-    A block's text is what lies in its element and in no block inside it; where blocks do not nest (`nested` False),
-    an element in a block begins none. A block may be without text. What lies in no block comes as leaves of its own
-    that are dropped as UNBLOCKED, what lies in a removed element as leaves dropped for its reason; a block in a removed
-    element stays whole and is dropped for that reason. A leaf's `node` is the block's element.
+    A block holds the text that is in its element and in no block inside it. With `nested` False, an element inside a
+    block begins no block. A block may be empty. Text in no block becomes leaves that are dropped as UNBLOCKED, and
+    text in a removed element becomes leaves that are dropped for the element's reason. A block inside a removed element
+    stays whole and is dropped for that reason. A leaf's `node` is the block's element.
     """
     owners = _Owners(body_of(root), begins, nested, removed or {})
     return _Regrouped(owners, leaves).run()
 
 
 class _Owners:
-    """Which block each element belongs to, and the reason why it was removed; one pass, outer elements first."""
+    """The block that each element belongs to, and the reason why it was removed; one pass, outer elements first."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Owners:
 
 
 class _Regrouped:
-    """Leaves by block, in the order of the blocks' opening tags; texts outside any block between them."""
+    """The leaves of blocks in the order of the blocks' opening tags, with the texts outside any block between them."""
 
     def __init__(self, owners: _Owners, leaves: Sequence[Leaf]) -> None:
         self._owners = owners
@@ -127,7 +127,7 @@ class _Regrouped:
         self._opened: set[HtmlElement] = set()
         self._inside: dict[HtmlElement, list[LeafPiece]] = {}
         runs = groupby(
-            leaf_pieces(leaves), lambda text: (self._place(text), text.leaf if self._is_loose(text) else None)
+            leaf_pieces(leaves), lambda text: (self._owner_of(text), text.leaf if self._is_loose(text) else None)
         )
         self._runs = [(place, list(run)) for (place, _), run in runs]
 
@@ -143,18 +143,18 @@ class _Regrouped:
         self._open_up_to(None)
         return self._leaves
 
-    def _place(self, text: LeafPiece) -> tuple[HtmlElement | None, Reason | None]:
+    def _owner_of(self, text: LeafPiece) -> tuple[HtmlElement | None, Reason | None]:
         element = text.piece.element
         block, reason = self._owners.block_of.get(element), self._owners.reason_of.get(element)
         removed_as_a_whole = block is not None and reason is self._owners.reason_of[block]
         return block, None if removed_as_a_whole else reason
 
     def _is_loose(self, text: LeafPiece) -> bool:
-        block, reason = self._place(text)
+        block, reason = self._owner_of(text)
         return block is None or reason is not None
 
     def _open_up_to(self, block: HtmlElement | None) -> None:
-        """Add the blocks whose tags open before this one, and itself; the rest of them for None."""
+        """Add the blocks up to this one, in the order of their tags; with None, all remaining blocks."""
         while block not in self._opened:
             following = next(self._ahead, None)
             if following is None:
@@ -168,31 +168,31 @@ class _Regrouped:
         parts = [[text.piece for text in part] for _, part in groupby(inside, lambda text: text.leaf)]
         tenths = self._owners.tenths.get(element, 0)
         block = make_block(len(self._leaves), self._paths.of(element), kind, parts, tenths)
-        node = Node(element, element.tag, None, class_id_role(element), kind)
+        node = Node(element, element.tag, None, kind)
         dropped = self._owners.reason_of[element] if block.text else Reason.EMPTY
-        self._leaves.append(Leaf(block, node, 0, join_parts(parts, element), dropped))
+        self._leaves.append(Leaf(block, node, join_parts(parts, element), dropped))
 
     def _add_loose(self, run: list[LeafPiece], reason: Reason) -> None:
         leaf, pieces = run[0].leaf, [text.piece for text in run]
         block = make_block(len(self._leaves), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
         if block.text:
-            self._leaves.append(Leaf(block, leaf.node, 0, tuple(pieces), reason))
+            self._leaves.append(Leaf(block, leaf.node, tuple(pieces), reason))
 
 
 def keep_undropped(
-    page: Page,  # noqa: ARG001 — as every method's third step
+    page: Page,  # noqa: ARG001 — all methods share this signature
     leaves: Sequence[Leaf],
     scores: Sequence[float],
     options: Options,  # noqa: ARG001 — as above
 ) -> list[Decision]:
-    """Keep every leaf that was not dropped when the page was cut: the third step of methods that decide by cutting."""
+    """Keep every leaf that `segment` did not drop: the third step of methods that decide while they cut."""
     return [
         Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
     ]
 
 
 def join_parts(parts: Sequence[Sequence[Piece]], element: HtmlElement) -> tuple[Piece, ...]:
-    """Return the text nodes of the parts of a block, a space between one part and the next, as in its text."""
+    """Return the text nodes of a block's parts, with a space between two parts as in the block's text."""
     space = Piece(" ", element, None)
     return tuple(islice(chain.from_iterable((space, *part) for part in parts), 1, None))
 
@@ -209,16 +209,14 @@ def _runs(pieces: Sequence[Piece], mark: Callable[[Piece], object]) -> list[tupl
 
 
 def at_position(leaf: Leaf, position: int) -> Leaf:
-    """Return the leaf at that position of its page."""
+    """Return the leaf with this position on its page."""
     if leaf.block.position == position:
         return leaf
-    block = leaf.block
-    moved = type(block)(position, block.path, block.kind, block.text, block.words, block.link_words, block.priority)
-    return Leaf(moved, leaf.node, leaf.prose, leaf.pieces, leaf.dropped)
+    return replace(leaf, block=replace(leaf.block, position=position))
 
 
 def _part_tenths(pieces: Iterable[Piece], leaf: Leaf) -> int:
-    """Return the priority of a part of a leaf: of the leaf's element, and of the inline tags around the pieces."""
+    """Return the priority of a part of a leaf: that of its element and of the inline tags around the pieces."""
     around: dict[HtmlElement, None] = {leaf.node.element: None}
     for piece in pieces:
         for element in islice(chain([piece.element], piece.element.iterancestors()), _MAX_INLINE_LEVELS):

@@ -1,4 +1,4 @@
-"""Text to terms: normalise, tokenise, drop stop words, stem."""
+"""Text to terms: normalise, tokenise, remove stop words, stem."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Scripts written without spaces: Thai to Myanmar, Khmer, kana, Han with its extensions.
+# Scripts without spaces between words: Thai to Myanmar, Khmer, kana, Han with its extensions.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowel signs and accents that are characters of their own belong to the word: \w alone cuts Hindi and pointed Arabic.
+# Vowel signs and accents that are separate characters belong to the word: \w alone cuts Hindi and pointed Arabic.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0963\u0966-\u0dff\u200c\u200d"
 )
 _LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
 _WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
-# No index takes words of any length; longer ones are several in a row.
+# Indexes limit the length of a word; a longer word becomes several in sequence.
 _PART = re.compile(rf"[{_UNSPACED}]+|{_LETTER}{{1,100}}")
 _ASCII_PART = re.compile(r"\w{1,100}")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
-# NUL and the other controls, and lone surrogates: no database and no terminal wants them.
+# NUL, the other control characters and lone surrogates, which databases and terminals reject.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def normalise(text: str) -> str:
-    """Return the text on one line: white space runs as one space; no control characters or lone surrogates."""
+    """Return the text on one line, with single spaces and without control characters or lone surrogates."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     return " ".join(_UNWANTED.sub("", text).split())
 
 
 def tidy_code(text: str) -> str:
-    """Return a code text with its lines and indentation, without blank lines at its ends or control characters."""
+    """Return a code text with its lines and indentation, without blank lines at its ends and control characters."""
     lines = _UNWANTED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
 def tokenise(text: str) -> list[str]:
-    """Return the words, case-folded; a run of a script without spaces gives its character bigrams.
+    """Return the words, case-folded; a run of a script without spaces becomes its character bigrams.
 
-    Bigrams survive an edit better than the output of word segmenters, and need no dictionary.
+    Bigrams change less after an edit than the output of a word segmenter, and need no dictionary.
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
@@ -63,10 +63,11 @@ def tokenise(text: str) -> list[str]:
 
 
 def index_tokens(text: str) -> list[str]:
-    """Return the words that a text is found by, case-folded, in order; no stop word is left out and none is stemmed.
+    """Return the words of a text for the search index, case-folded and in order, with stop words and without stemming.
 
-    Apostrophes part words. A run of a script without spaces gives its character bigrams and then its last character:
-    so any part of it is found, two characters and more as a row of bigrams, one as the beginning of a word.
+    Apostrophes separate words. A run of a script without spaces becomes its character bigrams followed by its last
+    character, so that a query finds any part of it: two or more characters as a sequence of bigrams, one character as
+    the beginning of a word.
     """
     if text.isascii():
         return _ASCII_PART.findall(text.lower())
@@ -81,7 +82,7 @@ def index_tokens(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class TokenSpan:
-    """A word of `cut` and where it stands in the text: from `start` up to `end`."""
+    """A word of `index_tokens` and its place in the text: from `start` up to `end`."""
 
     word: str
     start: int
@@ -89,7 +90,7 @@ class TokenSpan:
 
 
 def token_spans(text: str) -> Iterator[TokenSpan]:
-    """Give the words of a text as `cut` does, each with its place."""
+    """Yield the words of `index_tokens`, each with its place in the text."""
     for match in _PART.finditer(text):
         start, end = match.span()
         words = index_tokens(match.group())
@@ -100,17 +101,17 @@ def token_spans(text: str) -> Iterator[TokenSpan]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Tell whether a word begins in a script that is written without spaces."""
+    """Return True if a word begins with a character of a script without spaces."""
     return _UNSPACED_START.match(word) is not None
 
 
 def fold(text: str) -> str:
-    """Return the text with the differences gone that make no other word: of case, width and apostrophe."""
+    """Return the text without differences of case, width and apostrophe, which do not make another word."""
     return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
 
 
 def count_words(text: str) -> int:
-    """Return how many words a reader would count; two characters of a script without spaces make a word."""
+    """Return the number of words for a reader; two characters of a script without spaces count as a word."""
     if text.isascii():
         return len(_ASCII_WORD.findall(text))
     count = 0
@@ -120,18 +121,18 @@ def count_words(text: str) -> int:
 
 
 def count_marks(text: str) -> int:
-    """Return how many punctuation marks of running text it has, Chinese and Japanese ones among them.
+    """Return the number of punctuation marks, including Chinese and Japanese ones.
 
-    Those that part the entries of menus (`|`, `»`, `-`) are none.
+    The separators of menus (`|`, `»`, `-`) do not count.
     """
     return len(_MARK.findall(text))
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms in order: tokens that are no English stop word, as Porter stems.
+    """Return the terms in order: the Porter stems of the words that are not English stop words.
 
-    The same stop list and stemmer serve every language: a fingerprint must not depend on a guessed one, and
-    neither changes words of other scripts. Empty for a text without words.
+    Every language gets the same stop list and stemmer: a fingerprint must not depend on a guessed language, and neither
+    changes words of other scripts. Empty for a text without words.
     """
     stop = stop_words()
     return [_stem(token) for token in tokenise(text) if token not in stop]
@@ -151,8 +152,8 @@ def _stem(token: str) -> str:
 
 @cache
 def _stemmer() -> Callable[[str], str]:
-    # nltk takes a second to import. The mode is pinned: NLTK's own default departs from Porter (1980).
-    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415 — lazily, see above
+    # Imported at the first use: nltk takes a second. The mode is fixed: NLTK's default differs from Porter (1980).
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415 — see above
 
     stem: Callable[[str], str] = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM).stem
     return stem

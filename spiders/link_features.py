@@ -1,9 +1,4 @@
-"""Features of a listing's links, and the log odds that each link leads to an article.
-
-The features are the link's URL, its text, its position on the page, and how often similar links occur. None is specific
-to a site or a language, except for words in class names and URLs that are English everywhere. data/link-weights.json
-holds the weights of a logistic regression (tests/research/fit_links.py).
-"""
+"""Features of a listing's links, and the log odds that each leads to an article."""
 
 from __future__ import annotations
 
@@ -27,6 +22,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+
 _ANCESTORS_MAX = 40
 _POSITION_ELEMENTS = 4
 _FRAME_NAMES = re.compile(
@@ -49,11 +45,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An `a` element with its URL and text.
-
-    `at` is its position on the page from 0 (top) to 1. `place` holds the tags and first classes of the element and its
-    nearest ancestors. `framed` is True inside a menu, header, footer or the like.
-    """
+    """One `a` element: what it leads to, and where it stands; `at` is how far down the page, from 0 to 1."""
 
     element: HtmlElement
     url: str
@@ -64,7 +56,7 @@ class Anchor:
 
     @classmethod
     def of(cls, element: HtmlElement, url: str, text: str, at: float) -> Anchor:
-        """Return the anchor of an element."""
+        """Return the anchor of an element; its place are the tags and first classes of it and what it stands in."""
         ancestors = list(islice(element.iterancestors(), _ANCESTORS_MAX))
         near = [element, *ancestors[: _POSITION_ELEMENTS - 1]]
         place = tuple(f"{each.tag}.{(each.get('class') or '').split(' ')[0]}" for each in near)
@@ -73,25 +65,25 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class _LinkTarget:
-    """A URL with the anchors that lead to it, and the number of words of the longest anchor text."""
+    """A URL with the anchors that lead to it, and the words of the longest of their texts."""
 
     url: str
-    pattern: UrlPattern
+    shape: UrlPattern
     anchors: tuple[Anchor, ...]
     words: int
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupMeans:
-    """The mean number of words of the links in the same place, with the same exact pattern, and of the same kind."""
+    """How many words a link has on average, by what URLs have in common: place, shape, kind of shape."""
 
     places: Mapping[tuple[str, ...], float]
-    patterns: Mapping[str, float]
+    shapes: Mapping[str, float]
     kinds: Mapping[str, float]
 
 
 def article_log_odds(anchors: Sequence[Anchor], listing: str) -> dict[str, float]:
-    """Return the log odds that each URL leads to an article; above 0 an article is more likely than not."""
+    """Return for each URL the logarithm of the odds that it leads to an article; above 0 it does rather than not."""
     weights = _weights()
     return {
         url: weights["constant"] + sum(weights[name] * value for name, value in found.items())
@@ -100,10 +92,10 @@ def article_log_odds(anchors: Sequence[Anchor], listing: str) -> dict[str, float
 
 
 def features_by_url(anchors: Sequence[Anchor], listing: str) -> dict[str, dict[str, float]]:
-    """Return the features of each URL among a listing's anchors, by name."""
+    """Return what is counted of each URL among the anchors of a listing, by name."""
     targets = _group_by_url(anchors)
-    means = _group_means(targets)
-    return {target.url: _url_features(target, listing) | _anchor_features(target, means) for target in targets}
+    alike = _group_means(targets)
+    return {target.url: _url_features(target, listing) | _anchor_features(target, alike) for target in targets}
 
 
 @cache
@@ -124,14 +116,14 @@ def _group_by_url(anchors: Iterable[Anchor]) -> list[_LinkTarget]:
 
 def _group_means(targets: Iterable[_LinkTarget]) -> _GroupMeans:
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    patterns: dict[str, list[int]] = defaultdict(list)
+    shapes: dict[str, list[int]] = defaultdict(list)
     kinds: dict[str, list[int]] = defaultdict(list)
     for target in targets:
-        patterns[target.pattern.exact].append(target.words)
-        kinds[target.pattern.kind].append(target.words)
+        shapes[target.shape.exact].append(target.words)
+        kinds[target.shape.kind].append(target.words)
         for place in {anchor.place for anchor in target.anchors}:
             places[place].append(target.words)
-    return _GroupMeans(_means(places), _means(patterns), _means(kinds))
+    return _GroupMeans(_means(places), _means(shapes), _means(kinds))
 
 
 def _means(words: Mapping[Key, Sequence[int]]) -> dict[Key, float]:
@@ -142,28 +134,28 @@ def _url_features(target: _LinkTarget, listing: str) -> dict[str, float]:
     depth, here = (urlsplit(url).path.rstrip("/").count("/") for url in (target.url, listing))
     return {
         "date": url_date(target.url) is not None,
-        "slug": "slug" in target.pattern.kind,
+        "slug": "slug" in target.shape.kind,
         "depth": min(max(depth, 1), _DEPTH_MAX),
         "deeper": depth > here,
         "elsewhere": _NON_ARTICLE_PATHS.search(target.url) is not None,
     }
 
 
-def _anchor_features(target: _LinkTarget, means: _GroupMeans) -> dict[str, float]:
+def _anchor_features(target: _LinkTarget, alike: _GroupMeans) -> dict[str, float]:
     return {
         "framed": any(anchor.framed for anchor in target.anchors),
         "at": min(anchor.at for anchor in target.anchors),
-        "place words": log1p(max(means.places[anchor.place] for anchor in target.anchors)),
-        "pattern words": log1p(means.patterns[target.pattern.exact]),
-        "kind words": log1p(means.kinds[target.pattern.kind]),
+        "place words": log1p(max(alike.places[anchor.place] for anchor in target.anchors)),
+        "shape words": log1p(alike.shapes[target.shape.exact]),
+        "kind words": log1p(alike.kinds[target.shape.kind]),
     }
 
 
 def _is_in_frame(ancestors: list[HtmlElement]) -> bool:
     for element in ancestors:
-        names = f"{element.get('class') or ''} {element.get('id') or ''}"
+        hints = f"{element.get('class') or ''} {element.get('id') or ''}"
         if element.tag in {"body", "html", "main"}:
             return False
-        if element.tag in _FRAME_TAGS or _FRAME_NAMES.search(names[:200]):
+        if element.tag in _FRAME_TAGS or _FRAME_NAMES.search(hints[:200]):
             return True
     return False

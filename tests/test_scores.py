@@ -1,8 +1,14 @@
 """Scores, and the intervals of their means."""
 
-import bootstrap
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
+
+import bootstrap
 from scores import TextScore, difference, score_text, summary
 
 RANDOM = np.random.default_rng(7)

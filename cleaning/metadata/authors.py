@@ -1,4 +1,4 @@
-"""Who wrote a page: the stated names, and the byline that readers see."""
+"""A page's authors: the stated names, or the visible byline."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from cleaning.metadata.statements import Statements
 
 
-_MOST_AUTHORS = 20
-_MOST_CANDIDATES = 40  # elements whose class speaks of an author
-_MOST_LINKED = 5  # authors of one page
-_SHORTEST_NAME = 2  # characters; shorter ones stand for a picture
-# Accounts, and what stands in an author's box beside the name.
+_MAX_AUTHORS = 20
+_MAX_CANDIDATES = 40  # elements with a class about an author
+_MAX_LINKED = 5  # authors of one page
+_MIN_NAME_CHARS = 2  # a shorter text replaces a picture
+# Accounts, and labels beside the name in an author's box.
 _ACCOUNTS = frozenset("admin administrator root webmaster author authors topicauthor abouttheauthor post".split())
-_LONGEST_NAME = 60  # characters
-_MOST_WORDS = 6  # of a name
-_LONGEST_BYLINE = 100  # characters
-_LONGEST_TEXT = 200  # characters, with the white space around it
-_BYLINE_NODES = 60  # text nodes after the heading among which a byline is looked for
+_MAX_NAME_CHARS = 60
+_MAX_NAME_WORDS = 6
+_MAX_BYLINE_CHARS = 100
+_MAX_TEXT_CHARS = 200  # with the white space around it
+_BYLINE_NODES = 60  # text nodes after the heading that are searched for a byline
 _METAS = (
     "author",
     "article:author",
@@ -55,21 +55,21 @@ _METAS = (
     "byl",
     "creator",
 )
-_OTHER_MARK = re.compile(r"uthor(?:i[sz]|ity)|comment", re.IGNORECASE)  # authorisation, and comment-author
-_LINKED = BoundedSearch("a", 'contains(@href, "/aut") or contains(@rel, "author")')
+_OTHER_MARK = re.compile(r"uthor(?:i[sz]|ity)|comment", re.IGNORECASE)  # authorisation, comment-author
+_AUTHOR_LINKS = BoundedSearch("a", 'contains(@href, "/aut") or contains(@rel, "author")')
 _ITEM_NAME = etree.XPath('.//*[@itemprop="name"]')
 _PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECASE)  # in a link's address
-# What stands before a name, as a word of its own. The languages: English, German, French, Spanish, Portuguese,
+# Words before a name in a byline. The languages: English, German, French, Spanish, Portuguese,
 # Italian, Dutch, the Scandinavian ones, Polish, Czech, Russian, Ukrainian, Turkish, Arabic, Hindi, Chinese, Japanese.
-_WORDS = (
+_BYLINE_WORDS = (
     "written by|posted by|post by|published by|reviewed by|words by|story by|text by|author|by"
     "|geschrieben von|ein beitrag von|autorin|autor|von|écrit par|publié par|auteur|par"
     "|escrito por|publicado por|autora|por|scritto da|autore|di|geschreven door|door"
     "|skrevet af|skrevet av|skriven av|av|af|tekst|napisał|napisała|napsal|автор|автори|текст|yazan|yazar"
     "|بقلم|كتبه|كتب|लेखक|द्वारा|作者|文|记者|記者|撰文|著者|執筆者|執筆|ライター|文責"
 )
-_BYLINE = re.compile(rf"(?:{_WORDS})(?:\s*[:\uff1a/]\s*|\s+|$)", re.IGNORECASE)
-_PARTICLE = re.compile(r"(?:von|di|door|av|af)\s", re.IGNORECASE)  # begins family names too
+_BYLINE = re.compile(rf"(?:{_BYLINE_WORDS})(?:\s*[:\uff1a/]\s*|\s+|$)", re.IGNORECASE)
+_PARTICLE = re.compile(r"(?:von|di|door|av|af)\s", re.IGNORECASE)  # also the beginning of family names
 _PART = re.compile(r" ?[|•·–—»/(\[] ?| - | ?\b(?=\d{1,4}[./-]\d|\d{4}年)|, ?(?=\d)| (?=\d{1,2}\.? \S{1,20} \d{4})")
 _NAME_SEPARATOR = re.compile(
     r"\s*(?:[,;&、\uff0c\uff1b]|\s(?:and|und|et|y|e|och|og|en|i|и|та|ve|و|और|和|与)\s)\s*",
@@ -80,14 +80,14 @@ _NO_NAME = re.compile(r"https?:|www\.|@\S+\.|\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,
 
 
 def read_authors(root: HtmlElement, stated: Statements) -> tuple[str, ...]:
-    """Return the names of a page's authors, each once, in the order of their source; empty where it names none.
+    """Return the names of a page's authors, each once, in the order of their source; empty if the page names nobody.
 
-    A source that names nobody but the site gives way to one that names others.
+    A source that names only the site is used if no other source names a person.
     """
     sites = {letters_of(name) for name in site_names(stated)}
     spare: tuple[str, ...] = ()
     for source in _sources(root, stated):
-        names = tuple(dict.fromkeys(name for text in source for name in split_names(text)))[:_MOST_AUTHORS]
+        names = tuple(dict.fromkeys(name for text in source for name in split_names(text)))[:_MAX_AUTHORS]
         others = tuple(name for name in names if letters_of(name) not in sites)
         if others:
             return others
@@ -96,8 +96,8 @@ def read_authors(root: HtmlElement, stated: Statements) -> tuple[str, ...]:
 
 
 def _sources(root: HtmlElement, stated: Statements) -> Iterator[Iterable[str]]:
-    """Yield the bylines of one source after the other; a later one is only read where those before it name nobody."""
-    yield _linked(stated)
+    """Yield the bylines of each source; a later source is read only if the earlier ones name nobody."""
+    yield _from_linked_data(stated)
     yield _from_metas(stated)
     yield _from_items(stated)
     yield _from_links(root, stated)
@@ -106,21 +106,21 @@ def _sources(root: HtmlElement, stated: Statements) -> Iterator[Iterable[str]]:
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names in a byline, without the word before them; empty for what is no name (an address, a date)."""
-    bare = _without_word(text).strip(" ,;:|-\u2013\u2014")
+    """Return the names in a byline, without the words before them; empty for a text that is no name (a URL, a date)."""
+    bare = _without_byline_words(text).strip(" ,;:|-\u2013\u2014")
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
-    # A part of one word is a title, a family name that stands first, or part of a firm's name.
+    # A part of one word is a title, a family name before the first name, or a part of a company's name.
     if not all(" " in part or _UNSPACED.search(part) for part in parts):
         parts = [bare]
     return [part for part in parts if _is_name(part)]
 
 
 def _is_name(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_NAME and not _NO_NAME.search(text) and letters_of(text) not in _ACCOUNTS
+    return 0 < len(text) <= _MAX_NAME_CHARS and not _NO_NAME.search(text) and letters_of(text) not in _ACCOUNTS
 
 
-def _without_word(text: str) -> str:
-    """Return a byline without the words before the name (`By`, `written by`)."""
+def _without_byline_words(text: str) -> str:
+    """Return a byline without the words before the name (`By`, `Written by`)."""
     for _ in range(2):
         match = _BYLINE.match(text)
         if match is None or (_PARTICLE.match(text) and " " not in text[match.end() :]):
@@ -129,7 +129,7 @@ def _without_word(text: str) -> str:
     return text
 
 
-def _linked(stated: Statements) -> list[str]:
+def _from_linked_data(stated: Statements) -> list[str]:
     groups = ([name for name in map(text_of_value, values) if name] for values in stated.linked("author", "creator"))
     return next(filter(None, groups), [])
 
@@ -140,9 +140,9 @@ def _from_metas(stated: Statements) -> list[str]:
 
 
 def _from_items(stated: Statements) -> Iterator[str]:
-    """Yield the names in the first author of microdata, and in those beside it."""
+    """Yield the names of the first author in microdata and of the authors beside it."""
     first = None
-    for element in islice(stated.items("author"), _MOST_CANDIDATES):
+    for element in islice(stated.items("author"), _MAX_CANDIDATES):
         if (first is None or element.getparent() is first) and not is_reply(element):
             inner = _ITEM_NAME(element)
             name = _first_name(inner[0] if inner else element) or (inner and tidy_text(inner[0].get("content")))
@@ -152,53 +152,53 @@ def _from_items(stated: Statements) -> Iterator[str]:
 
 
 def _from_links(root: HtmlElement, stated: Statements) -> list[str]:
-    """Return the text of the link to the author; a page with many such links is a list of other pages."""
-    linked = _LINKED(root, large=stated.large)
+    """Return the text of the link to the author; empty for a page with many such links, a list of other pages."""
+    linked = _AUTHOR_LINKS(root, large=stated.large)
     found = (each for each in linked if "author" in each.get("rel", "") or _PROFILE.search(each.get("href", "")))
-    links = islice(found, _MOST_CANDIDATES)
+    links = islice(found, _MAX_CANDIDATES)
     names = [name for link in links if (name := _first_name(link)) and not is_reply(link)]
-    return names[:1] if len(set(names)) <= _MOST_LINKED else []
+    return names[:1] if len(set(names)) <= _MAX_LINKED else []
 
 
 def _from_marks(root: HtmlElement, stated: Statements) -> Iterator[str]:
-    """Yield the name in the first element near the heading whose class says that it holds the author's."""
+    """Yield the name in the first element near the heading with a class about an author."""
     heading = stated.heading
     around = first_elements(root) if heading is None else (*elements_above(heading), *elements_below(heading))
     marked = (each for each in around if "uthor" in (mark := each.get("class", "")) and not _OTHER_MARK.search(mark))
-    for element in islice(marked, _MOST_CANDIDATES):
+    for element in islice(marked, _MAX_CANDIDATES):
         if not is_reply(element) and (name := _first_name(element)):
             yield name
             return
 
 
 def _from_byline(stated: Statements) -> Iterator[str]:
-    """Yield the name in the first byline under the page's heading."""
-    texts = _short(texts_below(stated.heading))
+    """Yield the name in the first byline below the page's heading."""
+    texts = _short_texts(texts_below(stated.heading))
     for text in texts:
-        if (match := _BYLINE.match(text)) and len(text) <= _LONGEST_BYLINE:
-            name = _cut(tidy_text(text[match.end() :] or next(texts, "")) or "")
-            # A sentence may begin with the same word: names are written in capitals, where a script has them.
-            if name and not any(name.split()[place][0].islower() for place in (0, -1)):
+        if (match := _BYLINE.match(text)) and len(text) <= _MAX_BYLINE_CHARS:
+            name = _leading_name(tidy_text(text[match.end() :] or next(texts, "")) or "")
+            # A sentence can begin with the same word. Names begin with capitals, in scripts that have them.
+            if name and not any(name.split()[index][0].islower() for index in (0, -1)):
                 yield name
             return
 
 
 def _first_name(element: HtmlElement) -> str | None:
-    """Return the first text in an element that is a name, None where there is none."""
-    for text in islice(element.itertext(), _MOST_CANDIDATES):
-        if (plain := tidy_text(text)) and (name := _cut(plain)):
+    """Return the first text in an element that is a name; None if there is none."""
+    for text in islice(element.itertext(), _MAX_CANDIDATES):
+        if (plain := tidy_text(text)) and (name := _leading_name(plain)):
             return name
     return None
 
 
-def _cut(text: str) -> str | None:
-    """Return the name that a visible text begins with, None where that is none."""
-    name = _PART.split(_without_word(text).strip(), maxsplit=1)[0].strip(" ,;:|-")
-    fits = len(name) >= _SHORTEST_NAME and len(name.split()) <= _MOST_WORDS
+def _leading_name(text: str) -> str | None:
+    """Return the name at the beginning of a visible text; None if there is none."""
+    name = _PART.split(_without_byline_words(text).strip(), maxsplit=1)[0].strip(" ,;:|-")
+    fits = len(name) >= _MIN_NAME_CHARS and len(name.split()) <= _MAX_NAME_WORDS
     return name if fits and _is_name(name) else None
 
 
-def _short(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the first texts that may be a byline."""
-    fitting = (text.strip() for text in texts if len(text) < _LONGEST_TEXT and not text.isspace())
+def _short_texts(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the first texts that are short enough for a byline."""
+    fitting = (text.strip() for text in texts if len(text) < _MAX_TEXT_CHARS and not text.isspace())
     return islice(fitting, _BYLINE_NODES)

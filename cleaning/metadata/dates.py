@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 _ISO = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
-_EARLIEST_YEAR, _LATEST_YEAR = 1800, 2100
-_NO_DATE = "1970-01-01"  # of a clock that was never set
+_MIN_YEAR, _MAX_YEAR = 1800, 2100
+_NO_DATE = "1970-01-01"  # from a clock that was never set
 _PUBLISHED = (
     "article:published_time",
     "og:article:published_time",
@@ -72,11 +72,13 @@ _DIGITS = {
     ord(digits[value]): str(value) for digits in ("٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९") for value in range(10)
 }
 _EAST_ASIAN = {ord(sign): "-" for sign in "年月년월"} | {ord(sign): " " for sign in "日일"}
-_MONTH_FIRST = re.compile(r"\b(\d{1,2})/(1[3-9]|2\d|3[01])/(\d{4})\b")  # beyond doubt: htmldate reads the day first
-_LONGEST_BARE = 40  # characters of a text that is nothing but a date and a few words
-_UNSEEN = ("script", "style", "noscript", "template")
-_LONGEST_RAW = 200  # characters, with the white space around it
-_LONGEST_TEXT = 80  # characters
+_MONTH_FIRST = re.compile(
+    r"\b(\d{1,2})/(1[3-9]|2\d|3[01])/(\d{4})\b"
+)  # certain by the day above 12; htmldate reads the day first
+_MAX_BARE_CHARS = 40  # of a text that is only a date and a few words
+_UNSEEN_TAGS = ("script", "style", "noscript", "template")
+_MAX_RAW_CHARS = 200  # with the white space around it
+_MAX_TEXT_CHARS = 80
 _DATE = re.compile(r"(?:19|20)\d\d\D{1,20}\d|\d\D{1,20}(?:19|20)\d\d")
 _MARK = re.compile(r"date|time|publi|posted|meta|byline|created|fecha|datum|author|info", re.IGNORECASE)
 _OTHER_MARK = re.compile(r"modif|update|comment|copyright|related|event|joined", re.IGNORECASE)
@@ -86,31 +88,36 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
-_MOST_TRIED = 12
-_MOST_UNMARKED = 3
-_LEVELS = 4  # elements above a text whose classes tell what it is
+_MAX_TRIED = 12
+_MAX_UNMARKED = 3
+_LEVELS = 4  # elements around a text whose classes are read
 
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """When a page was published and when it was modified, as ISO dates; None where it does not say."""
+    """The ISO dates when a page was published and modified; None if unknown."""
 
     published: str | None
     modified: str | None
 
 
 def read_dates(root: HtmlElement, stated: Statements, url: str | None) -> Dates:
-    """Return the dates that a page states, the published one searched for in the page where none is stated."""
-    texts = [*_stated(stated, ("datePublished", "dateCreated", "uploadDate"), _PUBLISHED), *_named(stated)]
-    published = _local(_first(texts), _in_path(url)) or _read_first(texts)
+    """Return the dates that a page states; the date of publication is searched in its text if none is stated."""
+    texts = [
+        *_stated_texts(stated, ("datePublished", "dateCreated", "uploadDate"), _PUBLISHED),
+        *_publishing_metas(stated),
+    ]
+    published = _nearest_day(_first_iso_date(texts), _day_in_path(url)) or _read_first(texts)
     return Dates(
-        published or _first(_timed(stated)) or _read_first(chain(_timed(stated), _dated_texts(root, stated))),
-        _first(_stated(stated, ("dateModified",), _MODIFIED)),
+        published
+        or _first_iso_date(_time_texts(stated))
+        or _read_first(chain(_time_texts(stated), _dated_texts(root, stated))),
+        _first_iso_date(_stated_texts(stated, ("dateModified",), _MODIFIED)),
     )
 
 
 def iso_date(text: str) -> str | None:
-    """Return the day that a text in ISO 8601 begins with, as it was stated; None for any other text."""
+    """Return the day at the beginning of a text in ISO 8601, without a change of time zone; None for any other text."""
     match = _ISO.match(text[:40].strip())
     return match and _day(*match.groups())
 
@@ -120,15 +127,15 @@ def _day(*parts: str) -> str | None:
         found = date(*map(int, parts))
     except ValueError:
         return None
-    known = _EARLIEST_YEAR <= found.year <= _LATEST_YEAR and found.isoformat() != _NO_DATE
+    known = _MIN_YEAR <= found.year <= _MAX_YEAR and found.isoformat() != _NO_DATE
     return found.isoformat() if known else None
 
 
-def _first(texts: Iterable[str]) -> str | None:
+def _first_iso_date(texts: Iterable[str]) -> str | None:
     return next(filter(None, map(iso_date, texts)), None)
 
 
-def _stated(stated: Statements, keys: Sequence[str], metas: Sequence[str]) -> Iterator[str]:
+def _stated_texts(stated: Statements, keys: Sequence[str], metas: Sequence[str]) -> Iterator[str]:
     yield from stated.texts(*keys)
     yield from stated.meta(*metas)
     for element in stated.items(*keys):
@@ -136,14 +143,14 @@ def _stated(stated: Statements, keys: Sequence[str], metas: Sequence[str]) -> It
             yield element.get("content") or element.get("datetime") or visible_text(element) or ""
 
 
-def _timed(stated: Statements) -> Iterator[str]:
-    """Yield what the time elements state that date the page, not a change, a comment or another page."""
+def _time_texts(stated: Statements) -> Iterator[str]:
+    """Yield the texts of the time elements that date the page, not a change, a comment or another page."""
     for element in stated.times:
         if not _OTHER_MARK.search(_marks(element)):
             yield element.get("datetime") or element.text or ""
 
 
-def _in_path(url: str | None) -> str | None:
+def _day_in_path(url: str | None) -> str | None:
     try:
         match = _PATH.search(urlsplit(url or "").path[:500])
     except ValueError:
@@ -151,16 +158,16 @@ def _in_path(url: str | None) -> str | None:
     return match and _day(*match.groups())
 
 
-def _local(stated: str | None, addressed: str | None) -> str | None:
-    """Return the stated day; that of the address where they are neighbours, as the site's day and Greenwich's are."""
-    if stated is None or addressed is None:
-        return stated or addressed
-    apart = abs(date.fromisoformat(stated) - date.fromisoformat(addressed))
-    return addressed if apart.days <= 1 else stated
+def _nearest_day(stated: str | None, in_url: str | None) -> str | None:
+    """Return the stated day, or the URL's day if they are at most one day apart: the URL has the site's local date."""
+    if stated is None or in_url is None:
+        return stated or in_url
+    apart = abs(date.fromisoformat(stated) - date.fromisoformat(in_url))
+    return in_url if apart.days <= 1 else stated
 
 
-def _named(stated: Statements) -> Iterator[str]:
-    """Yield the contents of other meta tags whose name speaks of publishing."""
+def _publishing_metas(stated: Statements) -> Iterator[str]:
+    """Yield the contents of other meta tags with a name about publishing."""
     for name, contents in stated.metas.items():
         if _PUBLISHING.search(name):
             yield contents[0]
@@ -169,9 +176,9 @@ def _named(stated: Statements) -> Iterator[str]:
 def _read_first(texts: Iterable[str]) -> str | None:
     """Return the first date that htmldate reads in one of the texts.
 
-    It gets these alone: given the page, it copies and serialises all of it.
+    htmldate gets the texts alone: with the page, it would copy and serialise all of it.
     """
-    tried = dict.fromkeys(text for text in map(_plain, islice(texts, _MOST_TRIED)) if text and _DATE.search(text))
+    tried = dict.fromkeys(text for text in map(_plain, islice(texts, _MAX_TRIED)) if text and _DATE.search(text))
     return next(filter(None, map(_read_text, tried)), None)
 
 
@@ -180,7 +187,7 @@ def _read_text(text: str) -> str | None:
         return iso_date(text)
     body = etree.SubElement(html.Element("html"), "body")
     etree.SubElement(body, "span", {"class": "date"}).text = text
-    # Its own tables of month names have those in Latin letters; for others it asks dateparser, which takes longer.
+    # Its tables have the month names in Latin letters; for others it asks dateparser, which is slower.
     other_script = _OTHER_SCRIPT.search(text) is not None
     try:
         return _find_date()(body.getparent(), extensive_search=other_script, original_date=True)
@@ -189,53 +196,53 @@ def _read_text(text: str) -> str | None:
 
 
 def _plain(text: str) -> str | None:
-    plain = tidy_text(text[: 4 * _LONGEST_TEXT])
-    if plain is None or len(plain) > _LONGEST_TEXT or "://" in plain:
+    plain = tidy_text(text[: 4 * _MAX_TEXT_CHARS])
+    if plain is None or len(plain) > _MAX_TEXT_CHARS or "://" in plain:
         return None
     plain = plain if plain.isascii() else plain.translate(_DIGITS).translate(_EAST_ASIAN)
     return _MONTH_FIRST.sub(r"\3-\1-\2", plain)
 
 
 def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
-    """Yield the texts that may date the page: those below its heading, then those above it."""
+    """Yield the texts that may date the page: first below its heading, then above it."""
     heading = stated.heading
     if heading is None:
-        first = list(_yeared(first_elements(root)))
+        first = list(_texts_with_year(first_elements(root)))
         yield from _candidates(first, 0)
-        yield from _candidates(first, _MOST_UNMARKED)
+        yield from _candidates(first, _MAX_UNMARKED)
         return
-    yield from _candidates(_yeared(elements_below(heading)), _MOST_UNMARKED)
-    above = list(_yeared(elements_above(heading)))
+    yield from _candidates(_texts_with_year(elements_below(heading)), _MAX_UNMARKED)
+    above = list(_texts_with_year(elements_above(heading)))
     yield from _candidates(above, 0)
-    yield from _candidates(above, _MOST_UNMARKED)
+    yield from _candidates(above, _MAX_UNMARKED)
 
 
-def _yeared(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:
-    """Yield the short texts in which a year may stand, each with the element around it."""
+def _texts_with_year(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:
+    """Yield the short texts that may have a year, each with the element around it."""
     for element in elements:
-        if (text := element.text) and len(text) < _LONGEST_RAW and _YEAR.search(text):
+        if (text := element.text) and len(text) < _MAX_RAW_CHARS and _YEAR.search(text):
             yield text, element
-        if (text := element.tail) and len(text) < _LONGEST_RAW and _YEAR.search(text):
+        if (text := element.tail) and len(text) < _MAX_RAW_CHARS and _YEAR.search(text):
             yield text, element.getparent()
 
 
 def _candidates(texts: Iterable[tuple[str, HtmlElement | None]], unmarked: int) -> Iterator[str]:
-    """Yield the texts that are marked as dates, and at most so many that are not."""
+    """Yield the texts that are marked as dates, and at most `unmarked` other texts."""
     for text, element in texts:
         plain = _plain(text)
         if plain and _DATE.search(plain) and not _CHANGED.search(plain):
             marks = _marks(element)
-            if _OTHER_MARK.search(marks) or marks.startswith(_UNSEEN):
+            if _OTHER_MARK.search(marks) or marks.startswith(_UNSEEN_TAGS):
                 continue
             if _MARK.search(marks):
                 yield plain
-            elif unmarked and len(plain) <= _LONGEST_BARE:
+            elif unmarked and len(plain) <= _MAX_BARE_CHARS:
                 unmarked -= 1
                 yield plain
 
 
 def _marks(element: HtmlElement | None) -> str:
-    """Return the tags, classes and ids of an element and those around it."""
+    """Return the tags, classes and ids of an element and of the elements around it."""
     found = []
     for _ in range(_LEVELS):
         if element is None:
@@ -247,8 +254,8 @@ def _marks(element: HtmlElement | None) -> str:
 
 @cache
 def _find_date() -> Callable[..., str | None]:
-    # Lazily: few pages need it, and it imports an HTTP client. What it logs says nothing that a user could act upon.
-    from htmldate import find_date  # noqa: PLC0415 — as above
+    # Imported at the first use: few pages need it, and it imports an HTTP client. Users cannot act on what it logs.
+    from htmldate import find_date  # noqa: PLC0415 — see above
 
     logging.getLogger("htmldate").setLevel(logging.CRITICAL + 1)
     found: Callable[..., str | None] = find_date

@@ -22,31 +22,8 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from cleaning.metadata.statements import Statements
 
-
-_CLASSIFIED_CHARS = 2_000
-_MIN_CLASSIFIED_CHARS = 60
-
-
-def identify_language(text: str) -> str | None:
-    """Return the two-letter code of a text's language; None for a text that is too short to tell."""
-    return load_language_model()(text[:_CLASSIFIED_CHARS])[0] if len(text) >= _MIN_CLASSIFIED_CHARS else None
-
-
-@cache
-def load_language_model() -> Callable[[str], tuple[str, float]]:
-    """Load the model, half a second's work, and return its classifier; done by the first `identify` otherwise.
-
-    Raises OSError where the model cannot be unpacked: py3langid needs some 30 MB in the folder for temporary files.
-    """
-    from py3langid import classify  # noqa: PLC0415 — as above
-
-    classify("")
-    classifier: Callable[[str], tuple[str, float]] = classify
-    return classifier
-
-
 _LANGUAGE = re.compile(r"([a-z]{2,3})(?=$|[-_])")
-# ISO 639-1; `xx`, `jp` and `cn` are what pages declare that know no better.
+# ISO 639-1, without the wrong codes that some pages declare (`xx`, `jp`, `cn`).
 _TWO_LETTERS = frozenset(
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en"
     " eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv"
@@ -56,15 +33,17 @@ _TWO_LETTERS = frozenset(
 )
 _NO_LANGUAGE = frozenset("und mul zxx mis xxx".split())
 _TWO_OF_THREE = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "por": "pt"}
-_LONGEST_URL = 2_000  # characters
+_MAX_CLASSIFIED_CHARS = 2_000
+_MIN_CLASSIFIED_CHARS = 60
+_MAX_URL_CHARS = 2_000
 _UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def read_metadata(page: Page, statements: Statements | None = None, text: str = "") -> Metadata:
-    """Return a page's metadata; fields stay empty where it is silent.
+    """Return a page's metadata; fields that the page does not state are empty.
 
-    `statements` are what `read_statements` gives for the page, read here where they are not given. `text` is the
-    page's kept text: its language is recognised where the page does not declare one.
+    `statements` are the result of `read_statements` for the page, read here if they are not given. `text` is the page's
+    kept text: it gives the language of a page that declares none.
     """
     stated = statements or read_statements(page.root)
     dates = read_dates(page.root, stated, page.url)
@@ -81,6 +60,24 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
     )
 
 
+def identify_language(text: str) -> str | None:
+    """Return the two-letter code of a text's language, by py3langid's model; None for a text that is too short."""
+    return load_language_model()(text[:_MAX_CLASSIFIED_CHARS])[0] if len(text) >= _MIN_CLASSIFIED_CHARS else None
+
+
+@cache
+def load_language_model() -> Callable[[str], tuple[str, float]]:
+    """Return the classifier of py3langid; the first call loads its model, which takes half a second.
+
+    Raises OSError if the model cannot be unpacked: py3langid needs some 30 MB in the folder for temporary files.
+    """
+    from py3langid import classify  # noqa: PLC0415 — few pages need it
+
+    classify("")
+    classifier: Callable[[str], tuple[str, float]] = classify
+    return classifier
+
+
 def _section(stated: Statements) -> str | None:
     metas = map(tidy_text, stated.meta("article:section", "og:article:section", "parsely-section"))
     items = (tidy_text(element.get("content") or element.text) for element in stated.items("articleSection"))
@@ -90,7 +87,7 @@ def _section(stated: Statements) -> str | None:
 
 
 def _language(page: Page, stated: Statements, text: str) -> str | None:
-    """Return the declared language where that is one; a page that declares none is recognised by its text."""
+    """Return the first valid declared language, else the recognised language of the text."""
     attribute = page.root.get("lang") or page.root.get("{http://www.w3.org/XML/1998/namespace}lang")
     declared = [attribute, *stated.texts("inLanguage"), *stated.meta("og:locale", "content-language", "language")]
     return next(filter(None, map(_code, filter(None, declared))), None) or identify_language(text)
@@ -120,11 +117,11 @@ def _first_url(page: Page, addresses: Iterable[str | None]) -> str | None:
 
 
 def _absolute(base: str | None, address: str) -> str | None:
-    """Return the absolute web address, None for one that is none, is too long or has characters that hide it."""
-    bare = address[: _LONGEST_URL + 100].strip()
+    """Return the absolute http(s) URL; None for another one, one that is too long or has invisible characters."""
+    bare = address[: _MAX_URL_CHARS + 100].strip()
     try:
         absolute = urljoin(base or "", bare)
     except ValueError:
         return None
-    fits = absolute.startswith(("http://", "https://")) and len(absolute) <= _LONGEST_URL
+    fits = absolute.startswith(("http://", "https://")) and len(absolute) <= _MAX_URL_CHARS
     return absolute if fits and not _UNSAFE.search(absolute) else None

@@ -19,22 +19,275 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+_MAX_METAS = 2_000
+_MAX_CONTENTS = 50  # of the meta tags with one name
+_MAX_NAME_CHARS = 100
+_MAX_SCRIPTS = 200
+_MAX_ITEM_TYPES = 200
+_MAX_HEADINGS = 10
+_MAX_TIMES = 30
+_MAX_PARTS = 200  # elements of a heading
+_MAX_FIELD_CHARS = 1_000  # a page's title can be its whole text
+_READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
+_KEPT_PROPERTIES = frozenset("author headline datePublished dateCreated dateModified articleSection image".split())
+_MAX_PROPERTIES = 2_000
+_IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
+# Objects of articles come first, then objects of the page around them; other types do not describe the page.
+_ARTICLE_TYPE = re.compile(r"(?:article|posting|report|recipe|question|review|course|book|event)$")
+_PAGE_TYPE = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
+_NAME_PARTS = ("givenName", "familyName")
+_REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
+_MAX_LEVELS = 20
+_LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
+_UNSEEN_TAGS = frozenset("script style svg noscript template".split())
+# Bidirectional overrides and isolates reorder the text around a value that is shown; the others have no width.
+_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+_STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a page states about itself; a part that the page does not state is empty."""
+
+    metas: Mapping[str, list[str]]
+    """The contents of meta tags by their property, name, itemprop or http-equiv in lower case."""
+    objects: tuple[Mapping[str, Any], ...]
+    """The JSON-LD objects that describe the page."""
+    ranked: tuple[Mapping[str, Any], ...]
+    """Of these objects, those of articles, followed by those of the pages around them."""
+    named: Mapping[str, Mapping[str, Any]]
+    """The objects with an `@id`, by it."""
+    types: frozenset[str]
+    """The type names of JSON-LD and microdata, and `og:type`, in lower case."""
+    article_body: str | None = None
+    """The longest main text in JSON-LD (of an article, post or product), on one line and without tags."""
+    title: str | None = None
+    """The text of the title element."""
+    headings: tuple[str, ...] = ()
+    """The texts of the h1 elements."""
+    heading: HtmlElement | None = None
+    """The first h1 element with a text."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """The first URL of each `rel`."""
+    times: tuple[HtmlElement, ...] = ()
+    """The time elements."""
+    properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
+    """The microdata elements by their itemprop."""
+    large: bool = False
+    """True if searches over all elements need a bound."""
+
+    def meta(self, *names: str) -> Iterator[str]:
+        """Yield the contents of these meta tags, in the order of the names."""
+        for name in names:
+            yield from self.metas.get(name, ())
+
+    def linked(self, *keys: str) -> Iterator[list[Any]]:
+        """Yield the non-empty values of these keys in the ranked JSON-LD objects, each as a list."""
+        for each in self.ranked:
+            yield from (self._resolved(each[key]) for key in keys if each.get(key))
+
+    def texts(self, *keys: str) -> Iterator[str]:
+        """Yield the texts of these keys in JSON-LD: strings, or the names of objects."""
+        for values in self.linked(*keys):
+            yield from filter(None, map(text_of_value, values))
+
+    def items(self, *names: str) -> Iterator[HtmlElement]:
+        """Yield the microdata elements with these properties."""
+        for name in names:
+            yield from self.properties.get(name, ())
+
+    def _resolved(self, value: Any) -> list[Any]:
+        values = value[:_MAX_CONTENTS] if isinstance(value, list) else [value]
+        return [self._resolve(each) for each in values]
+
+    def _resolve(self, value: Any) -> Any:
+        """Return the object that a reference (`{"@id": …}`) names, or the reference if the page does not have it."""
+        if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
+            return self.named.get(value["@id"], value)
+        return value
+
+
+def read_statements(root: HtmlElement) -> Statements:
+    """Return the statements of a page, in bounded time for any page; broken parts are skipped."""
+    read = _Reading()
+    for element in root.iter(*_READ_TAGS):
+        _ADD[element.tag](read, element)
+    objects = list(read_json_ld(read.scripts))
+    large = is_large_page(root)
+    return Statements(
+        read.metas,
+        tuple(objects),
+        tuple(_ranked(objects)),
+        {each["@id"]: each for each in reversed(objects) if isinstance(each.get("@id"), str) and len(each) > 1},
+        frozenset(_types(_ITEM_TYPES(root, large=large), read.metas, objects)),
+        max(map(main_text_of, objects), key=len, default="") or None,
+        read.title,
+        tuple(read.headings),
+        read.heading,
+        read.links,
+        tuple(read.times),
+        _properties(_ITEM_PROPERTIES(root, large=large)),
+        large,
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The parts of `Statements` that have been read so far."""
+
+    metas: dict[str, list[str]] = field(default_factory=dict)
+    scripts: list[str] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    title: str | None = None
+    headings: list[str] = field(default_factory=list)
+    heading: HtmlElement | None = None
+    times: list[HtmlElement] = field(default_factory=list)
+
+
+def _add_meta(read: _Reading, element: HtmlElement) -> None:
+    name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
+    content = element.get("content")
+    if name and content and len(read.metas) < _MAX_METAS and not content.isspace():
+        contents = read.metas.setdefault(name[:_MAX_NAME_CHARS].strip().lower(), [])
+        if len(contents) < _MAX_CONTENTS:
+            contents.append(content)
+
+
+def _add_script(read: _Reading, element: HtmlElement) -> None:
+    if len(read.scripts) < _MAX_SCRIPTS and "ld+json" in (element.get("type") or "").lower():
+        read.scripts.append(element.text or "")
+
+
+def _add_link(read: _Reading, element: HtmlElement) -> None:
+    if (href := element.get("href")) and len(read.links) < _MAX_METAS:
+        for name in (element.get("rel") or "")[:_MAX_NAME_CHARS].lower().split():
+            read.links.setdefault(name, href)
+
+
+def _add_title(read: _Reading, element: HtmlElement) -> None:
+    if read.title is None and not _IN_GRAPHIC(element):
+        read.title = _tidy_visible(element.text_content())
+
+
+def _add_heading(read: _Reading, element: HtmlElement) -> None:
+    if len(read.headings) < _MAX_HEADINGS and (text := visible_text(element)):
+        read.headings.append(text)
+        read.heading = element if read.heading is None else read.heading
+
+
+def _add_time(read: _Reading, element: HtmlElement) -> None:
+    if len(read.times) < _MAX_TIMES:
+        read.times.append(element)
+
+
+_ADD = {
+    "meta": _add_meta,
+    "script": _add_script,
+    "link": _add_link,
+    "title": _add_title,
+    "h1": _add_heading,
+    "time": _add_time,
+}
+
+
+def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for pattern in (_ARTICLE_TYPE, _PAGE_TYPE):
+        for each in objects:
+            if any(map(pattern.search, type_names(each))):
+                yield each
+
+
+def _properties(values: list[Any]) -> dict[str, list[HtmlElement]]:
+    found: dict[str, list[HtmlElement]] = {}
+    for value in values[:_MAX_PROPERTIES]:
+        for name in value[:_MAX_NAME_CHARS].split():
+            if name in _KEPT_PROPERTIES:
+                found.setdefault(name, []).append(value.getparent())
+    return found
+
+
+def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
+    found = {name for each in objects for name in type_names(each)}
+    for value in items[:_MAX_ITEM_TYPES]:
+        found.update(map(short_type_name, value[:_MAX_FIELD_CHARS].split()))
+    found.update(map(short_type_name, metas.get("og:type", ())))
+    return found - {""}
+
+
+def tidy_text(text: str | None) -> str | None:
+    """Return a stated text on one line of at most 1,000 characters, without tags, references or invisible characters.
+
+    None for an empty text.
+    """
+    if not text:
+        return None
+    text = text[: 4 * _MAX_FIELD_CHARS]
+    if "&" in text:
+        text = unescape(text)
+    if "<" in text:
+        text = _STATED_TAG.sub("", text)
+    return normalise(text if text.isascii() else _INVISIBLE.sub("", text))[:_MAX_FIELD_CHARS].strip() or None
+
+
+def text_of_value(value: Any) -> str | None:
+    """Return the text of a JSON-LD value: a string, or the name of an object; None for any other value."""
+    if isinstance(value, dict):
+        value = value.get("name") or " ".join(value[key] for key in _NAME_PARTS if isinstance(value.get(key), str))
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return tidy_text(value) if isinstance(value, str) else None
+
+
+def visible_text(element: HtmlElement) -> str | None:
+    """Return an element's visible text on one line, with a space where a new line begins; None if there is none."""
+    if not len(element):
+        return _tidy_visible(element.text)
+    parts: list[str] = []
+    skipped = None
+    for index, (event, node) in enumerate(etree.iterwalk(element, events=("start", "end"))):
+        if index > 2 * _MAX_PARTS or sum(map(len, parts[-3:])) > _MAX_FIELD_CHARS:
+            break
+        if skipped is None and node.tag in _LINE_TAGS:
+            parts.append(" ")
+        if event == "start":
+            skipped = node if skipped is None and node.tag in _UNSEEN_TAGS else skipped
+            parts.append((node.text or "") if skipped is None else "")
+        else:
+            skipped = None if skipped is node else skipped
+            parts.append((node.tail or "") if skipped is None and node is not element else "")
+    return _tidy_visible("".join(parts))
+
+
+def is_reply(element: HtmlElement) -> bool:
+    """Return True if an element is in a reader's comment, an answer, or a teaser of another page."""
+    for each in islice((element, *element.iterancestors()), _MAX_LEVELS):
+        marks = f"{each.get('class', '')} {each.get('id', '')} {each.get('itemtype', '')}"
+        if each.tag != "body" and _REPLY.search(marks):
+            return True
+    return False
+
+
+def _tidy_visible(text: str | None) -> str | None:
+    return (
+        normalise(_INVISIBLE.sub("", text[: 4 * _MAX_FIELD_CHARS]))[:_MAX_FIELD_CHARS].strip() or None if text else None
+    )
+
 
 _MAX_JSON_CHARS = 1_000_000  # of all scripts together
 _MAX_OBJECTS = 2_000
 _MAX_TYPES = 50
-_MAX_TYPE_CHARS = 100  # characters
-_MAX_BODY_CHARS = 200_000  # characters
+_MAX_TYPE_CHARS = 100
+_MAX_BODY_CHARS = 200_000
 _MAX_POSTS = 500
 _JSON_START = re.compile(r"(?<!CDATA)[\[{](?!CDATA)")
 _TRAILING_COMMA = re.compile(r",(?=\s{0,99}[}\]])")
 _DECODER = json.JSONDecoder(strict=False)
 _BODY_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,1000}>|<!--|-->")
-# Below these keys stand further objects that say what the page is; below any other its author, publisher, parts.
+# Objects under these keys describe the page too; objects under other keys are its author, publisher or parts.
 _INNER_KEYS = ("@graph", "mainEntity", "mainEntityOfPage")
 _POST_TYPES = frozenset({"question", "discussionforumposting", "socialmediaposting", "answer", "comment"})
 _REPLY_KEYS = ("acceptedAnswer", "suggestedAnswer", "comment")
-# What their description describes is the page's subject itself; an article's only sums it up.
+# Types whose description is the page's main text; the description of an article is only a summary.
 _DESCRIBED_TYPES = frozenset(
     "product productgroup individualproduct service softwareapplication event jobposting course book movie recipe"
     " localbusiness hotel restaurant place touristattraction vacationrental".split()
@@ -42,7 +295,7 @@ _DESCRIBED_TYPES = frozenset(
 
 
 def read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON-LD scripts that say what the page is, breadth first; broken scripts are passed over."""
+    """Yield the objects of JSON-LD scripts that describe the page, breadth first; broken scripts are skipped."""
     queue: deque[Any] = deque()
     left = _MAX_JSON_CHARS
     for script in scripts:
@@ -57,24 +310,24 @@ def read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
             queue.extend(node[:_MAX_OBJECTS])
         elif isinstance(node, dict):
             yield node
-            if "faqpage" not in type_names(node):  # its questions are no posts, and on most pages beside the point
+            if "faqpage" not in type_names(node):  # its questions are not posts, and seldom the page's text
                 queue.extend(node[key] for key in _INNER_KEYS if key in node)
 
 
 def type_names(found: Mapping[str, Any]) -> list[str]:
-    """Return the lower-cased names of an object's types, without the vocabulary's address; empty where it has none."""
+    """Return an object's type names in lower case, without the vocabulary's URL; empty if it has none."""
     types = found.get("@type")
     names = types if isinstance(types, list) else [types]
     return [short_type_name(name) for name in names[:_MAX_TYPES] if isinstance(name, str)]
 
 
 def short_type_name(name: str) -> str:
-    """Return the last part of a type's address, lower-cased (`https://schema.org/NewsArticle` is `newsarticle`)."""
+    """Return the last part of a type's URL in lower case: `newsarticle` for `https://schema.org/NewsArticle`."""
     return name.strip().rstrip("/")[-_MAX_TYPE_CHARS:].rpartition("/")[2].lower()
 
 
 def main_text_of(found: Mapping[str, Any]) -> str:
-    """Return the text that an object gives as the page's, without tags and on one line; "" where it gives none."""
+    """Return the page's main text according to an object, on one line and without tags; "" if it has none."""
     types = frozenset(type_names(found))
     if types & _POST_TYPES:
         return _plain_body(" ".join(_post_texts(found)))
@@ -85,7 +338,7 @@ def main_text_of(found: Mapping[str, Any]) -> str:
 
 
 def _json_documents(script: str) -> Iterator[Any]:
-    """Yield the JSON documents of a script; many pages wrap them in comments, escape them or leave commas over."""
+    """Yield the JSON documents of a script; many pages wrap them in comments, escape them or leave trailing commas."""
     start = _JSON_START.search(script)
     if start is None:
         return
@@ -113,7 +366,7 @@ def _decoded_json(script: str) -> Iterator[Any]:
 
 
 def _post_texts(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a post and its replies, in their order."""
+    """Yield the texts of a post and its replies, in order."""
     stack: list[Any] = [found]
     for _ in range(_MAX_POSTS):
         if not stack:
@@ -147,10 +400,10 @@ _IS_LARGE = etree.XPath(f"boolean(descendant::*[{_LARGE_PAGE_ELEMENTS}])")
 
 
 class BoundedSearch:
-    """The elements with this tag that fulfil an XPath condition, or their attribute; at most 300 on a large page.
+    """A search for elements by tag and XPath condition, or for their attribute; at most 300 results on a large page.
 
-    libxml2 sorts what an XPath finds and, to compare two siblings, walks over those between: many of them among very
-    many others take quadratic time. Joining two paths with `|` does so on smaller pages too.
+    libxml2 sorts the results of an XPath, and walks over all siblings between two results to compare them: many results
+    among very many siblings take quadratic time. Joining two paths with `|` does so on smaller pages too.
     """
 
     __slots__ = ("_all", "_first")
@@ -158,28 +411,28 @@ class BoundedSearch:
     def __init__(self, tag: str, condition: str, attribute: str | None = None) -> None:
         found = f"descendant::{tag}[{condition}]"
         end = f"/{attribute}" if attribute else ""
-        # The bare attribute is found in half the time.
+        # Without the condition, an attribute is found in half the time.
         self._all = etree.XPath(f"descendant::{tag}{end}" if condition == attribute else f"{found}{end}")
         self._first = etree.XPath(f"{found}[position() <= {_MAX_FOUND}]{end}")
 
     def __call__(self, root: HtmlElement, *, large: bool) -> list[Any]:
-        """Return what is found, in reading order; attributes as lxml's smart strings. `large` is what `is_large` is."""
+        """Return the results in reading order, attributes as lxml's smart strings. `large`: see `is_large_page`."""
         found: list[Any] = (self._first if large else self._all)(root)
         return found
 
 
 def is_large_page(root: HtmlElement) -> bool:
-    """Tell whether a page has so many elements that quadratic time would be felt."""
+    """Return True if a page has so many elements that quadratic time matters."""
     return bool(_IS_LARGE(root))
 
 
 def elements_above(element: HtmlElement) -> list[HtmlElement]:
-    """Return the elements shortly before this one and those around it, in reading order."""
+    """Return the last elements before this one, including its ancestors, in reading order."""
     return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), _MAX_ABOVE))[::-1]
 
 
 def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield the elements shortly after this one, those inside it first."""
+    """Yield the first elements after this one's start tag, those inside it first."""
     return islice(chain(element.iterdescendants("*"), _following(element)), _MAX_BELOW)
 
 
@@ -190,13 +443,13 @@ def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
 
 
 def texts_below(element: HtmlElement | None) -> Iterator[str]:
-    """Yield the first texts that follow an element, in reading order; none after None."""
+    """Yield the first texts after an element, in reading order; nothing for None."""
     siblings = islice(_siblings(element), _MAX_TEXTS)
     return islice((text for each in siblings for text in each.itertext()), _MAX_TEXTS)
 
 
 def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
-    """Yield the elements after this one, then those after the one around it, and so on."""
+    """Yield the siblings after this element, then those after its parent, and so on."""
     while element is not None:
         yield from element.itersiblings("*")
         element = element.getparent()
@@ -221,252 +474,5 @@ def _innermost_last(element: HtmlElement) -> HtmlElement:
     return element
 
 
-_MOST_METAS = 2_000
-_MOST_CONTENTS = 50  # of the meta tags of one name
-_LONGEST_NAME = 100  # characters
-_MOST_SCRIPTS = 200
-_MOST_ITEM_TYPES = 200
-_MOST_HEADINGS = 10
-_MOST_TIMES = 30
-_MOST_PARTS = 200  # elements of a heading
-_LONGEST = 1_000  # characters of a field; a page's title may be its whole text
-_READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
 _ITEM_TYPES = BoundedSearch("*", "@itemtype", "@itemtype")
 _ITEM_PROPERTIES = BoundedSearch("*", "@itemprop", "@itemprop")
-_KEPT_PROPERTIES = frozenset("author headline datePublished dateCreated dateModified articleSection image".split())
-_MOST_PROPERTIES = 2_000
-_IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
-# An article's own object comes before that of the page around it; objects of other types say nothing of the page.
-_ARTICLE = re.compile(r"(?:article|posting|report|recipe|question|review|course|book|event)$")
-_AROUND = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
-_NAME_PARTS = ("givenName", "familyName")
-_REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
-_MOST_LEVELS = 20
-_SEPARATING = frozenset("br p div h2 h3 li tr td table ul ol section".split())
-_UNSEEN = frozenset("script style svg noscript template".split())
-# Bidirectional overrides and isolates reorder the text of whatever the value is shown in; the rest has no width.
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
-_STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
-
-
-@dataclass(frozen=True, slots=True)
-class Statements:
-    """What a page states of itself; every part is empty where the page is silent.
-
-    `metas` holds the contents of meta tags by their lower-cased property, name, itemprop or http-equiv, `objects` the
-    JSON-LD objects that say what the page is, `ranked` those of articles and then those of the pages around them,
-    `named` those with an `@id` by it. `types` are the names of the JSON-LD and microdata types and `og:type`,
-    lower-cased. `article_body` is the longest text that JSON-LD gives as that of the article, post or product,
-    without tags, on one line. `title` is the title element's text, `headings` those of the h1 elements, `heading`
-    the first of these elements that has a text, `links` the first address of each `rel`, `times` the time elements,
-    `properties` the elements of microdata by their itemprop. `large` tells that
-    searches over all elements need a bound.
-    """
-
-    metas: Mapping[str, list[str]]
-    objects: tuple[Mapping[str, Any], ...]
-    ranked: tuple[Mapping[str, Any], ...]
-    named: Mapping[str, Mapping[str, Any]]
-    types: frozenset[str]
-    article_body: str | None = None
-    title: str | None = None
-    headings: tuple[str, ...] = ()
-    heading: HtmlElement | None = None
-    links: Mapping[str, str] = field(default_factory=dict)
-    times: tuple[HtmlElement, ...] = ()
-    properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
-    large: bool = False
-
-    def meta(self, *names: str) -> Iterator[str]:
-        """Yield the contents of these meta tags, in the order of the names."""
-        for name in names:
-            yield from self.metas.get(name, ())
-
-    def linked(self, *keys: str) -> Iterator[list[Any]]:
-        """Yield what each JSON-LD object states under these keys, never empty: articles first, then pages around."""
-        for each in self.ranked:
-            yield from (self._resolved(each[key]) for key in keys if each.get(key))
-
-    def texts(self, *keys: str) -> Iterator[str]:
-        """Yield the texts that JSON-LD states under these keys: strings, or the names of objects."""
-        for values in self.linked(*keys):
-            yield from filter(None, map(text_of_value, values))
-
-    def items(self, *names: str) -> Iterator[HtmlElement]:
-        """Yield the elements that microdata gives these properties."""
-        for name in names:
-            yield from self.properties.get(name, ())
-
-    def _resolved(self, value: Any) -> list[Any]:
-        values = value[:_MOST_CONTENTS] if isinstance(value, list) else [value]
-        return [self._resolve(each) for each in values]
-
-    def _resolve(self, value: Any) -> Any:
-        """Return the object that a reference (`{"@id": …}`) names, where the page has it."""
-        if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
-            return self.named.get(value["@id"], value)
-        return value
-
-
-@dataclass(slots=True)
-class _Reading:
-    """What has been met so far."""
-
-    metas: dict[str, list[str]] = field(default_factory=dict)
-    scripts: list[str] = field(default_factory=list)
-    links: dict[str, str] = field(default_factory=dict)
-    title: str | None = None
-    headings: list[str] = field(default_factory=list)
-    heading: HtmlElement | None = None
-    times: list[HtmlElement] = field(default_factory=list)
-
-
-def read_statements(root: HtmlElement) -> Statements:
-    """Return what a page states of itself, in bounded time whatever the page; broken parts are passed over."""
-    read = _Reading()
-    for element in root.iter(*_READ_TAGS):
-        _ADD[element.tag](read, element)
-    objects = list(read_json_ld(read.scripts))
-    large = is_large_page(root)
-    return Statements(
-        read.metas,
-        tuple(objects),
-        tuple(_ranked(objects)),
-        {each["@id"]: each for each in reversed(objects) if isinstance(each.get("@id"), str) and len(each) > 1},
-        frozenset(_types(_ITEM_TYPES(root, large=large), read.metas, objects)),
-        max(map(main_text_of, objects), key=len, default="") or None,
-        read.title,
-        tuple(read.headings),
-        read.heading,
-        read.links,
-        tuple(read.times),
-        _properties(_ITEM_PROPERTIES(root, large=large)),
-        large,
-    )
-
-
-def tidy_text(text: str | None) -> str | None:
-    """Return a stated text on one line of at most 1,000 characters, without tags, references or invisible marks.
-
-    None for an empty one.
-    """
-    if not text:
-        return None
-    text = text[: 4 * _LONGEST]
-    if "&" in text:
-        text = unescape(text)
-    if "<" in text:
-        text = _STATED_TAG.sub("", text)
-    return normalise(text if text.isascii() else _INVISIBLE.sub("", text))[:_LONGEST].strip() or None
-
-
-def text_of_value(value: Any) -> str | None:
-    """Return the text of a JSON-LD value: a string, or the name of an object; None for any other."""
-    if isinstance(value, dict):
-        value = value.get("name") or " ".join(value[key] for key in _NAME_PARTS if isinstance(value.get(key), str))
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return tidy_text(value) if isinstance(value, str) else None
-
-
-def visible_text(element: HtmlElement) -> str | None:
-    """Return an element's text on one line as readers see it, words parted where lines are; None for none."""
-    if not len(element):
-        return _tidy_visible(element.text)
-    parts: list[str] = []
-    skipped = None
-    for place, (event, node) in enumerate(etree.iterwalk(element, events=("start", "end"))):
-        if place > 2 * _MOST_PARTS or sum(map(len, parts[-3:])) > _LONGEST:
-            break
-        if skipped is None and node.tag in _SEPARATING:
-            parts.append(" ")
-        if event == "start":
-            skipped = node if skipped is None and node.tag in _UNSEEN else skipped
-            parts.append((node.text or "") if skipped is None else "")
-        else:
-            skipped = None if skipped is node else skipped
-            parts.append((node.tail or "") if skipped is None and node is not element else "")
-    return _tidy_visible("".join(parts))
-
-
-def is_reply(element: HtmlElement) -> bool:
-    """Tell whether an element stands in a reader's comment, an answer, or a teaser of another page."""
-    for each in islice((element, *element.iterancestors()), _MOST_LEVELS):
-        marks = f"{each.get('class', '')} {each.get('id', '')} {each.get('itemtype', '')}"
-        if each.tag != "body" and _REPLY.search(marks):
-            return True
-    return False
-
-
-def _tidy_visible(text: str | None) -> str | None:
-    return normalise(_INVISIBLE.sub("", text[: 4 * _LONGEST]))[:_LONGEST].strip() or None if text else None
-
-
-def _add_meta(read: _Reading, element: HtmlElement) -> None:
-    name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
-    content = element.get("content")
-    if name and content and len(read.metas) < _MOST_METAS and not content.isspace():
-        contents = read.metas.setdefault(name[:_LONGEST_NAME].strip().lower(), [])
-        if len(contents) < _MOST_CONTENTS:
-            contents.append(content)
-
-
-def _add_script(read: _Reading, element: HtmlElement) -> None:
-    if len(read.scripts) < _MOST_SCRIPTS and "ld+json" in (element.get("type") or "").lower():
-        read.scripts.append(element.text or "")
-
-
-def _add_link(read: _Reading, element: HtmlElement) -> None:
-    if (href := element.get("href")) and len(read.links) < _MOST_METAS:
-        for name in (element.get("rel") or "")[:_LONGEST_NAME].lower().split():
-            read.links.setdefault(name, href)
-
-
-def _add_title(read: _Reading, element: HtmlElement) -> None:
-    if read.title is None and not _IN_GRAPHIC(element):
-        read.title = _tidy_visible(element.text_content())
-
-
-def _add_heading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.headings) < _MOST_HEADINGS and (text := visible_text(element)):
-        read.headings.append(text)
-        read.heading = element if read.heading is None else read.heading
-
-
-def _add_time(read: _Reading, element: HtmlElement) -> None:
-    if len(read.times) < _MOST_TIMES:
-        read.times.append(element)
-
-
-_ADD = {
-    "meta": _add_meta,
-    "script": _add_script,
-    "link": _add_link,
-    "title": _add_title,
-    "h1": _add_heading,
-    "time": _add_time,
-}
-
-
-def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for pattern in (_ARTICLE, _AROUND):
-        for each in objects:
-            if any(map(pattern.search, type_names(each))):
-                yield each
-
-
-def _properties(values: list[Any]) -> dict[str, list[HtmlElement]]:
-    found: dict[str, list[HtmlElement]] = {}
-    for value in values[:_MOST_PROPERTIES]:
-        for name in value[:_LONGEST_NAME].split():
-            if name in _KEPT_PROPERTIES:
-                found.setdefault(name, []).append(value.getparent())
-    return found
-
-
-def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
-    found = {name for each in objects for name in type_names(each)}
-    for value in items[:_MOST_ITEM_TYPES]:
-        found.update(map(short_type_name, value[:_LONGEST].split()))
-    found.update(map(short_type_name, metas.get("og:type", ())))
-    return found - {""}

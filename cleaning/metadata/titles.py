@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 _SEPARATOR = re.compile(r"(\s+(?:[|\u2013\u2014\u00bb\u00ab\u2039\u203a\u00b7\u2022~_-]|::)\s+|\s*[|_\uff5c]\s*|::)")
-_SHORTEST_SHOWN = 15  # characters; shorter parts of a title stand in the text by chance
-_SHORTEST_SITE = 3  # letters that the site's name and a part of the title begin with
-_SHORTEST_LABEL = 4  # letters of a host that a part of the title contains, or of a part that the host contains
-_LEAST_SHARE = 1 / 3  # of a stated title's letters that a heading has, to be the same title
-_SHORTEST_WORD = 4  # letters; shorter words stand in any two titles
-_LONGEST_NAME = 100  # characters
+_MIN_SHOWN_CHARS = 15  # shorter parts of a title are in the text by chance
+_MIN_SITE_LETTERS = 3  # common beginning of the site's name and a part of the title
+_MIN_LABEL_LETTERS = 4  # of a host's label in a part of the title, or of a part in a label
+_MIN_TITLE_SHARE = 1 / 3  # letters of a stated title that a heading must have to be the same title
+_MIN_WORD_LETTERS = 4  # shorter words are in any two titles
+_MAX_NAME_CHARS = 100
 _NO_LETTER = re.compile(r"[\W_]+")
 _SITE_TYPES = frozenset("website organization newsmediaorganization corporation onlinestore blog".split())
 _SITE_METAS = ("og:site_name", "application-name", "apple-mobile-web-app-title", "al:ios:app_name")
@@ -31,57 +31,58 @@ _NO_LABEL = frozenset("www m com co org net gov edu ac".split())
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What the site is called: the letters of its stated names, and the labels of its host."""
+    """The site's names: the letters of its stated names, and the labels of its host."""
 
     names: frozenset[str]
     labels: frozenset[str]
 
     def is_heading(self, text: str) -> bool:
-        """Tell whether a heading is the site's name and nothing else, as logos are."""
+        """Return True if a heading is only the site's name, as in a logo."""
         plain = letters_of(text)
         return plain in self.names or plain in self.labels or any(_is_domain(plain, label) for label in self.labels)
 
     def is_part(self, text: str) -> bool:
-        """Tell whether a part of a title, at its end or start, names the site."""
+        """Return True if a part at the start or end of a title names the site."""
         plain = letters_of(text)
         if plain in self.names or any(_begin_alike(plain, name) for name in self.names):
             return True
         return any(
-            (len(label) >= _SHORTEST_LABEL and label in plain) or (len(plain) >= _SHORTEST_LABEL and plain in label)
+            (len(label) >= _MIN_LABEL_LETTERS and label in plain)
+            or (len(plain) >= _MIN_LABEL_LETTERS and plain in label)
             for label in self.labels
         )
 
 
 def read_title(stated: Statements, url: str | None, text: str = "") -> str | None:
-    """Return the page's title without the site's name; None for a page that has none.
+    """Return the page's title without the site's name; None for a page without title.
 
-    A heading that agrees with a stated title wins over it: stated ones are written for search engines. `text` is the
-    page's kept text: it tells the title's parts from the rest where nothing names the site.
+    A heading that agrees with a stated title wins over it, since stated titles are written for search engines. `text`
+    is the page's kept text: it tells which part is the title if nothing names the site.
     """
     site = _Site(frozenset(_site_letters(stated)), frozenset(_labels(url)))
     titles = list(dict.fromkeys(_stated_titles(stated)))
     headings = [heading for heading in stated.headings if not site.is_heading(heading)]
-    chosen = _same(headings, titles) or _related(headings, titles)
+    chosen = _matching_heading(headings, titles) or _related_heading(headings, titles)
     if chosen or titles:
         return _without_site(chosen or titles[0], site, text)
     return next(iter(headings or stated.headings), None)
 
 
 def read_site_name(stated: Statements) -> str | None:
-    """Return the name of the site as the page states it; None where it does not."""
+    """Return the name of the site that the page states; None if it states none."""
     named = (text_of_value(each) for each in stated.objects if "website" in type_names(each))
     metas = map(tidy_text, stated.meta("og:site_name", "application-name"))
     found = (name for names in (named, metas, stated.texts("publisher")) for name in names)
-    return next((name for name in found if name and len(name) <= _LONGEST_NAME), None)
+    return next((name for name in found if name and len(name) <= _MAX_NAME_CHARS), None)
 
 
 def letters_of(text: str) -> str:
-    """Return a text's letters and digits alone, case-folded: what two ways to write a name have in common."""
+    """Return only the letters and digits of a text, case-folded: equal for two spellings of a name."""
     return _NO_LETTER.sub("", text).casefold()
 
 
 def site_names(stated: Statements) -> Iterator[str]:
-    """Yield the names that the page gives its site and publisher."""
+    """Yield the names of the site and its publisher that the page states."""
     yield from filter(None, map(tidy_text, stated.meta(*_SITE_METAS)))
     yield from stated.texts("publisher")
     for each in stated.objects:
@@ -108,7 +109,7 @@ def _is_domain(plain: str, label: str) -> bool:
 
 
 def _begin_alike(part: str, name: str) -> bool:
-    return min(len(part), len(name)) >= _SHORTEST_SITE and (part.startswith(name) or name.startswith(part))
+    return min(len(part), len(name)) >= _MIN_SITE_LETTERS and (part.startswith(name) or name.startswith(part))
 
 
 def _stated_titles(stated: Statements) -> Iterator[str]:
@@ -116,35 +117,35 @@ def _stated_titles(stated: Statements) -> Iterator[str]:
     yield from stated.texts("headline")
     for title in filter(None, map(tidy_text, stated.meta("og:title", "twitter:title"))):
         shown = stated.title or ""
-        # The tag's value ended early, at a quotation mark of the title's own.
+        # The attribute's value ended early, at a quotation mark inside the title.
         cut = shown.startswith((f'{title}"', f'{title} "'))
         yield shown if cut else title
     if stated.title:
         yield stated.title
 
 
-def _same(headings: Iterable[str], titles: Iterable[str]) -> str | None:
-    """Return the first heading that is all or much of a stated title."""
+def _matching_heading(headings: Iterable[str], titles: Iterable[str]) -> str | None:
+    """Return the first heading that is all or a large part of a stated title."""
     known = [letters_of(title) for title in titles]
     for heading in headings:
         plain = letters_of(heading)
-        if plain and any(plain in title and len(plain) >= _LEAST_SHARE * len(title) for title in known):
+        if plain and any(plain in title and len(plain) >= _MIN_TITLE_SHARE * len(title) for title in known):
             return heading
     return None
 
 
-def _related(headings: Iterable[str], titles: Iterable[str]) -> str | None:
-    """Return the first heading that has a word of a stated title."""
+def _related_heading(headings: Iterable[str], titles: Iterable[str]) -> str | None:
+    """Return the first heading with a word of a stated title."""
     known = {word for title in titles for word in _words(title)}
     return next((heading for heading in headings if not known.isdisjoint(_words(heading))), None)
 
 
 def _words(title: str) -> Iterator[str]:
-    return (word for word in tokenise(title) if len(word) >= _SHORTEST_WORD or not word.isascii())
+    return (word for word in tokenise(title) if len(word) >= _MIN_WORD_LETTERS or not word.isascii())
 
 
 def _without_site(title: str, site: _Site, text: str) -> str:
-    """Return the title without the site's name at either end, where that name or the page's text tells it apart."""
+    """Return the title without the site's name at either end, found by that name or by the page's text."""
     parts = _SEPARATOR.split(title)
     count = len(parts)
     while len(parts) > 1 and site.is_part(parts[-1]):
@@ -152,7 +153,7 @@ def _without_site(title: str, site: _Site, text: str) -> str:
     while len(parts) > 1 and site.is_part(parts[0]):
         del parts[:2]
     if len(parts) == count > 1:
-        shown = [part for part in parts[::2] if len(part) >= _SHORTEST_SHOWN and part in text]
+        shown = [part for part in parts[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
         if len(shown) == 1:
             return shown[0]
     return "".join(parts).strip() or title

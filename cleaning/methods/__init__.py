@@ -1,4 +1,4 @@
-"""The methods, as one table: how each segments, scores and decides, and where it was published."""
+"""The table of methods: how each segments, scores and decides, and where it was published."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ METHODS: dict[str, Method] = {
     ),
 }
 
-# What a method may need beside the tree, and where it comes from.
+# Fields of Page that some methods need, and how to get them.
 NEEDS = {
     "layout": "crawl with -s RENDER=true, or render the page by crawler.fetching.render.browser",
     "template": "learn it from several pages of the site by cleaning.methods.informative_sections.learn_template",

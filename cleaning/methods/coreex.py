@@ -1,12 +1,12 @@
-"""CoreEx: the node whose children hold much text and few links.
+"""CoreEx: the node whose children have much text and few links.
 
-J. Prasad, A. Paepcke, *CoreEx: Content Extraction from Online News Articles*, CIKM 2008. Its formulas are recalled; the
-paper is not among our sources (see cleaning/README.md).
+J. Prasad, A. Paepcke, *CoreEx: Content Extraction from Online News Articles*, CIKM 2008. Its formulas are
+recalled from memory: the paper is not among our sources (see cleaning/README.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 def segment(page: Page, options: Options) -> list[Leaf]:
-    """Cut the walk's leaves where the output of the best node begins and ends; the rest is dropped."""
+    """Return the walk's leaves, cut where the output of the best node begins and ends; the rest is dropped."""
     leaves = walk(page.root)
     tree = _Tree(page, leaves, options)
     reasons = tree.reasons()
     parts = split_leaves(leaves, lambda piece: reasons[tree.nodes[piece.element]])
-    return [part.leaf if part.mark is Reason.KEPT else _dropped(part.leaf, Reason(str(part.mark))) for part in parts]
+    return [leaf if mark is Reason.KEPT else replace(leaf, dropped=Reason(str(mark))) for leaf, mark in parts]
 
 
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:
-    """Return the best node's score (0 to 1) for each leaf of its output, 0 for the rest."""
+    """Return the best node's score (0 to 1) for each leaf of its output, 0 for the others."""
     best = _Tree(page, leaves, options).score
     return [0.0 if leaf.dropped else best for leaf in leaves]
 
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """An element with the text and links in it, and those of its set S; complete once the tree has been summed."""
+    """An element with its counts of text and links, and those of its set S; complete once the tree is summed."""
 
     parent: _Node | None
     is_link: bool
@@ -55,9 +55,9 @@ class _Node:
 
 
 class _Tree:
-    """The nodes of a page by their elements, an element in a link standing for the link; the best node and its score.
+    """The nodes of a page by element, and the best node with its score; an element inside a link maps to the link.
 
-    `best` is None and the score 0 where every set S is empty.
+    `best` is None and the score 0 if every set S is empty.
     """
 
     def __init__(self, page: Page, leaves: Iterable[Leaf], options: Options) -> None:
@@ -78,7 +78,7 @@ class _Tree:
             if not node.is_link:
                 words = count_words(piece.text)
                 node.text += words
-                node.set_text += words if ratio < 1 else 0  # a text of its own is a child without links: its ratio is 1
+                node.set_text += words if ratio < 1 else 0  # its own text counts as a child with ratio 1
         for node in reversed(self._ordered):
             if node.is_link:
                 node.text = node.links = 1
@@ -93,7 +93,7 @@ class _Tree:
         return weight * unlinked + (1 - weight) * node.set_text / self._ordered[0].text
 
     def reasons(self) -> dict[_Node, Reason]:
-        """Return for each node what becomes of a text that stands in it and in no deeper one."""
+        """Return for each node the reason of a text that is in it and in no node inside it."""
         reasons: dict[_Node | None, Reason] = {None: Reason.OUTSIDE}
         for node in self._ordered:
             if node is self.best:
@@ -106,7 +106,7 @@ class _Tree:
 
 
 def _nodes(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, _Node]:
-    """Return the nodes in document order, without the elements that the walk passes over."""
+    """Return the nodes in document order, without the elements that the walk skips."""
     nodes = {start: _Node(None, is_link=_is_link(start))}
     walked = _around(pieces)
     for element in start.iterdescendants(etree.Element):
@@ -117,7 +117,7 @@ def _nodes(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, _No
 
 
 def _around(pieces: Iterable[Piece]) -> set[HtmlElement]:
-    """Return the elements around the texts: the walk enters `noscript` on some pages."""
+    """Return the elements around the texts; on some pages the walk enters `noscript`."""
     around: set[HtmlElement] = set()
     for piece in pieces:
         element = piece.element
@@ -137,7 +137,3 @@ def _add(node: _Node, parent: _Node) -> None:
     if node.in_set:
         parent.set_text += node.text
         parent.set_links += node.links
-
-
-def _dropped(leaf: Leaf, reason: Reason) -> Leaf:
-    return Leaf(leaf.block, leaf.node, leaf.prose, leaf.pieces, reason)

@@ -32,11 +32,11 @@ _CITATION = "Blocksieve's own; see cleaning/README.md"
 def trained_method(load: Callable[[], Model]) -> Method:
     """Return the method of a model, which is asked for when it is needed."""
     found = _TrainedMethod(load)
-    return Method(found.segment, found.score, found.decide, _CITATION, judge=found.judge)
+    return Method(found.segment, found.score, found.decide, _CITATION, decide_page=found.decide_page)
 
 
 class _TrainedMethod:
-    """The steps of the method; `judge` does the same as the three others without the leaves' text nodes."""
+    """The steps of the method; `decide_page` does the same as the three others without the leaves' text nodes."""
 
     def __init__(self, load: Callable[[], Model]) -> None:
         self._load = load
@@ -61,7 +61,7 @@ class _TrainedMethod:
         found = self._ask(page, read_statements(page.root), seen)
         return decide(seen, found._replace(scores=np.array(scores, np.float64)), options)
 
-    def judge(self, page: Page, stated: Statements, options: Options) -> MethodResult:
+    def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and how sure that is; no type for a page without text."""
         whole = read_leaf_table(page.root)
         within = whole.first_blocks(options.max_blocks)

@@ -25,41 +25,102 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from cleaning.leaves import Leaf
 
-
 _BLOCK_TAGS = frozenset({"table", "tr", "p", "hr", "ul"})
-# What a block has beside text, each element counted once: links, images, controls, embedded objects, programs.
+# Features of a block other than text, each element counted once: links, images, controls, embedded objects, programs.
 _FEATURE_TAGS = frozenset(
     "a applet audio button canvas embed iframe img input map object script select style svg textarea video".split()
 )
+# K-means on a line settles within a few rounds; the bound is for floats that could swing for ever.
+_MAX_ROUNDS = 100
+_MIN_PAGES = 2
 
 
-def segment(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as every method
-    """Return the page's tables, rows, paragraphs, rules and lists; the text of an inner block is not its outer's."""
+def segment(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — all methods share this signature
+    """Return the page's tables, rows, paragraphs, rules and lists; inner blocks' text is not part of outer blocks."""
     return regroup(walk(page.root), page.root, _begins_block, nested=True)
 
 
-def score_by_features(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
-    """Return each block's probability of having text: words outside links / (these + other features), 0 to 1."""
+def score_by_features(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
+    """Return FE's score, the probability of having text: words outside links / (these + other features), 0 to 1."""
     others = _count_features(page.root)
     return [_text_probability(leaf, others.get(leaf.node.element, 0)) for leaf in leaves]
 
 
 def keep_best_block(
-    page: Page,  # noqa: ARG001 — as every method
+    page: Page,  # noqa: ARG001 — all methods share this signature
     leaves: Sequence[Leaf],
     scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
+    options: Options,  # noqa: ARG001 — all methods share this signature
 ) -> list[Decision]:
-    """Keep the block of the highest probability: of equal ones the longest, of equally long ones the first.
+    """Keep the block with the highest probability (FE); the longest of equal ones, then the first.
 
-    No block is kept where none has text outside links.
+    No block is kept if none has text outside links.
     """
-    best = max(range(len(leaves)), key=lambda place: (scores[place], len(leaves[place].block.text)))
+    best = max(range(len(leaves)), key=lambda index: (scores[index], len(leaves[index].block.text)))
     kept = best if scores[best] > 0 else None
     return [
-        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if place == kept else Reason.LOW_SCORE))
-        for place, (leaf, found) in enumerate(zip(leaves, scores, strict=True))
+        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if index == kept else Reason.LOW_SCORE))
+        for index, (leaf, found) in enumerate(zip(leaves, scores, strict=True))
     ]
+
+
+def keep_top_cluster(
+    page: Page,  # noqa: ARG001 — all methods share this signature
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,
+) -> list[Decision]:
+    """Keep the cluster of blocks with the highest probabilities (K-FE); none if no block has text outside links."""
+    least = top_cluster_minimum(
+        [found for leaf, found in zip(leaves, scores, strict=True) if not leaf.dropped], options.kfe_clusters
+    )
+    return [
+        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if found >= least and found > 0 else Reason.LOW_SCORE))
+        for leaf, found in zip(leaves, scores, strict=True)
+    ]
+
+
+def score_by_length(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
+    """Return CE's score, the length of each block's text in characters; 0 for a block that is dropped already."""
+    return [0.0 if leaf.dropped else float(len(leaf.block.text)) for leaf in leaves]
+
+
+def keep_longest_new_block(
+    page: Page,
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,  # noqa: ARG001 — all methods share this signature
+) -> list[Decision]:
+    """Keep the longest block whose pattern is not in the site's template (CE); the first of equally long ones."""
+    template = page.template or frozenset()
+    reasons = [leaf.dropped or (Reason.TEMPLATE if block_pattern(leaf) in template else None) for leaf in leaves]
+    candidates = [index for index, reason in enumerate(reasons) if reason is None]
+    main = max(candidates, key=lambda index: scores[index], default=None)
+    return [
+        Decision(leaf.block, found, reason or (Reason.KEPT if index == main else Reason.OUTSIDE))
+        for index, (leaf, found, reason) in enumerate(zip(leaves, scores, reasons, strict=True))
+    ]
+
+
+def learn_template(pages: Iterable[Page], least_pages: int = _MIN_PAGES) -> frozenset[int]:
+    """Return the patterns of the blocks that at least `least_pages` of the pages have: CE's template of a site.
+
+    A pattern is the unsigned 64-bit hash of a block's text and tags. A page given twice counts as two pages. Raises
+    OptionError if `least_pages` is less than 2, since one page shows no repetition.
+    """
+    if least_pages < _MIN_PAGES:
+        raise OptionError(f"least_pages is {least_pages}; a pattern repeats on {_MIN_PAGES} pages at least")
+    counts: Counter[int] = Counter()
+    for page in pages:
+        counts.update({block_pattern(leaf) for leaf in segment(page, Options()) if not leaf.dropped})
+    return frozenset(found for found, count in counts.items() if count >= least_pages)
+
+
+def block_pattern(leaf: Leaf) -> int:
+    """Return the hash of a block's text on one line, its tag and the tags around its text nodes, in order."""
+    tags = (piece.element.tag for piece in leaf.pieces if not piece.text.isspace())
+    shape = " ".join([leaf.node.tag, *tags])  # no tag has white space in it
+    return xxh64_intdigest(f"{shape}\n{normalise(leaf.block.text)}".encode(errors="replace"))
 
 
 def _begins_block(element: HtmlElement) -> bool:
@@ -67,7 +128,7 @@ def _begins_block(element: HtmlElement) -> bool:
 
 
 def _count_features(root: HtmlElement) -> dict[HtmlElement, int]:
-    """Return how many features other than text each block has of its own, by the block's element."""
+    """Return the number of each block's own features other than text, by the block's element."""
     counts: dict[HtmlElement, int] = {}
     block_of: dict[HtmlElement, HtmlElement | None] = {}
     start = body_of(root)
@@ -86,31 +147,11 @@ def _text_probability(leaf: Leaf, others: int) -> float:
     return words / (words + others) if words else 0.0
 
 
-# Numbers on a line settle within a few rounds; a bound, because floats could also swing for ever.
-_MAX_ROUNDS = 100
-
-
-def keep_top_cluster(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,
-) -> list[Decision]:
-    """Keep the blocks of the cluster with the highest probabilities, none where none has text outside links."""
-    least = top_cluster_minimum(
-        [found for leaf, found in zip(leaves, scores, strict=True) if not leaf.dropped], options.kfe_clusters
-    )
-    return [
-        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if found >= least and found > 0 else Reason.LOW_SCORE))
-        for leaf, found in zip(leaves, scores, strict=True)
-    ]
-
-
 def top_cluster_minimum(values: Sequence[float], clusters: int) -> float:
-    """Return the least value of the highest of that many clusters by k-means; 0 for no values.
+    """Return the least value in the highest of that many k-means clusters; 0 without values.
 
-    The first centres are evenly spaced among the sorted distinct values, of which each cluster needs one, so the
-    result is always the same. A value between two centres, as near to either, goes to the higher.
+    The initial centres are evenly spaced among the sorted distinct values, one a cluster at most, so the result is
+    deterministic. A value halfway between two centres belongs to the higher one.
     """
     if not values:
         return 0.0
@@ -129,60 +170,14 @@ def top_cluster_minimum(values: Sequence[float], clusters: int) -> float:
 def _first_centres(ordered: Sequence[float], clusters: int) -> list[float]:
     distinct = list(dict.fromkeys(ordered))
     count = min(clusters, len(distinct))
-    return [distinct[(2 * place + 1) * len(distinct) // (2 * count)] for place in range(count)]
+    return [distinct[(2 * index + 1) * len(distinct) // (2 * count)] for index in range(count)]
 
 
 def _cluster_means(ordered: Sequence[float], starts: Sequence[int], centres: Sequence[float]) -> list[float]:
-    """Return the mean of each cluster, which begins where `starts` says; one without values stays where it was."""
+    """Return the mean of each cluster; `starts` are their first indexes, and an empty cluster keeps its centre."""
     sums = [0.0, *accumulate(ordered)]
     bounds = pairwise([*starts, len(ordered)])
     return [
         (sums[end] - sums[start]) / (end - start) if end > start else centre
         for (start, end), centre in zip(bounds, centres, strict=True)
-    ]
-
-
-_MIN_PAGES = 2
-
-
-def learn_template(pages: Iterable[Page], least_pages: int = _MIN_PAGES) -> frozenset[int]:
-    """Return the patterns of the blocks that at least that many pages of a class have; none from fewer pages.
-
-    A pattern is the unsigned 64-bit hash of a block's text and tags. A page given twice is two pages, and all its
-    blocks are noise. Raises OptionError for less than 2 pages: what one page has is no repetition.
-    """
-    if least_pages < _MIN_PAGES:
-        raise OptionError(f"least_pages is {least_pages}; a pattern repeats on {_MIN_PAGES} pages at least")
-    counts: Counter[int] = Counter()
-    for page in pages:
-        counts.update({block_pattern(leaf) for leaf in segment(page, Options()) if not leaf.dropped})
-    return frozenset(found for found, count in counts.items() if count >= least_pages)
-
-
-def block_pattern(leaf: Leaf) -> int:
-    """Return the hash of a block's text on one line, its tag and the tags that hold its texts, in order."""
-    tags = (piece.element.tag for piece in leaf.pieces if not piece.text.isspace())
-    shape = " ".join([leaf.node.tag, *tags])  # no tag has white space in it
-    return xxh64_intdigest(f"{shape}\n{normalise(leaf.block.text)}".encode(errors="replace"))
-
-
-def score_by_length(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
-    """Return the length of each block's text in characters; 0 for one that was dropped before."""
-    return [0.0 if leaf.dropped else float(len(leaf.block.text)) for leaf in leaves]
-
-
-def keep_longest_new_block(
-    page: Page,
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep the longest of the blocks whose pattern does not repeat on the site, the first of equally long ones."""
-    template = page.template or frozenset()
-    reasons = [leaf.dropped or (Reason.TEMPLATE if block_pattern(leaf) in template else None) for leaf in leaves]
-    left = [place for place, reason in enumerate(reasons) if reason is None]
-    main = max(left, key=lambda place: scores[place], default=None)
-    return [
-        Decision(leaf.block, found, reason or (Reason.KEPT if place == main else Reason.OUTSIDE))
-        for place, (leaf, found, reason) in enumerate(zip(leaves, scores, reasons, strict=True))
     ]

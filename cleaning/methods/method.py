@@ -1,4 +1,4 @@
-"""What a cleaning method is."""
+"""A cleaning method, and its result on a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MethodResult(NamedTuple):
-    """What a method decided on a page; `type` and `confidence` (0 to 1) are None where it has no opinion."""
+    """A method's decisions on a page; `type` and `confidence` (0 to 1) are None for methods that tell no page type."""
 
     decisions: list[Decision]
     type: PageType | None = None
@@ -26,10 +26,10 @@ class MethodResult(NamedTuple):
 class Method:
     """A cleaning method in three steps.
 
-    `segment` cuts the page into leaves, in = out: each text of the page is in one of them. `score` gives each a
-    number on the method's own scale, `decide` says of each whether it is kept and why; both see at most `max_blocks`
-    leaves, and are not called for a page without any. `needs` names the field of `Page` without which the method
-    cannot work. `judge` does the three at once, with the same decisions, where a method can do so faster.
+    `segment` cuts the page into leaves: each text of the page is in exactly one of them. `score` gives each leaf a
+    number on the method's own scale. `decide` keeps each leaf or says why not. The last two see at most `max_blocks`
+    leaves, and are not called for a page without leaves. `needs` names a field of `Page` that the method cannot do
+    without. `decide_page`, if any, is a faster way to the same decisions.
     """
 
     segment: Callable[[Page, Options], list[Leaf]]
@@ -37,4 +37,4 @@ class Method:
     decide: Callable[[Page, Sequence[Leaf], Sequence[float], Options], list[Decision]]
     citation: str
     needs: Literal["layout", "template"] | None = None
-    judge: Callable[[Page, Statements, Options], MethodResult] | None = None
+    decide_page: Callable[[Page, Statements, Options], MethodResult] | None = None

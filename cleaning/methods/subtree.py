@@ -1,7 +1,8 @@
-"""Satisfiable sub-trees: a long text with few links around it marks the main block (Qi & Sun; subtree.txt)."""
+"""Satisfiable sub-trees: a long text with few links around it marks the main block (Qi & Sun, subtree.txt)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
@@ -28,15 +29,15 @@ class TextLengths(NamedTuple):
 
 
 def segment(page: Page, options: Options) -> list[Leaf]:
-    """Return the leaves of the walk, cut where a maximal satisfiable sub-tree begins or ends; the rest is OUTSIDE."""
+    """Return the walk's leaves, cut where a maximal satisfiable sub-tree begins or ends; the rest is OUTSIDE."""
     leaves = walk(page.root)
     start = body_of(page.root)
     inside = find_maximal(start, find_satisfiable(start, [text.piece for text in leaf_pieces(leaves)], options))
     parts = split_leaves(leaves, lambda piece: inside.get(piece.element))
-    return [part.leaf if part.mark is not None else _outside(part.leaf) for part in parts]
+    return [replace(leaf, dropped=Reason.OUTSIDE) if root is None else leaf for leaf, root in parts]
 
 
-def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
+def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
     """Return the share (0 to 1) of each kept block's characters outside links, 0.0 for the others.
 
     A low score within a kept sub-tree is noise that the method cannot tell from the text around it (section 4).
@@ -45,7 +46,7 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]: 
 
 
 def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, TextLengths]:
-    """Return SL_text and SL_anchor of the sub-tree of `start` and of every element inside it, by its text nodes."""
+    """Return SL_text and SL_anchor of the sub-tree of `start` and of every element inside it."""
     text: dict[HtmlElement, int] = {}
     anchor: dict[HtmlElement, int] = {}
     for piece in pieces:
@@ -53,7 +54,7 @@ def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlEle
         text[piece.element] = text.get(piece.element, 0) + length
         if piece.link is not None:
             anchor[piece.element] = anchor.get(piece.element, 0) + length
-    # From the last element to the first, each is complete when its turn comes: one pass, however deep the page.
+    # In reverse document order each element is complete before its parent: one pass, however deep the page.
     elements = list(start.iter(etree.Element))
     for element in reversed(elements[1:]):
         parent = element.getparent()
@@ -65,8 +66,8 @@ def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlEle
 def find_satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
     """Return the roots of the satisfiable sub-trees (SST), in the order of the texts that lead to them.
 
-    A root lies G levels above a text of at least alpha characters; its sub-tree has at least beta characters, and of
-    them no larger share than gamma inside links. Empty where no text is long enough.
+    A root is G levels above a text of at least alpha characters. Its sub-tree has at least beta characters, and at most
+    the share gamma of them is inside links. Empty if no text is long enough.
     """
     lengths = measure_lengths(start, pieces)
     parents = dict.fromkeys(piece.element for piece in pieces if _length(piece) >= max(1, options.subtree_alpha))
@@ -75,9 +76,9 @@ def find_satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Optio
 
 
 def find_maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
-    """Return the maximal sub-trees (SST_max): for each element inside one of them, its root.
+    """Return the maximal sub-trees (SST_max), as a mapping from each element inside one of them to its root.
 
-    They are those whose root lies in no other; their roots are the values, in the order of the page.
+    A sub-tree is maximal if no other one contains it. The roots are in the order of the page.
     """
     wanted = set(roots)
     inside: dict[HtmlElement, HtmlElement] = {}
@@ -91,7 +92,7 @@ def find_maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlE
 
 
 def _climb(parent: HtmlElement, start: HtmlElement, generations: int) -> HtmlElement:
-    """Return the root that many generations above a text, whose parent is the first; the body where there are fewer."""
+    """Return the root that many generations above a text (its parent is the first), at most the body."""
     root = parent
     for _ in range(generations - 1):
         if root is start:
@@ -101,7 +102,7 @@ def _climb(parent: HtmlElement, start: HtmlElement, generations: int) -> HtmlEle
 
 
 def _is_satisfiable(lengths: TextLengths, options: Options) -> bool:
-    # A quotient, as a product with gamma misses shares that are equal to it: .29 × 100 is less than 29.
+    # Divide: a product with gamma would reject equal shares, since .29 × 100 is less than 29 in floats.
     return lengths.text >= options.subtree_beta and lengths.anchor / lengths.text <= options.subtree_gamma
 
 
@@ -112,7 +113,3 @@ def _length(piece: Piece) -> int:
 def _unlinked_share(leaf: Leaf) -> float:
     lengths = [(_length(piece), piece.link is None) for piece in leaf.pieces]
     return sum(length for length, unlinked in lengths if unlinked) / (sum(length for length, _ in lengths) or 1)
-
-
-def _outside(leaf: Leaf) -> Leaf:
-    return type(leaf)(leaf.block, leaf.node, leaf.prose, leaf.pieces, Reason.OUTSIDE)

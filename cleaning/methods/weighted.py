@@ -37,6 +37,204 @@ if TYPE_CHECKING:
     from cleaning.leaves import Piece
     from cleaning.options import Options
 
+# "comma, periods" (section 3.2), and the marks that end or separate clauses in other scripts; not the marks of menus.
+_PUNCTUATION = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
+# The fingerprint of a block covers this many of its terms. Equation 3 takes time in terms × distinct terms: a block of
+# 200,000 terms, which fits into a page of 10 MB, would take a minute.
+_MAX_COMPARED_TERMS = 5_000
+
+
+class WordCounts(NamedTuple):
+    """The numbers of title words, link words and content words in a block."""
+
+    title: int
+    link: int
+    content: int
+
+
+class PageWordTotals(NamedTuple):
+    """The divisors of equations 5 to 7: the numbers of distinct title, link and content words of the page."""
+
+    title: int
+    link: int
+    content: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DistinctBlock(Leaf):
+    """A block that remains after steps 1 to 6, with the inputs of its score and its threshold."""
+
+    counts: WordCounts
+    totals: PageWordTotals
+    threshold: float
+
+
+def segment(page: Page, options: Options) -> list[Leaf]:
+    """Return a block for each `div` and `td`: distinct blocks with their counts, the others dropped with a reason."""
+    leaves = cut_by_tag_rules(page)
+    left = [leaf for leaf in leaves if leaf.dropped is None]
+    plain = without_punctuation(with_text_in(find_minimum_subtree(page.root, left), left), options.weighted_small_words)
+    dropped = dict.fromkeys(plain, Reason.PUNCTUATION)
+    title = frozenset(terms(_page_title(page.root)))
+    worded = {leaf: _classify_terms(leaf, title) for leaf in left if leaf not in dropped}
+    dropped |= dict.fromkeys(_near_duplicates(worded, options.weighted_distance), Reason.PAGE_DUPLICATE)
+    distinct = {leaf: words for leaf, words in worded.items() if leaf not in dropped}
+    totals = _page_totals(title, distinct.values())
+    threshold = len(distinct) / max(1, _count_blocks(page.root))
+    counted = {leaf: _distinct_block(leaf, words, totals, threshold) for leaf, words in distinct.items()}
+    return [
+        counted[leaf] if leaf in counted else replace(leaf, dropped=dropped.get(leaf, leaf.dropped)) for leaf in leaves
+    ]
+
+
+def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
+    """Return the block score (equation 4) of each distinct block, 0 for the other blocks."""
+    return [
+        block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, DistinctBlock) else 0.0 for leaf in leaves
+    ]
+
+
+def decide(
+    page: Page,  # noqa: ARG001 — all methods share this signature
+    leaves: Sequence[Leaf],
+    scores: Sequence[float],
+    options: Options,  # noqa: ARG001 — all methods share this signature
+) -> list[Decision]:
+    """Keep each distinct block with a score above the share of distinct blocks among all blocks."""
+    return [Decision(leaf.block, found, _block_reason(leaf, found)) for leaf, found in zip(leaves, scores, strict=True)]
+
+
+def segment_by_tags(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — all methods share this signature
+    return cut_by_tag_rules(page)
+
+
+def score_by_tags(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
+    """Return 1 for each block that no tag rule drops, 0 for the others."""
+    return [0.0 if leaf.dropped else 1.0 for leaf in leaves]
+
+
+def block_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> float:
+    """Return 1 - (alpha T + beta L + gamma C), equation 4 with equations 5 to 7; a ratio to 0 counts as 0.
+
+    The score is at most 1 and has no lower bound: a block counts all its words, the page only distinct words.
+    """
+    weights = (options.weighted_alpha, options.weighted_beta, options.weighted_gamma)
+    ratios = (count / total if total else 0.0 for count, total in zip(counts, totals, strict=True))
+    return 1 - sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
+
+
+def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
+    """Return the deepest element that holds all text of the leaves; the body if they have no text.
+
+    Section 3.2: "none of its subtree wraps the entire content".
+    """
+    start = body_of(root)
+    held = Counter(piece.element for leaf in leaves for piece in leaf.pieces if not piece.text.isspace())
+    entire = held.total()
+    for element in reversed(list(start.iter(etree.Element))):
+        if element is not start and held[element]:
+            held[element.getparent()] += held[element]
+    subtree: HtmlElement | None = start
+    deepest = start
+    while entire and subtree is not None:
+        deepest = subtree
+        subtree = next((child for child in subtree.iterchildren(etree.Element) if held[child] == entire), None)
+    return deepest
+
+
+def with_text_in(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
+    """Return the leaves with text in the subtree; for the minimum subtree, all leaves with text."""
+    inside = set(subtree.iter(etree.Element))
+    return [leaf for leaf in leaves if any(piece.element in inside for piece in leaf.pieces)]
+
+
+def without_punctuation(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
+    """Return the blocks without a punctuation mark; a block with fewer words than `small` joins the next block.
+
+    A run of small blocks joins the block after it; the last run of a page joins the block before it.
+    """
+    groups: list[list[Leaf]] = [[]]
+    for leaf in leaves:
+        groups[-1].append(leaf)
+        if leaf.block.words >= small:
+            groups.append([])
+    last = groups.pop()
+    if last and groups:
+        groups[-1].extend(last)
+    elif last:
+        groups.append(last)
+    plain = (group for group in groups if not any(_PUNCTUATION.search(leaf.block.text) for leaf in group))
+    return [leaf for group in plain for leaf in group]
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockTerms:
+    """The terms of a block by class, in order: title words, words inside links, other words (section 3.4)."""
+
+    title: list[str]
+    link: list[str]
+    content: list[str]
+    fingerprint: int | None
+    """None for a block without terms; such a block is never compared."""
+
+
+def _page_title(root: HtmlElement) -> str:
+    found = root.find("head/title")
+    return "" if found is None else found.text_content()
+
+
+def _count_blocks(root: HtmlElement) -> int:
+    """Return the number of the page's blocks before any removal, including blocks without text."""
+    start = body_of(root)
+    return sum(element is not start for element in start.iter(*BLOCK_ELEMENTS))
+
+
+def _classify_terms(leaf: Leaf, title: frozenset[str]) -> _BlockTerms:
+    """Return a block's terms by class. A word ends where a link begins or ends."""
+    sequence: list[str] = []
+    found: dict[str, list[str]] = {"title": [], "link": [], "content": []}
+    for linked, pieces in groupby(leaf.pieces, key=is_linked):
+        for term in terms("".join(piece.text for piece in pieces)):
+            sequence.append(term)
+            found["title" if term in title else "link" if linked else "content"].append(term)
+    return _BlockTerms(**found, fingerprint=fingerprint_terms(sequence[:_MAX_COMPARED_TERMS]) if sequence else None)
+
+
+def _near_duplicates(worded: Mapping[Leaf, _BlockTerms], max_distance: int) -> Iterator[Leaf]:
+    """Yield the blocks that are near-duplicates of an earlier block that is kept."""
+    earlier: NearFingerprints[Leaf] = NearFingerprints(max_distance)
+    for leaf, words in worded.items():
+        if words.fingerprint is None:
+            continue
+        if earlier.nearest(words.fingerprint):
+            yield leaf
+        else:
+            earlier.add(words.fingerprint, leaf)
+
+
+def _page_totals(title: frozenset[str], distinct: Iterable[_BlockTerms]) -> PageWordTotals:
+    """Return the divisors. Content words are distinct within each block and summed, as in table 4 (227)."""
+    links: set[str] = set()
+    content = 0
+    for words in distinct:
+        links.update(words.link)
+        content += len(set(words.content))
+    return PageWordTotals(len(title), len(links), content)
+
+
+def _distinct_block(leaf: Leaf, words: _BlockTerms, totals: PageWordTotals, threshold: float) -> DistinctBlock:
+    counts = WordCounts(len(words.title), len(words.link), len(words.content))
+    return DistinctBlock(leaf.block, leaf.node, leaf.pieces, counts=counts, totals=totals, threshold=threshold)
+
+
+def _block_reason(leaf: Leaf, found: float) -> Reason:
+    if not isinstance(leaf, DistinctBlock):
+        assert leaf.dropped is not None
+        return leaf.dropped
+    return Reason.KEPT if found > leaf.threshold else Reason.LOW_SCORE
+
+
+# The tag rules (section 3.2). The words, sizes and hosts that they look for are in data/tagrules.toml.
 
 BLOCK_ELEMENTS = frozenset({"div", "td"})
 PLUGIN_TAGS = frozenset({"embed", "object", "audio", "video"})
@@ -45,12 +243,12 @@ _BACKGROUND = re.compile(r"(?<![\w-])background(-image)?\s*:", re.IGNORECASE)
 _KEYWORD_ATTRIBUTES = ("id", "class", "name", "src", "href")
 _URL_ATTRIBUTES = ("src", "href", "data", "action", "poster")
 _PIXELS = re.compile(r"\s*(\d{1,5})(?:\.0*)?\s*(?:px)?\s*")
-# Between words: what is no letter, and where the case changes ("topAd", "ADBanner").
+# Word boundaries in an attribute: non-letters, and changes of case ("topAd", "ADBanner").
 _BETWEEN_WORDS = re.compile(r"[\W\d_]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class TagRule(StrEnum):
-    """The rules of section 3.2, in its order."""
+    """The tag rules of section 3.2, in the paper's order."""
 
     BACKGROUND = "background"
     FOREIGN_IMAGE = "foreign_image"
@@ -63,7 +261,7 @@ class TagRule(StrEnum):
     SOCIAL = "social"
 
 
-# The element goes, with all inside it.
+# Rules that remove the element with everything inside it.
 REMOVING_RULES = {
     TagRule.FOREIGN_IMAGE: Reason.ADVERTISEMENT,
     TagRule.AD_PROVIDER: Reason.ADVERTISEMENT,
@@ -71,13 +269,13 @@ REMOVING_RULES = {
     TagRule.BANNER_SIZE: Reason.ADVERTISEMENT,
     TagRule.PLUGIN: Reason.PLUGIN,
 }
-# The block around the element goes: its own text, not the blocks inside it.
+# Rules that remove the own text of the block around the element, but not the blocks inside that block.
+# BACKGROUND is in neither table: it strips an attribute, a property or a `style` element, and no text.
 BLOCK_RULES = {TagRule.LEGAL: Reason.LEGAL, TagRule.SEARCH: Reason.FORM, TagRule.SOCIAL: Reason.SOCIAL}
-# Under BACKGROUND no text goes: the rule strips an attribute or property, or a `style` element, which holds no text.
 
 
 class RuleMatch(NamedTuple):
-    """An element that a rule speaks against; for the rules of CONDEMNED it is the block."""
+    """An element that matches a rule; for the rules of BLOCK_RULES, the block around it."""
 
     element: HtmlElement
     rule: TagRule
@@ -85,7 +283,7 @@ class RuleMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _RuleData:
-    """The data of the rules."""
+    """The words, sizes and hosts that the tag rules look for."""
 
     keywords: frozenset[str]
     providers: frozenset[str]
@@ -102,26 +300,23 @@ def is_block_element(element: HtmlElement) -> bool:
 
 
 def cut_by_tag_rules(page: Page) -> list[Leaf]:
-    """Return the blocks of a page, one for each `div` and `td`, with the reason where a tag rule drops them.
+    """Return the blocks of a page, one for each `div` and `td`, dropped if a tag rule says so.
 
-    What lies in no block, and what lies in a removed part of one, comes as leaves of its own. Empty for a page without
-    blocks and text.
+    Text in no block, and text in a removed part of a block, becomes leaves of its own. Empty for a page without blocks
+    and text.
     """
-    findings = match_tag_rules(page)
-    # Reversed, so that the first rule that speaks against an element gives the reason.
-    removed = {
-        found.element: REMOVING_RULES[found.rule] for found in reversed(findings) if found.rule in REMOVING_RULES
-    }
-    condemned = {found.element: BLOCK_RULES[found.rule] for found in reversed(findings) if found.rule in BLOCK_RULES}
+    matches = match_tag_rules(page)[::-1]  # backwards, so that the first rule that an element matches gives the reason
+    removed = {match.element: REMOVING_RULES[match.rule] for match in matches if match.rule in REMOVING_RULES}
+    condemned = {match.element: BLOCK_RULES[match.rule] for match in matches if match.rule in BLOCK_RULES}
     leaves = regroup(walk(page.root), page.root, is_block_element, nested=True, removed=removed)
     return [leaf if leaf.dropped else _with_text_rules(leaf, condemned.get(leaf.node.element)) for leaf in leaves]
 
 
 def match_tag_rules(page: Page) -> list[RuleMatch]:
-    """Return what the rules find in the tags inside the body, in reading order.
+    """Return the tags inside the body that match a rule, in reading order.
 
-    Nothing more is looked for in an element that goes, nor inside it. The texts of blocks and of their links are
-    judged apart (see `separate`). The body itself never goes.
+    After an element matches a removing rule, neither it nor its content is searched further. `cut_by_tag_rules` checks
+    the texts of blocks and links. The body itself is never removed.
     """
     return list(_TagAnalysis(page).run())
 
@@ -131,7 +326,7 @@ class _TagAnalysis:
 
     def __init__(self, page: Page) -> None:
         self._start = body_of(page.root)
-        self._addresses = PageLinks(page.url)
+        self._links = PageLinks(page.url)
         self._lists = _rule_data()
 
     def run(self) -> Iterator[RuleMatch]:
@@ -144,7 +339,7 @@ class _TagAnalysis:
                 gone.add(element)
                 continue
             block = block_of[element] = element if inside and is_block_element(element) else block_of.get(parent)
-            for rule in self._broken(element):
+            for rule in self._matching_rules(element):
                 if rule is TagRule.BACKGROUND:
                     yield RuleMatch(element, rule)
                 elif rule in BLOCK_RULES and block is not None:
@@ -154,7 +349,7 @@ class _TagAnalysis:
                     yield RuleMatch(element, rule)
                     break
 
-    def _broken(self, element: HtmlElement) -> Iterator[TagRule]:
+    def _matching_rules(self, element: HtmlElement) -> Iterator[TagRule]:
         tag = element.tag
         if tag == "style":
             yield TagRule.BACKGROUND
@@ -164,34 +359,34 @@ class _TagAnalysis:
             return
         if tag in _BACKGROUND_TAGS and _has_background(element):
             yield TagRule.BACKGROUND
-        yield from self._advertised(element)
+        yield from self._advertisement_rules(element)
         if tag == "img":
-            yield from self._pictured(element)
+            yield from self._image_rules(element)
         elif tag == "a":
-            yield from self._linked(element.get("href"))
+            yield from self._link_rules(element.get("href"))
         elif self._is_search(element):
             yield TagRule.SEARCH
 
-    def _advertised(self, element: HtmlElement) -> Iterator[TagRule]:
+    def _advertisement_rules(self, element: HtmlElement) -> Iterator[TagRule]:
         urls = (element.get(name) for name in _URL_ATTRIBUTES)
-        if any(url and self._addresses.lead_to(url, self._lists.providers) for url in urls):
+        if any(url and self._links.leads_to(url, self._lists.providers) for url in urls):
             yield TagRule.AD_PROVIDER
         if any(attribute_has_word(element.get(name), self._lists.keywords) for name in _KEYWORD_ATTRIBUTES):
             yield TagRule.AD_KEYWORD
 
-    def _pictured(self, image: HtmlElement) -> Iterator[TagRule]:
-        if self._addresses.are_foreign(image.get("src") or ""):
+    def _image_rules(self, image: HtmlElement) -> Iterator[TagRule]:
+        if self._links.is_foreign(image.get("src") or ""):
             yield TagRule.FOREIGN_IMAGE
         sides = [_PIXELS.fullmatch(image.get(name) or "") for name in ("width", "height")]
         if "x".join(str(int(side[1])) for side in sides if side) in self._lists.banners:
             yield TagRule.BANNER_SIZE
 
-    def _linked(self, url: str | None) -> Iterator[TagRule]:
+    def _link_rules(self, url: str | None) -> Iterator[TagRule]:
         if url is None:
             return
         if self._lists.legal_links.search(" ".join(attribute_words(_url_path(url)))):
             yield TagRule.LEGAL
-        if self._addresses.lead_to(url, self._lists.social):
+        if self._links.leads_to(url, self._lists.social):
             yield TagRule.SOCIAL
 
     def _is_search(self, element: HtmlElement) -> bool:
@@ -207,24 +402,24 @@ class _TagAnalysis:
 
 
 def attribute_words(text: str) -> list[str]:
-    """Return the words of an attribute, lower-cased, parted at what is no letter and where the case changes."""
+    """Return the words of an attribute in lower case, split at non-letters and where the case changes."""
     return [word.lower() for word in _BETWEEN_WORDS.split(text) if word]
 
 
 def attribute_has_word(value: str | None, listed: frozenset[str]) -> bool:
-    """Tell whether an attribute holds one of the words, whole; never for a `data:` URL, whose letters are no words."""
+    """Return True if an attribute has one of the words as a whole; a `data:` URL has no words."""
     if value is None or value.lstrip()[:5].lower() == "data:":
         return False
     return not listed.isdisjoint(attribute_words(value))
 
 
 def is_linked(piece: Piece) -> bool:
-    """Tell whether a text is inside a link; an `a` without `href` is none."""
+    """Return True if a text is inside a link; an `a` without `href` is not a link."""
     return piece.link is not None and piece.link.get("href") is not None
 
 
 def _with_text_rules(leaf: Leaf, condemned: Reason | None) -> Leaf:
-    """Return the leaf, dropped where its tags condemn it or its own text or links hold what the link rule names."""
+    """Return the leaf, dropped if its tags condemn it or if its text or links match the rule LEGAL."""
     reason = condemned or (Reason.LEGAL if _is_legal_text(leaf) else None)
     return replace(leaf, dropped=reason) if reason else leaf
 
@@ -266,205 +461,6 @@ def _rule_data() -> _RuleData:
 
 
 def _phrase_pattern(listed: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that finds the phrases as whole words; signs such as © need no bounds."""
+    """Return a pattern that finds the phrases as whole words; a symbol such as © needs no word boundary."""
     whole = (rf"\b{re.escape(phrase)}\b" if phrase[0].isalnum() else re.escape(phrase) for phrase in listed)
     return re.compile("|".join(whole))
-
-
-# "comma, periods" (section 3.2), and the marks that end or part clauses in other scripts; not those that mark menus.
-_PUNCTUATION = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
-# Terms of a block that its fingerprint is made of. The time of equation 3 grows with terms × distinct terms: 200,000 of
-# them in one block, which a page of 10 MB can hold, would take a minute.
-_MAX_COMPARED_TERMS = 5_000
-
-
-class WordCounts(NamedTuple):
-    """The occurrences in a block of title words, link words and content words."""
-
-    title: int
-    link: int
-    content: int
-
-
-class PageWordTotals(NamedTuple):
-    """The divisors of equations 5 to 7: distinct title, link and content words of the page."""
-
-    title: int
-    link: int
-    content: int
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DistinctBlock(Leaf):
-    """A block that is left after steps 1 to 6, with what its score and its threshold are made of."""
-
-    counts: WordCounts
-    totals: PageWordTotals
-    threshold: float
-
-
-@dataclass(frozen=True, slots=True)
-class _BlockTerms:
-    """The terms of a block by class, in order: title words, words in links, others (section 3.4)."""
-
-    title: list[str]
-    link: list[str]
-    content: list[str]
-    fingerprint: int | None
-    """None for a block without terms, which is never compared."""
-
-
-def segment(page: Page, options: Options) -> list[Leaf]:
-    """Return a block for each `div` and `td`: the distinct ones counted, the others dropped by the step's reason."""
-    leaves = cut_by_tag_rules(page)
-    left = [leaf for leaf in leaves if leaf.dropped is None]
-    plain = without_punctuation(with_text_in(find_minimum_subtree(page.root, left), left), options.weighted_small_words)
-    dropped = dict.fromkeys(plain, Reason.PUNCTUATION)
-    title = frozenset(terms(_page_title(page.root)))
-    worded = {leaf: _classify_terms(leaf, title) for leaf in left if leaf not in dropped}
-    dropped |= dict.fromkeys(_near_duplicates(worded, options.weighted_distance), Reason.PAGE_DUPLICATE)
-    distinct = {leaf: words for leaf, words in worded.items() if leaf not in dropped}
-    totals = _page_totals(title, distinct.values())
-    threshold = len(distinct) / max(1, _count_blocks(page.root))
-    counted = {leaf: _distinct_block(leaf, words, totals, threshold) for leaf, words in distinct.items()}
-    return [
-        counted[leaf] if leaf in counted else replace(leaf, dropped=dropped.get(leaf, leaf.dropped)) for leaf in leaves
-    ]
-
-
-def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
-    """Return the block score (equation 4) of each distinct block, 0 for the others."""
-    return [
-        block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, DistinctBlock) else 0.0 for leaf in leaves
-    ]
-
-
-def decide(
-    page: Page,  # noqa: ARG001 — as every method
-    leaves: Sequence[Leaf],
-    scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — as every method
-) -> list[Decision]:
-    """Keep each distinct block whose score is above the share of distinct blocks among all."""
-    return [Decision(leaf.block, found, _block_reason(leaf, found)) for leaf, found in zip(leaves, scores, strict=True)]
-
-
-def block_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> float:
-    """Return 1 - (alpha T + beta L + gamma C): equation 4, with 5 to 7; a ratio to 0 is 0.
-
-    It is 1 at most and has no lower bound: a block counts its words, the page its distinct ones.
-    """
-    weights = (options.weighted_alpha, options.weighted_beta, options.weighted_gamma)
-    ratios = (count / total if total else 0.0 for count, total in zip(counts, totals, strict=True))
-    return 1 - sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
-
-
-def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
-    """Return the deepest element that holds all text of the leaves; the body where there is none.
-
-    Section 3.2: "none of its subtree wraps the entire content".
-    """
-    start = body_of(root)
-    held = Counter(piece.element for leaf in leaves for piece in leaf.pieces if not piece.text.isspace())
-    entire = held.total()
-    for element in reversed(list(start.iter(etree.Element))):
-        if element is not start and held[element]:
-            held[element.getparent()] += held[element]
-    subtree: HtmlElement | None = start
-    deepest = start
-    while entire and subtree is not None:
-        deepest = subtree
-        subtree = next((child for child in subtree.iterchildren(etree.Element) if held[child] == entire), None)
-    return deepest
-
-
-def with_text_in(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
-    """Return the leaves that have text in the subtree; of the minimum one, that is all that have text."""
-    inside = set(subtree.iter(etree.Element))
-    return [leaf for leaf in leaves if any(piece.element in inside for piece in leaf.pieces)]
-
-
-def without_punctuation(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
-    """Return the blocks without a punctuation mark; one with fewer words than `small` is judged with the next block.
-
-    A run of small blocks is judged with the block after it, the last run of a page with the one before it.
-    """
-    groups: list[list[Leaf]] = [[]]
-    for leaf in leaves:
-        groups[-1].append(leaf)
-        if leaf.block.words >= small:
-            groups.append([])
-    last = groups.pop()
-    if last and groups:
-        groups[-1].extend(last)
-    elif last:
-        groups.append(last)
-    plain = (group for group in groups if not any(_PUNCTUATION.search(leaf.block.text) for leaf in group))
-    return [leaf for group in plain for leaf in group]
-
-
-def _page_title(root: HtmlElement) -> str:
-    found = root.find("head/title")
-    return "" if found is None else found.text_content()
-
-
-def _count_blocks(root: HtmlElement) -> int:
-    """Return how many blocks the page has before anything is removed, those without text among them."""
-    start = body_of(root)
-    return sum(element is not start for element in start.iter(*BLOCK_ELEMENTS))
-
-
-def _classify_terms(leaf: Leaf, title: frozenset[str]) -> _BlockTerms:
-    """Return a block's terms by class; a word ends where a link begins or ends."""
-    sequence: list[str] = []
-    found: dict[str, list[str]] = {"title": [], "link": [], "content": []}
-    for linked, pieces in groupby(leaf.pieces, key=is_linked):
-        for term in terms("".join(piece.text for piece in pieces)):
-            sequence.append(term)
-            found["title" if term in title else "link" if linked else "content"].append(term)
-    return _BlockTerms(**found, fingerprint=fingerprint_terms(sequence[:_MAX_COMPARED_TERMS]) if sequence else None)
-
-
-def _near_duplicates(worded: Mapping[Leaf, _BlockTerms], max_distance: int) -> Iterator[Leaf]:
-    """Yield the blocks that are near-duplicates of an earlier one which stays."""
-    earlier: NearFingerprints[Leaf] = NearFingerprints(max_distance)
-    for leaf, words in worded.items():
-        if words.fingerprint is None:
-            continue
-        if earlier.nearest(words.fingerprint):
-            yield leaf
-        else:
-            earlier.add(words.fingerprint, leaf)
-
-
-def _page_totals(title: frozenset[str], distinct: Iterable[_BlockTerms]) -> PageWordTotals:
-    """Return the divisors: content words are distinct within each block and summed, as in table 4 (227)."""
-    links: set[str] = set()
-    content = 0
-    for words in distinct:
-        links.update(words.link)
-        content += len(set(words.content))
-    return PageWordTotals(len(title), len(links), content)
-
-
-def _distinct_block(leaf: Leaf, words: _BlockTerms, totals: PageWordTotals, threshold: float) -> DistinctBlock:
-    counts = WordCounts(len(words.title), len(words.link), len(words.content))
-    return DistinctBlock(
-        leaf.block, leaf.node, leaf.prose, leaf.pieces, counts=counts, totals=totals, threshold=threshold
-    )
-
-
-def _block_reason(leaf: Leaf, found: float) -> Reason:
-    if not isinstance(leaf, DistinctBlock):
-        assert leaf.dropped is not None
-        return leaf.dropped
-    return Reason.KEPT if found > leaf.threshold else Reason.LOW_SCORE
-
-
-def segment_by_tags(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — as every method
-    return cut_by_tag_rules(page)
-
-
-def score_by_tags(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — as every method
-    """Return 1 for each block that no rule speaks against, 0 for the others."""
-    return [0.0 if leaf.dropped else 1.0 for leaf in leaves]

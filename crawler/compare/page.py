@@ -153,7 +153,7 @@ def _cell(compared: Compared, one: str, other: str) -> str:
 def _leaf(marked: Marked, names: Sequence[str]) -> str:
     """Return the row of a leaf: bars of the methods that keep it, its text, and each method's reason to drop it."""
     runs = marked.runs
-    kinds = [_kind(marked), "prose" if marked.leaf.prose else "bit"]
+    kinds = [_kind(marked), "prose" if marked.leaf.is_prose else "bit"]
     same = (
         all(_is_kept(reason) == _is_kept(runs[0].marks[0]) for run in runs for reason in run.marks) if names else True
     )

@@ -68,7 +68,7 @@ class RecleanedPage:
     page: PageToReclean
     method: str
     options_hash: int
-    blocks: tuple[FingerprintedBlock, ...]
+    candidates: tuple[FingerprintedBlock, ...]
     fingerprint: int | None
 
 

@@ -1,4 +1,4 @@
-"""The crawl's side of the workers: start them, hand out pages, and replace a worker that has ended."""
+"""The crawl's side of the workers: start them, hand out pages, and replace a worker that ends."""
 
 from __future__ import annotations
 
@@ -23,72 +23,73 @@ if TYPE_CHECKING:
 
     from crawler.workers.worker import PageToClean, WorkerTask
 
+
 logger = logging.getLogger(__name__)
 
-# Imports and models take about a second, and more on a busy machine.
+# Imports and models take about a second; on a machine with too much to do, more.
 _START_SECONDS = 120.0
 
 
 class StatCounter(Protocol):
-    """Counts what happens to workers; the stats of a crawl do."""
+    """Where it is counted what the processes go through: the stats of a crawl, for one."""
 
     def inc_value(self, key: str) -> None:
-        """Add 1 to a stat."""
+        """Count one more."""
 
 
 class WorkerPool(Generic[ResultT]):
-    """A fixed number of worker processes, each with one page at a time; further pages wait for a free worker.
+    """So many processes that clean pages, one page each at a time; further pages wait for a free one.
 
-    A page whose worker dies (out of memory, a crash in a compiled library) is tried once more in another worker, since
-    another page may be the cause. A page that takes too long is not: it would again.
+    A page whose process dies (killed for its memory, a fault in a compiled library) is tried once more in another: it
+    may have been another page's fault. One that takes too long is not, as it would again.
     """
 
-    def __init__(self, workers: list[WorkerProcess], task: WorkerTask[ResultT], stats: StatCounter) -> None:
+    def __init__(self, processes: list[WorkerProcess], task: WorkerTask[ResultT], stats: StatCounter) -> None:
         self._task = task
         self._stats = stats
-        self._start_error: SetupError | None = None
+        self._fault: SetupError | None = None
         self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
-        for worker in workers:
-            self._free.put_nowait(worker)
+        for process in processes:
+            self._free.put_nowait(process)
 
     @classmethod
     def start(cls, count: int, task: WorkerTask[ResultT], stats: StatCounter) -> Self:
-        """Return a pool of `count` ready workers. Raises SetupError, and leaves none running, if one cannot start."""
-        with ThreadPoolExecutor(count) as threads:
-            starting = [threads.submit(WorkerProcess.start, task) for _ in range(count)]
-        errors = [error for each in starting if (error := each.exception())]
-        workers = [each.result() for each in starting if not each.exception()]
-        if errors:
-            _end_workers(workers)
-            raise errors[0]
+        """Return so many processes, ready to work. Raises SetupError where one cannot start; none is left then."""
+        with ThreadPoolExecutor(count) as starters:
+            starting = [starters.submit(WorkerProcess.start, task) for _ in range(count)]
+        failed = [error for each in starting if (error := each.exception())]
+        processes = [each.result() for each in starting if not each.exception()]
+        if failed:
+            _end_workers(processes)
+            raise failed[0]
         logger.info("Pages are cleaned in %s processes, each page within %g seconds", count, task.seconds)
-        return cls(workers, task, stats)
+        return cls(processes, task, stats)
 
-    async def run(self, page: PageToClean) -> ResultT:
-        """Return the task's result for a page, once a worker is free and has done it.
+    async def clean(self, order: PageToClean) -> ResultT:
+        """Return what the task makes of the page, a cleaned one, as soon as a process is free and done with it.
 
-        Raises PageError as `cleaning.clean` does, WorkerTimeoutError for a page that takes too long, WorkerError if the
-        task raises an exception or two workers die of the page, and SetupError if no new worker can be started.
+        Raises PageError as `cleaning.clean` does; CleanerTimeoutError for a page that takes too long, CleanerError for
+        one on which cleaning fails or two processes die; SetupError where no new process can be started.
         """
         try:
-            return await self._run_once(page)
+            return await self._attempt(order)
         except WorkerLostError as lost:
-            logger.warning("Cleaning %s: %s; it is tried once more in another", page.url, lost)
+            logger.warning("Cleaning %s: %s; it is tried once more in another", order.url, lost)
             self._stats.inc_value("clean/retries")
-        return await self._run_once(page)
+        return await self._attempt(order)
 
     def close(self) -> None:
-        """End the workers. The crawl calls it when no page is being cleaned."""
+        """End the processes; the crawl closes when no page is in work any more."""
         _end_workers([self._free.get_nowait() for _ in range(self._free.qsize())])
 
-    async def _run_once(self, page: PageToClean) -> ResultT:
-        worker = await self._free.get()
+    async def _attempt(self, order: PageToClean) -> ResultT:
+        process = await self._free.get()
         try:
-            if worker.has_ended:
-                worker = await self._replace(worker)
-            answer = await worker.ask(pickle.dumps(page, pickle.HIGHEST_PROTOCOL))
+            if process.ended:
+                process = await self._replaced(process)
+            answer = await process.ask(pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
         finally:
-            self._free.put_nowait(worker)
+            self._free.put_nowait(process)
         if isinstance(answer, PageError):
             raise answer
         if isinstance(answer, RaisedInWorker):
@@ -98,22 +99,22 @@ class WorkerPool(Generic[ResultT]):
         result: ResultT = answer
         return result
 
-    async def _replace(self, worker: WorkerProcess) -> WorkerProcess:
-        """Return a new worker for one that has ended. After one start has failed, no other is tried."""
-        worker.end()
-        if self._start_error is not None:
-            raise self._start_error
+    async def _replaced(self, process: WorkerProcess) -> WorkerProcess:
+        """Return a new process for one that has ended; where one could not be started, no other is tried."""
+        process.end()
+        if self._fault is not None:
+            raise self._fault
         self._stats.inc_value("clean/restarts")
         try:
-            # A start blocks for a second, so it runs in a thread.
+            # It blocks for a second, and this is rare: a thread does no harm here.
             return await asyncio.to_thread(WorkerProcess.start, self._task)
         except SetupError as error:
-            self._start_error = error
+            self._fault = error
             raise
 
 
 class WorkerProcess:
-    """One worker and the socket to it."""
+    """One cleaning process and the channel to it; once it has ended it answers no more."""
 
     def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, seconds: float) -> None:
         self._process = process
@@ -122,42 +123,42 @@ class WorkerProcess:
 
     @classmethod
     def start(cls, task: WorkerTask[Any]) -> Self:
-        """Return a worker that is ready. This blocks for about a second. Raises SetupError."""
+        """Return a process that is ready to work; this blocks for about a second. Raises SetupError."""
         try:
             ours, theirs = socket.socketpair()
             with theirs:
-                worker = cls(_spawn(theirs), ours, task.seconds)
+                started = cls(_spawn_worker(theirs), ours, task.seconds)
         except OSError as error:
             raise SetupError(f"a cleaning process cannot be started: {error}; lower CLEANING_PROCESSES") from error
         try:
-            worker._prepare(task)
+            started._prepare(task)
         except BaseException:
-            worker.end()
+            started.end()
             raise
-        return worker
+        return started
 
     @property
-    def has_ended(self) -> bool:
+    def ended(self) -> bool:
         return self._process.poll() is not None
 
     async def ask(self, message: bytes) -> Any:
-        """Send a page and return the answer. The worker is ended if none arrives, or if the caller is cancelled.
+        """Send an order and return the answer; the process is ended where none comes, or nobody waits for it any more.
 
-        Raises WorkerError.
+        Raises CleanerError.
         """
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._channel, message)
             (length,) = LENGTH_PREFIX.unpack(await self._receive(LENGTH_PREFIX.size))
-            return pickle.loads(await self._receive(length))  # noqa: S301 — from our own process
+            return pickle.loads(await self._receive(length))  # noqa: S301 — of a process of ours
         except (OSError, EOFError) as error:
-            raise self._lost_error() from error
+            raise self._lost() from error
         except BaseException:
-            self.end()  # its late answer must not be read as the next page's
+            self.end()  # its answer must not be taken for the next page's
             raise
 
     def end(self) -> None:
-        """Kill the worker and wait for its end. It holds nothing that could be lost."""
+        """Kill the process, which keeps nothing that could be lost, and wait for its end."""
         self._channel.close()
         self._process.kill()
         self._process.wait()
@@ -168,11 +169,11 @@ class WorkerProcess:
             with self._channel.makefile("rb") as answers:
                 self._channel.sendall(pickle.dumps(task))
                 (length,) = LENGTH_PREFIX.unpack(answers.read(LENGTH_PREFIX.size))
-                answer = pickle.loads(answers.read(length))  # noqa: S301 — from our own process
+                answer = pickle.loads(answers.read(length))  # noqa: S301 — of a process of ours
         except TimeoutError as error:
             raise SetupError(f"a cleaning process does not start within {_START_SECONDS:g} seconds") from error
         except (OSError, EOFError, StructError) as error:
-            raise SetupError(f"a cleaning process ends at its start ({self._end_cause()})") from error
+            raise SetupError(f"a cleaning process ends at its start ({self._end_of()})") from error
         if isinstance(answer, RaisedInWorker):
             raise SetupError(answer.message)
         self._channel.setblocking(False)
@@ -188,23 +189,23 @@ class WorkerProcess:
             view = view[count:]
         return received
 
-    def _lost_error(self) -> WorkerError:
-        cause = self._end_cause()
-        if cause == signal.SIGALRM.name:
+    def _lost(self) -> WorkerError:
+        how = self._end_of()
+        if how == signal.SIGALRM.name:
             return WorkerTimeoutError(f"it takes more than {self._seconds:g} seconds (setting CLEANING_SECONDS)")
-        return WorkerLostError(f"its process has died ({cause})")
+        return WorkerLostError(f"its process has died ({how})")
 
-    def _end_cause(self) -> str:
-        """End the worker if it still runs, and return what ended it: the name of a signal, or its exit code."""
+    def _end_of(self) -> str:
+        """End what may be left of the process and say what ended it: a signal's name, or its exit code."""
         self.end()
         code = self._process.returncode
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _spawn(channel: socket.socket) -> subprocess.Popen[bytes]:
-    # A session of its own: Ctrl-C stops the crawl, which finishes its pages first. -P keeps the current folder from
-    # hiding the modules that the worker imports.
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 — a string is needed
+def _spawn_worker(channel: socket.socket) -> subprocess.Popen[bytes]:
+    # In a session of its own: Ctrl-C is the crawl's business, which finishes the pages that it has. With -P nothing
+    # in the current folder comes before what this process would import.
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 — a text is wanted
     return subprocess.Popen(
         [sys.executable, "-P", "-c", "from crawler.workers.worker import main; main()"],
         stdin=channel.fileno(),
@@ -214,6 +215,6 @@ def _spawn(channel: socket.socket) -> subprocess.Popen[bytes]:
     )
 
 
-def _end_workers(workers: list[WorkerProcess]) -> None:
-    for worker in workers:
-        worker.end()
+def _end_workers(processes: list[WorkerProcess]) -> None:
+    for process in processes:
+        process.end()

@@ -1,4 +1,4 @@
-"""Modified simhash against the worked values and against the paper's own loop."""
+"""Fingerprints, digests, distances, and the search for near fingerprints."""
 
 import tracemalloc
 from fractions import Fraction
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from xxhash import xxh64_intdigest
 
 from cleaning import digest, distance, fingerprint
-from cleaning.fingerprint import SCHEMES, WEIGHTINGS, fingerprint_terms, term_weights
+from cleaning.fingerprint import SCHEMES, WEIGHTINGS, NearFingerprints, NearMatch, fingerprint_terms, term_weights
 
 GOLDEN = "a b c d a b a c a b d".split()
 words = st.sampled_from("abcdefgh")
@@ -181,3 +181,36 @@ def test_distance_is_a_metric(a, b, c):
     assert distance(a, b) == distance(b, a)
     assert (distance(a, b) == 0) == (a == b)
     assert distance(a, c) <= distance(a, b) + distance(b, c)
+
+
+flips = st.sets(st.integers(0, 63), max_size=9)
+
+
+def flipped(fingerprint, bits):
+    for bit in bits:
+        fingerprint ^= 1 << bit
+    return fingerprint
+
+
+@given(unsigned, st.lists(flips, max_size=12), st.integers(0, 8))
+def test_nearest_is_that_of_brute_force(asked, others, max_distance):
+    neighbours = NearFingerprints(max_distance)
+    added = [flipped(asked, bits) for bits in others]
+    for value in added:
+        neighbours.add(value, value)
+    best = min((distance(asked, value) for value in added), default=64)
+    found = neighbours.nearest(asked)
+    assert (found is None) == (best > max_distance)
+    assert found is None or found.bits == best == distance(asked, found.item)
+
+
+@pytest.mark.parametrize("max_distance", [0, 1, 2, 3, 63])
+def test_the_bound_itself_is_near_and_one_bit_more_is_not(max_distance):
+    neighbours = NearFingerprints(max_distance)
+    neighbours.add(0, "zero")
+    assert neighbours.nearest((1 << max_distance) - 1) == NearMatch("zero", max_distance)
+    assert neighbours.nearest((1 << max_distance + 1) - 1) is None
+
+
+def test_nothing_is_near_to_nothing():
+    assert NearFingerprints(3).nearest(0) is None

@@ -185,11 +185,6 @@ def test_link_around_blocks_counts_in_each():
     assert [block.link_words for block in blocks("<a><div>one two</div><div>three</div></a><p>four</p>")] == [2, 1, 0]
 
 
-def test_hints_are_class_id_and_role_in_lower_case():
-    (leaf,) = walk(parse('<div class="Main Text" id=TOP role=Main>x</div>').root)
-    assert leaf.node.hints == "main text top main"
-
-
 def test_chain_leads_outward_to_the_body():
     (leaf,) = walk(parse("<div><section><p><b>x</b></p></section></div>").root)
     assert [node.tag for node in leaf.node.chain()] == ["p", "section", "div", "body"]
@@ -223,28 +218,21 @@ def test_every_leaf_has_text_a_path_and_its_position(page):
         assert 0 <= leaf.block.link_words <= leaf.block.words
 
 
-def test_elements_count_the_words_of_all_inside_them():
-    nodes = enclosing_nodes(walk(parse(f"<div><p>{'word ' * 9}</p><ul><li>{IN}</li><li>y</li></ul></div>").root))
-    counts = [(node.tag, node.leaves, node.words, node.link_words, node.prose) for node in nodes]
-    whole = (11, 1, 9)
-    assert counts[:3] == [("body", 0, *whole), ("div", 0, *whole), ("p", 1, 9, 0, 9)]
-    assert counts[3:] == [("ul", 0, 2, 1, 0), ("li", 1, 1, 1, 0), ("li", 1, 1, 0, 0)]
+def test_enclosing_nodes_come_once_and_outer_ones_first():
+    nodes = enclosing_nodes(walk(parse(f"<div><p>word</p><ul><li>{IN}</li><li>y</li></ul></div>").root))
+    assert [node.tag for node in nodes] == ["body", "div", "p", "ul", "li", "li"]
 
 
 @pytest.mark.parametrize(
-    ("page", "prose"),
+    ("page", "is_prose"),
     [
-        ("<p>one two three four five six seven</p>", 0),
-        ("<p>one two three four five six seven eight</p>", 8),
-        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8</a></p>", 8),
-        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8 9</a></p>", 0),
-        ("<p>狐狸每天晚上都从树林里出来</p>", 0),
-        ("<p>狐狸每天晚上都从树林里出来，在路上等着</p>", 10),
+        ("<p>one two three four five six seven</p>", False),
+        ("<p>one two three four five six seven eight</p>", True),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8</a></p>", True),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8 9</a></p>", False),
+        ("<p>狐狸每天晚上都从树林里出来</p>", False),
+        ("<p>狐狸每天晚上都从树林里出来，在路上等着</p>", True),
     ],
 )
-def test_prose_is_the_words_outside_links_of_a_running_text(page, prose):
-    assert [leaf.prose for leaf in walk(parse(page).root)] == [prose]
-
-
-def test_hints_have_a_bound():
-    assert len(walk(parse(f'<div class="{"a " * 9_999}">x</div>').root)[0].node.hints) == 1_000
+def test_prose_has_eight_words_outside_links_and_no_more_inside(page, is_prose):
+    assert [leaf.is_prose for leaf in walk(parse(page).root)] == [is_prose]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawler.commands.base import BlocksieveCommand
+from crawler.config import Config
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine
 from crawler.terminal import expect_no_arguments, print_json, print_line, run_command
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     import argparse
 
 
-class InitdbCommand(BlocksieveCommand, ScrapyCommand):
+class InitdbCommand(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
     def syntax(self) -> str:
         return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
-        return "Create the database"
+        return "Create the database of blocks"
 
     def long_desc(self) -> str:
         return (
             "Create the tables in the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) and print its location. An existing database is not changed. A database with "
-            "an older schema is an error: see `scrapy upgrade`. A crawl creates a missing database by itself."
+            "blocks.db in this folder) and say where it is. A database that is ready is left as it is; one of an "
+            "earlier schema is refused: see `scrapy upgrade`. A crawl creates a missing database by itself."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,8 @@ class InitdbCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._create(as_json=opts.json))
 
     def _create(self, *, as_json: bool) -> None:
-        url = self.config.database_url
+        assert self.settings is not None  # set by scrapy.cmdline
+        url = Config.read(self.settings).database_url
         with opened_engine(url) as engine:
             created = schema.prepare_schema(engine)
         if as_json:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawler.commands.base import BlocksieveCommand
+from crawler.config import Config
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine, read_transaction
 from crawler.terminal import expect_no_arguments, print_json, print_line, run_command
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     import argparse
 
 
-class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
+class UpgradeCommand(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
     def syntax(self) -> str:
         return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
-        return "Migrate the database to this version's schema"
+        return "Bring the database of blocks to this version's schema"
 
     def long_desc(self) -> str:
         return (
-            "Run all missing migrations of the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) in one transaction. Back up the database first, and stop all crawls. A database "
-            "written by a newer version is an error."
+            "Run the migrations that the database at DATABASE_URL (a setting or environment variable; by default "
+            "blocks.db in this folder) still lacks, all of them or none. Back it up first, and let no crawl "
+            "run. A database written by a newer version is refused."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,8 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._upgrade(as_json=opts.json))
 
     def _upgrade(self, *, as_json: bool) -> None:
-        url = self.config.database_url
+        assert self.settings is not None  # set by scrapy.cmdline
+        url = Config.read(self.settings).database_url
         with opened_engine(url, must_exist=True) as engine:
             with read_transaction(engine) as connection:
                 before = schema.current_revision(connection)

@@ -1,6 +1,8 @@
 """Features in C are the rows that numpy makes, to the last bit, on any page."""
 
-import corpus
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,9 @@ from cleaning.classifier import features
 from cleaning.classifier.features import LexiconScores, PageSums
 from cleaning.classifier.model import load_shipped_model
 from cleaning.leaf_table import read_leaf_table
+
+sys.path.append(str(Path(__file__).parents[2]))  # the programs in tests/ find each other there
+import corpus
 
 pytestmark = pytest.mark.skipif(
     load_compiled("features") is None, reason="COMPILER: Blocksieve was installed without its compiled core"

@@ -1,4 +1,4 @@
-"""What the classifier sees: each column has its place and a finite value."""
+"""The features of both stages: each column has its place and a finite value."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 
 from cleaning import parse
 from cleaning.classifier import features
-from cleaning.classifier.features import FEATURE_GROUPS, FIRST_STAGE_NAMES, PAGE_FEATURE_NAMES, read_first_stage
+from cleaning.classifier.features import (
+    FEATURE_GROUPS,
+    FIRST_STAGE_NAMES,
+    NEIGHBOUR_NAMES,
+    PAGE_FEATURE_NAMES,
+    VOCABULARY_NAMES,
+    PageSums,
+    read_first_stage,
+    read_neighbours,
+    read_vocabulary,
+)
 from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.signals import read_signals
 from cleaning.leaf_table import build_leaf_table, read_leaf_table
@@ -136,3 +146,74 @@ def test_address_and_stated_types_are_of_the_page():
     names = "path_parts", "slug_chars", "slug_hyphens", "path_digits", "query", "type_news", "type_product"
     assert columns(stated, *names) == [[2, 15, 2, 2, 1, 1, 0]]
     assert columns("<p>x</p>", *names, url=None) == [[0] * 7]
+
+
+# Four blocks of ten characters each; the second and the third are in one section.
+FOUR_BLOCKS = "<p>aaaa bbbbb</p><section><p>aaaa ccccc</p><p>aaaa ddddd</p></section><p>aaaa eeeee</p>"
+SCORES = np.array([0.1, 0.9, 0.7, 0.3])
+
+
+def neighbour_column(name, scores=SCORES):
+    rows = read_neighbours(PageSums(read_leaf_table(parse(FOUR_BLOCKS).root)), scores)
+    return [pytest.approx(float(value), abs=1e-5) for value in rows[:, NEIGHBOUR_NAMES.index(name)]]
+
+
+def test_neighbours_are_seen_and_0_beyond_the_edges():
+    assert neighbour_column("score") == [0.1, 0.9, 0.7, 0.3]
+    assert neighbour_column("score_-1") == [0, 0.1, 0.9, 0.7]
+    assert neighbour_column("score_+2") == [0.7, 0.3, 0, 0]
+    assert neighbour_column("score_+5") == [0] * 4
+
+
+def test_elements_have_the_mean_of_what_is_in_them_and_their_part_of_the_page():
+    assert neighbour_column("scores_0") == [0.1, 0.9, 0.7, 0.3]
+    assert neighbour_column("scores_1") == [0.5, 0.8, 0.8, 0.5]
+    assert neighbour_column("part_of_scores_1") == [1, 0.8, 0.8, 1]
+
+
+def test_windows_and_groups_have_means():
+    assert neighbour_column("scores_within_3") == [0.5] * 4
+    assert neighbour_column("scores_same_path") == [0.2, 0.8, 0.8, 0.2]
+
+
+def test_order_is_told_from_the_surest_blocks():
+    assert neighbour_column("before") == [0, 0.05, 0.5, 0.85]
+    assert neighbour_column("after") == [0.95, 0.5, 0.15, 0]
+    assert neighbour_column("since_sure") == [-1, 0, 1, 2]
+    assert neighbour_column("until_sure") == [1, 0, -1, -2]
+
+
+def test_without_a_sure_block_the_page_is_all_between():
+    doubtful = np.full(4, 0.4)
+    assert neighbour_column("since_sure", doubtful) == [0, 1, 2, 3]
+    assert neighbour_column("until_sure", doubtful) == [4, 3, 2, 1]
+
+
+def test_page_is_told_to_every_block():
+    assert neighbour_column("page_scores") == [0.5] * 4
+    assert neighbour_column("page_likely") == [0.5] * 4
+    assert neighbour_column("page_greatest") == [0.9] * 4
+    assert neighbour_column("page_kept") == [np.log(5)] * 4
+
+
+WORD_LEXICON = Lexicon({"w:aa": 1.0, "w:bb": -2.0, "w:cc": -1.0, "w:dd": -0.5, "w:0": 4.0})
+WORDS_PAGE = "<section><p>aa bb cc dd</p><p>aa aa unheard</p></section><p>1999</p><p>unheard</p>"
+
+
+def word_column(name):
+    rows = read_vocabulary(PageSums(read_leaf_table(parse(WORDS_PAGE).root)), WORD_LEXICON)
+    assert rows.dtype == np.float32
+    return [pytest.approx(float(value)) for value in rows[:, VOCABULARY_NAMES.index(name)]]
+
+
+def test_block_has_the_scores_of_its_words():
+    assert word_column("mean_word") == [-2.5 / 4, 1, 4, 0]
+    assert word_column("least_word") == [-2, 1, 4, 0]
+    assert word_column("greatest_word") == [1, 1, 4, 0]
+    assert word_column("least_words") == [-3.5 / 3, 1, 4, 0]
+
+
+def test_elements_have_the_mean_of_all_words_in_them():
+    assert word_column("mean_word_0") == word_column("mean_word")
+    assert word_column("mean_word_1") == [-1.5 / 5, -1.5 / 5, 2.5 / 6, 2.5 / 6]
+    assert word_column("mean_word_2") == [2.5 / 6] * 4

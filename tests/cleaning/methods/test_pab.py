@@ -1,9 +1,10 @@
-"""PAB: blocks, priorities, the rule of outer links, duplicates (pab.txt, tables 3.1 and 3.2)."""
+"""PAB and ENIW: blocks, priorities, outer links, duplicates, search (pab.txt, tables 3.1 and 3.2, equation 4)."""
 
 import pytest
 from hypothesis import strategies as st
 
 from cleaning import Reason, clean
+from cleaning.methods.pab import keyword_density, search_rank
 
 URL = "http://www.example.com/x"
 IN = '<a href="/in">x</a>'
@@ -265,3 +266,103 @@ def test_blocks_of_other_methods_have_priorities_too():
     page = f"<div><h1>Heading</h1><p>t <b>one</b> u <b>two</b></p><p>v{IN}</p><li>plain</li>bare</div>"
     found = [one.block.priority for one in clean(page, URL).decisions]
     assert found == [1.0, 0.9, 0.3, 0.0, 0.0]
+
+
+def test_rank_is_priority_times_density():
+    assert search_rank(0.9, "fox two three four", "Fox") == pytest.approx(9 / 40)
+    assert search_rank(1.1, "a fox b c d e f g h FOX", "fox") == pytest.approx(0.22)
+    assert search_rank(1.0, "The fox runs", "fox") == pytest.approx(1 / 3)
+
+
+def test_title_ranks_first():
+    ranks = {
+        "paragraph": search_rank(0.9, "fox two three four", "fox"),
+        "links": search_rank(1.1, "a fox b c d e f g h fox", "fox"),
+        "title": search_rank(1.0, "The fox runs", "fox"),
+    }
+    assert sorted(ranks, key=ranks.get, reverse=True) == ["title", "paragraph", "links"]
+
+
+def test_density_counts_whole_words_only():
+    assert keyword_density("Foxes and fox", "fox") == pytest.approx(1 / 3)
+
+
+def test_density_of_a_phrase_counts_where_its_words_follow_one_another():
+    assert keyword_density("the red fox and the fox", "red fox") == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize(("text", "keyword"), [("", "fox"), ("fox", ""), ("fox", "red fox"), ("fox", "!")])
+def test_density_of_nothing_is_zero(text, keyword):
+    assert keyword_density(text, keyword) == 0.0
+
+
+def blocks_of_eniw(page, method="eniw"):
+    return [(one.block.text, one.score, one.reason) for one in clean(page, URL, method=method).decisions]
+
+
+def reasons(page, method="eniw"):
+    return [reason for _, _, reason in blocks_of_eniw(page, method)]
+
+
+def test_block_with_text_is_informative():
+    assert blocks_of_eniw("<title>A title</title><p>t</p>") == [("A title", 1.0, Reason.KEPT), ("t", 1.0, Reason.KEPT)]
+
+
+def test_neither_priorities_nor_outer_links_matter():
+    page = f"<li>plain</li><p>{OUT * 3}</p>"
+    assert reasons(page) == [Reason.KEPT, Reason.KEPT]
+    assert reasons(page, "pab") == [Reason.NO_PRIORITY, Reason.OUTER_LINKS]
+
+
+def test_duplicates_stay():
+    assert reasons("<p>t</p><p>t</p>") == [Reason.KEPT, Reason.KEPT]
+
+
+def test_block_without_text_is_noise():
+    assert blocks_of_eniw('<p></p><p><img alt="cat"></p>') == [("", 0.0, Reason.EMPTY), ("", 0.0, Reason.EMPTY)]
+
+
+def test_block_in_a_form_is_counted_and_dropped():
+    assert blocks_of_eniw("<form><p>a <b>b</b></p><p></p></form><p>t</p>") == [
+        ("a b", 0.0, Reason.FORM),
+        ("", 0.0, Reason.EMPTY),
+        ("t", 1.0, Reason.KEPT),
+    ]
+
+
+def test_form_in_a_block_is_dropped_from_it():
+    page = "<table><tr><td>x<form>y <p>z</p></form></td></tr></table>"
+    assert blocks_of_eniw(page) == [("x", 1.0, Reason.KEPT), ("y", 0.0, Reason.FORM), ("z", 0.0, Reason.FORM)]
+
+
+def test_moving_text_is_dropped_here_and_kept_by_pab():
+    page = "<p>x <marquee>y</marquee></p><marquee><p>z</p></marquee>"
+    assert blocks_of_eniw(page) == [
+        ("x", 1.0, Reason.KEPT),
+        ("y", 0.0, Reason.IRRELEVANT),
+        ("z", 0.0, Reason.IRRELEVANT),
+    ]
+    assert [text for text, _, reason in blocks_of_eniw(page, "pab") if reason is Reason.KEPT] == ["x y", "z"]
+
+
+def test_text_outside_every_block_is_lost_as_in_pab():
+    page = "<div>bare<p>para</p>tail</div>"
+    assert reasons(page) == reasons(page, "pab") == [Reason.UNBLOCKED, Reason.KEPT, Reason.UNBLOCKED]
+
+
+def test_page_without_a_block_tag_is_one_informative_block():
+    assert blocks_of_eniw("<div>one<div>two</div></div>") == [("one two", 1.0, Reason.KEPT)]
+
+
+@pytest.mark.parametrize("tag", ["script", "style", "iframe", "object"])
+def test_what_no_reader_reads_is_in_no_block(tag):
+    assert blocks_of_eniw(f"<p>t</p><{tag}><p>x</p></{tag}>") == [("t", 1.0, Reason.KEPT)]
+
+
+def test_both_methods_cut_the_same_blocks():
+    page = f"<title>A</title><h1>B</h1><p>c <b>d</b></p><ul><li>e</li><li>{OUT}</li></ul>f<table><tr><td>g</table>"
+    assert [text for text, _, _ in blocks_of_eniw(page)] == [text for text, _, _ in blocks_of_eniw(page, "pab")]
+
+
+def test_column_priority_is_the_sum_without_the_rule_of_links():
+    assert [one.block.priority for one in clean(f"<p>x{OUT}</p>", URL, method="eniw").decisions] == [0.3]

@@ -1,9 +1,9 @@
-"""Labels: which blocks of a page are its gold text."""
+"""Gold texts: the labels of blocks, and the score of a text."""
 
 import numpy as np
 import pytest
 
-from cleaning.training.gold import label_blocks, split_words
+from cleaning.training.gold import TextScore, label_blocks, score_text, shingles, split_words
 
 FIRST = "The harbour council met on Monday to speak about the new bridge."
 SECOND = "Nobody in the town had seen the plans before that evening in March."
@@ -69,3 +69,17 @@ def test_page_without_blocks_has_no_labels():
 
 def test_words_are_those_that_scores_count():
     assert split_words("It's 42 Überschuß, so!") == ["it", "s", "42", "überschuß", "so"]
+
+
+def test_words_count_as_often_as_they_stand():
+    assert score_text("a a b", "a b b", 1) == TextScore(pytest.approx(2 / 3), 2 / 3, 2 / 3)
+
+
+def test_runs_of_words_are_compared():
+    assert shingles("A b c. D", 3) == {("a", "b", "c"): 1, ("b", "c", "d"): 1}
+    assert score_text("a b c d x", "a b c d", 4) == TextScore(pytest.approx(2 / 3), 0.5, 1.0)
+
+
+def test_nothing_against_nothing_is_right_and_against_something_wrong():
+    assert score_text("", "", 1) == TextScore(1.0, 1.0, 1.0)
+    assert score_text("", "a", 1) == score_text("a", "", 1) == TextScore(0.0, 0.0, 0.0)

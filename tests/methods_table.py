@@ -1,0 +1,215 @@
+"""docs/methods.md and docs/methods.svg: every method's F1 and cost, as one run of tests/quality.py measured them."""
+
+from __future__ import annotations
+
+import re
+
+import corpus
+import peers
+from evaluation import LEARNED
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from cleaning import METHODS
+
+NEWS, MIXED = "fundus-dev", "wcxb-dev"
+_LINE, _LABEL = 0.04, 0.2  # shares of a panel's height and width: labels that would meet stand one above the other
+TITLES = {NEWS: "news, 4-gram F1", MIXED: "mixed pages, word F1"}
+
+# What a method goes by, in a sentence or two.
+ABOUT = {
+    "default": "our own, a trained classifier: every block is looked at twice, the second time with what the first "
+    "look thought of the others. [Model card](model-card.md).",
+    "weighted": "blocks of DIV and TD, tag rules, punctuation, near-duplicates, then a score that falls with the terms "
+    "in title, links and content. A long block scores near 0, so that an article in one element is lost.",
+    "tags": "the tag rules of `weighted` alone: advertisements, players, social and legal links go, the rest stays.",
+    "pab": "blocks at start tags, kept by the sum of their tags' priorities unless most links lead to other sites. "
+    "Keeps most of what stands in a tag, and loses bare text.",
+    "eniw": "the baseline of `pab`: the same blocks, all kept but those in forms and other discarded tags.",
+    "subtree": "the largest sub-trees that have a long text near their root, much text and few links. Made for Chinese "
+    "news, which says more in 40 characters.",
+    "vce": "the block with the most text and area for its links and repetitions, by the boxes of a real browser.",
+    "fe": "the one block that is most purely text, among features as links, images and tables. Seldom an article.",
+    "kfe": "as `fe`, but a whole cluster of such blocks.",
+    "ce": "the longest block that no other page of the site has.",
+    "coreex": "the node whose children hold much text and few links. The weight of .99 on links makes it prefer one "
+    "unlinked paragraph to an article with links.",
+    "econ": "climbs from the text richest in punctuation while the parent adds some; often stops too early.",
+}
+
+
+def write(path, results, missing, command):
+    """Write the page and, beside it, the plot of the same name; `missing` says why a method was not measured."""
+    plot = path.with_suffix(".svg")
+    path.write_text(page(results, missing, plot.name, command), "utf-8")
+    draw(plot, results)
+
+
+def page(results, missing, plot, command):
+    """Return the page: the table, the plot, notes on each method and on how the figures came about."""
+    pages = {name: max(one.whole["pages"] for one in of.values()) for name, of in results.items()}
+    rows = [_row(method, results, missing) for method in METHODS]
+    notes = [f"- [`{method}`](../cleaning/README.md#{_anchor(method)}): {ABOUT[method]}" for method in METHODS]
+    return _PAGE.format(
+        news=pages[NEWS],
+        mixed=pages[MIXED],
+        command=command,
+        rows="\n".join(rows),
+        plot=plot,
+        notes="\n".join(notes),
+        beside=_beside(results),
+        remarks="".join(f"\n{remark}" for remark in _remarks(results, missing)),
+    )
+
+
+_PAGE = """# The methods side by side
+
+Mean F1 of the text that each method keeps, over {news:,} news pages (multisets of 4-word shingles) and {mixed:,} mixed
+pages of seven types (multisets of words), each page by itself; the share of pages with an F1 under .5; and what `clean`
+costs, parse and metadata included, as a multiple of lxml's parse of the same bytes. All of it is from one run of one
+command, in which the methods take turns on each page:
+
+    {command}
+
+| method | news F1 | under .5 | mixed F1 | under .5 | cost × lxml parse |
+| --- | --- | --- | --- | --- | --- |
+{rows}
+
+![F1 against cost]({plot})
+
+The published methods follow their papers to the letter, oddities included;
+[cleaning/README.md](../cleaning/README.md)
+gives their formulas, sources and the readings taken.
+
+{notes}
+{beside}
+## How it was measured
+
+The pages are the development halves of two public collections, found through `BLOCKSIEVE_DATA`. `default` was made on
+them: its figures are in-sample, unless they are marked as cross-validated, when each page is judged by a model that
+never saw a page of its host. The other methods were not fitted to anything. Every method has its default options. Time
+is CPU time of one core, without rendering; only ratios are given, since seconds are the machine's.
+{remarks}
+"""
+
+
+def _row(method, results, missing):
+    found = [results[name].get(method) for name in (NEWS, MIXED)]
+    if None in found:
+        return f"| `{method}` | not measured: {missing.get(method, 'left out')} | | | | |"
+    scores = [f"{_decimals(one.whole['f1'], 3)} | {one.whole['under_half']:.0%}" for one in found]
+    return f"| `{method}`{_judged(found)} | {' | '.join(scores)} | {_cost(found)} |"
+
+
+def _judged(found):
+    return f" ({found[0].judged})" if found[0].judged else ""
+
+
+def _beside(results):
+    """Return the section on the peers; nothing where none was measured."""
+    ours = {name: of[LEARNED] for name, of in results.items() if LEARNED in of}
+    if not ours or not all(one.ahead for one in ours.values()):
+        return ""
+    rows = [
+        f"| {peer} | {' | '.join(_compared(results[name][peer], ours[name].ahead[peer]['all']) for name in ours)} "
+        f"| {overall([of[peer] for of in results.values()], 'cost'):.1f} |"
+        for peer in ours[NEWS].ahead
+    ]
+    versions = ", ".join(
+        sorted({f"{peers.PEERS[peer].package} {peers.PEERS[peer].version}" for peer in ours[NEWS].ahead})
+    )
+    return _BESIDE.format(rows="\n".join(rows), versions=versions, judged=ours[NEWS].judged)
+
+
+def _compared(measured, ahead):
+    interval = ahead["intervals"]["f1"]
+    edges = f" [{interval[0]:+.3f}, {interval[1]:+.3f}]" if interval else ""
+    whole = measured.whole
+    return f"{_decimals(whole['f1'], 3)} | {whole['under_half']:.0%} | {ahead['f1']:+.3f}{edges}"
+
+
+_BESIDE = """
+## Beside public extractors
+
+The same pages, in the same run ({versions}). How far
+`default` ({judged}) is ahead in F1, with the 95 % interval of a bootstrap that draws whole hosts. Each extractor
+goes from the bytes to the text, with the flags of tests/peers.py; where it fails or finds nothing, its text is empty.
+
+| extractor | news F1 | under .5 | `default` ahead | mixed F1 | under .5 | `default` ahead | cost × lxml parse |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+{rows}
+"""
+
+
+def _decimals(value, places):
+    return f"{value:.{places}f}".removeprefix("0")
+
+
+def _cost(found):
+    alone = f"{overall(found, 'cost'):.1f}"
+    return (
+        alone if found[0].cost_rendered is None else f"{alone}; {overall(found, 'cost_rendered'):,.0f} with rendering"
+    )
+
+
+def overall(found, field):
+    """Return the cost over several data sets, weighted by what lxml's parse of each takes."""
+    return sum(getattr(one, field) * one.lxml_seconds for one in found) / sum(one.lxml_seconds for one in found)
+
+
+def _remarks(results, missing):
+    """Yield what has to be said of methods that need more than the tree."""
+    for method, declared in METHODS.items():
+        found = {name: of[method] for name, of in results.items() if method in of}
+        if declared.needs == "template" and found:
+            counts = " and ".join(f"{one.alone} of {one.whole['pages']}" for one in found.values())
+            yield (
+                f"- `{method}` learns its template from the other pages of a page's host. {counts} pages are alone on "
+                "their host: nothing is known to repeat there. Learning is not in its cost."
+            )
+        if declared.needs == "layout" and found:
+            seen = " and ".join(str(one.whole["pages"]) for one in found.values())
+            failed = " and ".join(str(one.failed) for one in found.values())
+            yield (
+                f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out "
+                "without scripts and with the network denied: style sheets and pictures of other files are missing. Of "
+                f"these {failed} could not be rendered and count as empty texts. Its second cost has the "
+                "browser's wall time."
+            )
+        if method in missing and not found:
+            yield f"- `{method}` was not measured: {missing[method]}."
+
+
+def _anchor(method):
+    """Return the anchor of the section on a method: its heading in lower case, spaces as hyphens."""
+    readme = (corpus.ROOT / "cleaning" / "README.md").read_text("utf-8")
+    heading = next(one for one in re.findall(r"^## (.+)$", readme, re.MULTILINE) if f"`{method}`" in one)
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def draw(path, results):
+    """Draw F1 against cost, a panel for each data set; the same results give the same bytes."""
+    with rc_context({"svg.hashsalt": "blocksieve", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        panels = figure.subplots(1, len(results), sharey=True)
+        for panel, (name, of_set) in zip(panels, results.items(), strict=True):
+            _panel(panel, of_set)
+            panel.set_title(TITLES[name])
+            panel.set_xlabel("cost × lxml parse, without rendering")
+        panels[0].set_ylabel("mean F1")
+        figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _panel(panel, of_set):
+    points = sorted((one.whole["f1"], one.cost, method) for method, one in of_set.items())
+    panel.scatter([cost for _, cost, _ in points], [f1 for f1, _, _ in points], s=18)
+    panel.set_ylim(0, 1)
+    panel.set_xlim(0, 1.25 * max(cost for _, cost, _ in points))
+    panel.grid(alpha=0.3)
+    width = panel.get_xlim()[1]
+    heights = []
+    for f1, cost, method in points:
+        height = max([f1, *(other + _LINE for at, other in heights if abs(at - cost) < _LABEL * width)])
+        heights.append((cost, height))
+        place = (cost + 0.03 * width, height)
+        panel.annotate(method, (cost, f1), place, va="center", arrowprops={"arrowstyle": "-", "lw": 0.5, "shrinkA": 0})
