@@ -5,7 +5,7 @@ from cleaning.clean import clean
 from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault
 from cleaning.fingerprint import digest, distance, fingerprint
 from cleaning.methods import METHODS
-from cleaning.options import Options
+from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Block",
     "CleanPage",
     "CleaningError",
+    "CleaningOptions",
     "Decision",
     "Kind",
     "Metadata",

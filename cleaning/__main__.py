@@ -8,18 +8,19 @@ import json
 import os
 import sys
 import zlib
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cleaning.clean import clean
+from cleaning.declare import declared_options, did_you_mean
 from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
-from cleaning.options import Options, allowed, nearest, read_pair
+from cleaning.options import Options, parse_option
 from cleaning.parse import read_label
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def _parser() -> _Parser:
 
 def _option_lines() -> str:
     return "\n".join(
-        f"  {each.name}={str(each.default).lower()}\n      {each.metadata['help']} ({allowed(each.metadata)})"
-        for each in fields(Options)
+        f"  {name}={str(each.default).lower()} ({each.type.allowed})\n      {each.help}"
+        for name, each in declared_options(Options).items()
     )
 
 
 def _method(name: str) -> str:
     if name not in METHODS:
-        raise argparse.ArgumentTypeError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+        raise argparse.ArgumentTypeError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
     return name
 
 
@@ -113,9 +114,9 @@ def _encoding(label: str) -> str:
     return label
 
 
-def _option(text: str) -> tuple[str, bool | int | float | str]:
+def _option(text: str) -> tuple[str, Any]:
     try:
-        return read_pair(text)
+        return parse_option(text)
     except OptionError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

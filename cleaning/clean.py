@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import CleanPage, Decision, Page, Reason
+from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, NEEDS
 from cleaning.methods.method import MethodResult
-from cleaning.options import Options, nearest
+from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def clean(
     *,
     method: str = "default",
     encoding: str | None = None,
-    **options: Any,
+    **options: Unpack[CleaningOptions],
 ) -> CleanPage:
     """Return every block of a page with its score and decision, and the page's metadata.
 
@@ -84,7 +85,7 @@ def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedL
 
 def _method(name: str) -> Method:
     if name not in METHODS:
-        raise OptionError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+        raise OptionError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
     return METHODS[name]
 
 

@@ -1,85 +1,94 @@
-"""Every cleaning option, once: type, default, bounds and help."""
+"""Every option of `cleaning.clean`, declared once: type, default, bounds and help."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from math import isclose
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
+from cleaning.declare import declared_options, did_you_mean, integer, number, one_of, option, switch
 from cleaning.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-Number = TypeVar("Number", int, float)
-_SWITCHED = {"true": True, "false": False}
-FAVOURS = ("balanced", "precision", "recall")
-
-
-def option(default: Number, low: Number, high: Number, help_text: str) -> Number:
-    """Declare a number between `low` and `high`, both allowed."""
-    bounds = {"low": low, "high": high, "help": help_text}
-    declared: Number = field(default=default, metadata=bounds)
-    return declared
-
-
-def word(default: str, words: tuple[str, ...], help_text: str) -> str:
-    """Declare one of several words."""
-    declared: str = field(default=default, metadata={"choices": words, "help": help_text})
-    return declared
-
-
-def switch(help_text: str) -> bool:
-    """Declare what is off unless asked for."""
-    declared: bool = field(default=False, metadata={"choices": ("true", "false"), "help": help_text})
-    return declared
+Favour = Literal["balanced", "precision", "recall"]
+FAVOURS: tuple[Favour, ...] = get_args(Favour)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of `cleaning.clean`; each method reads those it knows."""
+    """The options of `cleaning.clean`; an option of one method begins its help with the method's name."""
 
-    max_bytes: int = option(10_000_000, 1_000, 1_000_000_000, "largest page that is read, in bytes")
-    max_blocks: int = option(20_000, 100, 10_000_000, "blocks of one page that are scored; the rest is dropped")
-    favour: str = word(
+    max_bytes: int = option(10_000_000, integer(1_000, 1_000_000_000), "Largest page that is read, in bytes.")
+    max_blocks: int = option(
+        20_000, integer(100, 10_000_000), "Number of blocks of a page that are scored. Further blocks are dropped."
+    )
+    favour: Favour = option(
         "balanced",
-        FAVOURS,
-        "default: what to avoid where it is in doubt: text that is not the page's (precision), losses (recall)",
+        one_of(FAVOURS),
+        "default: what matters more for a doubtful block. `precision` drops it, `recall` keeps it.",
     )
-    comments: bool = switch("default: keep readers' comments too, also on pages that are not made of them")
+    comments: bool = option(False, switch(), "default: keep readers' comments on every type of page.")
 
-    weighted_alpha: float = option(0.3, 0.0, 1.0, "weighted: weight of title words (alpha <= beta <= gamma, sum 1)")
-    weighted_beta: float = option(0.3, 0.0, 1.0, "weighted: weight of link words")
-    weighted_gamma: float = option(0.4, 0.0, 1.0, "weighted: weight of content words")
-    weighted_distance: int = option(3, 0, 7, "weighted: most bits between fingerprints of duplicate blocks of a page")
-    weighted_small_words: int = option(
-        10, 0, 1_000, "weighted: a block with fewer words is judged by its punctuation together with its neighbour"
+    weighted_alpha: float = option(
+        0.3, number(0.0, 1.0), "weighted: weight of title words. The weights obey alpha <= beta <= gamma and sum to 1."
     )
-    pab_outer_share: float = option(0.5, 0.0, 1.0, "pab: a block with a larger share of links to other sites is noise")
-    subtree_generations: int = option(2, 1, 100, "subtree: G, levels from a text up to the root of its sub-tree")
-    subtree_alpha: int = option(40, 0, 100_000, "subtree: least characters of one text that makes a sub-tree")
-    subtree_beta: int = option(100, 0, 1_000_000, "subtree: least characters of text in a sub-tree")
-    subtree_gamma: float = option(0.3, 0.0, 1.0, "subtree: largest share of link text in a sub-tree")
-    vce_threshold: int = option(3, 0, 6, "vce: visual differences above which an element begins a block of its own")
-    vce_link_density: float = option(0.5, 0.0, 1.0, "vce: a block with no larger share of link text adds to its parent")
-    kfe_clusters: int = option(3, 1, 100, "kfe: clusters of blocks, of which the best is kept")
-    coreex_link_ratio: float = option(0.9, 0.0, 1.0, "coreex: a child with a larger share of unlinked text is kept")
-    coreex_weight: float = option(0.99, 0.0, 1.0, "coreex: weight of that share in a node's score; the rest is length")
-    econ_least_marks: int = option(1, 1, 1_000, "econ: a part of the main text with fewer punctuation marks is noise")
+    weighted_beta: float = option(0.3, number(0.0, 1.0), "weighted: weight of link words.")
+    weighted_gamma: float = option(0.4, number(0.0, 1.0), "weighted: weight of content words.")
+    weighted_distance: int = option(
+        3, integer(0, 7), "weighted: largest number of bits between the fingerprints of duplicate blocks of a page."
+    )
+    weighted_small_words: int = option(
+        10,
+        integer(0, 1_000),
+        "weighted: a block with fewer words is decided by the punctuation of the block and its neighbour.",
+    )
+    pab_outer_share: float = option(
+        0.5, number(0.0, 1.0), "pab: a block is noise if more than this share of its links leads to other sites."
+    )
+    subtree_generations: int = option(
+        2, integer(1, 100), "subtree: G, the number of levels from a text up to the root of its sub-tree."
+    )
+    subtree_alpha: int = option(
+        40, integer(0, 100_000), "subtree: smallest number of characters of a text that forms a sub-tree."
+    )
+    subtree_beta: int = option(
+        100, integer(0, 1_000_000), "subtree: smallest number of characters of all text in a sub-tree."
+    )
+    subtree_gamma: float = option(0.3, number(0.0, 1.0), "subtree: largest share of link text in a sub-tree.")
+    vce_threshold: int = option(
+        3, integer(0, 6), "vce: an element with more visual differences than this begins a new block."
+    )
+    vce_link_density: float = option(
+        0.5, number(0.0, 1.0), "vce: a block is added to its parent if its share of link text is not larger than this."
+    )
+    kfe_clusters: int = option(3, integer(1, 100), "kfe: number of clusters of blocks. The best cluster is kept.")
+    coreex_link_ratio: float = option(
+        0.9, number(0.0, 1.0), "coreex: a child node is kept if its share of unlinked text is larger than this."
+    )
+    coreex_weight: float = option(
+        0.99, number(0.0, 1.0), "coreex: weight of the share of unlinked text in a node's score. The rest is length."
+    )
+    econ_min_marks: int = option(
+        1, integer(1, 1_000), "econ: a part of the main text with fewer punctuation marks than this is noise."
+    )
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
         """Return the options with the given values.
 
-        Raises OptionError for an unknown name (and says which known one is nearest), a value of another type
-        or one out of bounds.
+        Raises OptionError for an unknown name, a value of another type and a value out of bounds. The message names
+        the option, its value and what it takes; for an unknown name, the nearest known one.
         """
-        known = {declared.name: declared for declared in fields(cls)}
+        known = declared_options(cls)
         for name, value in given.items():
             if name not in known:
-                raise OptionError(f"unknown option {name!r}; {nearest(name, known)}")
-            _check(name, value, known[name].default, known[name].metadata)
+                raise OptionError(f"unknown option {name!r}; {did_you_mean(name, known)}")
+            try:
+                known[name].type.check(value)
+            except ValueError as error:
+                raise OptionError(f"the option {name!r} is {value!r}; {error}") from error
         options = cls(**given)
         options._check_weights()
         return options
@@ -88,57 +97,51 @@ class Options:
         weights = (self.weighted_alpha, self.weighted_beta, self.weighted_gamma)
         if list(weights) != sorted(weights) or not isclose(sum(weights), 1, abs_tol=1e-9):
             raise OptionError(
-                f"weighted_alpha, weighted_beta and weighted_gamma are {weights}; none may be larger than the next, "
-                "and they must add up to 1"
+                f"the options weighted_alpha, weighted_beta and weighted_gamma are {weights}; none may be larger than "
+                "the next, and they must add up to 1"
             )
 
 
-def allowed(bounds: Mapping[str, Any]) -> str:
-    """Return a phrase that says which values an option takes; `bounds` is the metadata of its field."""
-    words = bounds.get("choices")
-    return ", ".join(words) if words else f"{bounds['low']} to {bounds['high']}"
+class CleaningOptions(TypedDict, total=False):
+    """The types of `clean(**options)`: the fields of Options, of which any may be left out.
+
+    A type checker needs them written down. `tests/cleaning/test_options.py` compares them with Options.
+    """
+
+    max_bytes: int
+    max_blocks: int
+    favour: Favour
+    comments: bool
+    weighted_alpha: float
+    weighted_beta: float
+    weighted_gamma: float
+    weighted_distance: int
+    weighted_small_words: int
+    pab_outer_share: float
+    subtree_generations: int
+    subtree_alpha: int
+    subtree_beta: int
+    subtree_gamma: float
+    vce_threshold: int
+    vce_link_density: float
+    kfe_clusters: int
+    coreex_link_ratio: float
+    coreex_weight: float
+    econ_min_marks: int
 
 
-def read_pair(text: str) -> tuple[str, bool | int | float | str]:
-    """Return the name and the value of NAME=VALUE, a number, true or false where it reads so; `Options` judges both.
+def parse_option(text: str) -> tuple[str, Any]:
+    """Return the name and the value of an option given as NAME=VALUE.
 
-    Raises OptionError for a text without "=".
+    Raises OptionError for a text without "=", an unknown name and a value that the option does not take.
     """
     name, equals, value = text.partition("=")
+    known = declared_options(Options)
     if not equals:
         raise OptionError(f"{text!r} is not NAME=VALUE")
-    if value.lower() in _SWITCHED:
-        return name, _SWITCHED[value.lower()]
-    for number in (int, float):
-        try:
-            return name, number(value)
-        except ValueError:
-            continue
-    return name, value
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a phrase that names what an unknown name may have meant."""
-    names = sorted(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
-
-
-def _check(name: str, value: object, default: object, bounds: Mapping[str, Any]) -> None:
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise OptionError(f"option {name!r} is {value!r}; it must be true or false")
-    elif isinstance(default, str):
-        if value not in bounds["choices"]:
-            raise OptionError(f"option {name!r} is {value!r}; it must be one of {', '.join(bounds['choices'])}")
-    else:
-        _check_number(name, value, default, bounds)
-
-
-def _check_number(name: str, value: object, default: object, bounds: Mapping[str, Any]) -> None:
-    right = isinstance(value, int | float) if isinstance(default, float) else isinstance(value, int)
-    if not right or isinstance(value, bool):
-        raise OptionError(f"option {name!r} takes a number like {default!r}, not {value!r}")
-    low, high = bounds["low"], bounds["high"]
-    if not low <= value <= high:
-        raise OptionError(f"option {name!r} is {value!r}; it must lie between {low} and {high}")
+    if name not in known:
+        raise OptionError(f"unknown option {name!r}; {did_you_mean(name, known)}")
+    try:
+        return name, known[name].type.read(value)
+    except ValueError as error:
+        raise OptionError(f"the option {name!r} is {value!r}; {error}") from error

@@ -1,7 +1,8 @@
-"""Downloader middleware that cleans and stores pages in a host project.
+"""Downloader middleware that cleans and stores the pages of a host project (add-on `crawler.addon.Cleaning`).
 
-A response goes on to the project's spider unchanged. A page is processed by our own three steps and not by Scrapy's
-item pipelines: the host project's pipelines, feeds and signals see only its own items.
+A host project is another Scrapy project with its own spiders and items. Its responses reach its spiders unchanged.
+Pages are cleaned, fingerprinted and stored here, not in Scrapy's item pipelines, so the host project's pipelines, feeds
+and signals only ever see its own items.
 """
 
 from __future__ import annotations
@@ -22,10 +23,8 @@ from crawler.errors import ConfigError, StoreError
 from crawler.fetching.response_filter import Rejection, filter_response, reject_status
 from crawler.monitoring.exit_status import FinishReason
 from crawler.page import get_header
-from crawler.stages.clean import CleanPipeline
-from crawler.stages.dedup import DedupPipeline
-from crawler.stages.store import StorePipeline
-from crawler.visit import MISSING_OUTCOMES, FetchedPage, Outcome, Visit
+from crawler.processing import CleanStep, FingerprintStep, StoreStep
+from crawler.visit import MISSING_OUTCOMES, CleanedPage, FetchedPage, Outcome, Visit
 
 if TYPE_CHECKING:
     from typing import Self
@@ -34,99 +33,101 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-
 logger = logging.getLogger(__name__)
 
 
 class CleaningMiddleware:
-    """Downloader middleware, outermost: it sees what spiders are given, whatever their callbacks make of it.
+    """Outermost downloader middleware: it sees each response as the spider gets it, whatever the callback does with it.
 
-    It waits for cleaning and for the database, so a crawl that is faster than those holds back further downloads. A
-    database that fails closes the spider with the reason `store_failed`.
+    It waits for cleaning and for the database, so a crawl that is faster than these downloads more slowly. A failing
+    database closes the spider as `store_failed`.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
         self._rule = config.page_rule
         self._max_bytes = config.page_max_bytes
-        self._store = StorePipeline.alone(crawler)
-        self._dedup = DedupPipeline.from_crawler(crawler)
-        self._clean = CleanPipeline.from_crawler(crawler)
-        self._begun = False
+        self._store = StoreStep.from_crawler(crawler)
+        self._fingerprint = FingerprintStep.from_crawler(crawler)
+        self._clean = CleanStep.from_crawler(crawler)
+        self._has_begun = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises ConfigError and StoreError, which stop the crawl."""
         if not is_asyncio_available():
             raise ConfigError(
-                f"TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}; the add-on Cleaning needs asyncio's, "
-                "which is Scrapy's default"
+                f"TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}; the add-on Cleaning needs the asyncio "
+                "reactor, which is Scrapy's default"
             )
-        onlooker = cls(crawler, Config.read(crawler.settings))
-        crawler.signals.connect(onlooker.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(onlooker.spider_closed, signal=signals.spider_closed)
-        return onlooker
+        middleware = cls(crawler, Config.read(crawler.settings))
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
 
     def spider_opened(self) -> None:
         try:
-            self._store.open_spider()
+            self._store.open()
         except Exception as error:
-            # Scrapy would log it and crawl on, and every page would be lost. A StoreError says all in words.
+            # Scrapy would log it and crawl on, and every page would be lost. A StoreError needs no traceback.
             logger.error("%s", error, exc_info=not isinstance(error, StoreError))  # noqa: TRY400 — as said
             raise CloseSpider(FinishReason.STORE_FAILED) from error
-        self._begun = True
+        self._has_begun = True
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        # robots.txt, the media pipelines' files and the like are nobody's pages.
-        if request.callback is not NO_CALLBACK and self._begun:
+        # Requests for robots.txt or for the files of media pipelines have no callback.
+        if request.callback is not NO_CALLBACK and self._has_begun:
             try:
-                await self._look(response)
+                await self._process(response)
             except Exception:
-                # The project's own crawl goes on, whatever we make of a page of its.
+                # The host project's crawl must go on.
                 logger.exception("%s was not stored", response.url)
                 self._crawler.stats.inc_value(f"visit/{Outcome.PIPELINE_FAILED}")
         return response
 
     async def spider_closed(self, reason: str) -> None:
-        self._clean.close_spider()
-        if self._begun:
-            await self._store.close_spider()
-            self._store.spider_closed(reason)
+        self._clean.close()
+        if self._has_begun:
+            await self._store.close()
+            self._store.end_crawl(reason)
         else:
             self._store.abandon()
 
-    async def _look(self, response: Response) -> None:
-        at_its_url = self._rule.takes_url(response.url)
-        if not (at_its_url or self._rule.types):
+    async def _process(self, response: Response) -> None:
+        """Store the response if its URL matches PAGES_FROM, or if it is a page of a type in PAGES_OF_TYPES.
+
+        A missing page is stored under both settings, because it may be one that is stored.
+        """
+        url_matches = self._rule.takes_url(response.url)
+        if not (url_matches or self._rule.types):
             return
         visit = self._visit(response)
-        if at_its_url or visit.fetched is not None or visit.outcome in MISSING_OUTCOMES:
-            self._crawler.stats.inc_value(f"visit/{visit.outcome}")
-            await self._pass(visit, whatever_type=at_its_url)
+        is_page = visit.page is not None
+        if not (url_matches or is_page or visit.outcome in MISSING_OUTCOMES):
+            return
+        self._crawler.stats.inc_value(f"visit/{visit.outcome}")
+        visit = await self._clean.clean(visit)
+        if is_page and not (url_matches or self._is_of_wanted_type(visit)):
+            self._discard(visit)
+            return
+        self._clean.count(visit)
+        await self._store.store(self._fingerprint.fingerprint(visit))
 
-    async def _pass(self, visit: Visit, *, whatever_type: bool) -> None:
-        """Clean, compare and store a visit, unless its page turns out to be of a type that nobody asked for."""
-        if visit.fetched is not None:
-            visit = await self._clean.cleaned(visit, visit.fetched)
-            if not (whatever_type or self._rule.takes_type(visit.cleaned)):
-                self._leave(visit)
-                return
-        if visit.cleaned is not None:
-            self._clean.count(visit.cleaned)
-        await self._store.process_item(self._dedup.process_item(visit))
+    def _is_of_wanted_type(self, visit: Visit) -> bool:
+        return isinstance(visit.page, CleanedPage) and self._rule.takes_type(visit.page.cleaned)
 
-    def _leave(self, visit: Visit) -> None:
-        """Count a page as one of another type, and as a visit no more; one that could not be cleaned stays counted."""
-        if visit.cleaned is not None:
+    def _discard(self, visit: Visit) -> None:
+        """Count a page of another type as such, and no longer as a visit. A page that failed to be cleaned stays."""
+        if visit.page is not None:
             self._crawler.stats.inc_value(f"visit/{visit.outcome}", -1)
             self._crawler.stats.inc_value("clean/other_type")
 
     def _visit(self, response: Response) -> Visit:
         found = reject_status(response.status, response.body) or filter_response(response, self._max_bytes)
         etag, last_modified = get_header(response, "ETag"), get_header(response, "Last-Modified")
-        seen = Visit(
+        visit = Visit(
             response.url, datetime.now(UTC), Outcome.PAGE, response.status, etag=etag, last_modified=last_modified
         )
         if isinstance(found, Rejection):
-            return replace(seen, outcome=found.outcome, error=found.detail)
-        return replace(seen, fetched=FetchedPage(response.url, response.body, found, Metadata(), etag, last_modified))
+            return replace(visit, outcome=found.outcome, error=found.detail)
+        return replace(visit, page=FetchedPage(response.url, response.body, found, Metadata(), etag, last_modified))

@@ -1,238 +1,378 @@
-"""Blocksieve's own settings, each declared once: type, default, bounds and help.
+"""Settings and spider arguments: declared once, checked when a crawl starts, explained and documented from there.
 
-`crawler/settings.py` holds Scrapy's side. docs/settings.md is made from this table, and a test compares them.
+An option is declared as `cleaning/declare.py` shows. The settings stand in one dataclass a theme, and `Config` joins
+them. A spider declares its arguments as a dataclass of its own (`ArgumentSpider`). `crawler/settings.py` holds the
+values of Scrapy's own settings.
+
+`python -m crawler.config > docs/settings.md` writes the reference page; a test compares it with the declarations.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from scrapy import Spider
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from xxhash import xxh64_intdigest
 
 from cleaning import METHODS, Options
 from cleaning.blocks import PageType
-from cleaning.errors import OptionError
+from cleaning.declare import (
+    closest,
+    declared_options,
+    did_you_mean,
+    integer,
+    mapping,
+    number,
+    one_of,
+    option,
+    switch,
+    text,
+    texts,
+    words_of,
+)
 from cleaning.fingerprint import WEIGHTINGS, Weighting
-from crawler.declared import check_names, setting, value
 from crawler.errors import ConfigError
 from crawler.option_values import SANDBOXES, Addresses, PageRule, Rendering
+from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 from crawler.schedule import RevisitBounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scrapy.settings import BaseSettings
+    from cleaning.declare import Option
 
 DEDUP_SCOPES = ("all", "site", "page", "off")
 
+FRESH = "fresh"
+"""Argument of every spider: `-a fresh=1` starts a new crawl although an open crawl has the same arguments."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """All of Blocksieve's settings; a field's name in capitals is the setting's name."""
+RECRAWL = "_recrawl"
+"""Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
 
-    database_url: str = setting(
+_DAY = 86_400.0
+_YEAR = 365 * _DAY
+_COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+# Settings whose default is the environment variable of the same name.
+_FROM_ENVIRONMENT = frozenset({"DATABASE_URL"})
+
+Arguments = TypeVar("Arguments")
+
+
+class Theme:
+    """Settings that belong together, under a common title in docs/settings.md."""
+
+    title: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseSettings(Theme):
+    title: ClassVar[str] = "Database"
+
+    database_url: str = option(
         "sqlite:///blocks.db",
-        "SQLAlchemy URL of the database: `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`; the "
-        "environment variable of this name is its default",
+        text(),
+        "SQLAlchemy URL of the database: `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`. If it is "
+        "not set, the environment variable `DATABASE_URL` is used.",
     )
-    database_wait_seconds: float = setting(
-        300.0, "longest time a crawl waits for a PostgreSQL server that went away", low=0.0, high=86_400.0
+    database_wait_seconds: float = option(
+        300.0, number(0.0, _DAY), "How long a crawl waits for a PostgreSQL server that cannot be reached."
     )
-    cleaning_method: str = setting("default", "method of `cleaning` that decides on blocks", choices=tuple(METHODS))
-    cleaning_options: Mapping[str, Any] = setting(None, "options of the method, as JSON or a mapping")
-    cleaning_processes: int = setting(
-        0, "processes beside the crawl's own that clean pages; with 0 the crawl's own does", low=0, high=256
+    keep_html: bool = option(
+        True, switch(), "Store the compressed HTML of each page, so that `scrapy reclean` can clean it again."
     )
-    cleaning_seconds: float = setting(
+    store_batch_pages: int = option(
+        10, integer(1, 10), "Number of pages written in one transaction. Four visits without a page count as one page."
+    )
+    store_batch_seconds: float = option(
+        2.0, number(0.05, 60.0), "How long a visit waits at most until it is written with others."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningSettings(Theme):
+    title: ClassVar[str] = "Cleaning"
+
+    cleaning_method: str = option("default", one_of(tuple(METHODS)), "Cleaning method that decides on blocks.")
+    cleaning_options: Mapping[str, Any] = option(
+        {},
+        mapping(Options.read, "a mapping of option names to values, or its JSON"),
+        "Options of the cleaning method, see [Cleaning options](#cleaning-options): a mapping or its JSON.",
+    )
+    cleaning_processes: int = option(
+        0, integer(0, 256), "Number of extra processes that clean pages. 0 cleans in the process of the crawl."
+    )
+    cleaning_seconds: float = option(
         30.0,
-        "longest time for one page, after which its cleaning is killed; only with CLEANING_PROCESSES of at least 1",
-        low=0.05,
-        high=3600.0,
+        number(0.05, 3600.0),
+        "Time limit for cleaning one page. A process that takes longer is killed. Needs `CLEANING_PROCESSES` of at "
+        "least 1.",
     )
-    dedup_scope: str = setting(
+    page_max_bytes: int = option(10_000_000, integer(1_000, 1_000_000_000), "Largest page that is read, in bytes.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateSettings(Theme):
+    title: ClassVar[str] = "Duplicates and boilerplate"
+
+    dedup_scope: str = option(
         "all",
-        "what a block may be a duplicate of: all stored blocks, its site's, its page's, none",
-        choices=DEDUP_SCOPES,
+        one_of(DEDUP_SCOPES),
+        "Which blocks a block is compared with: `all` stored blocks, those of its `site`, those of its `page`, or none "
+        "(`off`).",
     )
-    dedup_distance: int = setting(3, "most bits between the fingerprints of near-duplicates", low=0, high=3)
-    fingerprint_weighting: Weighting = setting(  # noqa: RUF009 — a field, like the others; ruff knows not the type
+    dedup_distance: int = option(
+        3, integer(0, 3), "Largest number of bits in which the fingerprints of two near-duplicates differ."
+    )
+    fingerprint_weighting: Weighting = option(
         "modified",
-        "what a term counts in a fingerprint: nearness to the terms after it, its frequency, or nearness to the terms "
-        "before and after; a database holds fingerprints of one kind",
-        choices=WEIGHTINGS,
+        one_of(WEIGHTINGS),
+        "Weight of a term in a fingerprint: how near the terms after it are (`modified`), its frequency (`plain`), or "
+        "how near the terms before and after it are (`symmetric`). All fingerprints of a database have the same "
+        "weighting.",
     )
-    fingerprint_min_terms: int = setting(
-        20, "unique terms below which a block matches only word for word, within its site", low=1, high=1000
+    fingerprint_min_terms: int = option(
+        20,
+        integer(1, 1000),
+        "A block with fewer unique terms is a duplicate only of a block with the same text on the same site.",
     )
-    boilerplate_min_pages: int = setting(
+    boilerplate_min_pages: int = option(
         3,
-        "pages of a site that a text stands on to be template, which is stored but left out of the views; 0 keeps all",
-        low=0,
-        high=1_000_000,
+        integer(0, 1_000_000),
+        "Number of pages of a site that must have a text before it counts as boilerplate. Boilerplate is stored, but "
+        "the views leave it out. 0 disables it.",
     )
-    boilerplate_min_share: float = setting(
-        0.10, "share of its site's pages that a text stands on to be template", low=0.0, high=1.0
+    boilerplate_min_share: float = option(
+        0.10, number(0.0, 1.0), "Share of a site's pages that must have a text before it counts as boilerplate."
     )
-    keep_html: bool = setting(True, "store each page's HTML, compressed, so that it can be cleaned again")
-    store_batch_pages: int = setting(
-        10, "pages written in one transaction; four visits without one count as much", low=1, high=10
-    )
-    store_batch_seconds: float = setting(2.0, "longest time a visit waits for its transaction", low=0.05, high=60.0)
-    frontier_lease_seconds: float = setting(
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierSettings(Theme):
+    title: ClassVar[str] = "Frontier"
+
+    frontier_lease_seconds: float = option(
         60.0,
-        "time after which a request that a process took and did not end, nor renewed, is given to another",
-        low=1.0,
-        high=86_400.0,
+        number(1.0, _DAY),
+        "How long a process holds a request without renewing its lease. After that, another process may take it.",
     )
-    frontier_max_attempts: int = setting(
-        3, "times that a request is begun whose callback fails, or whose process dies", low=1, high=100
+    frontier_max_attempts: int = option(
+        3, integer(1, 100), "How often a request is tried if its callback fails or its process dies."
     )
-    frontier_wait_seconds: float = setting(
-        600.0,
-        "longest time a crawl waits when all that is left is for hosts that want to be left alone",
-        low=0.0,
-        high=86_400.0,
+    frontier_wait_seconds: float = option(
+        600.0, number(0.0, _DAY), "How long a crawl waits if all its remaining requests are for paused hosts."
     )
-    host_pause_seconds: float = setting(
-        60.0,
-        "how long a host is left alone that asks for it by a quota or CAPTCHA page; twice as long each time in a row",
-        low=0.0,
-        high=86_400.0,
-    )
-    host_pause_most_seconds: float = setting(
-        21_600.0, "longest time that a host is left alone", low=1.0, high=2_592_000.0
-    )
-    crawl_delay_most: float = setting(
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolitenessSettings(Theme):
+    title: ClassVar[str] = "Politeness and network"
+
+    contact: str = option("", text(), "Mail address or URL for webmasters, sent in the User-Agent header.")
+    crawl_delay_max: float = option(
         120.0,
-        "longest time between two requests to a host, in seconds, that its robots.txt gets when it asks for one "
-        "(Crawl-delay, Request-rate); 0 takes no notice",
-        low=0.0,
-        high=86_400.0,
+        number(0.0, _DAY),
+        "Longest delay in seconds between two requests to a host that its robots.txt can ask for with Crawl-delay or "
+        "Request-rate. 0 ignores both.",
     )
-    conditional: bool = setting(
+    host_pause_seconds: float = option(
+        60.0,
+        number(0.0, _DAY),
+        "How long a host is paused after it answers with a quota or CAPTCHA page. The pause doubles each time in a "
+        "row.",
+    )
+    host_pause_max_seconds: float = option(21_600.0, number(1.0, 30 * _DAY), "Longest pause of a host.")
+    max_refusals_in_a_row: int = option(
+        10, integer(1, 10_000), "The crawl stops after this many refusals by sites without a page in between."
+    )
+    max_refused_share: float = option(
+        0.5, number(0.0, 1.0), "The exit code is not 0 if sites refuse a larger share of the visits than this."
+    )
+    allow_addresses: str = option(
+        "",
+        text(Addresses.read, "networks and addresses with commas between them"),
+        "Networks and addresses that a crawl may connect to besides public ones, with commas between them: "
+        "`127.0.0.0/8,::1`. All other loopback, private, link-local and reserved addresses are refused. The address of "
+        "a proxy is not checked, and a proxy resolves names itself.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevisitSettings(Theme):
+    title: ClassVar[str] = "Re-crawls"
+
+    conditional: bool = option(
         True,
-        "ask for a stored page only if it has changed (If-None-Match, If-Modified-Since), and do not read one again "
-        "whose body is the stored one; where its callback yields more than the page, it is fetched and read anyway",
+        switch(),
+        "Request stored pages with If-None-Match and If-Modified-Since, and skip a page whose body has not changed. "
+        "Pages whose callback yields more than the page itself are always fetched and parsed.",
     )
-    revisit_least_seconds: float = setting(
-        3_600.0, "least time between two visits to a page by `scrapy recrawl`", low=1.0, high=31_536_000.0
+    revisit_min_seconds: float = option(
+        3_600.0, number(1.0, _YEAR), "Shortest time between two visits of `scrapy recrawl` to a page."
     )
-    revisit_most_seconds: float = setting(
-        2_592_000.0, "most time between two visits to a page by `scrapy recrawl`", low=1.0, high=31_536_000.0
+    revisit_max_seconds: float = option(
+        2_592_000.0, number(1.0, _YEAR), "Longest time between two visits of `scrapy recrawl` to a page."
     )
-    revisit_budget: int = setting(
-        0, "most visits that `scrapy recrawl` makes in 24 hours; 0 sets no limit", low=0, high=1_000_000_000
+    revisit_budget: int = option(
+        0, integer(0, 1_000_000_000), "Largest number of visits of `scrapy recrawl` in 24 hours. 0 sets no limit."
     )
-    page_max_bytes: int = setting(10_000_000, "largest page that is read, in bytes", low=1_000, high=1_000_000_000)
-    render: bool = setting(False, "render pages in a browser before they are read; needs the extra `render`")
-    render_javascript: bool = setting(True, "run the scripts of rendered pages")
-    render_seconds: float = setting(
-        20.0, "longest time for the browser to start, and for one page to be rendered", low=1.0, high=600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderSettings(Theme):
+    title: ClassVar[str] = "Rendering"
+
+    render: bool = option(
+        False, switch(), "Render pages in a browser before they are parsed. Needs the extra `render`."
     )
-    chromium: str = setting("", "the browser's path or name; where empty, one of the usual names, or Playwright's own")
-    chromium_sandbox: str = setting(
-        "auto", "the browser's sandbox: auto is on unless the process is root's", choices=SANDBOXES
+    render_javascript: bool = option(True, switch(), "Run the scripts of rendered pages.")
+    render_seconds: float = option(
+        20.0, number(1.0, 600.0), "Time limit for the start of the browser and for rendering one page."
     )
-    replay: str = setting("", "folder with index.tsv, or WARC file, that answers all requests instead of the network")
-    archive: str = setting(
+    chromium: str = option(
         "",
-        "WARC file, `NAME.warc.gz`, to which all that is fetched is added as it came, without secrets; one process's",
+        text(),
+        "Path or name of the browser. By default Chromium or Chrome on the PATH is used, then Playwright's own.",
     )
-    allow_addresses: str = setting(
+    chromium_sandbox: str = option(
+        "auto", one_of(SANDBOXES), "The browser's sandbox. `auto` is on unless the process runs as root."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveSettings(Theme):
+    title: ClassVar[str] = "Archive and replay"
+
+    archive: str = option(
         "",
-        "networks and addresses that a crawl may connect to beside public ones, with commas between them: "
-        "`127.0.0.0/8,::1`; others (loopback, private, link-local and more) are refused. A proxy's own address is not "
-        "checked, and it resolves names itself",
+        text(),
+        "WARC file, `NAME.warc.gz`, to which every response is appended as it was received, without secrets. Each "
+        "process needs a file of its own.",
     )
-    portals: str = setting(
+    replay: str = option(
+        "", text(), "Folder with index.tsv, or WARC file, that answers all requests in place of the network."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsSettings(Theme):
+    title: ClassVar[str] = "News portals"
+
+    portals: str = option(
         "",
-        "file of news sites, in TOML, that adds rows to the table of the spider `news` and replaces columns of others",
+        text(),
+        "TOML file of news sites for the spider `news`. It adds rows to the built-in table and replaces columns of "
+        "existing rows.",
     )
-    contact: str = setting("", "mail address or URL for webmasters, sent in the User-Agent")
-    pages_from: tuple[str, ...] = setting(
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostProjectSettings(Theme):
+    title: ClassVar[str] = "Add-on `Cleaning` in other projects"
+
+    pages_from: tuple[str, ...] = option(
         (),
-        "add-on `Cleaning`: regular expressions, a list or a text with spaces between them; a response is a page where "
-        "one of them is found in its URL",
+        texts(
+            lambda patterns: PageRule.of(patterns, (), 0.0),
+            "regular expressions: a list, or one text with spaces between them",
+        ),
+        "Regular expressions, as a list or with spaces between them. A response is a page if one of them matches in "
+        "its URL.",
     )
-    pages_of_types: tuple[str, ...] = setting(
+    pages_of_types: tuple[str, ...] = option(
         (),
-        "add-on `Cleaning`: types of pages, a list or a text with spaces or commas between them; a response of one of "
-        "them is a page, whatever its URL; `article` where PAGES_FROM is empty too",
-        choices=tuple(kind.value for kind in PageType),
+        words_of(tuple(page_type.value for page_type in PageType)),
+        "Page types, as a list or with commas between them. A response of one of these types is a page, whatever its "
+        "URL. The default is `article` if `PAGES_FROM` is empty too.",
     )
-    pages_least_confidence: float = setting(
-        0.5, "add-on `Cleaning`: least confidence in the type of a page that PAGES_OF_TYPES asks for", low=0.0, high=1.0
+    pages_min_confidence: float = option(
+        0.5, number(0.0, 1.0), "Smallest confidence in the type of a page that `PAGES_OF_TYPES` selects."
     )
-    max_refused_share: float = setting(
-        0.5, "share of visits refused by sites above which a crawl's exit code is not 0", low=0.0, high=1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringSettings(Theme):
+    title: ClassVar[str] = "Monitoring"
+
+    progress: str = option(
+        "auto", one_of(("auto", "on", "off")), "Progress line on stderr. `auto` shows it on a terminal."
     )
-    max_refusals_in_a_row: int = setting(
-        10, "refusals without a page in between after which the crawl stops", low=1, high=10_000
+    summary: str = option(
+        "", text(), "File to which each crawl appends its summary as a line of JSON. `-` stands for stdout."
     )
-    progress: str = setting(
-        "auto", "progress line on stderr: auto shows it on a terminal", choices=("auto", "on", "off")
+    metrics: str = option(
+        "",
+        text(),
+        "File of metrics for Prometheus, `NAME.prom`. Crawls that run at the same time need a file each. Needs the "
+        "extra `metrics`.",
     )
-    summary: str = setting("", "file to which each crawl adds a line of JSON on how it went; `-` is stdout")
-    metrics: str = setting(
-        "", "file of metrics for Prometheus, `NAME.prom`, one for each crawl that may run; needs the extra `metrics`"
-    )
-    metrics_seconds: float = setting(15.0, "time between two writes of METRICS", low=0.1, high=3600.0)
+    metrics_seconds: float = option(15.0, number(0.1, 3600.0), "Time between two updates of the file `METRICS`.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(
+    DatabaseSettings,
+    CleaningSettings,
+    DuplicateSettings,
+    FrontierSettings,
+    PolitenessSettings,
+    RevisitSettings,
+    RenderSettings,
+    ArchiveSettings,
+    NewsSettings,
+    HostProjectSettings,
+    MonitoringSettings,
+):
+    """All of Blocksieve's settings. A field's name in capitals is the name of the setting.
+
+    Each base is one theme; docs/settings.md shows them in this order.
+    """
 
     @classmethod
     def read(cls, settings: BaseSettings) -> Config:
         """Return the configuration that Scrapy's settings hold.
 
-        Raises ConfigError for a value of the wrong type, out of bounds or not among the choices, and for a setting
-        given on the command line whose name is nearly one of ours.
+        Raises ConfigError for a value that a setting does not take, for a shortest time between visits above the
+        longest, and for a setting on the command line whose name is nearly one of ours.
         """
-        check_names(settings, {declared.name.upper() for declared in fields(cls)})
-        values = {declared.name: value(declared, settings) for declared in fields(cls)}
-        config = cls(**values)
-        try:
-            Options.read(config.cleaning_options)
-        except OptionError as error:
-            raise ConfigError(f"CLEANING_OPTIONS: {error}") from error
-        try:
-            Addresses.read(config.allow_addresses)
-        except ValueError as error:
-            raise ConfigError(
-                f"ALLOW_ADDRESSES is {config.allow_addresses!r}; it takes networks and addresses: {error}"
-            ) from error
-        try:
-            config.page_rule  # noqa: B018 — raises
-        except ValueError as error:
-            raise ConfigError(f"PAGES_FROM: {error}") from error
+        _check_names(settings)
+        config = cls(**{one.name: _value(one, settings) for one in _settings().values()})
         try:
             config.revisits  # noqa: B018 — raises
         except ValueError as error:
-            raise ConfigError(f"REVISIT_LEAST_SECONDS and REVISIT_MOST_SECONDS: {error}") from error
+            raise ConfigError(
+                f"REVISIT_MIN_SECONDS is {config.revisit_min_seconds} and REVISIT_MAX_SECONDS is "
+                f"{config.revisit_max_seconds}; the first must not be larger"
+            ) from error
         return config
 
     @property
     def revisits(self) -> RevisitBounds:
-        """The least and the most time between two visits to a page."""
-        return RevisitBounds(self.revisit_least_seconds, self.revisit_most_seconds)
+        """The shortest and the longest time between two visits to a page."""
+        return RevisitBounds(self.revisit_min_seconds, self.revisit_max_seconds)
 
     @property
     def options_hash(self) -> int:
-        """What tells whether two crawls clean pages with the same options."""
+        """A hash of the cleaning options; two crawls with the same options have the same one."""
         return xxh64_intdigest(json.dumps(self.cleaning_options, sort_keys=True, default=str).encode())
 
     @property
     def addresses(self) -> Addresses:
-        """Where the crawl may connect to."""
+        """The addresses that the crawl may connect to."""
         return Addresses.read(self.allow_addresses)
 
     @property
     def page_rule(self) -> PageRule:
-        """Which responses are pages, in a project with the add-on `Cleaning`."""
-        return PageRule.of(self.pages_from, self.pages_of_types, self.pages_least_confidence)
+        """Which responses are pages in a project with the add-on `Cleaning`."""
+        return PageRule.of(self.pages_from, self.pages_of_types, self.pages_min_confidence)
 
     @property
     def rendering(self) -> Rendering:
-        """How pages are rendered: those of a replay with the network denied."""
+        """How pages are rendered. A replay denies the browser the network."""
         return Rendering(
             executable=self.chromium,
             sandbox=self.chromium_sandbox,
@@ -242,3 +382,244 @@ class Config:
             max_bytes=self.page_max_bytes,
             addresses=self.addresses,
         )
+
+
+def _themes() -> tuple[type[Theme], ...]:
+    return Config.__bases__
+
+
+def _settings() -> dict[str, Option]:
+    """Return the declared settings by their names in capitals, theme by theme."""
+    return {one.name.upper(): one for theme in _themes() for one in declared_options(theme).values()}
+
+
+def _given(name: str, settings: BaseSettings) -> Any:
+    """Return a setting as it was given, None if it was not."""
+    found = settings.get(name)
+    return os.environ.get(name) if found is None and name in _FROM_ENVIRONMENT else found
+
+
+def _value(setting: Option, settings: BaseSettings) -> Any:
+    """Return the value of a setting. Raises ConfigError for a value that it does not take."""
+    name = setting.name.upper()
+    given = _given(name, settings)
+    if given is None:
+        return setting.default
+    try:
+        return setting.type.read(given)
+    except ValueError as error:
+        raise ConfigError(f"{name} is {given!r}; {error}") from error
+
+
+def _check_names(settings: BaseSettings) -> None:
+    """Raise ConfigError for an unknown setting on the command line whose name is nearly ours or Scrapy's."""
+    from scrapy.settings import default_settings  # noqa: PLC0415 — read once at the start of a crawl
+
+    known = {*_settings(), *filter(str.isupper, dir(default_settings))}
+    for name in settings:
+        if isinstance(name, str) and settings.getpriority(name) == _COMMAND_LINE and name not in known:
+            meant = closest(name, known)
+            if meant is not None:
+                raise ConfigError(f"unknown setting {name}; did you mean {meant!r}?")
+
+
+# --- Settings explained (`scrapy settings --explain`) ---
+
+_SET_BY = {"cmdline": "command line", "command": "this command", "addon": "add-on"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedSetting:
+    """A setting as declared and its present value.
+
+    `low`, `high` and `choices` are None if there is no such limit. `value` has its secrets replaced. `set_by` is
+    default, environment, add-on, project, spider or command line. `problem` says why the value would stop a crawl.
+    """
+
+    name: str
+    type: str
+    default: Any
+    low: float | None
+    high: float | None
+    choices: tuple[str, ...] | None
+    allowed: str
+    help: str
+    value: Any
+    set_by: str
+    problem: str | None = None
+
+
+def explain_setting(name: str, settings: BaseSettings) -> ExplainedSetting:
+    """Return the explanation of one of our settings; its name may be in lower case.
+
+    Raises ConfigError for any other name, and suggests the nearest.
+    """
+    known = _settings()
+    if name.upper() in known:
+        return _explained(known[name.upper()], settings)
+    if name in settings:
+        raise ConfigError(
+            f"{name} is a setting of Scrapy or another package, not of Blocksieve; it is "
+            f"{_without_secrets(name, settings[name])!r}, set by {_set_by(name, settings)}"
+        )
+    raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name.upper(), known)}")
+
+
+def explain_settings(settings: BaseSettings) -> list[ExplainedSetting]:
+    """Return the explanations of all our settings, in the order of their declaration."""
+    return [_explained(setting, settings) for setting in _settings().values()]
+
+
+def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
+    name = setting.name.upper()
+    value, problem = _given(name, settings), None
+    try:
+        value = _value(setting, settings)
+        Config.read(BaseSettings({name: value}))  # checks what concerns several settings
+    except ConfigError as error:
+        problem = redact_text(str(error))
+    return ExplainedSetting(
+        name=name,
+        type=setting.type.name,
+        default=setting.default,
+        low=setting.type.low,
+        high=setting.type.high,
+        choices=setting.type.choices,
+        allowed=setting.type.allowed,
+        help=setting.help,
+        value=_without_secrets(name, value),
+        set_by=_set_by(name, settings),
+        problem=problem,
+    )
+
+
+def _set_by(name: str, settings: BaseSettings) -> str:
+    if settings.get(name) is None:
+        return "default" if _given(name, settings) is None else "environment"
+    priority = settings.getpriority(name) or 0
+    names = {number: word for word, number in SETTINGS_PRIORITIES.items()}
+    word = names.get(priority, f"priority {priority}")
+    return _SET_BY.get(word, word)
+
+
+def _without_secrets(name: str, value: Any) -> Any:
+    if looks_secret(name):
+        return REDACTED
+    if isinstance(value, str):
+        return redact_text(value)
+    return redact_arguments({"value": value})["value"] if isinstance(value, dict) else value
+
+
+# --- Spider arguments (`-a NAME=VALUE`) ---
+
+
+class ArgumentSpider(Spider):
+    """A spider whose arguments are the fields of the dataclass `Arguments`; `asked` holds their values.
+
+    Raises ConfigError for an unknown name (and suggests the nearest), a missing argument and a bad value.
+    """
+
+    Arguments: ClassVar[type[Any]]
+
+    def __init__(self, name: str | None = None, **given: Any) -> None:
+        super().__init__(name, **given)
+        self.asked = read_arguments(type(self).Arguments, given, self.name)
+
+
+def read_arguments(declared: type[Arguments], given: Mapping[str, Any], spider: str) -> Arguments:
+    """Return the arguments with the given values.
+
+    The frontier reads FRESH itself. Names that begin with `_` belong to other programs, such as scrapyd.
+    """
+    known = declared_options(declared)
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name.startswith("_") or name == FRESH:
+            continue
+        if name not in known:
+            raise ConfigError(f"the spider {spider!r} has no argument {name!r}; {did_you_mean(name, known)}")
+        try:
+            values[name] = known[name].type.read(value)
+        except ValueError as error:
+            raise ConfigError(f"the argument {name!r} of the spider {spider!r} is {value!r}; {error}") from error
+    for name, argument in known.items():
+        if argument.is_required and name not in values:
+            raise ConfigError(f"the spider {spider!r} needs the argument {name!r}: {argument.help}")
+    return declared(**values)
+
+
+def given_arguments(spider: Spider) -> dict[str, str]:
+    """Return a spider's arguments as they were given, secrets included: Scrapy sets them as attributes.
+
+    Names that begin with `_` are left out, because scrapyd gives each job another `_job`, which would make it another
+    crawl. RECRAWL is kept, because it is meant to make another crawl.
+    """
+    found = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
+    return {name: value for name, value in found.items() if name == RECRAWL or not name.startswith("_")}
+
+
+# --- Reference page (docs/settings.md) ---
+
+_SETTINGS_HEAD = """# Settings
+
+`python -m crawler.config > docs/settings.md` writes this page from the declarations. Do not edit it by hand.
+
+Set these settings like Scrapy's: in a settings module or with `-s NAME=VALUE` on the command line. A bad value stops
+the crawl before it starts, and so does a misspelt name on the command line; the message names the setting, its value
+and what it takes. Scrapy's own settings keep their meaning, and `crawler/settings.py` shows the values that Blocksieve
+gives them. `scrapy settings --explain NAME` prints a setting with its present value and where it was set.
+"""
+_ARGUMENTS_HEAD = """
+## Spider arguments
+
+Give an argument with `-a NAME=VALUE`. `-a fresh=1` works with every spider: it starts a new crawl even if an earlier
+one with the same arguments has not finished.
+"""
+_OPTIONS_HEAD = """
+## Cleaning options
+
+Give an option as `cleaning.clean(page, NAME=VALUE)`, as `python -m cleaning --option NAME=VALUE`, or in the setting
+`CLEANING_OPTIONS`. An option of one method begins with the method's name.
+"""
+
+
+def reference(spiders: Mapping[str, type[Any]]) -> str:
+    """Return the reference page of all settings, the arguments of the given spiders, and all cleaning options."""
+    settings = [f"\n## {theme.title}\n{_table(theme, upper=True)}" for theme in _themes()]
+    arguments = [f"\n### `{name}`\n{_table(declared)}" for name, declared in spiders.items()]
+    return "".join([_SETTINGS_HEAD, *settings, _ARGUMENTS_HEAD, *arguments, _OPTIONS_HEAD, _table(Options)])
+
+
+def _table(owner: type[Any], *, upper: bool = False) -> str:
+    rows = ["", "| name | default | allowed | what it does |", "| --- | --- | --- | --- |"]
+    for one in sorted(declared_options(owner).values(), key=lambda one: not one.is_required):
+        name = one.name.upper() if upper else one.name
+        rows.append(f"| `{name}` | {_shown_default(one)} | {_shown_allowed(one)} | {one.help} |")
+    return "\n".join(rows) + "\n"
+
+
+def _shown_default(one: Option) -> str:
+    if one.is_required:
+        return "required"
+    if one.default in (None, "", (), {}):
+        return ""
+    shown = ",".join(one.default) if isinstance(one.default, tuple) else str(one.default)
+    return f"`{shown.lower() if isinstance(one.default, bool) else shown}`"
+
+
+def _shown_allowed(one: Option) -> str:
+    choices = one.type.choices
+    return one.type.allowed if choices is None else ", ".join(f"`{choice}`" for choice in choices)
+
+
+def _shipped_spiders() -> dict[str, type[Any]]:
+    from scrapy.spiderloader import get_spider_loader  # noqa: PLC0415 — for this page alone
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    loader = get_spider_loader(get_project_settings())
+    declared = {name: getattr(loader.load(name), "Arguments", None) for name in sorted(loader.list())}
+    return {name: arguments for name, arguments in declared.items() if arguments and declared_options(arguments)}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference(_shipped_spiders()))

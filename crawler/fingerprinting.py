@@ -1,6 +1,6 @@
-"""Fingerprint a cleaned page: the digest and fingerprint of each kept block and of the page, compared within the page.
+"""Fingerprint cleaned pages: kept blocks and whole pages get the keys that find their duplicates.
 
-Nothing here needs Scrapy or a database, so that cleaning workers can run it.
+Nothing here needs Scrapy or a database, so worker processes can run it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from crawler.visit import FingerprintedBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Self
 
     from cleaning.blocks import Decision
     from cleaning.fingerprint import Weighting
@@ -23,100 +24,101 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BlockKeys:
-    """A text's digest, its terms and how many are unique, its fingerprint; None where it is not compared by it."""
+    """What a block's text is compared by, with its `terms` in order and the number of different ones.
+
+    `fingerprint` is None for a text that is compared by `digest` only.
+    """
 
     digest: int
-    sequence: Sequence[str]
-    terms: int
+    terms: Sequence[str]
+    unique_terms: int
+    fingerprint: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageFingerprint:
+    """The kept blocks of a page with their keys, and the fingerprint of the page; None if it has too few terms."""
+
+    blocks: tuple[FingerprintedBlock, ...]
     fingerprint: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprinter:
-    """Gives blocks their marks, all of one scheme."""
+    """Fingerprints blocks and pages, all in one scheme.
+
+    A text of fewer than `min_terms` unique terms gets no fingerprint. Blocks of one page are near-duplicates within
+    `max_distance` bits; None compares no blocks.
+    """
 
     weighting: Weighting = "modified"
-    fewest_terms: int = 20
+    min_terms: int = 20
+    max_distance: int | None = 3
 
     @classmethod
-    def of(cls, config: Config) -> Fingerprinter:
-        """Return the marker that the settings ask for."""
-        return cls(config.fingerprint_weighting, config.fingerprint_min_terms)
+    def from_config(cls, config: Config) -> Self:
+        """Return the fingerprinter that the settings ask for."""
+        max_distance = None if config.dedup_scope == "off" else config.dedup_distance
+        return cls(config.fingerprint_weighting, config.fingerprint_min_terms, max_distance)
 
     @property
     def scheme(self) -> str:
-        """Return what the fingerprints depend on, as stored with each page."""
+        """The name of what fingerprints depend on; it is stored with each page."""
         return SCHEMES[self.weighting]
 
-    def marks(self, text: str, kind: Kind) -> BlockKeys:
-        """Return the marks of a block's text; a heading, and a text of too few unique terms, has no fingerprint."""
+    def fingerprint(self, decisions: Iterable[Decision]) -> PageFingerprint:
+        """Return the kept blocks among these decisions, in order, with their keys and the page's fingerprint."""
+        kept = [decision for decision in decisions if decision.kept]
+        keys = [self.block_keys(decision.block.text, decision.block.kind) for decision in kept]
+        blocks = (
+            FingerprintedBlock(decision, its.digest, its.unique_terms, its.fingerprint)
+            for decision, its in zip(kept, keys, strict=True)
+        )
+        return PageFingerprint(tuple(self._compare(blocks)), self.page_fingerprint(keys))
+
+    def block_keys(self, text: str, kind: Kind) -> BlockKeys:
+        """Return the keys of a block's text."""
         sequence = terms(text)
         unique = len(set(sequence))
-        compared = unique >= self.fewest_terms and kind is not Kind.HEADING
-        fingerprint = fingerprint_terms(sequence, weighting=self.weighting) if compared else None
+        comparable = unique >= self.min_terms and kind is not Kind.HEADING
+        fingerprint = fingerprint_terms(sequence, weighting=self.weighting) if comparable else None
         return BlockKeys(digest_terms(sequence), sequence, unique, fingerprint)
 
-    def page(self, blocks: Iterable[BlockKeys]) -> int | None:
-        """Return the fingerprint of a page that keeps these blocks, in order; None where it has too few unique terms.
+    def page_fingerprint(self, blocks: Iterable[BlockKeys]) -> int | None:
+        """Return the fingerprint of a page that keeps these blocks, in order; None if it has too few unique terms.
 
-        Of all their terms as one sequence: a handful of digests would turn over at one changed block.
+        It is made of the terms of all blocks as one sequence. A fingerprint of the few block digests would change
+        completely with one changed block.
         """
-        sequence = [term for block in blocks for term in block.sequence]
-        if len(set(sequence)) < self.fewest_terms:
+        sequence = [term for block in blocks for term in block.terms]
+        if len(set(sequence)) < self.min_terms:
             return None
         return fingerprint_terms(sequence, weighting=self.weighting)
 
-
-@dataclass(frozen=True, slots=True)
-class FingerprintedPage:
-    """A cleaned page as the store takes it: its kept blocks, and the whole page's fingerprint (None: too few terms)."""
-
-    candidates: tuple[FingerprintedBlock, ...]
-    fingerprint: int | None
-
-
-def fingerprint_page(
-    decisions: Iterable[Decision], marker: Fingerprinter, max_distance: int | None
-) -> FingerprintedPage:
-    """Return the page of these decisions with its marks, compared as `find_candidates` does."""
-    kept = [decision for decision in decisions if decision.kept]
-    marks = [marker.marks(decision.block.text, decision.block.kind) for decision in kept]
-    return FingerprintedPage(tuple(compare_within_page(kept, marks, max_distance)), marker.page(marks))
-
-
-def compare_within_page(
-    kept: Iterable[Decision], marks: Iterable[BlockKeys], max_distance: int | None
-) -> list[FingerprintedBlock]:
-    """Return kept decisions, with the marks of their texts, as candidates.
-
-    Each says which earlier one it repeats, by digest or within `max_distance` of its fingerprint; none does where
-    that is
-    None.
-    """
-    found: list[FingerprintedBlock] = []
-    earlier = None if max_distance is None else _EarlierBlocks(max_distance)
-    for decision, its in zip(kept, marks, strict=True):
-        candidate = FingerprintedBlock(decision, its.digest, its.terms, its.fingerprint)
-        found.append(earlier.compared(candidate) if earlier and candidate.terms else candidate)
-    return found
+    def _compare(self, blocks: Iterable[FingerprintedBlock]) -> Iterable[FingerprintedBlock]:
+        """Return the blocks; each says which earlier one it repeats. A block without terms repeats nothing."""
+        if self.max_distance is None:
+            return blocks
+        earlier = _EarlierBlocks(self.max_distance)
+        return (earlier.compare(block) if block.unique_terms else block for block in blocks)
 
 
 class _EarlierBlocks:
-    """The blocks of the page so far that repeat none, by digest and by fingerprint."""
+    """The blocks of the page so far that repeat no other, by digest and by fingerprint."""
 
     def __init__(self, max_distance: int) -> None:
         self._by_digest: dict[int, FingerprintedBlock] = {}
         self._by_fingerprint: NearFingerprints[FingerprintedBlock] = NearFingerprints(max_distance)
 
-    def compared(self, candidate: FingerprintedBlock) -> FingerprintedBlock:
-        """Return the candidate, with the block that it repeats; one that repeats none is remembered."""
-        same = self._by_digest.get(candidate.digest)
+    def compare(self, block: FingerprintedBlock) -> FingerprintedBlock:
+        """Return the block with the earlier one that it repeats. A block that repeats none is added."""
+        same = self._by_digest.get(block.digest)
         if same is not None:
-            return replace(candidate, repeats=same.decision.block.position)
-        if candidate.fingerprint is not None:
-            near = self._by_fingerprint.nearest(candidate.fingerprint)
+            return replace(block, repeats=same.decision.block.position)
+        if block.fingerprint is not None:
+            near = self._by_fingerprint.nearest(block.fingerprint)
             if near is not None:
-                return replace(candidate, repeats=near.item.decision.block.position, distance=near.bits)
-            self._by_fingerprint.add(candidate.fingerprint, candidate)
-        self._by_digest[candidate.digest] = candidate
-        return candidate
+                return replace(block, repeats=near.item.decision.block.position, distance=near.bits)
+            self._by_fingerprint.add(block.fingerprint, block)
+        self._by_digest[block.digest] = block
+        return block

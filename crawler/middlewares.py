@@ -254,7 +254,7 @@ def _make_visits(response: Response, drained: _CallbackOutput, verdict: Rejectio
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
     )
-    visits = [replace(whole, url=page.url, fetched=page) for page in drained.pages] or [whole]
+    visits = [replace(whole, url=page.url, page=page) for page in drained.pages] or [whole]
     visits[0] = replace(visits[0], children=drained.children)
     if drained.error is not None:
         visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=drained.error)
@@ -266,7 +266,7 @@ def _add_request(visits: list[Visit], leased: LeasedRequest, requests: list[Requ
     for number, visit in enumerate(visits, 1):
         asked = replace(visit, lease_token=leased.lease_token, request=leased.record, attempts=leased.attempts)
         part = replace(asked, part=number, parts=len(visits))
-        yield replace(part, requests=tuple(requests)) if part.ends else part
+        yield replace(part, requests=tuple(requests)) if part.ends_request else part
 
 
 def _update_backoff(backoff: RefusalBackoff, response: Response, verdict: Rejection | None, *, served: bool) -> None:

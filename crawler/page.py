@@ -1,4 +1,4 @@
-"""What a spider's callback yields for a content page."""
+"""The value that a spider's callback yields for a content page."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def page(
     published: date | str | None = None,
     section: str | None = None,
 ) -> FetchedPage:
-    """Return the response as a content page, to be yielded by a callback; it is then cleaned and stored.
+    """Return the response as a content page. A callback yields it to have it cleaned and stored.
 
-    What the spider states wins over what the page says of itself; `published` is a date or its ISO text.
-    Raises PageError for a body that is no text.
+    Metadata that the spider states here wins over the page's own; `published` is a date or its ISO text. Raises
+    PageError for a body that is not text.
     """
     day = published.isoformat()[:10] if isinstance(published, date) else published
     return FetchedPage(
@@ -41,15 +41,15 @@ def page(
     )
 
 
+def get_header(response: Response, name: str) -> str | None:
+    """Return the value of a response's header; None if it has no header of that name."""
+    value = response.headers.get(name)
+    return value.decode("latin-1") if value else None
+
+
 def _parse_response(response: TextResponse) -> Page:
     if isinstance(response, PageResponse):
         return response.tree
     header = content_type(response)
     declared = header if header and "charset" in header.lower() else response.encoding
     return parse(response.body, response.url, declared)
-
-
-def get_header(response: Response, name: str) -> str | None:
-    """Return the value of a response's header, None where it has none of that name."""
-    value = response.headers.get(name)
-    return value.decode("latin-1") if value else None

@@ -1,26 +1,56 @@
-"""The three steps of a page: clean it, fingerprint it and compare its blocks, store it."""
+"""The three steps of a page: clean it, fingerprint it, store it.
+
+Each step takes a visit and returns it with the next value of its page (see `crawler/visit.py`). Scrapy's item pipelines
+(`pipelines/`) and the middleware for host projects (`crawler/cleaning_middleware.py`) run these steps. `scrapy reclean`
+(`crawler/reclean.py`) runs the same cleaning, fingerprinting and storing on stored pages.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
-from crawler.arguments import FRESH, given
-from crawler.errors import StoreError
-from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason
+from scrapy.utils.asyncio import AsyncioLoopingCall
+
+from cleaning import PageError, clean
+from crawler.config import FRESH, Config, given_arguments
+from crawler.context import context_of
+from crawler.errors import SetupError, StoreError, WorkerTimeoutError
+from crawler.fingerprinting import Fingerprinter
+from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
+from crawler.storage.database import location_of_url
+from crawler.storage.store import PageState, Store
+from crawler.urls import host_of
+from crawler.visit import (
+    OUTCOME_BY_FAULT,
+    PAUSE_OUTCOMES,
+    CleanedPage,
+    FetchedPage,
+    Outcome,
+    ProcessedPage,
+    Visit,
+)
+from crawler.workers.pool import WorkerPool
+from crawler.workers.worker import PageToClean, crawl_task, load_models, load_stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from cleaning import CleanPage
+    from crawler.frontier.scheduler import Frontier
     from crawler.storage.crawls import JoinedCrawl
-    from crawler.storage.store import CrawlPolicy, Store
-
+    from crawler.storage.store import CrawlPolicy, SavedVisit
+    from crawler.visit import LeaseToken
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +59,310 @@ ResultT = TypeVar("ResultT")
 _TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 
 
-class StoreThread:
-    """Gives work to the thread, in order. A failing database closes the spider with the reason `store_failed`.
+class CleanStep:
+    """First step: clean the page of a visit, in this process or in the workers of a pool.
 
-    `crawl_id` is set when the crawl has begun; `waiting` counts the visits that wait to be stored.
+    A pool cleans several pages at once, so visits leave this step in the order in which their pages are done. A page
+    whose tree was not parsed from its bytes is always cleaned in this process.
+    """
+
+    def __init__(
+        self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[CleanPage] | None = None
+    ) -> None:
+        assert crawler.stats
+        self._stats = crawler.stats
+        self._closer = _SpiderCloser(crawler)
+        self._method = method
+        self._options = options
+        self._pool = pool
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Load the models or start the workers. Raises SetupError."""
+        config = Config.read(crawler.settings)
+        method, options = config.cleaning_method, config.cleaning_options
+        if not config.cleaning_processes:
+            load_models()
+            return cls(crawler, method, options)
+        assert crawler.stats
+        task = crawl_task(method, options, config.cleaning_seconds)
+        return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
+
+    async def clean(self, visit: Visit) -> Visit:
+        """Return the visit with its page cleaned; a visit without a page is returned as it is.
+
+        If cleaning fails the visit has another outcome and no page, and the stats are corrected. A page that was
+        cleaned is not counted yet: see `count`.
+        """
+        if not isinstance(visit.page, FetchedPage):
+            return visit
+        try:
+            cleaned = await self._clean(visit.page)
+        except PageError as error:
+            return self._fail(visit, OUTCOME_BY_FAULT[error.cause], str(error))
+        except WorkerTimeoutError as error:
+            logger.error("Cleaning %s was stopped: %s", visit.url, error)  # noqa: TRY400 — a traceback adds nothing
+            return self._fail(visit, Outcome.CLEANING_TIMEOUT, str(error))
+        except SetupError as error:
+            logger.error("%s was not cleaned, and the crawl ends: %s", visit.url, error)  # noqa: TRY400 — as above
+            self._closer.close(FinishReason.WORKERS_FAILED)
+            return self._fail(visit, Outcome.CLEANING_FAILED, str(error))
+        except Exception as error:
+            # A page that breaks cleaning must not end the crawl.
+            logger.exception("Cleaning failed on %s", visit.url)
+            return self._fail(visit, Outcome.CLEANING_FAILED, repr(error))
+        metadata = visit.page.stated.filled_from(cleaned.metadata)
+        return replace(visit, page=CleanedPage(visit.page, replace(cleaned, metadata=metadata)))
+
+    def count(self, visit: Visit) -> None:
+        """Count a cleaned page and its blocks, those kept and those dropped for each reason."""
+        if not isinstance(visit.page, CleanedPage):
+            return
+        cleaned = visit.page.cleaned
+        self._stats.inc_value("clean/pages")
+        self._stats.inc_value("blocks/seen", len(cleaned.decisions))
+        for reason, count in cleaned.counts().items():
+            self._stats.inc_value(f"blocks/{reason}", count)
+        for warning in cleaned.parse_warnings:
+            self._stats.inc_value(f"page/{warning}")
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._pool is not None:
+            self._pool.close()
+
+    async def _clean(self, page: FetchedPage) -> CleanPage:
+        for_worker = PageToClean.from_fetched(page) if self._pool else None
+        if self._pool is None or for_worker is None:
+            return clean(page.tree, method=page.method or self._method, **self._options)
+        return await self._pool.run(for_worker)
+
+    def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
+        """Return the visit without its page. It was counted as a page, unless its callback failed after the page."""
+        if visit.outcome is not Outcome.PAGE:
+            return replace(visit, page=None)
+        self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
+        self._stats.inc_value(f"visit/{outcome}")
+        return replace(visit, outcome=outcome, error=error, page=None)
+
+
+class FingerprintStep:
+    """Second step: fingerprint the kept blocks of a page and compare them with one another.
+
+    They are compared with stored blocks by the next step, in the transaction that inserts them: apart from it, two
+    crawls could both find no duplicate and both insert.
+    """
+
+    def __init__(self, fingerprinter: Fingerprinter) -> None:
+        self._fingerprinter = fingerprinter
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        load_stemmer()
+        return cls(Fingerprinter.from_config(Config.read(crawler.settings)))
+
+    def fingerprint(self, visit: Visit) -> Visit:
+        """Return the visit with its page ready to be stored; a visit without a cleaned page is returned as it is."""
+        page = visit.page
+        if not isinstance(page, CleanedPage):
+            return visit
+        found = self._fingerprinter.fingerprint(page.cleaned.decisions)
+        return replace(visit, page=ProcessedPage(page.fetched, page.cleaned, found.blocks, found.fingerprint))
+
+
+_COUNT_BY_STAT = {
+    "store/blocks_new": "stored",
+    "store/blocks_refreshed": "refreshed",
+    "store/blocks_revived": "revived",
+    "store/blocks_gone": "gone",
+    "dedup/exact": "exact",
+    "dedup/near": "near",
+    "dedup/template": "template",
+    "store/mirrors": "mirrors",
+    "recrawl/not_due": "spared",
+}
+"""The field of a SavedVisit that each stat adds up."""
+
+# Batches that may wait for the store thread. A crawl that is faster than its database waits here, in bounded memory.
+_MAX_WAITING_BATCHES = 3
+# A visit without a page takes little of a transaction: a batch takes this many of them in place of one page.
+_VISITS_PER_PAGE = 4
+# New requests wait this long for others if the crawl has nothing else to do, so that each does not cost a transaction.
+_GATHER_SECONDS = 0.1
+_NOTHING_LEFT = "finished"  # Scrapy's finish reason of a crawl that nobody stopped
+
+
+class StoreStep:
+    """Third step: store visits in batches, one transaction each, through the store thread.
+
+    The visits of one request are stored together. With the frontier in the database, the transaction also ends their
+    requests and adds the requests that they yielded. A failing database closes the spider as `store_failed`.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config, thread: StoreThread) -> None:
+        assert crawler.stats
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._batch_capacity = config.store_batch_pages * _VISITS_PER_PAGE
+        self._batch_seconds = config.store_batch_seconds
+        self._location = location_of_url(config.database_url)
+        self.thread = thread
+        self._pending: list[Visit] = []
+        self._parts: dict[LeaseToken, dict[int, Visit]] = {}
+        self._saving: set[asyncio.Future[None]] = set()
+        self._flush_soon: asyncio.TimerHandle | None = None
+        self._timer = AsyncioLoopingCall(self._tick)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Open the database. Raises StoreError."""
+        config = Config.read(crawler.settings)
+        return cls(crawler, config, StoreThread(crawler, Store.open(config)))
+
+    def open(self) -> None:
+        """Begin to store. Without a frontier in the database this begins the crawl there."""
+        assert self._crawler.spider is not None
+        logger.info("Storing blocks in %s", self._location)
+        if self._frontier is None:
+            self.thread.begin_crawl(self._crawler.spider)
+        self._timer.start(self._batch_seconds, now=False)
+
+    async def store(self, visit: Visit) -> None:
+        """Take a visit to be stored with the next batch. This waits while too many batches wait for the database."""
+        self._add(visit)
+        while len(self._saving) > _MAX_WAITING_BATCHES:
+            await asyncio.wait(self._saving, return_when=asyncio.FIRST_COMPLETED)
+
+    def store_without_page(self, visit: Visit, outcome: Outcome, error: str) -> None:
+        """Store a visit that another pipeline dropped or failed on, so that its request ends and its children count."""
+        if visit.lease_token is None or not self._frontier or not self._frontier.holds(visit.lease_token):
+            return
+        if visit.part in self._parts.get(visit.lease_token, {}):
+            return  # a pipeline behind this one failed: the visit is being stored
+        self._stats.inc_value(f"visit/{visit.outcome}", -1)
+        self._stats.inc_value(f"visit/{outcome}")
+        self._add(replace(visit, outcome=outcome, error=error, page=None))
+
+    async def close(self) -> None:
+        """Store what is pending, and wait until all is stored."""
+        if self._timer.running:
+            self._timer.stop()
+        self._tick()
+        if self._saving:
+            await asyncio.wait(self._saving)
+
+    def end_crawl(self, reason: str) -> None:
+        """Write the crawl's end and its counts, after `close`, and close the database."""
+        stats = self._stats.get_stats()
+        for imbalance in find_imbalances(stats):
+            self._stats.inc_value("store/imbalances")
+            logger.error("The crawl's counts do not add up: %s", imbalance)
+        finished = self._frontier is None or reason == _NOTHING_LEFT
+        try:
+            counters = stored_counters(self._stats.get_stats())
+            if self.thread.store.end_crawl(self.thread.crawl_id, reason, counters, finished=finished):
+                self._stats.set_value("frontier/pages_found", 1)
+        except StoreError as error:
+            self.thread.report(error)
+        self.thread.close()
+
+    def abandon(self) -> None:
+        """Close the database of a crawl that has not begun."""
+        self.thread.close()
+
+    @property
+    def _frontier(self) -> Frontier | None:
+        frontier: Frontier | None = context_of(self._crawler).frontier
+        return frontier
+
+    def _add(self, visit: Visit) -> None:
+        self.thread.waiting += 1
+        self._pending += self._complete(visit)
+        if sum(map(_weight, self._pending)) >= self._batch_capacity or self._is_urgent(visit):
+            self._flush()
+        elif visit.requests and self._frontier and self._frontier.is_starving and self._flush_soon is None:
+            self._flush_soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
+
+    def _is_urgent(self, visit: Visit) -> bool:
+        """Return True if something waits for the visit: the pause of its host, or a crawl with no other request."""
+        return self._frontier is not None and (visit.outcome in PAUSE_OUTCOMES or self._frontier.is_drained)
+
+    def _complete(self, visit: Visit) -> list[Visit]:
+        """Return all visits of a request once the last of them has arrived, in the order of their parts."""
+        if visit.lease_token is None:
+            return [visit]
+        parts = self._parts.setdefault(visit.lease_token, {})
+        parts[visit.part] = visit
+        return [parts[part] for part in sorted(parts)] if len(parts) == visit.parts else []
+
+    def _tick(self) -> None:
+        self.thread.stop_waiting_if_closing()
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._flush_soon is not None:
+            self._flush_soon.cancel()
+            self._flush_soon = None
+        while self._pending:
+            count = sum(weight <= self._batch_capacity for weight in accumulate(map(_weight, self._pending)))
+            batch, self._pending = self._pending[:count], self._pending[count:]
+            future = asyncio.ensure_future(self._save(batch))
+            self._saving.add(future)
+            future.add_done_callback(self._saving.discard)
+
+    async def _save(self, batch: list[Visit]) -> None:
+        try:
+            await self._write(batch)
+        finally:
+            self.thread.waiting -= len(batch)
+
+    async def _write(self, batch: list[Visit]) -> None:
+        pages = sum(isinstance(visit.page, ProcessedPage) for visit in batch)
+        if self.thread.failed:
+            self._stats.inc_value("store/pages_failed", pages)
+            return
+        try:
+            saved = await self.thread.run(partial(self.thread.store.save, self.thread.crawl_id, batch))
+        except StoreError as error:
+            self._stats.inc_value("store/pages_failed", pages)
+            self.thread.fail(error)
+            return
+        for visit, result in zip(batch, saved, strict=True):
+            self._count(visit, result)
+            if visit.lease_token and visit.ends_request:
+                del self._parts[visit.lease_token]
+        if self._frontier is not None:
+            _inform(self._frontier, batch)
+
+    def _count(self, visit: Visit, saved: SavedVisit) -> None:
+        if saved.state is PageState.LOST:
+            self._stats.inc_value("frontier/lost")
+            if isinstance(visit.page, ProcessedPage):
+                self._stats.inc_value("store/pages_lost")
+        elif saved.state is not PageState.NONE:
+            self._stats.inc_value(f"store/pages_{saved.state}")
+        for stat, name in _COUNT_BY_STAT.items():
+            if count := getattr(saved, name):
+                self._stats.inc_value(stat, count)
+
+
+def _inform(frontier: Frontier, batch: Sequence[Visit]) -> None:
+    """Tell the frontier which requests have ended, and which hosts ask for a pause."""
+    frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends_request])
+    for visit in batch:
+        if visit.outcome in PAUSE_OUTCOMES:
+            frontier.leave_alone(host_of(visit.url))
+
+
+def _weight(visit: Visit) -> int:
+    """Return how much of a batch's capacity a visit takes."""
+    return _VISITS_PER_PAGE if isinstance(visit.page, ProcessedPage) else 1
+
+
+class StoreThread:
+    """The one thread of a crawl that writes to its database, in the order in which it gets work.
+
+    `crawl_id` is set once the crawl has begun. `waiting` counts the visits that are not stored yet.
     """
 
     def __init__(self, crawler: Crawler, store: Store) -> None:
@@ -41,62 +371,76 @@ class StoreThread:
         self.waiting = 0
         self._crawler = crawler
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
-        self._closing: asyncio.Future[None] | None = None
+        self._closer = _SpiderCloser(crawler)
 
     @property
     def failed(self) -> bool:
-        """Whether the database has failed: nothing more can be stored."""
-        return self._closing is not None
+        """True once the database has failed: nothing more can be stored."""
+        return self._closer.is_closing
 
-    def join(self, spider: Spider, manners: CrawlPolicy) -> JoinedCrawl:
-        """Go on with the open crawl of this spider and these arguments, or begin one, as `-a fresh=1` does anyway."""
-        arguments = given(spider)
+    def join_crawl(self, spider: Spider, policy: CrawlPolicy) -> JoinedCrawl:
+        """Continue the open crawl of this spider and these arguments. Without one, or with `-a fresh=1`, begin one."""
+        arguments = given_arguments(spider)
         fresh = arguments.pop(FRESH, "").lower() in _TRUE_WORDS
-        joined = self.store.join_crawl(spider.name, arguments, manners, fresh=fresh)
-        self._begun(joined.crawl_id)
+        joined = self.store.join_crawl(spider.name, arguments, policy, fresh=fresh)
+        self._set_crawl_id(joined.crawl_id)
         return joined
 
-    def begin(self, spider: Spider) -> None:
-        """Begin a crawl whose requests are not the database's business."""
-        self._begun(self.store.begin_crawl(spider.name, given(spider)))
+    def begin_crawl(self, spider: Spider) -> None:
+        """Begin a crawl whose requests are not in the database."""
+        self._set_crawl_id(self.store.begin_crawl(spider.name, given_arguments(spider)))
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
-        """Do the work in the thread and return its result; StoreError, of whatever fails, is the caller's to report."""
+        """Run the work in the thread and return its result. Raises StoreError if it raises anything."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except StoreError:
             raise
         except Exception as error:
-            # The news or the visits of the transaction are lost with it: a crawl that went on would miss them.
+            # Acknowledgements or visits of this transaction are lost. A crawl that went on would miss them.
             logger.exception("Storing failed")
-            said = redact_text(" ".join(str(error).split()))
-            raise StoreError(f"the database was not written: {type(error).__name__}: {said}") from error
+            message = redact_text(" ".join(str(error).split()))
+            raise StoreError(f"the database was not written: {type(error).__name__}: {message}") from error
 
     def report(self, error: StoreError) -> None:
-        """Log an error of the database, once in words and in the crawl's totals."""
+        """Log an error of the database and set it as a stat, which decides the exit code."""
         assert self._crawler.stats
         self._crawler.stats.set_value("store/error", str(error))
         logger.error("%s", error)
 
     def fail(self, error: StoreError) -> None:
-        """Report the error and close the spider, once; closing waits for what is under way, so it is not waited for."""
+        """Report the error and close the spider."""
         self.report(error)
-        if self._closing is None:
-            assert self._crawler.engine is not None
-            closing = self._crawler.engine.close_spider_async(reason=FinishReason.STORE_FAILED)
-            self._closing = asyncio.ensure_future(closing)
+        self._closer.close(FinishReason.STORE_FAILED)
 
-    def tick(self) -> None:
-        """Look now and then: whoever asks the crawl to end does not want to wait for a database that is away."""
+    def stop_waiting_if_closing(self) -> None:
+        """Stop waiting for a database that is away, once someone has asked the crawl to end."""
         if not self._crawler.crawling:
             self.store.stop_waiting()
 
     def close(self) -> None:
-        """End the thread and close the store, after the last work."""
+        """End the thread after its last work, and close the store."""
         self._thread.shutdown()
         self.store.close()
 
-    def _begun(self, crawl_id: int) -> None:
+    def _set_crawl_id(self, crawl_id: int) -> None:
         assert self._crawler.stats
         self.crawl_id = crawl_id
         self._crawler.stats.set_value(CRAWL_ID_STAT, crawl_id)
+
+
+class _SpiderCloser:
+    """Closes the spider once. Closing waits for the visits in work, so a step cannot wait for it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._closing: asyncio.Future[None] | None = None
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing is not None
+
+    def close(self, reason: FinishReason) -> None:
+        if self._closing is None:
+            assert self._crawler.engine is not None
+            self._closing = asyncio.ensure_future(self._crawler.engine.close_spider_async(reason=reason))

@@ -47,6 +47,11 @@ def site_of(url: str) -> str:
     return registered_domain(url) or ""
 
 
+def parse_site(text: str) -> str:
+    """Return the site that a user names: a registered domain, host:port, or any URL of the site; "" if it has none."""
+    return site_of(text if "://" in text else f"http://{text}")
+
+
 def host_of(url: str) -> str:
     """Return the host name of a URL, in the form of Scrapy's download slots; "" if it has none."""
     parts = _split(url)

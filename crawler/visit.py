@@ -1,9 +1,14 @@
-"""What one response turned into: a visit, with a page or with the reason why there is none."""
+"""The vocabulary of a crawl: requests, visits and their outcomes, and a page after each processing step.
+
+A spider's callback yields a FetchedPage. VisitMiddleware wraps it in a Visit, and three steps process its page
+(`crawler/processing.py`):
+
+    FetchedPage ── clean ──▶ CleanedPage ── fingerprint ──▶ ProcessedPage ── store ──▶ database
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +20,61 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import CleanPage, Decision, Metadata, Page
 
+METHOD_META_KEY = "cleaning_method"
+"""The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
+
+
+class Outcome(StrEnum):
+    """How a visit ended; a closed set. Each visit is counted in the stat `visit/<outcome>`."""
+
+    PAGE = "page"
+    SECTION = "section"
+    """The callback yielded no page: a listing or a sitemap."""
+    NOT_HTML = "not_html"
+    TOO_LARGE = "too_large"
+    EMPTY = "empty"
+    BINARY = "binary"
+    NOT_MODIFIED = "not_modified"
+    NOT_FOUND = "not_found"
+    REMOVED = "removed"
+    FORBIDDEN = "forbidden"
+    CAPTCHA = "captcha"
+    QUOTA = "quota"
+    HTTP_ERROR = "http_error"
+    ROBOTS = "robots"
+    ADDRESS = "address"
+    """The URL leads to an address that crawls must not connect to, or its scheme is neither http nor https."""
+    DOWNLOAD_FAILED = "download_failed"
+    CALLBACK_FAILED = "callback_failed"
+    CLEANING_FAILED = "cleaning_failed"
+    CLEANING_TIMEOUT = "cleaning_timeout"
+    """Cleaning took longer than CLEANING_SECONDS."""
+    DROPPED = "dropped"
+    """Another pipeline dropped the visit."""
+    PIPELINE_FAILED = "pipeline_failed"
+    """Another pipeline raised an exception for the visit."""
+
+
+REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
+"""The site refuses our requests: the crawl slows down."""
+
+PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
+"""The site asks for a pause: the crawl sends its host nothing for a while."""
+
+MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
+"""The page no longer exists."""
+
+OUTCOME_BY_FAULT = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+"""The outcome of a visit whose page cleaning cannot read."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request to be stored: one a crawl for each key. Without a callback it is the spider's `parse`.
+    """A request as the database stores it; `key` is unique within a crawl.
 
-    `host` is the host name, with the port where that is not the scheme's default. Of a greater `priority` is sooner;
-    before `not_before` it is not leased.
+    `callback` is the name of a spider method, None for `parse`. `host` is the host name, with the port unless it is the
+    scheme's default. Requests with a higher `priority` are sent first. No worker leases the request before
+    `not_before`.
     """
 
     key: str
@@ -40,66 +93,18 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class LeaseToken:
-    """Proof that a request is leased: it is good while the request has this lease."""
+    """Proof that this worker leases a request. It is void once the request is leased again."""
 
     request_id: int
     lease_id: str
 
 
-class Outcome(StrEnum):
-    """How a visit ended; a closed set, counted under these words."""
-
-    PAGE = "page"
-    SECTION = "section"
-    """The callback gave no page: a listing, a sitemap."""
-    NOT_HTML = "not_html"
-    TOO_LARGE = "too_large"
-    EMPTY = "empty"
-    BINARY = "binary"
-    NOT_MODIFIED = "not_modified"
-    NOT_FOUND = "not_found"
-    REMOVED = "removed"
-    FORBIDDEN = "forbidden"
-    CAPTCHA = "captcha"
-    QUOTA = "quota"
-    HTTP_ERROR = "http_error"
-    ROBOTS = "robots"
-    ADDRESS = "address"
-    """The URL leads where crawls do not go: into a network that is not public, or by another way than http."""
-    DOWNLOAD_FAILED = "download_failed"
-    CALLBACK_FAILED = "callback_failed"
-    CLEANING_FAILED = "cleaning_failed"
-    CLEANING_TIMEOUT = "cleaning_timeout"
-    """Cleaning took longer than CLEANING_SECONDS."""
-    DROPPED = "dropped"
-    """Another pipeline dropped the visit."""
-    PIPELINE_FAILED = "pipeline_failed"
-    """Another pipeline failed on the visit."""
-
-
-REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
-"""The site does not want us now: slow down."""
-
-PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
-"""The host wants to be left alone for a while."""
-
-MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
-"""What was there once is there no more."""
-
-OUTCOME_BY_FAULT = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
-"""How a visit ends whose page cleaning cannot read."""
-
-
-METHOD_META_KEY = "cleaning_method"
-"""Where a request carries, in its meta, the method that its page is to be cleaned by, if not by CLEANING_METHOD."""
-
-
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A content page as fetched: what a spider's callback yields (see `crawler.page.page`).
+    """A content page as fetched: what `crawler.page.page` returns and a spider's callback yields.
 
-    `tree` is the parsed page, shared with the spider's selectors and never edited. `stated` is what the spider
-    read itself; its fields win over the page's own metadata. `method` is the one that cleans it; None for the crawl's.
+    `tree` is the parsed page. The spider's selectors share it, so nobody may edit it. `stated` is metadata that the
+    spider read itself; its fields win over the page's own. `method` cleans the page; None means CLEANING_METHOD.
     """
 
     url: str
@@ -112,35 +117,54 @@ class FetchedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class FingerprintedBlock:
-    """A kept block on its way to the store.
+class CleanedPage:
+    """A page with the decisions of its cleaning."""
 
-    `terms` counts its unique terms; `fingerprint` is None where the block has too few of them to be compared by
-    it (`FINGERPRINT_MIN_TERMS`) or is a heading. `repeats` is the position of the earlier block of the same page
-    that this one repeats, with `distance` bits between them.
+    fetched: FetchedPage
+    cleaned: CleanPage
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintedBlock:
+    """A kept block with the keys that it is compared by.
+
+    `unique_terms` counts its different terms. `fingerprint` is None for a heading and for a block of fewer unique terms
+    than FINGERPRINT_MIN_TERMS: both match other blocks by `digest` only. `repeats` is the position of the earlier block
+    of the same page that this one duplicates, and `distance` the number of bits in which their fingerprints differ.
     """
 
     decision: Decision
     digest: int
-    terms: int
+    unique_terms: int
     fingerprint: int | None
     repeats: int | None = None
     distance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessedPage:
+    """A page that is ready to be stored: cleaned, its kept blocks and the whole page fingerprinted.
+
+    `fingerprint` is None for a page of fewer unique terms than FINGERPRINT_MIN_TERMS.
+    """
+
+    fetched: FetchedPage
+    cleaned: CleanPage
+    blocks: tuple[FingerprintedBlock, ...]
+    fingerprint: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
-    """One response, drained: identity, outcome and, for a page, what came of it on its way down the pipelines.
+    """One response, or one failed request, after its callback: what was requested, how it ended, and its page.
 
-    `fetched` is set by the spider's callback, `cleaned` by the clean pipeline, `candidates` by the dedup pipeline, and
-    `fingerprint`, the whole page's (None where it has too few unique terms to be compared by it).
+    VisitMiddleware makes the visit. The processing steps return it with the next value of `page`, or with another
+    `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
+    yielded. `etag` and `last_modified` are the response's.
 
-    `children` and `items` count what the callback yielded beside pages. `etag` and `last_modified` are the response's;
-    a page has its own.
-
-    With the frontier in the database, `lease_token` proves the lease of the `request`, which had failed `attempts`
-    times before, and `requests` are the children, to be stored with the visit. A response may have several visits: each
-    has the number of its `part` and the number of `parts`, and the last one `ends` the request.
+    The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
+    had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
+    yields several pages gives several visits: each is one `part` of `parts`, and the last one ends the request.
     """
 
     url: str
@@ -152,10 +176,7 @@ class Visit:
     error: str | None = None
     etag: str | None = None
     last_modified: str | None = None
-    fetched: FetchedPage | None = None
-    cleaned: CleanPage | None = None
-    candidates: tuple[FingerprintedBlock, ...] = ()
-    fingerprint: int | None = None
+    page: FetchedPage | CleanedPage | ProcessedPage | None = None
     lease_token: LeaseToken | None = None
     request: RequestRecord | None = None
     attempts: int = 0
@@ -164,5 +185,5 @@ class Visit:
     parts: int = 1
 
     @property
-    def ends(self) -> bool:
+    def ends_request(self) -> bool:
         return self.part == self.parts

@@ -1,5 +1,57 @@
-"""Last pipeline: visits go to the database in batches, one transaction each (`crawler/stages/store.py`)."""
+"""Last item pipeline: store each visit."""
 
-from crawler.stages.store import StorePipeline
+from __future__ import annotations
 
-__all__ = ["StorePipeline"]
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from crawler.context import context_of
+from crawler.processing import StoreStep
+from crawler.visit import Outcome, Visit
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+
+class StorePipeline:
+    """Stores visits; other items pass unchanged. A visit that another pipeline drops is stored without its page."""
+
+    def __init__(self, step: StoreStep) -> None:
+        self._step = step
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        step = StoreStep.from_crawler(crawler)
+        context_of(crawler).store_thread = step.thread
+        pipeline = cls(step)
+        crawler.signals.connect(pipeline.item_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(pipeline.item_error, signal=signals.item_error)
+        crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)
+        return pipeline
+
+    def open_spider(self) -> None:
+        self._step.open()
+
+    async def process_item(self, item: Any) -> Any:
+        if isinstance(item, Visit):
+            await self._step.store(item)
+        return item
+
+    def item_dropped(self, item: Any, exception: BaseException) -> None:
+        if isinstance(item, Visit):
+            self._step.store_without_page(item, Outcome.DROPPED, str(exception))
+
+    def item_error(self, item: Any, failure: Failure) -> None:
+        if isinstance(item, Visit):
+            self._step.store_without_page(item, Outcome.PIPELINE_FAILED, failure.getErrorMessage())
+
+    async def close_spider(self) -> None:
+        await self._step.close()
+
+    def spider_closed(self, reason: str) -> None:
+        # Scrapy sends this signal after it has closed the pipelines, so the last batch is stored.
+        self._step.end_crawl(reason)

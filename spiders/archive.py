@@ -1,4 +1,4 @@
-"""Every record of a replay source as a page: `scrapy crawl archive -s REPLAY=PATH`."""
+"""Saved pages, without the network: `scrapy crawl archive -s REPLAY=PATH`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from crawler.arguments import ArgumentSpider
+from crawler.config import ArgumentSpider
 from crawler.errors import ConfigError
 from crawler.fetching.replay import replay_source
 from crawler.page import page
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveArguments:
-    """The archive takes no arguments; its source is the setting REPLAY."""
+    """The spider has no arguments. The setting REPLAY names the saved pages."""
 
 
 class ArchiveSpider(ArgumentSpider):
-    """Reads saved pages again, to clean them with other options or another method. Nothing is fetched."""
+    """Reads every record of a replay source as a page, to clean it with other options or another method."""
 
     name = "archive"
     Arguments = ArchiveArguments
-    # What robots.txt says today is no matter for what was saved then.
+    # Nothing is fetched, so today's robots.txt does not matter.
     custom_settings = {"ROBOTSTXT_OBEY": False}  # noqa: RUF012 — as Scrapy declares it
 
     @classmethod
@@ -45,7 +45,7 @@ class ArchiveSpider(ArgumentSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         for url in replay_source(self.crawler).urls():
-            # A saved redirect is a record of its own: followed, its target would be read twice.
+            # The target of a saved redirect is a record of its own: following the redirect would read it twice.
             yield Request(url, callback=self.parse_record, dont_filter=True, meta={"dont_redirect": True})
 
     def parse_record(self, response: Response) -> Iterator[FetchedPage]:

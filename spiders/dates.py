@@ -1,4 +1,4 @@
-"""Dates that URLs and attributes carry."""
+"""Dates in URLs and attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DATES = (
     re.compile(rf"(?<!\d)({_YEAR})[/_-]?(\d\d)(\d\d)(?!\d)"),
     re.compile(r"/(\d\d)/(\d\d)(\d\d)/"),
 )
-# What the whole path, or its end, of a page of a calendar or archive looks like; and its parameters.
+# The end of the path of a calendar or archive page, and the parameters of one.
 _CALENDAR = re.compile(
     rf"(?:^|/)(?:{_YEAR}(?:[/-][01]?\d(?:[/-][0-3]?\d)?)?|{_YEAR}[01]\d(?:[0-3]\d)?|week/\d\d?|(?:day|month|year)/[\d-]+)/?$",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ _OTHER_KEYS = frozenset("page view mode".split())
 
 
 def is_calendar(url: str) -> bool:
-    """Tell whether a URL names nothing but a day, a month or the like: a page of a calendar, which has no end."""
+    """Return True for a URL that names only a year, month, week or day. Calendars have pages without end."""
     parts = urlsplit(url[:_URL_MAX_CHARS])
     keys = {parameter.partition("=")[0].lower() for parameter in parts.query.split("&") if parameter}
     if keys - _CALENDAR_KEYS - _OTHER_KEYS:
@@ -33,7 +33,7 @@ def is_calendar(url: str) -> bool:
 
 
 def url_date(url: str) -> date | None:
-    """Return the date that a URL carries, None where there is none."""
+    """Return the date in a URL, None if there is none."""
     for pattern in _DATES:
         for match in islice(pattern.finditer(url[:_URL_MAX_CHARS]), 5):
             year, month, day = map(int, match.groups())
@@ -45,7 +45,7 @@ def url_date(url: str) -> date | None:
 
 
 def iso_day(text: str) -> date | None:
-    """Return the day that an ISO date or time begins with, None for any other text."""
+    """Return the day at the start of an ISO date or time, None for any other text."""
     try:
         return date.fromisoformat(text.strip()[:10])
     except ValueError:

@@ -12,12 +12,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy.http import TextResponse
 
-from cleaning.options import nearest
-from crawler.arguments import argument, read_count, read_url
+from cleaning.declare import did_you_mean, integer, option, parsed, web_url
 from crawler.errors import ConfigError
 from crawler.page import page
 from spiders.links import Link, link_text, links_within
-from spiders.listing import ListingArguments, ListingSpider
+from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from crawler.visit import FetchedPage
 
-# /?Title-Words&id=4073117, where the slug may hold anything, `?` and brackets among it; and the short /10553192.
+# /?Title-Words&id=4073117, where the slug may contain any character, `?` and brackets included; and /10553192.
 _ARTICLE = re.compile(r"/\?(?!(?:cat|expert)=)[^#]{1,1000}&id=\d{6,8}|/\d{6,8}")
 _CATEGORY = re.compile(r"/\?cat=([^&:#]+)(?::([^&#]+))?")
 _SUBMITTED = re.compile(r"Submitted On\s+([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2}),\s+(\d{4})")
@@ -36,7 +35,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_section(text: str) -> str:
-    """Return a category or `Category:Subcategory` as the site's URLs write it."""
+    """Return a category or `Category:Subcategory` as the site's URLs spell it."""
     known = known_categories()
     sections = {*known, *(f"{category}:{name}" for category, names in known.items() for name in names)}
     wanted = re.sub(r"\s+", "-", text.strip())
@@ -44,17 +43,17 @@ def read_section(text: str) -> str:
     if written is None:
         category = wanted.partition(":")[0]
         names = [f"{category}:{name}" for name in known.get(category, ())] if ":" in wanted else known
-        raise ValueError(f"no category of the site; {nearest(wanted, names or known)}")
+        raise ValueError(f"no category is called {wanted!r}; {did_you_mean(wanted, names or known)}")
     return written
 
 
 def read_sections(text: str) -> tuple[str, ...]:
-    """Return several sections, () for `all` of them."""
+    """Return a list of sections, () for `all`."""
     return () if text.strip().lower() == "all" else tuple(read_section(part) for part in text.split(","))
 
 
 def known_categories() -> dict[str, list[str]]:
-    """Return the site's categories with their subcategories, as its URLs write them."""
+    """Return the site's categories with their subcategories, as its URLs spell them."""
     text = files("spiders").joinpath("data/ezine-categories.json").read_text("utf-8")
     categories: dict[str, list[str]] = json.loads(text)
     return categories
@@ -62,18 +61,24 @@ def known_categories() -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EzineArguments(ListingArguments):
-    pages: int | None = argument(
-        read_count, "listing pages of each section that are read; all of them by default", None
+    pages: int | None = option(
+        None, integer(1, MAX_COUNT), "Number of listing pages read in each section. All pages by default."
     )
-    category: str = argument(read_section, "a category, or Category:Subcategory", "")
-    categories: tuple[str, ...] | None = argument(read_sections, "several of them with commas between, or all", None)
-    base_url: str = argument(read_url, "where the site is, for a copy of it", "https://ezinearticles.com/")
+    category: str = option(
+        "", parsed("category", "a category of the site", read_section), "A category, or Category:Subcategory."
+    )
+    categories: tuple[str, ...] | None = option(
+        None,
+        parsed("categories", "categories of the site with commas between them, or all", read_sections),
+        "Several categories with commas between them, or `all`.",
+    )
+    base_url: str = option("https://ezinearticles.com/", web_url(), "Address of the site, to crawl a copy of it.")
 
 
 class EzineSpider(ListingSpider):
-    """Reads categories with their subcategories, page by page, and every article that they list.
+    """Reads categories and their subcategories page by page, with every article that they list.
 
-    The author of recent pages, and whatever else a page says in JSON-LD and meta tags, is left to cleaning.
+    Cleaning reads the rest of the metadata, such as the author of recent pages, from JSON-LD and meta tags.
     """
 
     name = "ezine"
@@ -95,7 +100,7 @@ class EzineSpider(ListingSpider):
             yield self._section(section)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
-        """Yield each category on the site's own map; those known by heart where it has none."""
+        """Yield each category of the site's HTML sitemap, or the known categories if the sitemap names none."""
         found = {category: self._section(category) for category, _ in _linked_categories(response)}
         yield from found.values() or self.use_known()
 
@@ -104,7 +109,7 @@ class EzineSpider(ListingSpider):
             yield self._section(category)
 
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
-        """Yield the subcategories, too, of a category's first page."""
+        """Yield the articles and the next page, and on the first page of a category its subcategories too."""
         here = _CATEGORY.match(_url_target(response.url))
         if number == 1 and here and not here[2]:
             for category, subcategory in _linked_categories(response):
@@ -119,7 +124,7 @@ class EzineSpider(ListingSpider):
         return list({url: Link(url, link_text(element)) for element, url in listed}.values())
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
-        """Yield the article; what an article's URL led to is none without the site's container of articles."""
+        """Yield the page if it has an article's URL and the element that the site puts around articles."""
         assert isinstance(response, TextResponse)
         if not is_article_url(response.url) or not response.css("#article-content"):
             self.count("no_article")
@@ -141,12 +146,12 @@ class EzineSpider(ListingSpider):
 
 
 def is_article_url(url: str) -> bool:
-    """Tell whether a URL is an article's by the site's grammar."""
+    """Return True for the URL of an article."""
     return _ARTICLE.fullmatch(_url_target(url)) is not None
 
 
 def submitted_on(response: TextResponse) -> date | None:
-    """Return the date of "Submitted On June 12, 2008.", None where the page has no such line."""
+    """Return the date of "Submitted On June 12, 2008.", None if the page has no such line."""
     for line in response.xpath("//*[text()[contains(normalize-space(.), 'Submitted On')]]")[:3]:
         if match := _SUBMITTED.search(" ".join(line.xpath("string()").get("")[:1_000].split())):
             month, day, year = match.groups()
@@ -158,7 +163,7 @@ def submitted_on(response: TextResponse) -> date | None:
 
 
 def _linked_categories(response: Response) -> Iterator[tuple[str, str | None]]:
-    """Yield the category and maybe the subcategory that each link of the page leads to."""
+    """Yield the category, and the subcategory or None, of each link to a category."""
     assert isinstance(response, TextResponse)
     for _, url in links_within(response, "a"):
         if match := _CATEGORY.fullmatch(_url_target(url)):
@@ -166,7 +171,7 @@ def _linked_categories(response: Response) -> Iterator[tuple[str, str | None]]:
 
 
 def _url_target(url: str) -> str:
-    """Return path and query of a URL, the colons of categories unquoted."""
+    """Return the path and query of a URL. The colon of a category is unquoted."""
     parts = urlsplit(url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     return unquote(target) if target.startswith("/?cat=") else target

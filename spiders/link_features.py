@@ -1,4 +1,9 @@
-"""Features of a listing's links, and the log odds that each leads to an article."""
+"""Features of a listing's links, and the log odds that each link leads to an article.
+
+The features are the link's URL, its text, its position on the page, and how often similar links occur. None is specific
+to a site or a language, except for words in class names and URLs that are English everywhere. data/link-weights.json
+holds the weights of a logistic regression (tests/research/fit_links.py).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-
 _ANCESTORS_MAX = 40
 _POSITION_ELEMENTS = 4
 _FRAME_NAMES = re.compile(
@@ -45,7 +49,11 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """One `a` element: what it leads to, and where it stands; `at` is how far down the page, from 0 to 1."""
+    """An `a` element with its URL and text.
+
+    `at` is its position on the page from 0 (top) to 1. `place` holds the tags and first classes of the element and its
+    nearest ancestors. `framed` is True inside a menu, header, footer or the like.
+    """
 
     element: HtmlElement
     url: str
@@ -56,7 +64,7 @@ class Anchor:
 
     @classmethod
     def of(cls, element: HtmlElement, url: str, text: str, at: float) -> Anchor:
-        """Return the anchor of an element; its place are the tags and first classes of it and what it stands in."""
+        """Return the anchor of an element."""
         ancestors = list(islice(element.iterancestors(), _ANCESTORS_MAX))
         near = [element, *ancestors[: _POSITION_ELEMENTS - 1]]
         place = tuple(f"{each.tag}.{(each.get('class') or '').split(' ')[0]}" for each in near)
@@ -65,25 +73,25 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class _LinkTarget:
-    """A URL with the anchors that lead to it, and the words of the longest of their texts."""
+    """A URL with the anchors that lead to it, and the number of words of the longest anchor text."""
 
     url: str
-    shape: UrlPattern
+    pattern: UrlPattern
     anchors: tuple[Anchor, ...]
     words: int
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupMeans:
-    """How many words a link has on average, by what URLs have in common: place, shape, kind of shape."""
+    """The mean number of words of the links in the same place, with the same exact pattern, and of the same kind."""
 
     places: Mapping[tuple[str, ...], float]
-    shapes: Mapping[str, float]
+    patterns: Mapping[str, float]
     kinds: Mapping[str, float]
 
 
 def article_log_odds(anchors: Sequence[Anchor], listing: str) -> dict[str, float]:
-    """Return for each URL the logarithm of the odds that it leads to an article; above 0 it does rather than not."""
+    """Return the log odds that each URL leads to an article; above 0 an article is more likely than not."""
     weights = _weights()
     return {
         url: weights["constant"] + sum(weights[name] * value for name, value in found.items())
@@ -92,10 +100,10 @@ def article_log_odds(anchors: Sequence[Anchor], listing: str) -> dict[str, float
 
 
 def features_by_url(anchors: Sequence[Anchor], listing: str) -> dict[str, dict[str, float]]:
-    """Return what is counted of each URL among the anchors of a listing, by name."""
+    """Return the features of each URL among a listing's anchors, by name."""
     targets = _group_by_url(anchors)
-    alike = _group_means(targets)
-    return {target.url: _url_features(target, listing) | _anchor_features(target, alike) for target in targets}
+    means = _group_means(targets)
+    return {target.url: _url_features(target, listing) | _anchor_features(target, means) for target in targets}
 
 
 @cache
@@ -116,14 +124,14 @@ def _group_by_url(anchors: Iterable[Anchor]) -> list[_LinkTarget]:
 
 def _group_means(targets: Iterable[_LinkTarget]) -> _GroupMeans:
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    shapes: dict[str, list[int]] = defaultdict(list)
+    patterns: dict[str, list[int]] = defaultdict(list)
     kinds: dict[str, list[int]] = defaultdict(list)
     for target in targets:
-        shapes[target.shape.exact].append(target.words)
-        kinds[target.shape.kind].append(target.words)
+        patterns[target.pattern.exact].append(target.words)
+        kinds[target.pattern.kind].append(target.words)
         for place in {anchor.place for anchor in target.anchors}:
             places[place].append(target.words)
-    return _GroupMeans(_means(places), _means(shapes), _means(kinds))
+    return _GroupMeans(_means(places), _means(patterns), _means(kinds))
 
 
 def _means(words: Mapping[Key, Sequence[int]]) -> dict[Key, float]:
@@ -134,28 +142,28 @@ def _url_features(target: _LinkTarget, listing: str) -> dict[str, float]:
     depth, here = (urlsplit(url).path.rstrip("/").count("/") for url in (target.url, listing))
     return {
         "date": url_date(target.url) is not None,
-        "slug": "slug" in target.shape.kind,
+        "slug": "slug" in target.pattern.kind,
         "depth": min(max(depth, 1), _DEPTH_MAX),
         "deeper": depth > here,
         "elsewhere": _NON_ARTICLE_PATHS.search(target.url) is not None,
     }
 
 
-def _anchor_features(target: _LinkTarget, alike: _GroupMeans) -> dict[str, float]:
+def _anchor_features(target: _LinkTarget, means: _GroupMeans) -> dict[str, float]:
     return {
         "framed": any(anchor.framed for anchor in target.anchors),
         "at": min(anchor.at for anchor in target.anchors),
-        "place words": log1p(max(alike.places[anchor.place] for anchor in target.anchors)),
-        "shape words": log1p(alike.shapes[target.shape.exact]),
-        "kind words": log1p(alike.kinds[target.shape.kind]),
+        "place words": log1p(max(means.places[anchor.place] for anchor in target.anchors)),
+        "pattern words": log1p(means.patterns[target.pattern.exact]),
+        "kind words": log1p(means.kinds[target.pattern.kind]),
     }
 
 
 def _is_in_frame(ancestors: list[HtmlElement]) -> bool:
     for element in ancestors:
-        hints = f"{element.get('class') or ''} {element.get('id') or ''}"
+        names = f"{element.get('class') or ''} {element.get('id') or ''}"
         if element.tag in {"body", "html", "main"}:
             return False
-        if element.tag in _FRAME_TAGS or _FRAME_NAMES.search(hints[:200]):
+        if element.tag in _FRAME_TAGS or _FRAME_NAMES.search(names[:200]):
             return True
     return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from crawler.context import context_of
 from crawler.discovery.article_detection import is_article
 from crawler.errors import StoreError
 from crawler.urls import site_of
-from crawler.visit import Outcome, Visit
+from crawler.visit import CleanedPage, Outcome, ProcessedPage, Visit
 from spiders.url_patterns import url_pattern
 
 if TYPE_CHECKING:
@@ -24,18 +23,20 @@ if TYPE_CHECKING:
 
     from crawler.processing import StoreThread
 
+HISTORY_PAGES_MIN = 3
+"""Pages of a pattern that must be known before the pattern counts."""
 
-# Bounds of what is remembered: of sites, of shapes of each, and of pages of each, after which all count half.
+# Limits of the memory: sites, patterns of each site, and pages of each pattern, after which the counts are halved.
 _SITES_MAX = 1_000
 _PATTERNS_MAX = 500
 _PAGES_MAX = 64
-# Confirmed pages of a shape before they say anything.
-HISTORY_PAGES_MIN = 3
+# Outcomes of links that do not lead to a page of text.
+_NEVER_ARTICLES = frozenset({Outcome.NOT_HTML, Outcome.BINARY, Outcome.EMPTY})
 
 
 @dataclass(frozen=True, slots=True)
 class _PatternCounts:
-    """What pages of a shape turned out to be."""
+    """How many pages of a pattern were articles, and how many were not."""
 
     articles: int = 0
     others: int = 0
@@ -45,70 +46,64 @@ class _PatternCounts:
         return self.articles + self.others
 
     def after(self, *, is_article: bool) -> _PatternCounts:
-        """Return the counts after one more page; halved from time to time, so that a rebuilt site is learned anew."""
+        """Return the counts after one more page. They are halved regularly, so that a rebuilt site is learned again."""
         half = 2 if self.pages >= _PAGES_MAX else 1
         return _PatternCounts(self.articles // half + is_article, self.others // half + (not is_article))
 
 
 class LinkHistory:
-    """What is known of sites: how often URLs of a shape led to articles.
+    """How often the URLs of each pattern led to articles, by site.
 
-    What was learned longest ago is forgotten first, beyond so many sites, and shapes of each.
+    Above the limits, the site and the pattern that were updated least recently are forgotten first.
     """
 
-    def __init__(self, most_sites: int = _SITES_MAX, most_shapes: int = _PATTERNS_MAX) -> None:
-        self._most_sites, self._most_shapes = most_sites, most_shapes
+    def __init__(self, most_sites: int = _SITES_MAX, most_patterns: int = _PATTERNS_MAX) -> None:
+        self._most_sites, self._most_patterns = most_sites, most_patterns
         self._sites: OrderedDict[str, OrderedDict[str, _PatternCounts]] = OrderedDict()
 
     def learn(self, url: str, *, is_article: bool) -> None:
-        """Note what the page at a URL turned out to be."""
+        """Record whether the page at a URL is an article."""
         known = self._sites.setdefault(site_of(url), OrderedDict())
         self._sites.move_to_end(site_of(url))
-        found = url_pattern(url)
-        for name in (found.exact, found.kind):
+        pattern = url_pattern(url)
+        for name in (pattern.exact, pattern.kind):
             known[name] = known.get(name, _PatternCounts()).after(is_article=is_article)
             known.move_to_end(name)
-        for table, most in ((self._sites, self._most_sites), (known, self._most_shapes)):
+        for table, most in ((self._sites, self._most_sites), (known, self._most_patterns)):
             while len(table) > most:
                 table.popitem(last=False)
 
     def likelihood(self, url: str) -> float | None:
-        """Return how likely a URL leads to an article, by the pages of its site that have its shape.
+        """Return the probability that a URL leads to an article, estimated from pages of its site with its pattern.
 
-        By its exact shape where that is known, otherwise by its kind; None where neither was seen on `LEAST_PAGES`.
-        It is never 0 or 1: three articles of three make 0.8, ten of ten 0.92 (Laplace's rule).
+        The exact pattern is used if it is known, otherwise its kind. None if neither was seen on HISTORY_PAGES_MIN
+        pages. The estimate is never 0 or 1: 3 articles of 3 pages give 0.8, 10 of 10 give 0.92 (Laplace's rule).
         """
         known = self._sites.get(site_of(url), OrderedDict())
-        found = url_pattern(url)
-        for seen in (known.get(found.exact), known.get(found.kind)):
-            if seen is not None and seen.pages >= HISTORY_PAGES_MIN:
-                return (seen.articles + 1) / (seen.pages + 2)
+        pattern = url_pattern(url)
+        for counts in (known.get(pattern.exact), known.get(pattern.kind)):
+            if counts is not None and counts.pages >= HISTORY_PAGES_MIN:
+                return (counts.articles + 1) / (counts.pages + 2)
         return None
 
 
-logger = logging.getLogger(__name__)
-
-# What a link leads to that is no page of text.
-_NEVER_ARTICLES = frozenset({Outcome.NOT_HTML, Outcome.BINARY, Outcome.EMPTY})
-
-
 class LinkHistoryRecorder:
-    """Learns the shapes of sites from what becomes of a crawl's visits, as they leave the pipelines.
+    """Fills a crawl's `history` with the outcomes of its visits as they leave the item pipelines.
 
-    Before the first request it reads what the database holds of the sites of `sections`. A crawl whose pipelines do not
-    clean, or clean with another method than `default`, learns nothing of its pages; one that does not store begins with
-    nothing.
+    Before the first request it reads the stored pages of the sites of `sections`. A crawl without cleaning, or with
+    another method than `default`, learns nothing from its pages; a crawl without a database starts with an empty
+    history.
     """
 
     def __init__(self, crawler: Crawler, sections: Callable[[], Sequence[str]]) -> None:
-        self.shapes = LinkHistory()
+        self.history = LinkHistory()
         self._crawler = crawler
         self._sections = sections
         crawler.signals.connect(self.recall, signal=signals.spider_opened)
         crawler.signals.connect(self.note, signal=signals.item_scraped)
 
     async def recall(self) -> None:
-        """Learn from the stored pages of the sites. A database that fails ends the crawl, as when it is written."""
+        """Learn from the stored pages of the sites. A database error ends the crawl, as it does when writing."""
         writer: StoreThread | None = context_of(self._crawler).store_thread
         sites = sorted({site_of(url) for url in self._sections()})
         if writer is None or not sites:
@@ -119,16 +114,19 @@ class LinkHistoryRecorder:
             writer.fail(error)
             return
         for outcome in known:
-            self.shapes.learn(outcome.url, is_article=outcome.prose.is_article)
+            self.history.learn(outcome.url, is_article=outcome.prose.is_article)
         self._count("recalled", len(known))
 
     def note(self, item: Any) -> None:
         """Learn from a visit, if it shows whether its page is an article."""
         if not isinstance(item, Visit):
             return
-        found = is_article(item.cleaned) if item.cleaned else False if item.outcome in _NEVER_ARTICLES else None
+        if isinstance(item.page, CleanedPage | ProcessedPage):
+            found: bool | None = is_article(item.page.cleaned)
+        else:
+            found = False if item.outcome in _NEVER_ARTICLES else None
         if found is not None:
-            self.shapes.learn(item.url, is_article=found)
+            self.history.learn(item.url, is_article=found)
             self._count("articles" if found else "no_articles")
 
     def _count(self, event: str, by: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""The base class of spiders that read listings: listing, articles, next page of the listing."""
+"""The base class of the spiders that read listings: listing, articles, next page of the listing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from xxhash import xxh64_intdigest
 
-from crawler.arguments import ArgumentSpider, argument, read_count, read_day
+from cleaning.declare import day, integer, option
+from crawler.config import ArgumentSpider
 from crawler.page import page
 from crawler.urls import url_key
 from spiders.dates import iso_day
@@ -28,109 +29,110 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawler.visit import FetchedPage
+    from spiders.link_history import LinkHistory
 
+logger = logging.getLogger(__name__)
 
-# Of all listings of a crawl together, some 15 MB. A listing that shows the same again only after so many is ended by
-# the argument `pages`.
+# Articles come before further listings, so that a crawl that is stopped has stored the articles that it found.
+_LISTING_PRIORITY = -10
+# The key in `request.meta` of a listing's later pages that holds the address of its first page.
+_FIRST_PAGE_META = "listing"
+MAX_COUNT = 100_000
+"""The largest number that an argument that counts something takes. No listing is read further."""
+_DATE_SELECTOR = "meta[property='article:published_time']::attr(content), time[datetime]::attr(datetime)"
+# For all listings of a crawl together, about 15 MB. A listing that repeats itself only after more URLs than this ends
+# at the argument `pages`.
 _SEEN_URLS_MAX = 100_000
 
 
 class SeenUrls:
-    """Addresses by the first page of their listing, told apart by their keys: session ids make none of them new.
+    """The URLs that each listing has shown, in bounded memory.
 
-    Each listing is for itself: what another one has shown is no reason to leave this one early.
+    A listing is identified by its first page. URLs are compared by their keys, so session ids do not make them new. The
+    URLs of other listings do not count: they are no reason to end this listing early.
     """
 
     def __init__(self, most: int = _SEEN_URLS_MAX) -> None:
         self._most = most
-        self._marks: OrderedDict[int, None] = OrderedDict()
+        self._keys: OrderedDict[int, None] = OrderedDict()
 
     def add(self, listing: str, urls: Iterable[str]) -> int:
-        """Note what a listing shows, and return how many of the addresses it had not shown before."""
-        marks = {_seen_key(listing, url) for url in urls}
-        new = sum(mark not in self._marks for mark in marks)
-        for mark in marks:
-            self._marks[mark] = None
-            self._marks.move_to_end(mark)
-        while len(self._marks) > self._most:
-            self._marks.popitem(last=False)
+        """Record the URLs of a listing and return how many of them are new."""
+        keys = {_seen_key(listing, url) for url in urls}
+        new = sum(key not in self._keys for key in keys)
+        for key in keys:
+            self._keys[key] = None
+            self._keys.move_to_end(key)
+        while len(self._keys) > self._most:
+            self._keys.popitem(last=False)
         return new
 
     def has(self, listing: str, url: str) -> bool:
-        """Tell whether a listing has shown an address, as far as is remembered."""
-        return _seen_key(listing, url) in self._marks
+        """Return True if a listing has shown a URL and the URL is not forgotten."""
+        return _seen_key(listing, url) in self._keys
 
 
 def _seen_key(listing: str, url: str) -> int:
     return xxh64_intdigest(f"{url_key(listing)} {url_key(url)}".encode())
 
 
-logger = logging.getLogger(__name__)
-
-# Articles before further listings: a crawl that is stopped has stored what it has seen.
-_LISTING_PRIORITY = -10
-# Where a listing's further pages carry, in their requests' meta, the address of its first one.
-_FIRST_PAGE_META = "listing"
-# However long a listing says that it is.
-_PAGES_MAX = 100_000
-_DATE_SELECTOR = "meta[property='article:published_time']::attr(content), time[datetime]::attr(datetime)"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingArguments:
-    """What every spider of listings can be asked for."""
+    """The arguments of every spider that reads listings."""
 
-    pages: int | None = argument(read_count, "listing pages of each section that are read", 1)
-    since: date | None = argument(  # noqa: RUF009 — declares a field
-        read_day, "articles older than this day are left out, where their date is known", None
-    )
+    pages: int | None = option(1, integer(1, MAX_COUNT), "Number of listing pages read in each section.")
+    since: date | None = option(None, day(), "Skip articles that are known to be older than this day.")
 
 
 class ListingSpider(ArgumentSpider):
-    """A spider of listings; subclasses say which links are articles and what is special about the pages."""
+    """Reads listings. Subclasses define which links are articles, and the details of the site's pages."""
 
     asked: ListingArguments
-    experience: LinkHistoryRecorder
-    listed: SeenUrls
+    link_history: LinkHistory
+    seen_urls: SeenUrls
+    _recorder: LinkHistoryRecorder
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.experience = LinkHistoryRecorder(crawler, spider.sections)
-        spider.listed = SeenUrls()
+        # Kept, because Scrapy's signals hold weak references only.
+        spider._recorder = LinkHistoryRecorder(crawler, spider.sections)  # noqa: SLF001 — our own new object
+        spider.link_history = spider._recorder.history  # noqa: SLF001 — as above
+        spider.seen_urls = SeenUrls()
         return spider
 
     def sections(self) -> Sequence[str]:
-        """Return addresses on the sites of which stored pages are to be recalled before the crawl; none by default."""
+        """Return URLs on the sites whose stored pages are read before the crawl; none by default."""
         return ()
 
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
-        """Yield the articles of a listing, and its next page while more are asked for and it lists anything new."""
+        """Yield the articles of a listing, and its next page as long as pages are wanted and list anything new."""
         assert isinstance(response, TextResponse)
-        self.experience.shapes.learn(response.url, is_article=False)
+        self.link_history.learn(response.url, is_article=False)
         links = self.article_links(response)
         wanted = [link for link in links if not self._is_old(link.published)]
         self.count("links", len(links))
         self.count("older", len(links) - len(wanted))
         if number == 1 and not links:
             logger.warning(
-                "No link of %s seems to lead to an article; 'section' can be told: -a allow=PATTERN", response.url
+                "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN",
+                response.url,
             )
         for link in wanted:
             yield Request(link.url, callback=self.parse_article)
         if links and not wanted:
-            return  # listings begin with the newest: what follows is older still
-        yield from self._further(response, links, number)
+            return  # listings start with the newest article, so the next page has only older ones
+        yield from self._next_listing_page(response, links, number)
 
-    def _further(self, response: TextResponse, links: Sequence[Link], number: int) -> Iterator[Request]:
-        """Yield the next page of a listing, unless this one shows that it goes on for ever."""
+    def _next_listing_page(self, response: TextResponse, links: Sequence[Link], number: int) -> Iterator[Request]:
+        """Yield the next page of a listing, unless this page shows that the listing repeats itself."""
         following = next_page(response)
         first = str(response.meta.get(_FIRST_PAGE_META, response.url))
-        new = self.listed.add(first, [link.url for link in links])
-        self.listed.add(first, [response.url])
-        if following is None or number >= min(self.asked.pages or _PAGES_MAX, _PAGES_MAX):
+        new = self.seen_urls.add(first, [link.url for link in links])
+        self.seen_urls.add(first, [response.url])
+        if following is None or number >= (self.asked.pages or MAX_COUNT):
             return
-        if not new or self.listed.has(first, following):
+        if not new or self.seen_urls.has(first, following):
             self.count("repeated")
             logger.debug("The listing %s ends at %s, which lists nothing new", first, response.url)
             return
@@ -145,8 +147,8 @@ class ListingSpider(ArgumentSpider):
         yield page(response)
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        """Return the links that lead to articles, by their looks and what the crawl has learned."""
-        return article_links(response, learned=self.experience.shapes)
+        """Return the links that lead to articles, by their features and the history of the site's links."""
+        return article_links(response, history=self.link_history)
 
     def listing(self, url: str, number: int = 1, **more: Any) -> Request:
         """Return the request for a page of a listing."""
@@ -154,7 +156,7 @@ class ListingSpider(ArgumentSpider):
         return Request(url, callback=self.parse_listing, cb_kwargs={"number": number}, priority=priority, **more)
 
     def count(self, event: str, by: int = 1) -> None:
-        """Count an event as `<spider>/<event>`."""
+        """Count an event in the stat `<spider>/<event>`."""
         self.crawler.stats.inc_value(f"{self.name}/{event}", by)
 
     def _is_old(self, published: date | None) -> bool:

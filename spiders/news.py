@@ -13,8 +13,7 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from cleaning.options import nearest
-from crawler.arguments import argument, read_count
+from cleaning.declare import integer, option, required, text, words_of
 from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
@@ -24,7 +23,7 @@ from crawler.fetching.response_filter import has_content
 from crawler.urls import host_of, url_key
 from crawler.visit import METHOD_META_KEY
 from spiders.links import Link, article_links
-from spiders.listing import ListingArguments, ListingSpider
+from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
 from spiders.site_links import feed_links, section_links, sitemap_links
 from spiders.url_patterns import drop_variants
 
@@ -40,59 +39,50 @@ if TYPE_CHECKING:
     from crawler.discovery.portals import Portal
     from crawler.visit import FetchedPage
 
-
-NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
-_DEFAULT_SOURCES = NEWS_SOURCES[:3]
-_DAYS_MAX = 36_500
-
-
-def read_sources(text: str) -> tuple[str, ...]:
-    """Return the kinds of places at which articles are looked for."""
-    names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
-    for name in names:
-        if name not in NEWS_SOURCES:
-            raise ValueError(f"there is no source {name!r}; {nearest(name, NEWS_SOURCES)}")
-    if not names:
-        raise ValueError(f"it takes some of {', '.join(NEWS_SOURCES)}, with commas between")
-    return names
-
-
-def read_days(text: str) -> int:
-    """Return a number of days."""
-    if not (text.isascii() and text.isdecimal()) or int(text[:9]) > _DAYS_MAX:
-        raise ValueError(f"it takes a number of days, at most {_DAYS_MAX}")
-    return int(text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewsArguments(ListingArguments):
-    site: str = argument(str, "names of portals with commas between, all, or hosts that are in no table")
-    sources: tuple[str, ...] = argument(read_sources, "where articles are looked for", _DEFAULT_SOURCES)
-    depth: int = argument(read_count, "levels of sections below a home page, where no table names sections", 1)
-    articles: int = argument(read_count, "articles of each site that are asked for, in one run", 1_000)
-    age: int | None = argument(read_days, "articles older than so many days are left out, as with since", None)
-    seconds: int | None = argument(read_count, "time after which the crawl stops; the same command goes on", None)
-
-
 logger = logging.getLogger(__name__)
 
+NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
 FEED_ENTRIES_MAX = 50_000
-"""Entries of a feed or sitemap that are looked at, the newest; a sitemap has no more by its protocol."""
+"""Entries that are used of a feed or sitemap, newest first. The sitemap protocol allows no more."""
 SITEMAPS_MAX = 50
 """Sitemaps that are read of an index, and of a robots.txt."""
 NESTED_INDEXES_MAX = 2
 """Indexes between robots.txt and a sitemap."""
 
+_DEFAULT_SOURCES = NEWS_SOURCES[:3]
+# Keys in `request.meta`.
 _PORTAL_META, _LEVEL_META, _GUESSED_META = "portal", "level", "guessed"
 _SITEMAP_PRIORITY = -5
-# Of the 46 saved pages without an address, listings with so much text that they could be articles link to 115 articles
-# and more, articles to at most 70.
+# Measured on the 46 saved pages without an address: listings with enough text to pass for articles link to at least 115
+# articles, articles to at most 70.
 _LISTING_LINKS_MIN = 100
 _REQUESTS_PER_STEP = 100
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsArguments(ListingArguments):
+    site: str = required(
+        text(), "Names of portals with commas between them, or `all`. A host that is no known portal works too."
+    )
+    sources: tuple[str, ...] = option(
+        _DEFAULT_SOURCES, words_of(NEWS_SOURCES, may_be_empty=False), "Where to look for articles."
+    )
+    depth: int = option(
+        1,
+        integer(1, MAX_COUNT),
+        "Levels of sections followed below a home page, for sites whose sections the table of portals does not name.",
+    )
+    articles: int = option(1_000, integer(1, MAX_COUNT), "Largest number of articles requested of a site in one run.")
+    age: int | None = option(None, integer(0, 36_500), "Skip articles that are known to be older than this many days.")
+    seconds: int | None = option(
+        None,
+        integer(1, MAX_COUNT),
+        "The crawl stops after this time. The same command continues it.",
+    )
+
+
 class NewsSpider(ListingSpider):
-    """Reads sections, feeds and sitemaps of the sites asked for; what the table does not name is found on the way."""
+    """Reads sections, feeds and sitemaps of news sites, and finds those that the table does not name."""
 
     name = "news"
     Arguments = NewsArguments
@@ -104,7 +94,7 @@ class NewsSpider(ListingSpider):
         if self.asked.age is not None:
             oldest = datetime.now(UTC).date() - timedelta(days=self.asked.age)
             self.asked = replace(self.asked, since=max(oldest, self.asked.since or date.min))
-        self._wanted: dict[str, set[int]] = {}
+        self._requested: dict[str, set[int]] = {}
         self.renders_all = True
 
     @classmethod
@@ -129,46 +119,46 @@ class NewsSpider(ListingSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         for portal in self.portals.values():
-            for request in self._starts(portal):
+            for request in self._start_requests(portal):
                 yield request
 
-    def _starts(self, portal: Portal) -> Iterator[Request]:
+    def _start_requests(self, portal: Portal) -> Iterator[Request]:
         sources = self.asked.sources
         if "saved" in sources:
             urls = (url for url in replay_source(self.crawler).urls() if _is_saved_page_of(portal, url))
-            yield from (self._of(portal, Request(url, self.parse_saved)) for url in urls)
+            yield from (self._portal_request(portal, Request(url, self.parse_saved)) for url in urls)
         sections = portal.sections if "sections" in sources else ()
-        yield from (self._of(portal, self.listing(url, dont_filter=True)) for url in sections)
+        yield from (self._portal_request(portal, self.listing(url, dont_filter=True)) for url in sections)
         unknown = {"sections": not portal.sections, "feeds": not portal.feeds}
         if any(unknown.get(source) for source in sources):
-            yield self._of(portal, self.listing(portal.start, dont_filter=True), **{_LEVEL_META: 0})
+            yield self._portal_request(portal, self.listing(portal.start, dont_filter=True), **{_LEVEL_META: 0})
         if "feeds" in sources:
-            yield from (self._listed(portal, url, "feed") for url in portal.feeds)
+            yield from (self._feed_request(portal, url, "feed") for url in portal.feeds)
         if "sitemaps" in sources and portal.sitemaps:
-            yield from (self._listed(portal, url, "sitemap") for url in portal.sitemaps)
+            yield from (self._feed_request(portal, url, "sitemap") for url in portal.sitemaps)
         elif "sitemaps" in sources:
             robots = Request(urljoin(portal.start, "/robots.txt"), self.parse_robots, meta={"judge": False})
-            yield self._of(portal, robots)
+            yield self._portal_request(portal, robots)
 
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
-        """Yield articles and the next page, and what the table does not name: feeds, sections below the home page."""
+        """Yield articles and the next page, and the feeds and sections that the table does not name."""
         assert isinstance(response, TextResponse)
         portal, level = self._portal(response), response.meta.get(_LEVEL_META)
         if "feeds" in self.asked.sources and not portal.feeds and number == 1:
-            yield from (self._listed(portal, url, "feed") for url in feed_links(response))
+            yield from (self._feed_request(portal, url, "feed") for url in feed_links(response))
         if not {"sections", "saved"}.intersection(self.asked.sources):
             return
         for request in super().parse_listing(response, number):
             if request.callback != self.parse_article or self._admits(portal, request.url):
-                yield self._of(portal, request)
+                yield self._portal_request(portal, request)
         if level is not None and level < self.asked.depth and not portal.sections:
             for url in section_links(response):
-                yield self._of(portal, self.listing(url), **{_LEVEL_META: level + 1})
+                yield self._portal_request(portal, self.listing(url), **{_LEVEL_META: level + 1})
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        links = article_links(response, self._portal(response).articles, self.experience.shapes)
+        links = article_links(response, self._portal(response).articles, self.link_history)
         single = drop_variants(links, lambda link: link.url)
-        self.count("twins", len(links) - len(single))
+        self.count("url_variants", len(links) - len(single))
         return single
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
@@ -176,29 +166,30 @@ class NewsSpider(ListingSpider):
         portal = self._portal(response)
         urls = sitemap_links(response)
         self.count("sitemaps_left_out", max(0, len(urls) - SITEMAPS_MAX))
-        yield from (self._listed(portal, url, "sitemap") for url in urls[:SITEMAPS_MAX])
+        yield from (self._feed_request(portal, url, "sitemap") for url in urls[:SITEMAPS_MAX])
 
     async def parse_listed(self, response: Response, asked: str, nested: int = 0) -> AsyncIterator[Request]:
-        """Yield what a feed or sitemap lists, told by its bytes and not by what it was asked for as."""
-        listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX)
-        if isinstance(listed, FeedProblem):
-            logger.info("%s is no %s: %s", response.url, asked, listed)
-            self.count(f"{asked}_{listed}")
+        """Yield the entries of a feed or sitemap. Its bytes decide which it is, whatever it was `asked` for as."""
+        listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX)
+        if isinstance(listing, FeedProblem):
+            logger.info("%s is not a %s: %s", response.url, asked, listing)
+            self.count(f"{asked}_{listing}")
             return
-        self._count_listed(listed)
+        self._count_listing(listing)
         portal = self._portal(response)
-        entries = [entry for entry in listed.entries if self._is_wanted(portal, entry)]
-        if listed.kind is FeedKind.INDEX:
-            requests = self._nested(portal, entries, nested)
+        entries = [entry for entry in listing.entries if self._is_wanted(portal, entry)]
+        if listing.kind is FeedKind.INDEX:
+            requests = self._nested_sitemaps(portal, entries, nested)
         else:
-            requests = self._entries(portal, entries, guessed=listed.kind is FeedKind.SITEMAP and not portal.articles)
+            guessed = listing.kind is FeedKind.SITEMAP and not portal.articles
+            requests = self._entry_requests(portal, entries, guessed=guessed)
         for number, request in enumerate(requests, 1):
             yield request
             if number % _REQUESTS_PER_STEP == 0:
-                await asyncio.sleep(0)  # tens of thousands take many seconds, in which the crawl is to go on
+                await asyncio.sleep(0)  # tens of thousands of requests take many seconds: let the crawl go on
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
-        """Yield the page, unless it is old, of another site, or a guess that has proven wrong."""
+        """Yield the page, unless it is old, on another site, or guessed to be an article and without content."""
         assert isinstance(response, TextResponse)
         portal = self._portal(response)
         if not portal.owns(response.url) and not _is_saved_page_of(portal, response.url):
@@ -212,10 +203,10 @@ class NewsSpider(ListingSpider):
             yield found
 
     def parse_saved(self, response: Response) -> Iterator[Any]:
-        """Yield what a saved page is: an article by its address, or by its text where that says nothing; a listing."""
+        """Yield a saved page as an article or a listing. Its URL decides; without a pattern or a URL, its text does."""
         assert isinstance(response, TextResponse)
         portal = self._portal(response)
-        # The links of a page that nobody wrote the address of down are taken for the home page's.
+        # Links of a page without a known address are resolved against the home page.
         page = response if portal.owns(response.url) else response.replace(url=portal.start)
         links = article_links(page, portal.articles)
         if page is response and portal.articles:
@@ -229,25 +220,25 @@ class NewsSpider(ListingSpider):
         else:
             self.count("no_article")
 
-    def _nested(self, portal: Portal, entries: list[FeedEntry], nested: int) -> Iterator[Request]:
+    def _nested_sitemaps(self, portal: Portal, entries: list[FeedEntry], nested: int) -> Iterator[Request]:
         """Yield the sitemaps of an index, the newest first."""
         followed = entries[:SITEMAPS_MAX] if nested < NESTED_INDEXES_MAX else []
         self.count("sitemaps_left_out", len(entries) - len(followed))
-        yield from (self._listed(portal, entry.url, "sitemap", nested + 1) for entry in followed)
+        yield from (self._feed_request(portal, entry.url, "sitemap", nested + 1) for entry in followed)
 
-    def _entries(self, portal: Portal, entries: list[FeedEntry], *, guessed: bool) -> Iterator[Request]:
+    def _entry_requests(self, portal: Portal, entries: list[FeedEntry], *, guessed: bool) -> Iterator[Request]:
         single = drop_variants(entries, lambda entry: entry.url)
-        self.count("twins", len(entries) - len(single))
+        self.count("url_variants", len(entries) - len(single))
         for entry in single:
             if portal.articles and not portal.articles.search(entry.url):
                 self.count("no_article")
             elif self._admits(portal, entry.url):
                 lastmod = {"lastmod": entry.changed.isoformat()} if entry.changed else {}
                 more = lastmod | ({_GUESSED_META: True} if guessed else {})
-                yield self._of(portal, Request(entry.url, self.parse_article), **more)
+                yield self._portal_request(portal, Request(entry.url, self.parse_article), **more)
 
     def _is_wanted(self, portal: Portal, entry: FeedEntry) -> bool:
-        """Tell whether an entry is of the site and new enough."""
+        """Return True if an entry is on the site and new enough."""
         if not portal.owns(entry.url):
             self.count("foreign")
         elif self._is_old(entry.newest):
@@ -256,34 +247,34 @@ class NewsSpider(ListingSpider):
             return True
         return False
 
-    def _count_listed(self, listed: FeedListing) -> None:
-        self.count(f"{listed.kind}_entries", len(listed.entries))
-        self.count(f"{listed.kind}_left_out", listed.left_out)
-        self.count(f"{listed.kind}_cut", int(listed.cut))
-        self.count("dates_doubted", listed.doubtful)
+    def _count_listing(self, listing: FeedListing) -> None:
+        self.count(f"{listing.kind}_entries", len(listing.entries))
+        self.count(f"{listing.kind}_left_out", listing.left_out)
+        self.count(f"{listing.kind}_cut", int(listing.cut))
+        self.count("dates_doubted", listing.doubtful)
 
     def _admits(self, portal: Portal, url: str) -> bool:
-        """Tell whether an article is among as many of its site as are asked for; those beyond are counted."""
-        wanted, key = self._wanted.setdefault(portal.name, set()), hash(url_key(url))
-        if key not in wanted and len(wanted) >= self.asked.articles:
+        """Return True if an article is within the site's limit of articles. Count those beyond it."""
+        requested, key = self._requested.setdefault(portal.name, set()), hash(url_key(url))
+        if key not in requested and len(requested) >= self.asked.articles:
             self.count("over_limit")
             return False
-        if key not in wanted:
-            wanted.add(key)
+        if key not in requested:
+            requested.add(key)
             self.count(f"articles/{portal.name}")
         return True
 
     def _portal(self, response: Response) -> Portal:
         return self.portals[response.meta[_PORTAL_META]]
 
-    def _listed(self, portal: Portal, url: str, asked: str, nested: int = 0) -> Request:
-        """Return the request for a feed or sitemap, which is no page and is not judged as one."""
+    def _feed_request(self, portal: Portal, url: str, asked: str, nested: int = 0) -> Request:
+        """Return the request for a feed or sitemap. The response filter ignores its response."""
         about = {"asked": asked, "nested": nested}
         request = Request(url, self.parse_listed, cb_kwargs=about, meta={"judge": False}, priority=_SITEMAP_PRIORITY)
-        return self._of(portal, request)
+        return self._portal_request(portal, request)
 
-    def _of(self, portal: Portal, request: Request, **more: Any) -> Request:
-        """Return a request as the portal's row wants it."""
+    def _portal_request(self, portal: Portal, request: Request, **more: Any) -> Request:
+        """Return a request with the headers, the cleaning method and the rendering of the portal's row."""
         meta = {**request.meta, _PORTAL_META: portal.name, **more}
         if portal.method:
             meta[METHOD_META_KEY] = portal.method
@@ -291,17 +282,17 @@ class NewsSpider(ListingSpider):
             meta["render"] = False
         for name, value in portal.headers.items():
             request.headers[name] = value
-        asked: Request = request.replace(meta=meta)
-        return asked
+        made: Request = request.replace(meta=meta)
+        return made
 
 
 def _apply_portal_settings(
     settings: BaseSettings, portals: Iterable[Portal], config: Config, seconds: int | None
 ) -> None:
-    """Set what follows from the rows and the arguments, before the crawl's components read the settings."""
+    """Set the settings that follow from rows and arguments, before the crawl's components read the settings."""
     delays = {name: {"delay": one.delay} for one in portals if one.delay for name in one.download_slots}
     if delays and not config.replay:
-        # What was said of a host by hand stays.
+        # A delay that the user has set for a host is kept.
         priority = max(settings.getpriority("DOWNLOAD_SLOTS") or 0, SETTINGS_PRIORITIES["spider"])
         settings.set("DOWNLOAD_SLOTS", delays | settings.getdict("DOWNLOAD_SLOTS"), priority)
     if seconds is not None:
@@ -314,5 +305,5 @@ def _apply_portal_settings(
 
 
 def _is_saved_page_of(portal: Portal, url: str) -> bool:
-    """Tell whether a saved page is of a portal: by its address, or by its folder where nobody wrote that down."""
+    """Return True if a saved page is a portal's: by its address, or by its folder if the address is unknown."""
     return portal.owns(url) or host_of(url) == f"{portal.name}.invalid"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy.http import TextResponse
 
-# The whole text of a link to the next page, in lower case and without arrows around it.
+# The whole text of a link to the next page, in lower case, without arrows around it.
 _NEXT_TEXTS = frozenset(
     {"next", "next page", "next articles", "next posts", "older", "older posts", "older articles", "older entries"}
     | {"older stories", "older news", "previous posts", "previous entries", "go to next page", "next results"}
@@ -30,7 +30,7 @@ _NEXT_TEXTS = frozenset(
     | {"вперёд", "вперед", "старые записи", "наступна", "अगला", "التالي", "التالية", "הבא", "หน้าถัดไป", "trang sau"}
     | {"berikutnya", "selanjutnya"}
 )
-# The same of a link or button that adds to the listing.
+# The whole text of a link or button that loads more of the listing.
 _MORE_TEXTS = frozenset(
     {
         "load more",
@@ -84,7 +84,7 @@ _PAGE_NUMBER = re.compile(
 )
 _OFFSET = re.compile(r"[?&](?:start|offset|from|skip|after|cursor|before)=(?!0?(?:&|$))", re.IGNORECASE)
 _NEXT_ATTRIBUTES = "data-next-url data-next-page-url data-next data-nexturl data-next-href data-load-more-url".split()
-# These lead anywhere, unless they are a button's or that of a class that says what it is for.
+# Used only on buttons and on elements whose class says "load more": elsewhere they lead anywhere.
 _URL_ATTRIBUTES = "data-url data-href data-src".split()
 _NUMBER_ATTRIBUTES = ("data-next-page", "data-page")
 _HEADER_NEXT = re.compile(r"<([^<>]{1,2000})>[^<>]{0,500}?;\s*rel=[\"']?(?:[^\"'<>,]*\s)?next\b", re.IGNORECASE)
@@ -96,10 +96,11 @@ _PAGE_NUMBER_MAX = 100_000
 
 
 def next_page(response: TextResponse) -> str | None:
-    """Return the URL of the listing's next page, None on the last one.
+    """Return the URL of the listing's next page, None on the last page.
 
-    Asked in this order: rel=next, of a header, a `<link>` or a link; the text of a link ("Next »", "下一页"); an arrow
-    among page numbers; the number after this page's in a numbered pager; a link or button that loads more; JSON-LD.
+    The first of these that leads anywhere wins: rel=next in a header, a `<link>` or a link; the text of a link
+    ("Next »", "下一页"); an arrow among page numbers; the next number in a numbered pager; a link or button that loads
+    more; JSON-LD.
     """
     links = list(links_within(response, "link", "a"))
     anchors = [(element, url) for element, url in links if element.tag == "a"]
@@ -130,7 +131,7 @@ def _from_header(response: TextResponse) -> Iterator[str]:
 
 
 def _numbered(here: str, anchors: Sequence[tuple[HtmlElement, str]]) -> list[str]:
-    """Return the links whose text is the number after this page's and whose URL says so too."""
+    """Return the links whose text is the next page number and that have a page number in the URL or are in a pager."""
     following = (page_number(here) or 1) + 1
     return [
         url
@@ -140,20 +141,23 @@ def _numbered(here: str, anchors: Sequence[tuple[HtmlElement, str]]) -> list[str
 
 
 def _from_more_button(response: TextResponse) -> Iterator[str]:
-    """Yield where links and buttons that load more of the listing lead to."""
+    """Yield the URLs of links and buttons that load more of the listing."""
     for element in islice(response.selector.root.iter("a", "button", "div", "span"), _BUTTONS_MAX):
         is_named = _MORE.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:200]) is not None
         if not is_named and _said(element) not in _MORE_TEXTS:
             continue
         names = _NEXT_ATTRIBUTES + (_URL_ATTRIBUTES if is_named or element.tag == "button" else [])
         yield from _within(response, [element.get(name) or "" for name in names])
-        # "More" alone leads to other sections as often as further down this one.
+        # A bare "More" leads to other sections as often as to more of this one.
         yield from (url for url in _within(response, [element.get("href") or ""]) if _is_part(url, response.url))
         yield from _from_numbers(element, response.url)
 
 
 def _from_numbers(element: HtmlElement, here: str) -> Iterator[str]:
-    """Yield the listing's URL with the page number that a button names; a site without such pages repeats itself."""
+    """Yield the listing's URL with the page number that a button names.
+
+    A site that ignores the number repeats its first page, which ends the listing.
+    """
     for name in _NUMBER_ATTRIBUTES:
         said = (element.get(name) or "").strip()
         if said.isascii() and said.isdecimal() and len(said) <= len(str(_PAGE_NUMBER_MAX)):
@@ -170,12 +174,12 @@ def _from_linked_data(response: TextResponse) -> Iterator[str]:
         try:
             found = json.loads(text) if len(text) <= _JSON_MAX_CHARS else None
         except (ValueError, RecursionError):
-            continue  # what is no JSON says nothing
+            continue  # malformed JSON-LD is common and says nothing about the next page
         yield from _within(response, _next_of(found))
 
 
 def _next_of(found: Any) -> Iterator[str]:
-    """Yield what a JSON-LD document names as its next page."""
+    """Yield the URLs that a JSON-LD document names as its next page."""
     nodes, seen = [found], 0
     while nodes and seen < _NODES_MAX:
         node, seen = nodes.pop(), seen + 1
@@ -190,14 +194,14 @@ def _next_of(found: Any) -> Iterator[str]:
 
 
 def _within(response: TextResponse, hrefs: Iterable[str]) -> Iterator[str]:
-    """Yield those URLs that lead to other pages of the site."""
+    """Yield the absolute URLs of the links that lead to other pages of the site."""
     for href in hrefs:
         if (url := page_url(response, href)) is not None:
             yield url
 
 
 def _is_part(url: str, listing: str) -> bool:
-    """Tell whether a URL is that of a part of the listing: it has a number, or the listing's path and a parameter."""
+    """Return True if a URL has a page number, or the listing's path and an offset."""
     if page_number(url) is not None:
         return True
     return _OFFSET.search(url) is not None and urlsplit(url).path == urlsplit(listing).path

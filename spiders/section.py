@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawler.arguments import argument, read_pattern, read_url
+from cleaning.declare import option, pattern, required, web_url
 from spiders.links import Link, article_links
 from spiders.listing import ListingArguments, ListingSpider
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionArguments(ListingArguments):
-    url: str = argument(read_url, "the section's address")
-    allow: re.Pattern[str] | None = argument(  # noqa: RUF009 — declares a field
-        read_pattern, "regular expression for the URLs of articles, in place of recognising them", None
+    url: str = required(web_url(), "Address of the section.")
+    allow: re.Pattern[str] | None = option(
+        None,
+        pattern(),
+        "Regular expression for the URLs of articles. Without it, article links are recognised by their appearance.",
     )
 
 
 class SectionSpider(ListingSpider):
-    """Finds the article links of a section by what they look like, and its further pages."""
+    """Reads a section: recognises the article links, and follows the section's next pages."""
 
     name = "section"
     Arguments = SectionArguments
@@ -39,4 +41,4 @@ class SectionSpider(ListingSpider):
         return (self.asked.url,)
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        return article_links(response, self.asked.allow, self.experience.shapes)
+        return article_links(response, self.asked.allow, self.link_history)

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from scrapy.http import Response, TextResponse
 
-
 SECTIONS_MAX = 30
-"""Sections that are followed of one page."""
+"""Sections that are followed from one page."""
 FEEDS_MAX = 10
 
 _SIBLINGS_MAX = 16
@@ -32,7 +31,7 @@ _MENU = re.compile(r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|topnav|header|mas
 _SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 _MENU_TAGS = frozenset({"nav", "header"})
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
-# What menus lead to beside sections.
+# Paths in menus that lead to a service, an account or a file.
 _SERVICE_PATHS = re.compile(
     r"/(?:about|accounts?|advert\w*|apps?|audio|authors?|careers|contact|cookies?|crosswords?|epaper|faq|games?|help|"
     r"jobs|live(?:-?tv)?|log-?in|m|mail|mobile|my\w*|newsletters?|photos?|pictures|podcasts?|privacy|profiles?|puzzles\w*|radio|reg|"
@@ -43,32 +42,32 @@ _SERVICE_PATHS = re.compile(
 
 
 def section_links(response: TextResponse) -> list[str]:
-    """Return the sections in the menus of a page, each once, in reading order: at most MOST_SECTIONS.
+    """Return at most SECTIONS_MAX sections from the menus of a page, each once, in reading order.
 
-    A section's link stands in a menu, has a name of a few words, and an address that is short and no service's. Of
-    many below one section (all cities, all states) the first few are taken, so that they do not hide the others.
+    The link of a section is in a menu, has a name of a few words, and a short address that is not a service's. Of many
+    sections with the same parent (all cities, all states) only the first few are taken, to leave room for the others.
     """
     found: dict[str, str] = {}
-    alike: Counter[str] = Counter()
+    siblings: Counter[str] = Counter()
     for element, url in links_within(response, "a"):
-        bare = _section_key(url)
-        if bare in found or len(found) == SECTIONS_MAX or not _is_section(element, url):
+        key = _section_key(url)
+        if key in found or len(found) == SECTIONS_MAX or not _is_section(element, url):
             continue
-        parent = bare.rpartition("/")[0]
-        alike[parent] += 1
-        if "/" not in parent or alike[parent] <= _SIBLINGS_MAX:
-            found[bare] = url
+        parent = key.rpartition("/")[0]
+        siblings[parent] += 1
+        if "/" not in parent or siblings[parent] <= _SIBLINGS_MAX:
+            found[key] = url
     return list(found.values())
 
 
 def feed_links(response: TextResponse) -> list[str]:
-    """Return the feeds that a page names in its head, those of comments left out: at most MOST_FEEDS."""
+    """Return at most FEEDS_MAX feeds that the head of a page names, except feeds of comments."""
     return list(islice(dict.fromkeys(_head_feeds(response)), FEEDS_MAX))
 
 
 def sitemap_links(robots: Response) -> list[str]:
     """Return the sitemaps that a robots.txt names, each once."""
-    # Scrapy's own reader of these lines gives up at the first that is no URL.
+    # Scrapy's own parser of these lines stops at the first one that is not a URL.
     lines = _SITEMAP.findall(robots.body.decode("utf-8", "replace"))
     return list(dict.fromkeys(filter(None, (_http_url(robots, line) for line in lines))))
 
@@ -83,7 +82,7 @@ def _head_feeds(response: TextResponse) -> Iterator[str]:
 
 
 def _http_url(response: Response, link: str) -> str | None:
-    """Return what a link leads to, None where that is no http address."""
+    """Return the absolute URL of a link, None if it is not an http address."""
     try:
         url = response.urljoin(link)
     except ValueError:
@@ -93,15 +92,16 @@ def _http_url(response: Response, link: str) -> str | None:
 
 def _is_section(element: HtmlElement, url: str) -> bool:
     name, parts = link_text(element), urlsplit(url)
-    places = [part for part in parts.path.split("/") if part]
-    short = len(name) <= _NAME_MAX_CHARS and 0 < len(name.split()) <= _NAME_MAX_WORDS and len(places) <= _PATH_MAX_PARTS
-    # A section may be a host of its own, and so may a service: sports.example.org, mail.example.org.
+    segments = [segment for segment in parts.path.split("/") if segment]
+    short = len(name) <= _NAME_MAX_CHARS and 0 < len(name.split()) <= _NAME_MAX_WORDS
+    short = short and len(segments) <= _PATH_MAX_PARTS
+    # Sections and services may have hosts of their own: sports.example.org, mail.example.org.
     service = _SERVICE_PATHS.search(f"/{parts.netloc.partition('.')[0]}") or _SERVICE_PATHS.search(parts.path)
     return short and not parts.query and not service and _is_in_menu(element)
 
 
 def _section_key(url: str) -> str:
-    """Return a URL as sections are told apart: without scheme, `www.` and the last slash."""
+    """Return a URL without scheme, `www.` and last slash: two URLs with the same key are the same section."""
     parts = urlsplit(url)
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}"
 
@@ -110,7 +110,7 @@ def _is_in_menu(element: HtmlElement) -> bool:
     for ancestor in islice(element.iterancestors(), _ANCESTORS_MAX):
         if ancestor.tag in {"body", "html", "footer"}:
             return False
-        hints = f"{ancestor.get('class') or ''} {ancestor.get('id') or ''}"[:200]
-        if ancestor.tag in _MENU_TAGS or _MENU.search(hints):
+        names = f"{ancestor.get('class') or ''} {ancestor.get('id') or ''}"[:200]
+        if ancestor.tag in _MENU_TAGS or _MENU.search(names):
             return True
     return False

@@ -1,4 +1,4 @@
-"""What a URL tells by itself: its pattern, and the page that it is a variant of."""
+"""What a URL tells by itself: the pattern that it shares with similar URLs, and the page that it is a variant of."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from crawler.urls import host_of, without_tracking
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+Item = TypeVar("Item")
 
 _URL_MAX_CHARS = 2_000
 _SEGMENTS_MAX = 12
@@ -27,49 +28,52 @@ _CODE_MIN_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class UrlPattern:
-    """A URL without what tells it from its like: `exact` keeps host and words (`bbc.com/news/word`), `kind` neither."""
+    """A URL without the parts that vary from page to page.
+
+    `exact` keeps the host and the words of the path (`bbc.com/news/word`); `kind` keeps only the kinds of the parts.
+    """
 
     exact: str
     kind: str
 
 
 def url_pattern(url: str) -> UrlPattern:
-    """Return the shape of a URL: the kind of each part of its path, its ending and the keys of its query.
+    """Return the pattern of a URL: the kind of each path segment, the file suffix and the keys of the query.
 
-    Kinds are word, slug, number, date, year, code (`c5yjegg892lo`); one of the latter may follow a slug.
+    A segment is a word, slug, number, date, year, day or code (`c5yjegg892lo`). A slug with a number is `slugnumber`.
     """
     parts = urlsplit(without_tracking(url[:_URL_MAX_CHARS]))
-    pieces = parts.path.strip("/").split("/")[:_SEGMENTS_MAX]
-    last, ending = _split_ending(pieces[-1])
-    kinds = [_segment_kind(piece) for piece in [*pieces[:-1], last]]
+    segments = parts.path.strip("/").split("/")[:_SEGMENTS_MAX]
+    last, suffix = _split_suffix(segments[-1])
+    kinds = [_segment_kind(segment) for segment in [*segments[:-1], last]]
     words = [
-        piece.lower() if kind == "word" and len(piece) <= _WORD_MAX_CHARS and number < len(kinds) - 1 else kind
-        for number, (piece, kind) in enumerate(zip(pieces, kinds, strict=True))
+        segment.lower() if kind == "word" and len(segment) <= _WORD_MAX_CHARS and number < len(kinds) - 1 else kind
+        for number, (segment, kind) in enumerate(zip(segments, kinds, strict=True))
     ]
     keys = sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)})
     query = "?" + "&".join(keys[:_KEYS_MAX]) if keys else ""
     return UrlPattern(
-        f"{host_of(url)}/{'/'.join(words)}{ending}{query}",
-        f"*/{'/'.join(kinds)}{ending}{query}",
+        f"{host_of(url)}/{'/'.join(words)}{suffix}{query}",
+        f"*/{'/'.join(kinds)}{suffix}{query}",
     )
 
 
-def _split_ending(piece: str) -> tuple[str, str]:
-    found = _SUFFIX.search(piece)
-    return (piece[: found.start()], found[0].lower()) if found else (piece, "")
+def _split_suffix(segment: str) -> tuple[str, str]:
+    found = _SUFFIX.search(segment)
+    return (segment[: found.start()], found[0].lower()) if found else (segment, "")
 
 
-def _segment_kind(piece: str) -> str:
-    """Return the kind of a part of a path; "" for the empty path of a home page."""
-    if not piece:
+def _segment_kind(segment: str) -> str:
+    """Return the kind of a path segment, "" for the empty path of a home page."""
+    if not segment:
         return ""
-    if _DATE.fullmatch(piece):
+    if _DATE.fullmatch(segment):
         return "date"
-    if piece.isdecimal():
-        return "year" if _YEAR.fullmatch(piece) else "number" if len(piece) >= _NUMBER_MIN_DIGITS else "day"
-    words = [word for word in re.split(r"[-_+.,~]|%20", piece) if word]
+    if segment.isdecimal():
+        return "year" if _YEAR.fullmatch(segment) else "number" if len(segment) >= _NUMBER_MIN_DIGITS else "day"
+    words = [word for word in re.split(r"[-_+.,~]|%20", segment) if word]
     slug = "slug" if sum(not word.isdecimal() for word in words) >= _SLUG_MIN_WORDS else ""
-    if re.search(rf"\d{{{_NUMBER_MIN_DIGITS},}}", piece):
+    if re.search(rf"\d{{{_NUMBER_MIN_DIGITS},}}", segment):
         return f"{slug}number"
     if not slug and any(len(word) >= _CODE_MIN_CHARS and _is_code(word) for word in words):
         return "code"
@@ -77,11 +81,13 @@ def _segment_kind(piece: str) -> str:
 
 
 def _is_code(word: str) -> bool:
-    """Tell whether a word is made of letters and digits in turn, as keys of databases are."""
+    """Return True for a word that alternates between letters and digits, as database keys do."""
     return len(re.findall(r"\d+", word)) > 1 and not word.isdecimal()
 
 
-Item = TypeVar("Item")
+# Variants: the same article for other readers (AMP, print, mobile). A fetched variant names its article in
+# rel=canonical and is stored under that address (`crawler.urls.url_key`). If a listing has the article's own address
+# too, dropping the variant here saves its request.
 
 _VARIANT_HOSTS = re.compile(r"^(?:amp|m|mobile|wap|touch|print)\.", re.IGNORECASE)
 _VARIANT_PATH_PARTS = frozenset({"amp", "amphtml", "print", "printable", "printfriendly"})
@@ -91,8 +97,8 @@ _VARIANT_VALUES = frozenset({"", "1", "true", "yes", "amp", "print"})
 
 
 def variant_of(url: str) -> str | None:
-    """Return what the address of a twin is a twin of, without scheme and `www.`; None for one that looks like none."""
-    bare = _comparable_url(url)
+    """Return the address of the article that a URL is a variant of, without scheme and `www.`; None for other URLs."""
+    own = _comparable_url(url)
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -102,27 +108,27 @@ def variant_of(url: str) -> str | None:
         _VARIANT_SUFFIXES.sub("", part) for part in parts.path.split("/") if part.lower() not in _VARIANT_PATH_PARTS
     )
     query = [
-        (name, said)
-        for name, said in parse_qsl(parts.query, keep_blank_values=True)
-        if not _is_variant_parameter(name, said)
+        (name, value)
+        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        if not _is_variant_parameter(name, value)
     ]
-    found = _comparable_url(urlunsplit((parts.scheme, host, path, urlencode(query), "")))
-    return None if found == bare else found
+    article = _comparable_url(urlunsplit((parts.scheme, host, path, urlencode(query), "")))
+    return None if article == own else article
 
 
-def drop_variants(things: Iterable[Item], address: Callable[[Item], str]) -> list[Item]:
-    """Return the things without those whose address is a twin of another one's among them."""
-    known = list(things)
-    own = {_comparable_url(address(thing)) for thing in known}
-    return [thing for thing in known if variant_of(address(thing)) not in own]
+def drop_variants(items: Iterable[Item], address: Callable[[Item], str]) -> list[Item]:
+    """Return the items without those whose address is a variant of another item's address."""
+    known = list(items)
+    own = {_comparable_url(address(item)) for item in known}
+    return [item for item in known if variant_of(address(item)) not in own]
 
 
-def _is_variant_parameter(name: str, said: str) -> bool:
-    return name.lower() in _VARIANT_PARAMETERS and said.lower() in _VARIANT_VALUES
+def _is_variant_parameter(name: str, value: str) -> bool:
+    return name.lower() in _VARIANT_PARAMETERS and value.lower() in _VARIANT_VALUES
 
 
 def _comparable_url(url: str) -> str:
-    """Return an address as twins are compared by it."""
+    """Return a URL without scheme, `www.`, last slash and fragment."""
     try:
         parts = urlsplit(url)
     except ValueError:

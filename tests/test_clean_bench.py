@@ -1,14 +1,9 @@
 """The programs on the cost of cleaning, run on little."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import small_data
-
-sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
-
 import timing
 from peers import PEERS
 

@@ -5,14 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from scrapy.http import HtmlResponse
-
-sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
-
 import discovery
 import fit_links
 import listings
+import pytest
+from scrapy.http import HtmlResponse
 
 from spiders.link_features import features_by_url
 from spiders.links import page_anchors
@@ -73,7 +70,7 @@ def test_a_fit_on_other_sites_tells_the_links_of_one_that_it_has_not_seen(pages)
 def test_the_program_prints_the_wrong_links_of_a_page(pages):
     (page,) = (page for page in pages if page.name == "timesofindia/08")
     wrong = discovery.score(page, discovery.ours(page))
-    command = [sys.executable, str(Path(__file__).parent / "discovery.py"), "--wrong", page.name]
+    command = [sys.executable, str(Path(__file__).parent / "research" / "discovery.py"), "--wrong", page.name]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1], timeout=60
     )

@@ -18,12 +18,12 @@ from documented import PAGES, commands, mentioned, options_of, pages, prepare
 ROOT = Path(__file__).parents[1]
 # Tests that run what is not run here, because it needs more than saved pages, or would cost their time twice.
 ELSEWHERE = {
-    "-s ARCHIVE=crawl.warc.gz": "crawler/archive/test_recorder.py",
-    "-s REPLAY=crawl.warc.gz": "crawler/archive/test_recorder.py",
+    "-s ARCHIVE=crawl.warc.gz": "crawler/fetching/test_archive.py",
+    "-s REPLAY=crawl.warc.gz": "crawler/fetching/test_archive.py",
     "scrapy reclean crawl.warc.gz": "crawler/commands/test_reclean.py",
     "-s CLEANING_PROCESSES=": "test_cleaning_processes.py",
-    "-s METRICS=": "crawler/test_metrics.py",
-    "-s SUMMARY=": "crawler/test_summary.py",
+    "-s METRICS=": "crawler/monitoring/test_metrics.py",
+    "-s SUMMARY=": "crawler/monitoring/test_summary.py",
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",
     "scrapy crawl essays": "test_docs.py",
     "scrapy crawl news -O items.jsonl": "test_wheel.py",
@@ -33,7 +33,7 @@ ELSEWHERE = {
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s LEAST_PAGES=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
-    "python -m crawler.reference > docs/settings.md": "crawler/test_config.py",
+    "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
     "DATABASE_URL=sqlite:////var/lib/blocksieve/blocks.db /opt/blocksieve/bin/scrapyd": "test_deploy.py",
 }

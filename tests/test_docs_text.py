@@ -101,7 +101,7 @@ def test_the_method_of_the_documentation_keeps_the_article_and_loses_no_text(mon
 
 def test_the_arguments_of_the_documentation_are_checked():
     spider = piece("extend.md", "NotesArguments")["Notes"]
-    assert spider(url="https://news.example.org/notes", most="3").asked.most == 3
+    assert spider(url="https://news.example.org/notes", limit="3").asked.limit == 3
     with pytest.raises(ConfigError) as raised:
         spider()
     assert f"`{raised.value}`" in (ROOT / "docs" / "extend.md").read_text("utf-8")
@@ -120,19 +120,19 @@ def test_crawling_tells_of_every_argument_of_every_spider():
     assert told == {(spider.name, one.name) for spider in spiders for one in fields(spider.Arguments)}
 
 
-def test_the_page_of_the_portals_has_their_columns_arguments_and_number():
+def test_portals_md_describes_the_columns_the_arguments_and_the_number_of_sites():
     page = (ROOT / "docs" / "portals.md").read_text("utf-8")
     told = page.split("## The table\n")[1].partition("\n## ")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", told, re.MULTILINE)) == {
         name: column.metadata["help"] for name, column in PORTAL_COLUMNS.items()
     }
-    asked = page.split("## What can be asked for\n")[1].partition("\n## ")[0]
+    asked = page.split("## Arguments\n")[1].partition("\n## ")[0]
     names = {name for row in re.findall(r"^\| (`.+?) \|", asked, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
     assert names == {one.name for one in fields(NewsSpider.Arguments)}
     table = read_portals()
     bare = sum(not (portal.sections or portal.articles) for portal in table.values())
     assert f"The table has {len(table)} sites" in page
-    assert f"Of {bare} of them no page was saved" in page
+    assert f"For {bare} of them no page was saved" in page
 
 
 def test_every_query_runs(engine):

@@ -1,15 +1,9 @@
 """The rules of the papers' experiments: verdicts that can go every way, likeness, levels, blocks."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 # The programs in tests/ find each other there.
-sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent / "experiments"))
-
 import similarity
 import subtree_levels
 import vce_blocks

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 # The programs in tests/ find each other there, and the example that reads WebKB.
-sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parent / "experiments"))
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "examples" / "mining"))
 
 import corpus

@@ -1,11 +1,11 @@
-"""The edits that tests/near_duplicates plants, and floors under what fingerprints find of them."""
+"""The edits that tests/research/near_duplicates plants, and floors under what fingerprints find of them."""
 
 import importlib
 from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("near_duplicates")
+PROGRAM = Path(__file__).parent / "research" / "near_duplicates"
 TEXT = "The ferry left the harbour at dawn. Forty passengers slept below. Nobody had seen the captain since Monday."
 
 

@@ -1,18 +1,13 @@
 """The public extractors that the programs compare with, the folds, and the program that shows both."""
 
 import json
-import sys
-from pathlib import Path
-
-import pytest
-import small_data
-
-sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
 
 import folds
 import methods_table
 import peers
+import pytest
 import report
+import small_data
 from corpus import ROOT
 from evaluation import SETS, Measured
 from peers import PEERS

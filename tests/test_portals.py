@@ -1,4 +1,4 @@
-"""The program tests/portals.py, on a saved site of two pages."""
+"""The program tests/research/portals.py, on a saved site of two pages."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).with_name("portals.py")
+PROGRAM = Path(__file__).parent / "research" / "portals.py"
 PROSE = "<p>The river rose in the night and carried the old bridge down to the mill, said the mayor of the town.</p>"
 
 

@@ -3,17 +3,12 @@
 import gzip
 import json
 import re
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
 
 import corpus
 import evaluation
 import floors
 import methods_table
+import pytest
 import small_data
 
 from cleaning import METHODS
@@ -124,7 +119,7 @@ def test_the_program_writes_the_page_and_its_plot_in_one_run(small):
     for method in RENDERED:
         assert f"| `{method}` | not measured: left out |" in page
     assert "0 of 3 and 0 of 3 pages are alone" in page
-    assert f"python tests/quality.py --write {small / 'page.md'} --without vce\n" in page
+    assert f"python tests/research/quality.py --write {small / 'page.md'} --without vce\n" in page
     assert (small / "page.svg").read_text("utf-8").startswith("<?xml")
 
 

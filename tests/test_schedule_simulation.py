@@ -118,7 +118,8 @@ def test_crawls_spend_each_days_budget(part):
 def test_the_program_prints_json_and_writes_table_and_plot(tmp_path):
     page, plot = tmp_path / "page.md", tmp_path / "plot.svg"
     page.write_text(
-        "before\n<!-- made by tests/simulations/schedule.py -->\n<!-- end of what is made -->\nafter\n", "utf-8"
+        "before\n<!-- made by tests/research/simulations/schedule.py -->\n<!-- end of what is made -->\nafter\n",
+        "utf-8",
     )
     small = ["--pages", "60", "--days", "4", "--budget", "6", "12", "--json", "--page", str(page), "--plot", str(plot)]
     run = [subprocess.run([sys.executable, PROGRAM, *small], capture_output=True, check=True) for _ in range(2)]

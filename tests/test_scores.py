@@ -1,14 +1,8 @@
 """Scores, and the intervals of their means."""
 
-import sys
-from pathlib import Path
-
+import bootstrap
 import numpy as np
 import pytest
-
-sys.path.append(str(Path(__file__).parent))  # the programs in tests/ find each other there
-
-import bootstrap
 from scores import TextScore, difference, score_text, summary
 
 RANDOM = np.random.default_rng(7)

@@ -39,7 +39,7 @@ def decide(
     """Keep the parts of the summary node that have punctuation; a page without punctuation has no summary node."""
     tree = _Tree(leaves, scores)
     return [
-        Decision(leaf.block, marks, tree.reason_of(leaf, marks, options.econ_least_marks))
+        Decision(leaf.block, marks, tree.reason_of(leaf, marks, options.econ_min_marks))
         for leaf, marks in zip(leaves, scores, strict=True)
     ]
 

@@ -26,7 +26,8 @@ examples:
   python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
 
 A model takes some minutes; a fold that is there already, of the same data and code, is not trained again. The same
-data and code give the same bytes. FOLDER is what `python tests/quality.py --cross-validate` asks for; pages.jsonl in
+data and code give the same bytes. FOLDER is what `python tests/research/quality.py --cross-validate` asks for;
+pages.jsonl in
 it has the score of each page.
 
 exit code: 0 done, 1 the model or a fold cannot be written or used, 2 wrong usage, no data or no LightGBM

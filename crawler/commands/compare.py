@@ -1,7 +1,7 @@
-"""`scrapy compare`: what each method keeps of the user's own pages, side by side.
+"""`scrapy compare`: compare the cleaning methods on the user's own pages.
 
-0   something was compared
-1   nothing could be compared; each failure is one line
+0   at least one page was compared
+1   no page could be compared; each failure is one line
 2   wrong usage
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from cleaning.errors import OptionError
 from cleaning.methods import METHODS
-from cleaning.options import Options, read_pair
+from cleaning.options import Options, parse_option
+from crawler.commands.base import BlocksieveCommand
 from crawler.compare.fetch import fetch
 from crawler.compare.figures import Figures
 from crawler.compare.output import Pages
@@ -27,7 +28,6 @@ from crawler.compare.run import Comparison
 from crawler.compare.table import sentences, show
 from crawler.compare.targets import is_address, open_target
 from crawler.compare.templates import Templates
-from crawler.config import Config
 from crawler.errors import CompareError
 from crawler.monitoring.progress import track_progress
 from crawler.terminal import expect_one_argument, print_error, run_printing_command
@@ -50,27 +50,26 @@ class ComparisonWriter(Protocol):
     def finish(self, figures: Figures) -> None: ...
 
 
-class CompareCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class CompareCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "FILE|URL|FOLDER|- [--methods M,M] [--json] [--html OUT]"
 
     def short_desc(self) -> str:
-        return "Compare what the cleaning methods keep of a page, or of a folder of pages"
+        return "Compare the cleaning methods on a page or a folder of pages"
 
     def long_desc(self) -> str:
         return (
-            "Clean a saved page (.html, .gz; - reads standard input), the pages of a folder (those in its index.tsv, "
-            "otherwise every .html and .htm below it), of a WARC file, or the page at an address with every method, "
-            "and show blocks, kept, words, time, reasons and how far the methods agree. An address is fetched as in "
-            "a crawl; nothing is stored."
+            "Clean a saved page (.html, .gz; - reads standard input), the pages of a folder (those of its index.tsv, "
+            "otherwise every .html and .htm below it), of a WARC file, or the page at a URL with each method. Show the "
+            "blocks, the kept blocks and words, the time, the reasons, and how far the methods agree. A URL is fetched "
+            "as in a crawl. Nothing is stored."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--methods", metavar="M,M", help=f"of {', '.join(METHODS)} (default: all that can work)")
+        parser.add_argument(
+            "--methods", metavar="M,M", help=f"some of {', '.join(METHODS)} (default: all that can run)"
+        )
         parser.add_argument("--url", metavar="U", help="where a saved page came from")
         parser.add_argument("--json", action="store_true", help="print JSON, with every page and kept block")
         parser.add_argument(
@@ -87,7 +86,7 @@ class CompareCommand(ScrapyCommand):
         expect_one_argument(args, "name one page, folder or address to compare")
         try:
             opts.chosen = None if opts.methods is None else read_methods(opts.methods)
-            opts.pairs = dict(read_pair(text) for text in opts.option)
+            opts.pairs = dict(parse_option(text) for text in opts.option)
             Options.read(opts.pairs)
         except (OptionError, ValueError) as error:
             raise UsageError(str(error), print_help=False) from error
@@ -97,7 +96,7 @@ class CompareCommand(ScrapyCommand):
 
     def _compare(self, name: str, opts: argparse.Namespace) -> None:
         assert self.settings is not None  # set by scrapy.cmdline
-        config = Config.read(self.settings)
+        config = self.config
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
         target = _open(name, opts.url, options.max_bytes, self.settings)
         templates = Templates(target.sources, options.max_bytes)
@@ -136,7 +135,7 @@ def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[Co
 
 
 def _give_up(figures: Figures) -> NoReturn:
-    """Say why no page could be compared, a line for each."""
+    """Print why each page could not be compared, one line for each, and raise the last one."""
     *others, last = sentences(figures)
     for line in others:
         print_error(line)

@@ -1,11 +1,11 @@
-"""`scrapy crawl`, with one sentence for a mistake and an exit code that cron can trust.
+"""`scrapy crawl`: Scrapy's command, with one sentence for a mistake and an exit code that cron can trust.
 
 0    pages were stored, or nothing has changed
 1    nothing was stored, too much was refused, the database failed, ...: `crawler/monitoring/exit_status.py` has the
 table
 2    a setting, an argument or the installation is wrong: nothing was crawled
-130  Ctrl-C stopped the crawl; what was fetched until then is stored
-143  SIGTERM did, as systemd and scrapyd send it
+130  Ctrl-C stopped the crawl; the pages fetched before are stored
+143  SIGTERM, as systemd and scrapyd send it, stopped the crawl; the pages fetched before are stored
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
-from cleaning.options import nearest
+from cleaning.declare import did_you_mean
 from crawler.addon import check_packages
 from crawler.config import Config
 from crawler.errors import ConfigError, CrawlerError
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 class CrawlCommand(ScrapyCrawl):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        # Before Scrapy loads the spiders, which it does where no command can catch anything.
+        # Checked before Scrapy loads the spiders, because a command cannot catch an error there.
         assert self.settings is not None
         if "spiders" in self.settings.getlist("SPIDER_MODULES"):
             try:
@@ -60,11 +60,11 @@ class CrawlCommand(ScrapyCrawl):
         process = self.crawler_process
         assert process is not None
         if name not in process.spider_loader.list():
-            raise ConfigError(f"there is no spider {name!r}; {nearest(name, process.spider_loader.list())}")
+            raise ConfigError(f"there is no spider {name!r}; {did_you_mean(name, process.spider_loader.list())}")
         crawler = self._create_crawler(name)
         running = process.crawl(crawler, **arguments)
         if isinstance(running, asyncio.Task):
-            # Not before the loop runs: Scrapy's own handlers are there then.
+            # Scrapy installs its own signal handlers when the loop starts.
             running.get_loop().call_soon(record_stop_signal, crawler)
         process.start()
         error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
@@ -77,10 +77,10 @@ class CrawlCommand(ScrapyCrawl):
 
 
 def record_stop_signal(crawler: Crawler) -> None:
-    """Let the stats say which signal stopped the crawl: Scrapy's finish reason is `shutdown` for each."""
+    """Record in the stats which signal stops the crawl, because Scrapy's finish reason is always `shutdown`."""
 
     def noted(number: int, frame: FrameType | None) -> None:
-        # The stats are made in the crawl's first moments; a crawl stopped before that is counted as a failed one.
+        # A crawl that is stopped before it has stats counts as failed.
         with contextlib.suppress(RuntimeError):
             crawler.stats.set_value(STOP_SIGNAL_STAT, number)
         handlers[number](number, frame)
@@ -91,7 +91,7 @@ def record_stop_signal(crawler: Crawler) -> None:
 
 
 def finish_crawl(crawler: Crawler) -> int:
-    """Return the exit code of a crawl that is over, and say what it is not 0 for."""
+    """Return the exit code of a finished crawl, and print the reason if it is not 0."""
     ending = find_exit_status(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
     if ending.problem:
         _complain(ending.problem)

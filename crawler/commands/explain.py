@@ -1,30 +1,33 @@
-"""`scrapy explain`: why each block of a page is kept or dropped.
+"""`scrapy explain`: show why each block of a page is kept or dropped.
 
 0   the page was explained
-1   it could not be: a sentence says why
+1   the page could not be explained: a sentence says why
 2   wrong usage
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from cleaning.declare import did_you_mean
 from cleaning.errors import CleaningError, OptionError
 from cleaning.methods import METHODS
-from cleaning.options import Options, nearest, read_pair
+from cleaning.options import Options, parse_option
+from crawler.commands.base import BlocksieveCommand
 from crawler.compare.output import check_free, write_file
 from crawler.compare.plan import browser_for
 from crawler.config import Config
 from crawler.errors import CompareError
-from crawler.explain.explained import Dedup, explain, is_empty
+from crawler.explain.explained import explain, is_empty
 from crawler.explain.origin import Place, find_page
 from crawler.explain.page import page_html
 from crawler.explain.record import record
 from crawler.explain.show import show
+from crawler.fingerprinting import Fingerprinter
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
@@ -39,10 +42,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 500
 
 
-class ExplainCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "URL|FILE|- [--method M] [--json] [--html OUT]"
 
@@ -51,9 +51,9 @@ class ExplainCommand(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Clean one page and show each block with its score, priority and reason, and what it is a duplicate of. A "
-            "URL that is stored is read from the database, and decided anew by its crawl's method; any other is "
-            "fetched as in a crawl. A FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
+            "Clean one page and show each block with its score, priority and reason, and the block that it duplicates. "
+            "A stored URL is read from the database and cleaned again with its crawl's method; any other URL is "
+            "fetched as in a crawl. FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ class ExplainCommand(ScrapyCommand):
             help=f"of {', '.join(METHODS)} (default: the stored page's, otherwise CLEANING_METHOD)",
         )
         parser.add_argument("--url", metavar="U", help="where a saved page came from")
-        parser.add_argument("--fetch", action="store_true", help="fetch the page even where it is stored")
+        parser.add_argument("--fetch", action="store_true", help="fetch the page even if it is stored")
         parser.add_argument(
             "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
         )
@@ -78,11 +78,11 @@ class ExplainCommand(ScrapyCommand):
         super().process_options(args, opts)
         expect_one_argument(args, "name one page: a URL, a file, or - for standard input")
         if opts.method is not None and opts.method not in METHODS:
-            raise UsageError(f"unknown method {opts.method!r}; {nearest(opts.method, METHODS)}", print_help=False)
+            raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
         if opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
         try:
-            opts.pairs = dict(read_pair(text) for text in opts.option)
+            opts.pairs = dict(parse_option(text) for text in opts.option)
             Options.read(opts.pairs)
         except OptionError as error:
             raise UsageError(str(error), print_help=False) from error
@@ -91,10 +91,10 @@ class ExplainCommand(ScrapyCommand):
         self.exitcode = run_printing_command(lambda: self._run(args[0], opts))
 
     def _run(self, name: str, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
         if opts.html:
             check_free(Path(opts.html), several=False)
-        config = Config.read(self.settings)
+        assert self.settings is not None  # set by scrapy.cmdline
+        config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
         place = Place(self.settings, config.database_url, Options.read(options).max_bytes, anew=opts.fetch)
         found = find_page(name, opts.url, place)
@@ -111,10 +111,12 @@ class ExplainCommand(ScrapyCommand):
 
 def _explain(found: Found, method: str, options: dict[str, Any], settings: BaseSettings) -> Explained:
     """Return the explanation of a page; raises CompareError where there is nothing to explain."""
-    dedup = Dedup.of(Config.read(settings))
+    fingerprinter = Fingerprinter.from_config(Config.read(settings))
     try:
         html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
-        explained = explain(html, found.url, method=method, encoding=found.loaded.content_type, dedup=dedup, **options)
+        explained = explain(
+            html, found.url, method=method, encoding=found.loaded.content_type, fingerprinter=fingerprinter, **options
+        )
     except CleaningError as error:
         raise CompareError(f"{found.name}: {error}") from error
     if is_empty(explained):

@@ -1,29 +1,30 @@
-"""`scrapy export`: the blocks or pages of the database as a file for other programs.
+"""`scrapy export`: write blocks or pages to a file for other programs.
 
 0    the file is written
-1    it is not: the database or the disk failed, or the cursor is of another database or selection
+1    the database or the disk failed, or the cursor is from another database or selection
 2    an argument or option is wrong
-130  Ctrl-C stopped it, 143 SIGTERM did; there is no file then, and an older one of the name stays
+130  Ctrl-C stopped the export
+143  SIGTERM stopped the export
+
+Unless the exit code is 0, no file is written, and an existing file stays as it is.
 """
 
 from __future__ import annotations
 
 import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler import urls
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import FORMATS, format_of
 from crawler.reading.export_rows import ExportContent, RowFilter
-from crawler.storage import schema
-from crawler.storage.database import opened_engine
 from crawler.terminal import print_error, print_json, print_line, run_command
 
 if TYPE_CHECKING:
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
 _INTERRUPTED, _TERMINATED = 130, 143
 
 
-class ExportCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class ExportCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "OUT [--blocks | --pages] [--since CURSOR] [--site SITE] [--language CODE] [--json]"
 
@@ -46,9 +44,10 @@ class ExportCommand(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            f"Write all blocks that are live and no template, or the texts of all pages, to OUT, whose name ends in "
-            f"{', '.join(FORMATS)}. The file is there as a whole or not at all, and crawls may go on meanwhile. At the "
-            "end a cursor is printed; --since CURSOR writes what is new, changed or gone since. See docs/export.md."
+            "Write all blocks that pages show now, without site boilerplate, or the texts of all pages, to OUT, a file "
+            f"name that ends in {', '.join(FORMATS)}. The file appears complete or not at all, and crawls may run at "
+            "the same time. The command prints a cursor; --since CURSOR writes the rows that are new, changed or gone "
+            "since then. See docs/export.md."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -56,7 +55,7 @@ class ExportCommand(ScrapyCommand):
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument("--blocks", action="store_true", help="a row is a block (default)")
         kind.add_argument("--pages", action="store_true", help="a row is a page, with its whole text")
-        parser.add_argument("--since", metavar="CURSOR", help="only what is new, changed or gone since an export")
+        parser.add_argument("--since", metavar="CURSOR", help="only rows that are new, changed or gone since an export")
         parser.add_argument("--site", help="only pages of a site: registered domain, host:port, or any URL of it")
         parser.add_argument("--language", metavar="CODE", help="only pages in a language, such as en")
         parser.add_argument("--json", action="store_true", help="print JSON")
@@ -67,26 +66,21 @@ class ExportCommand(ScrapyCommand):
             raise UsageError(
                 f"OUT is {given}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
             )
-        # Python would end at once, and leave the half file.
+        # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
             self.exitcode = run_command(lambda: self._export(args[0], ending, opts))
         except KeyboardInterrupt:
-            print_error("scrapy export: interrupted, nothing is written")
+            print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
 
     def _export(self, out: str, ending: str, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        config = Config.read(self.settings)
-        site = None if opts.site is None else urls.site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
+        config = self.config
+        site = None if opts.site is None else urls.parse_site(opts.site)
         language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
         order = ExportRequest(writable_path("OUT", out), ending, content, RowFilter(site, language), opts.since)
-        with (
-            opened_engine(config.database_url, must_exist=True) as engine,
-            ProgressCounter("rows", config.progress) as counting,
-        ):
-            schema.check_schema(engine)
+        with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, order, counting.show)
         if opts.json:
             print_json(asdict(exported))

@@ -1,22 +1,21 @@
-"""`scrapy history`: what the database knows of a page's past.
+"""`scrapy history`: show a page's visits and how its text changed.
 
-0   it knows the page, or a request for it
-1   it does not, or it cannot be read: a sentence says so
+0   the database has the page, or a request for it
+1   it has neither, or it cannot be read: a sentence says so
 2   wrong usage
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.reading.history import print_history, read_page_history
-from crawler.storage import schema
-from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.database import read_transaction
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
 _FORMATS = ("table", "json")
 
 
-class HistoryCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class HistoryCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "URL [--format table|json] [--limit N]"
 
@@ -37,9 +33,8 @@ class HistoryCommand(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Show what the database knows of a page's past: its visits, the requests for it that are still known, and "
-            "the texts that were added, that went, and that were edited, with the words that differ. The URL is that "
-            "at which the page was fetched, or its canonical one."
+            "Show a page's visits, the requests for it that are still stored, and the texts that were added, removed "
+            "and edited, with the words that differ. URL is the page's address as fetched, or its canonical address."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -50,7 +45,7 @@ class HistoryCommand(ScrapyCommand):
             type=int,
             metavar="N",
             default=20,
-            help="show the last N moments (default: %(default)s)",
+            help="show the last N visits that changed the page (default: %(default)s)",
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -63,11 +58,8 @@ class HistoryCommand(ScrapyCommand):
         self.exitcode = run_printing_command(lambda: self._show(args[0], opts))
 
     def _show(self, url: str, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check_schema(engine)
-            with read_transaction(engine) as connection:
-                past = read_page_history(connection, url)
+        with self.database() as engine, read_transaction(engine) as connection:
+            past = read_page_history(connection, url)
         if opts.format == "json":
             print_json(asdict(past))
         else:

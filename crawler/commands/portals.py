@@ -1,7 +1,7 @@
-"""`scrapy portals`: the sites that the spider `news` knows, and whether their evidence says so.
+"""`scrapy portals`: list the news sites of the table, and check the table against its evidence and the live sites.
 
-0   the table can be read, and nothing that was checked is wrong
-1   a value is not where its evidence says, or a site answers otherwise
+0   the table is valid, and every check passed
+1   a value contradicts its evidence, or a live site answers differently
 2   wrong usage
 """
 
@@ -11,12 +11,12 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.discovery.portals import ALL_PORTALS, read_portals, select_portals
 from crawler.errors import ConfigError
 from crawler.reports.portal_check import EvidenceFinding, EvidenceState, SavedPages, check_evidence, check_live
@@ -36,7 +36,7 @@ _COLUMNS = ("portal", "host", "sections", "feeds", "sitemaps", "articles", "lang
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A row of the table, with what was found of it, and what its site answered."""
+    """A row of the table with its findings and the answers of its site."""
 
     portal: Portal
     findings: list[EvidenceFinding]
@@ -57,21 +57,18 @@ class _Shown:
         }
 
 
-class PortalsCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class PortalsCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[NAME,NAME|HOST|all] [--data FOLDER] [--live] [--json] [-s PORTALS=FILE]"
 
     def short_desc(self) -> str:
-        return "List the news sites that are known, and check what is said of them"
+        return "List the known news sites, and check the table"
 
     def long_desc(self) -> str:
         return (
-            "List the table of the spider `news`, with the user's own rows (setting PORTALS). With --data or the "
-            f"environment variable {_DATA}, each value is looked up in the saved page or document that its row names "
-            "as evidence. With --live the sites are asked, each address once, as a crawl would."
+            "List the table of the spider `news`, including the user's own rows (setting PORTALS). With --data or the "
+            f"environment variable {_DATA}, check each value against the saved page or document that its row names as "
+            "evidence. With --live, request each address of the table once, as a crawl would."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -79,13 +76,12 @@ class PortalsCommand(ScrapyCommand):
         parser.add_argument(
             "--data", metavar="FOLDER", help=f"folder with the saved pages, sites/index.tsv (default: {_DATA})"
         )
-        parser.add_argument("--live", action="store_true", help="ask the sites for what the table names, once each")
+        parser.add_argument("--live", action="store_true", help="request each address of the table once")
         parser.add_argument("--json", action="store_true", help="print JSON, with every address and finding")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
         try:
-            portals = select_portals(",".join(args) or ALL_PORTALS, read_portals(Config.read(self.settings).portals))
+            portals = select_portals(",".join(args) or ALL_PORTALS, read_portals(self.config.portals))
         except ConfigError as error:
             raise UsageError(str(error), print_help=False) from error
         except ValueError as error:
@@ -95,7 +91,7 @@ class PortalsCommand(ScrapyCommand):
     def _show(self, portals: Sequence[Portal], opts: argparse.Namespace) -> None:
         folder = opts.data or os.environ.get(_DATA)
         saved = SavedPages(Path(folder)) if folder else None
-        assert self.settings is not None  # as above
+        assert self.settings is not None  # set by scrapy.cmdline
         answers = check_live(portals, self.settings) if opts.live else []
         shown = [
             _Shown(portal, check_evidence(portal, saved) if saved else [], _of(portal, answers)) for portal in portals
@@ -127,7 +123,7 @@ def _print(shown: Sequence[_Shown], *, checked: bool) -> None:
     if checked:
         print_line(f"{len(shown)} portals; " + ", ".join(f"{states[state]} values {state}" for state in EvidenceState))
     else:
-        print_line(f"{len(shown)} portals; nothing was checked: name the folder of saved pages, --data or {_DATA}")
+        print_line(f"{len(shown)} portals; nothing was checked: name the folder of saved pages with --data or {_DATA}")
 
 
 def _row(shown: _Shown) -> list[object]:

@@ -19,10 +19,9 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.arguments import RECRAWL
 from crawler.commands.crawl import CrawlCommand as Crawl
 from crawler.commands.crawl import finish_crawl, record_stop_signal
-from crawler.config import Config
+from crawler.config import RECRAWL, Config
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT
@@ -64,10 +63,10 @@ class RecrawlCommand(Crawl):
 
     def long_desc(self) -> str:
         return (
-            "Visit stored pages and sections again, in crawls of the spiders that found them, one by one: with --due "
-            "those whose time has come, the most worthwhile first, otherwise all, the oldest visit first. New "
-            "pages that sections lead to are fetched, stored ones are when they are due themselves. It may be started "
-            "while it runs: both share the work. REVISIT_BUDGET limits the visits of a day."
+            "Visit stored pages and sections again, in one crawl for each spider that found them: with --due those "
+            "that are due, the most worthwhile first; otherwise all, the oldest visit first. New pages that sections "
+            "link to are fetched; stored pages are fetched when they are due themselves. A second process that runs "
+            "the command shares the work. REVISIT_BUDGET limits the visits of a day."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -82,7 +81,7 @@ class RecrawlCommand(Crawl):
         expect_no_arguments(args)
         if opts.limit is not None and opts.limit < 0:
             raise UsageError(f"--limit is {opts.limit}; it takes a number of pages from 0 on", print_help=False)
-        site = None if opts.site is None else urls.site_of(opts.site if "://" in opts.site else f"http://{opts.site}")
+        site = None if opts.site is None else urls.parse_site(opts.site)
         choice = RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit)
         try:
             self.exitcode = self._recrawl(choice, opts)

@@ -1,19 +1,19 @@
-"""`scrapy retry`: ask once more for what failed."""
+"""`scrapy retry`: queue failed requests again."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.arguments import RECRAWL
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
+from crawler.config import RECRAWL
 from crawler.redact import REDACTED
-from crawler.storage import crawls, schema
-from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage import crawls
+from crawler.storage.database import read_transaction, write_transaction
 from crawler.storage.requests import database_now
 from crawler.terminal import expect_no_arguments, format_counters, print_json, print_line, run_command
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Retried:
-    """A crawl with requests that are queued again, and how it goes on; `masked` arguments have to be given anew."""
+    """A crawl with requests that are queued again, and the command that continues it.
+
+    The `masked` arguments hold secrets, which are not stored: the user must give them again.
+    """
 
     crawl_id: int
     spider: str
@@ -36,46 +39,41 @@ class _Retried:
     masked: list[str]
 
 
-class RetryCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class RetryCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "--failed [--spider NAME] [--host HOST] [--outcome WORD] [--dry-run] [--json]"
 
     def short_desc(self) -> str:
-        return "Queue the requests that failed in the latest crawls again"
+        return "Queue the failed requests of the latest crawls again"
 
     def long_desc(self) -> str:
         return (
             "Queue the failed requests of the latest crawl of each spider and arguments again, as if they were new, "
-            "and say which command goes on with that crawl. A process that is at the crawl already goes on with them "
-            "itself: it is safe to retry at any time."
+            "and print the command that continues that crawl. A process that is already running the crawl makes them "
+            "itself, so it is safe to retry at any time."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--failed", action="store_true", help="the requests that failed (needed)")
+        parser.add_argument("--failed", action="store_true", help="retry the requests that failed (required)")
         parser.add_argument("--spider", metavar="NAME", help="only crawls of this spider")
         parser.add_argument("--host", help="only requests to this host name")
-        parser.add_argument("--outcome", metavar="WORD", help="only those that ended so, e.g. download_failed")
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be queued")
+        parser.add_argument("--outcome", metavar="WORD", help="only requests with this outcome, e.g. download_failed")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be queued, and change nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         expect_no_arguments(args)
         if not opts.failed:
-            raise UsageError("say what to retry: --failed", print_help=False)
+            raise UsageError("the option --failed is required", print_help=False)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
         self.exitcode = run_command(lambda: self._retry(opts))
 
     def _retry(self, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
         chosen = crawls.FailedFilter(opts.spider, opts.host, opts.outcome)
-        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check_schema(engine)
+        with self.database() as engine:
             retried = _retried(engine, chosen, dry_run=opts.dry_run)
         if opts.json:
             print_json(retried)
@@ -103,7 +101,7 @@ def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> l
 
 
 def resume_command(spider: str, arguments: dict[str, Any]) -> str:
-    """Return the command that goes on with a crawl, for a shell."""
+    """Return the shell command that continues a crawl."""
     if RECRAWL in arguments:
         return "scrapy recrawl --due"
     given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
@@ -118,7 +116,7 @@ def _print(retried: list[_Retried], *, dry_run: bool) -> None:
         queued = "would be queued" if dry_run else "are queued"
         print_line(f"crawl {each.crawl_id}: {number:,} requests {queued} again ({format_counters(each.failed)})")
         if each.processes:
-            print_line(f"  {each.processes} processes are at it and go on with them")
+            print_line(f"  {each.processes} processes are running the crawl and will make them")
         else:
             print_line(f"  {each.command}")
         if each.masked:

@@ -1,26 +1,26 @@
-"""`scrapy search`: the pages whose blocks hold what is asked for.
+"""`scrapy search`: find pages by the words of their blocks.
 
-0   the search was made, whether it found anything or not
-1   the query cannot be understood, or the database not be searched
-2   wrong usage
+0    the search ran, whether it found anything or not
+1    the query is malformed, or the database cannot be searched
+2    wrong usage
+130  Ctrl-C
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.arguments import read_day
-from crawler.config import Config
+from cleaning.declare import day
+from crawler.commands.base import BlocksieveCommand
 from crawler.reading.search import Rank, SearchFilters, search
-from crawler.storage import schema
-from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.database import read_transaction
 from crawler.terminal import isolate_direction, make_console, print_error, print_json, printable, run_command
 
 if TYPE_CHECKING:
@@ -35,24 +35,21 @@ _INTERRUPTED = 130
 _MOST_PAGES = 1_000
 _FORMATS = ("table", "json")
 _STYLE = "bold yellow"
-_MARKS = ("[", "]")  # what a terminal without colours shows, and a file
+_BRACKETS = ("[", "]")  # for files, and for terminals without colours
 
 
-class SearchCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "QUERY [--rank priority|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] ..."
 
     def short_desc(self) -> str:
-        return "Search the blocks that are live now, by words and phrases"
+        return "Search the stored blocks by words and phrases"
 
     def long_desc(self) -> str:
         return (
-            "Show the pages whose blocks hold what is asked for, the best first, with the words marked. A query has "
-            'words, which must all be there, "a phrase", begin*, -without, one OR another; it is one argument, in '
-            "quotes of the shell. What is gone from all its pages or is template is not found."
+            "Show the pages whose blocks match a query, the best first, with the matches marked. A query consists of "
+            'words, which must all occur, "a phrase", prefix*, -without, one OR another. It is one argument: quote it '
+            "in the shell. Blocks that no page shows any more, and site boilerplate, are not found."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -61,20 +58,20 @@ class SearchCommand(ScrapyCommand):
             "--rank",
             choices=[each.value for each in Rank],
             default=Rank.PRIORITY.value,
-            help="the block's priority times the share of its words that is asked for, or BM25 (default: priority)",
+            help="the block's priority times the share of its words that match, or BM25 (default: priority)",
         )
         parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
         parser.add_argument("--section", metavar="NAME", help="section, as the pages state it")
         parser.add_argument("--language", metavar="CODE", help="language of the page: en, zh, ...")
         parser.add_argument(
-            "--since", metavar="DATE", help="pages published since that day; without a date, first seen since then"
+            "--since", metavar="DATE", help="pages published since a day; pages without a date, first seen since then"
         )
         parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N pages at most (default: 10)")
         parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="what is printed (default: table)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        # Where a query begins with -without, the parser takes it for an option that it does not know.
+        # The parser takes a query that starts with -without for an unknown option.
         unknown = [arg for arg in args if arg.startswith("--") or (arg.startswith("-") and " " not in arg)]
         if unknown:
             raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
@@ -84,7 +81,7 @@ class SearchCommand(ScrapyCommand):
         if not 1 <= opts.limit <= _MOST_PAGES:
             raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_MOST_PAGES:,}", print_help=False)
         try:
-            since = None if opts.since is None else read_day(opts.since)
+            since = None if opts.since is None else day().read(opts.since)
         except ValueError as error:
             raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
         opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since)
@@ -94,7 +91,7 @@ class SearchCommand(ScrapyCommand):
             self.exitcode = run_command(lambda: self._search(args[0], opts))
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader left early (`| head`). The interpreter flushes again at its end; what is left goes nowhere.
+            # The reader stopped early (`| head`). Discard the rest, which the interpreter flushes when it exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,11 +102,8 @@ class SearchCommand(ScrapyCommand):
             self.exitcode = _INTERRUPTED
 
     def _search(self, query: str, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check_schema(engine)
-            with read_transaction(engine) as connection:
-                found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
+        with self.database() as engine, read_transaction(engine) as connection:
+            found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
         if opts.format == "json":
             print_json(found)
         else:
@@ -145,9 +139,9 @@ def _cells(hit: Hit, *, marks: bool) -> tuple[Text, Text, Text, Text]:
 
 
 def _marked(excerpt: Excerpt, *, marks: bool) -> Text:
-    """Return an excerpt with its hits in colour, or in brackets."""
-    before, after = _MARKS if marks else ("", "")
-    # The reading direction of an excerpt ends with it.
+    """Return an excerpt with its hits in colour and, if asked, in brackets."""
+    before, after = _BRACKETS if marks else ("", "")
+    # An excerpt in a right-to-left script must not change the direction of the rest of the line.
     first, end_of_all = ("\u2068", "\u2069") if isolate_direction(excerpt.text) != printable(excerpt.text) else ("", "")
     shown, last = Text(first), 0
     for start, end in excerpt.hits:

@@ -1,6 +1,6 @@
-"""`scrapy settings`: Scrapy's own, with `--explain` for the settings that Blocksieve declares.
+"""`scrapy settings`: Scrapy's command, with `--explain` for the settings of Blocksieve.
 
-0    the settings were shown, also one whose present value would stop a crawl
+0    the settings were printed, even if the value of one would stop a crawl
 1    the output cannot be written
 2    there is no such setting
 """
@@ -15,8 +15,8 @@ from rich.text import Text
 from scrapy.commands.settings import Command as ScrapySettings
 from scrapy.exceptions import UsageError
 
+from crawler.config import explain_setting, explain_settings
 from crawler.errors import ConfigError
-from crawler.explained import explain, explain_all
 from crawler.terminal import make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawler.explained import Explained
+    from crawler.config import ExplainedSetting
 
 _ALL = "all"
 _COLUMNS = ("name", "value", "set by", "default", "allowed")
@@ -35,7 +35,7 @@ class SettingsCommand(ScrapySettings):
         return "[options] [--explain [NAME] [--json]]"
 
     def short_desc(self) -> str:
-        return "Get settings values, and have Blocksieve's explained"
+        return "Get settings values, or explain Blocksieve's settings"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -44,8 +44,8 @@ class SettingsCommand(ScrapySettings):
             nargs="?",
             const=_ALL,
             metavar="NAME",
-            help="explain a setting of Blocksieve's: type, bounds, default, present value and who has set it; all "
-            "of them without NAME",
+            help="explain a setting of Blocksieve: its type, limits, default and value, and where the value was set; "
+            "without NAME, all of them",
         )
         parser.add_argument("--json", action="store_true", help="with --explain: print JSON")
 
@@ -60,7 +60,7 @@ class SettingsCommand(ScrapySettings):
         except ConfigError as error:
             raise UsageError(printable(error), print_help=False) from error
         except OSError as error:
-            # The reader left early, or a disk is full. The interpreter flushes again at its end, into nothing.
+            # The reader stopped early, or the disk is full. Discard the rest, which the interpreter flushes on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
                 print_error(f"the output cannot be written: {error.strerror}")
@@ -69,27 +69,27 @@ class SettingsCommand(ScrapySettings):
 
 def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
     if name == _ALL:
-        found = explain_all(settings)
+        found = explain_settings(settings)
         if as_json:
             print_json(found)
         else:
             make_console().print(make_table("Settings", _COLUMNS, [_row(one) for one in found]))
         return
-    one = explain(name, settings)
+    one = explain_setting(name, settings)
     if as_json:
         print_json(one)
     else:
         _print(one)
 
 
-def _row(one: Explained) -> list[object]:
+def _row(one: ExplainedSetting) -> list[object]:
     present = Text(_text(one.value), style="bold" if one.set_by != "default" else "")
     if one.problem:
         present = Text(f"{_text(one.value)} (not allowed)", style="red")
     return [one.name, present, one.set_by, _text(one.default), one.allowed]
 
 
-def _print(one: Explained) -> None:
+def _print(one: ExplainedSetting) -> None:
     out = make_console()
     out.print(Text(one.name, style="bold"))
     out.print(Text(f"{one.help}\n"))
@@ -105,7 +105,7 @@ def _print(one: Explained) -> None:
 
 
 def _text(value: object) -> str:
-    """Return a value as one gives it on the command line, "-" for one that is empty."""
+    """Return a value as it is written on the command line, "-" for an empty one."""
     if isinstance(value, tuple):
         return printable(" ".join(value)) or "-"
     return printable(value) if value not in (None, "", {}) else "-"

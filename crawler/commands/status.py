@@ -1,17 +1,17 @@
-"""`scrapy status`: what the database holds, what its queue holds, and what the last crawls did."""
+"""`scrapy status`: the contents of the database, the queue, and the results of the last crawls."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.storage import crawls as crawls_
 from crawler.storage import queries, schema
-from crawler.storage.database import database_size_bytes, location_of_url, opened_engine, read_transaction
+from crawler.storage.database import database_size_bytes, location_of_url, read_transaction
 from crawler.storage.requests import database_now
 from crawler.terminal import (
     expect_no_arguments,
@@ -36,7 +36,7 @@ _CRAWL_COLUMNS = ("crawl", "spider", "state", "started", "duration", "pages", "k
 
 @dataclass(frozen=True, slots=True)
 class _Status:
-    """All that the command shows."""
+    """Everything that the command prints."""
 
     database: str
     schema: str
@@ -53,22 +53,19 @@ _QUEUE_COLUMNS = ("crawl", "spider", "arguments", "state", "queued", "leased", "
 _HOST_COLUMNS = ("host", "delay", "left alone until", "reason")
 
 
-class StatusCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class StatusCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--crawls N] [--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
-        return "Show what the database of blocks holds and what the last crawls did"
+        return "Show what the database contains and what the last crawls did"
 
     def long_desc(self) -> str:
         return (
-            "Show pages, blocks and sightings, in all and by site, the database's size and place, and the last "
-            "crawls: state, duration, pages, blocks kept and dropped by reason, visits refused and failed by reason. "
-            "Then what waits: requests of each open crawl, hosts that are left alone or asked slowly, pages due for a "
-            "re-crawl."
+            "Show the number of pages, blocks and sightings, in total and by site; the location and size of the "
+            "database; the last crawls with state, duration, pages, blocks kept and dropped by reason, visits refused "
+            "and failed by reason. Then the waiting work: requests of each open crawl, hosts that are paused or slowed "
+            "down, pages due for a re-crawl."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -81,12 +78,8 @@ class StatusCommand(ScrapyCommand):
         self.exitcode = run_command(lambda: self._show(opts.crawls, as_json=opts.json))
 
     def _show(self, crawls: int, *, as_json: bool) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        url = Config.read(self.settings).database_url
-        with opened_engine(url, must_exist=True) as engine:
-            schema.check_schema(engine)
-            with read_transaction(engine) as connection:
-                status = _status(connection, url, crawls)
+        with self.database() as engine, read_transaction(engine) as connection:
+            status = _status(connection, self.config.database_url, crawls)
         if as_json:
             print_json(_as_json(status))
         else:

@@ -10,8 +10,8 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import IgnoreRequest
 
+from cleaning.declare import web_url
 from crawler import settings as settings_
-from crawler.arguments import read_url
 from crawler.compare.targets import Loaded, Source, Target
 from crawler.errors import CompareError, CrawlerError
 from crawler.fetching.response_filter import ResponseRejected, content_type
@@ -73,7 +73,7 @@ def fetch(url: str, settings: BaseSettings) -> Target:
     """Return the page at an address. Raises CompareError, in one sentence, where there is no page."""
     shown = without_credentials(url)
     try:
-        read_url(url)
+        web_url().read(url)
     except ValueError as error:
         raise CompareError(f"{shown!r} is no address of a page: {error}") from error
     if shown != url.strip():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cleaning.declare import did_you_mean
 from cleaning.methods import METHODS
-from cleaning.options import nearest
 from crawler.config import Config
 from crawler.errors import CompareError, RenderError
 from crawler.fetching.render.browser import Browser
@@ -35,7 +35,7 @@ def read_methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in METHODS:
-            raise ValueError(f"unknown method {name!r}; {nearest(name, METHODS)}")
+            raise ValueError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
     if not names:
         raise ValueError(f"no method is named; known: {', '.join(METHODS)}")
     return list(dict.fromkeys(names))

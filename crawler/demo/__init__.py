@@ -1,4 +1,4 @@
-"""A site to crawl: ezinearticles' grammar and markup, generated from a seed, with the truth about its content.
+"""A site to crawl: ezinearticles' addresses and markup, generated from a seed, with the ground truth of its content.
 
 python -m crawler.demo            # serve it on a free loopback port, whose URL is printed
 python -m crawler.demo --truth truth.json

@@ -1,4 +1,4 @@
-"""Serve the demo site, or write down the truth about it."""
+"""Serve the demo site, or write its ground truth."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from crawler.demo.site import DemoSite
 
 _DESCRIPTION = """\
-Serve a small article site on 127.0.0.1 until interrupted. The one line printed is its URL.
+Serve a small article site on 127.0.0.1 until interrupted, and print its URL.
 
-It has ezinearticles' addresses and markup: 3 categories with subcategories, some 170 articles of
-generated prose, 20 links a listing page. Around the articles stands the noise of a real site; among
-them, exact and near-duplicate paragraphs, mirrored articles, redirects, and links that end at a 403,
-a CAPTCHA, a quota page, a removed article, a PDF, an image, or a path that robots.txt forbids.
-The same seed gives the same bytes, whatever the port. It answers as an HTTP proxy too, for any host
-name, so that its pages can keep their URLs while the port changes."""
+It has ezinearticles' addresses and markup: 3 categories with subcategories, about 170 articles of
+generated prose, and 20 links on each listing page. The pages have the boilerplate of a real site.
+The articles include exact and near-duplicate paragraphs, near-duplicate articles, redirects, and
+links that end at a 403, a CAPTCHA, a quota page, a removed article, a PDF, an image, or a path that
+robots.txt forbids. The same seed gives the same bytes on any port. The site also answers as an HTTP
+proxy for any host name, so that its pages keep their URLs when the port changes."""
 _EPILOG = f"""\
 examples:
   python -m crawler.demo
   python -m crawler.demo --port 8000
   python -m crawler.demo --truth truth.json
 
-{REQUESTS_PATH} on the running site tells as JSON how often each page was asked for."""
+{REQUESTS_PATH} on the running site returns, as JSON, how often each page was requested."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    # Before the slow part, so that a signal during start-up ends the program quietly too.
+    # Before the slow part, so that a signal during start-up also ends the program quietly.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)
     options = _parser().parse_args(arguments)
@@ -58,8 +58,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"what the site grows from (default: {SEED})")
-    parser.add_argument("--truth", type=Path, metavar="FILE", help="write the truth as JSON to FILE; serve nothing")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the generator (default: {SEED})")
+    parser.add_argument(
+        "--truth", type=Path, metavar="FILE", help="write the ground truth as JSON to FILE; serve nothing"
+    )
     return parser
 
 

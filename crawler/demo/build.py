@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from crawler.demo.prose import ProseGenerator, Topic
 
 
-# Two texts within this many bits are near-duplicates; unrelated ones must stay clear of twice as many, so
-# that no choice of representative can join them.
+# Two texts within NEAR_BITS are near-duplicates. Unrelated texts must differ by more than twice as many bits, so that
+# no third text can be a near-duplicate of both.
 NEAR_BITS = 3
 UNRELATED_BITS = 6
-# Shorter texts are matched by digest alone: their fingerprints say too little.
+# Shorter texts are compared by digest only.
 FINGERPRINTED_TERMS_MIN = 20
 
 _ATTEMPTS_MAX = 500
 
 
 class DistinctTexts:
-    """The texts accepted so far, by digest and fingerprint."""
+    """The texts of the site so far, by digest and fingerprint. Only planned duplicates may resemble each other."""
 
     def __init__(self) -> None:
         self._digests: set[int] = set()
         self._fingerprints: list[int] = []
 
     def fresh(self, write: Callable[[], str]) -> str:
-        """Return the first text written that is unlike all accepted ones, and accept it.
+        """Call `write` until it returns a text that is unlike all accepted ones; accept and return that text.
 
-        Raises RuntimeError when many attempts in a row resemble earlier texts: the vocabulary is too small.
+        Raises RuntimeError after many attempts, because the vocabulary is too small.
         """
         for _ in range(_ATTEMPTS_MAX):
             text = write()
@@ -78,7 +78,7 @@ class DistinctTexts:
 
 
 def has_fingerprint(text: str) -> bool:
-    """Tell whether the text is long enough to be compared by fingerprint."""
+    """Return True if a text is long enough to be compared by fingerprint."""
     return len(set(terms(text))) >= FINGERPRINTED_TERMS_MIN
 
 
@@ -94,7 +94,7 @@ DuplicateFamily = list[Passage]
 
 @dataclass(frozen=True, slots=True)
 class DuplicatePlanter:
-    """Writes the families of one topic."""
+    """Writes the families of duplicates of one topic."""
 
     topic: Topic
     prose: ProseGenerator
@@ -103,7 +103,7 @@ class DuplicatePlanter:
     edits: Mapping[str, str]
 
     def near_family(self, number: int) -> DuplicateFamily:
-        """Return a centre and its copies, a word changed or dropped in each; pairwise 1 to 3 bits apart."""
+        """Return a paragraph and its copies, each with a word changed or dropped; all are 1 to 3 bits apart."""
         wanted = 1 + self.rng.choice(_COPY_COUNTS)
         while True:
             centre = self.prose.paragraph(self.topic, self.rng, _CENTRE_WORDS)
@@ -115,7 +115,7 @@ class DuplicatePlanter:
         return [_paragraph(text, f"near-{self.topic.name}-{number}", n) for n, text in enumerate(star)]
 
     def exact_family(self) -> DuplicateFamily:
-        """Return one paragraph several times: as it is, in capitals, with other spaces, with other markup."""
+        """Return one paragraph several times: as it is, in capitals, with other white space, with other markup."""
         text = self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, 50))
         forms = [
             _paragraph(text.upper()),
@@ -146,7 +146,7 @@ class DuplicatePlanter:
 def plant_duplicates(
     planter: DuplicatePlanter, hosts: Sequence[int], fixed: Sequence[DuplicateFamily]
 ) -> dict[int, DuplicateFamily]:
-    """Return what each host article of the topic gets; no host gets two members of one family."""
+    """Return the planted passages of each host article of the topic. No host gets two members of one family."""
     near = [planter.near_family(number) for number in range(_NEAR_FAMILIES)]
     exact = [planter.exact_family() for _ in range(_EXACT_FAMILIES)]
     shuffled = planter.rng.sample(hosts, len(hosts))
@@ -159,13 +159,13 @@ def plant_duplicates(
 
 
 def numbered_family(template: str, topic: Topic) -> DuplicateFamily:
-    """Return short paragraphs that differ in a number only; they are no duplicates."""
+    """Return short paragraphs that differ only in a number. They are not duplicates."""
     group = f"numbered-{topic.name}"
     return [_paragraph(template.format(number=number), group, n) for n, number in enumerate(_NUMBERS)]
 
 
 def short_family(text: str) -> DuplicateFamily:
-    """Return a paragraph that is too short for a fingerprint, twice."""
+    """Return twice the same paragraph that is too short for a fingerprint."""
     return [_paragraph(text), _paragraph(text)]
 
 
@@ -178,7 +178,7 @@ def _editable_words(text: str, edits: Mapping[str, str]) -> Iterator[re.Match[st
 
 
 def _replace_word(text: str, word: re.Match[str], new: str) -> str:
-    """Return the text with the word replaced; one that is dropped leaves its capital to the next word."""
+    """Return the text with the word replaced. If it is dropped, the next word takes over its capital."""
     before, after = text[: word.start()], text[word.end() :]
     if not new:
         before, after = (before, after[1:]) if after.startswith(" ") else (before.removesuffix(" "), after)
@@ -188,8 +188,8 @@ def _replace_word(text: str, word: re.Match[str], new: str) -> str:
 
 _ARTICLES_PER_TOPIC = 18
 
-# What an article consists of: P paragraph, B bare paragraph, H heading, S shared heading, L list item, T table
-# cell, Q quote, C code. The articles of a topic take turns.
+# The passages of an article: P paragraph, B bare paragraph, H heading, S shared heading, L list item, T table cell,
+# Q quote, C code. The articles of a topic cycle through the layouts.
 _LAYOUTS = ("PPPPPP", "PPHPPSPP", "PPLLLLPSP", "BBBBB", "PPTTTTTTPP", "PPQPHPPP")
 _CODE_LAYOUT = "PPCPHPCP"
 _CODE_CATEGORY = "Computers-and-Technology"
@@ -200,13 +200,13 @@ _LINE_KINDS = {
     "C": (Kind.CODE, "code"),
 }
 
-# The topics' articles that appear a second time under another id, one of each layout but the bare one.
+# For each topic, the article that appears a second time under another id. All layouts but the bare one occur.
 _MIRRORED_ARTICLES = (12, 13, 14, 16, 17, 12, 13)
 
 
 @dataclass(frozen=True, slots=True)
 class _TopicWriter:
-    """What writing one topic's articles takes."""
+    """Writes the articles of one topic."""
 
     topic: Topic
     prose: ProseGenerator
@@ -244,7 +244,7 @@ class _TopicWriter:
 
 
 def write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> list[Draft]:
-    """Return all articles but the mirrors, ordered by topic; then the two whose encoding is odd."""
+    """Return all articles except the mirrored copies, ordered by topic, then the two with an unusual encoding."""
     fixed = load_texts("fixed")
     for text in _fixed_texts(fixed):
         originals.accept(text)
@@ -256,8 +256,8 @@ def write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -
 def _topic_drafts(desk: _TopicWriter, topic_number: int) -> Iterator[Draft]:
     layouts = [_topic_layout(desk.topic, number) for number in range(_ARTICLES_PER_TOPIC)]
     mirrored = _MIRRORED_ARTICLES[topic_number] if topic_number < len(_MIRRORED_ARTICLES) else None
-    # Nothing is planted between bare lines, where a block may be the whole body, nor in a mirrored article,
-    # whose blocks are families already.
+    # Nothing is planted in a bare article, where a block may be the whole body, nor in a mirrored article, whose blocks
+    # are duplicates already.
     hosts = [n for n, layout in enumerate(layouts) if layout[0] != "B" and n != mirrored]
     planted = _plant_families(desk, hosts)
     for number, layout in enumerate(layouts):
@@ -279,7 +279,7 @@ def _plant_families(desk: _TopicWriter, hosts: Sequence[int]) -> dict[int, Dupli
 
 
 def _insert_passage(body: list[Passage], passage: Passage, rng: Random) -> None:
-    """Put the passage behind one of the paragraphs, so that it never splits a list or a table."""
+    """Insert the passage after one of the paragraphs, so that it never splits a list or a table."""
     places = [n for n, earlier in enumerate(body, 1) if earlier.kind is Kind.PARAGRAPH]
     body.insert(rng.choice(places), passage)
 
@@ -293,7 +293,7 @@ def _fixed_texts(fixed: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _accented_draft(desks: Sequence[_TopicWriter], fixed: Mapping[str, Any]) -> Draft:
-    """Return the article whose meta element contradicts the header, which is right."""
+    """Return the article whose meta element contradicts the header. The header is right."""
     desk = next(desk for desk in desks if desk.topic.name == fixed["topic"])
     body = (Passage(Kind.PARAGRAPH, fixed["text"]), *(desk.passage("P") for _ in range(3)))
     names = (fixed["title"], slug(fixed["title"]), desk.topic.category, desk.topic.name)
@@ -301,7 +301,7 @@ def _accented_draft(desks: Sequence[_TopicWriter], fixed: Mapping[str, Any]) -> 
 
 
 def _chinese_draft(fixed: Mapping[str, Any]) -> Draft:
-    """Return the article in GB2312, which only its meta element tells."""
+    """Return the article in GB2312. Only its meta element declares the encoding."""
     body = tuple(Passage(Kind.PARAGRAPH, text) for text in fixed["paragraphs"])
     names = (fixed["title"], fixed["slug"], fixed["category"], fixed["topic"])
     author = Author(fixed["author"], 1_000, fixed["workshop"])
@@ -310,7 +310,7 @@ def _chinese_draft(fixed: Mapping[str, Any]) -> Draft:
 
 SEED = 7
 
-# What stands on the listed links that lead to no article: outcome, status, template or file.
+# The responses of the listed links that do not lead to an article: outcome, status, template or file.
 _REFUSALS = (
     *[(ExpectedOutcome.FORBIDDEN, 403, "forbidden")] * 3,
     *[(ExpectedOutcome.CAPTCHA, 200, "captcha")] * 2,
@@ -328,7 +328,7 @@ _REDIRECT_STATUSES = (301, 302, 301, 302)
 _FIRST_DAY = dt.date(2006, 1, 1)
 _DAYS = 6_000
 _IDS = range(110_000, 10_900_000)
-# Ids from here on are addressed by number alone, without the title.
+# Articles with these ids have an address without the title.
 _SHORT_PATHS_FROM = 10_000_000
 
 
@@ -342,7 +342,7 @@ class _Address:
 
 
 def build_site(seed: int = SEED) -> DemoSite:
-    """Return the site that grows from the seed; raises RuntimeError if the vocabulary cannot keep texts apart."""
+    """Return the site of a seed. Raises RuntimeError if the vocabulary is too small to keep the texts distinct."""
     rng, prose, originals = Random(seed), load_prose_generator(), DistinctTexts()
     drafts = write_drafts(prose, originals, rng)
     authors = _authors(rng)
@@ -360,7 +360,7 @@ def build_site(seed: int = SEED) -> DemoSite:
 
 
 def _addresses(count: int, rng: Random) -> Iterator[_Address]:
-    """Return ids and dates in random order; the later the date, the higher the id."""
+    """Return ids and dates in random order. A later date has a higher id."""
     ids = sorted(rng.sample(_IDS, count))
     days = sorted(rng.randrange(_DAYS) for _ in range(count))
     dates = [_FIRST_DAY + dt.timedelta(days=day) for day in days]
@@ -393,7 +393,7 @@ def _make_redirect(entry: ListingEntry, status: int, articles: Sequence[Article]
 
 
 def _refused_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> Iterator[Draft]:
-    """Yield bodiless drafts for links that lead to no article, a topic after the other."""
+    """Yield drafts without a body for the links that do not lead to an article, one topic after the other."""
     for topic in cycle(prose.topics):
         title = originals.fresh(partial(prose.title, "title", topic, rng))
         yield Draft(title, slug(title), topic.category, topic.name, ())

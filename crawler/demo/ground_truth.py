@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from crawler.demo.site import Article, DemoSite, Passage
 
 
-# (article's path, position of the block in its body)
+# The path of an article and the position of a block in its body.
 BlockPlace = tuple[str, int]
 
 
 def ground_truth(site: DemoSite) -> dict[str, Any]:
-    """Return articles with their blocks, noise, families of duplicates, refusals and redirects.
+    """Return the articles with their blocks, the boilerplate, the families of duplicates, refusals and redirects.
 
-    A place is `[path, index into that article's blocks]`. `exact` families are complete: every block that
-    equals another but for case, spaces and markup is in one. `numbered` groups are no duplicates.
+    A place is `[path, index of the block]`. The `exact` families are complete: every block that equals another except
+    for case, white space and markup is in one. The `numbered` groups are not duplicates.
     """
     return {
         "seed": site.seed,
@@ -65,7 +65,7 @@ def _exact_families(site: DemoSite) -> list[list[BlockPlace]]:
 
 
 def _planted_groups(site: DemoSite, prefix: str) -> list[list[BlockPlace]]:
-    """Return the places of each planted group of that kind, by member: a near family's centre comes first."""
+    """Return the places of each planted group of a kind in the order of the members, the centre first."""
     groups: dict[str, list[tuple[int, BlockPlace]]] = {}
     for place, passage in _block_places(site):
         if passage.group.startswith(prefix):

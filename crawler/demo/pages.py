@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crawler.demo.site import Article, Author, DemoSite, Draft, ListingEntry, Passage, RefusedLink
 
 
-# What stands around each block of a kind.
+# The element of each kind of block.
 _ELEMENTS = {
     Kind.PARAGRAPH: "<p>{}</p>",
     Kind.HEADING: "<h2>{}</h2>",
@@ -36,7 +36,7 @@ _TABLE_COLUMNS = 2
 
 
 def body_parts(draft: Draft) -> list[str]:
-    """Return the body in two parts, the first paragraph and the rest: the site puts an advertisement in between."""
+    """Return the first paragraph and the rest of the body. The site puts an advertisement between them."""
     if draft.bare:
         lines = [_render_inline(passage) for passage in draft.passages]
         return [lines[0] + "<br>\n<br>", "<br>\n<br>\n".join(lines[1:])]
@@ -45,7 +45,7 @@ def body_parts(draft: Draft) -> list[str]:
 
 
 def _render_run(kind: Kind, passages: Sequence[Passage]) -> str:
-    """Return neighbouring passages of one kind, with the list or table around them."""
+    """Return consecutive passages of one kind, with the list or table around them."""
     blocks = [_ELEMENTS[kind].format(_render_inline(passage)) for passage in passages]
     if kind is Kind.LIST_ITEM:
         return "<ul>\n" + "\n".join(blocks) + "\n</ul>"
@@ -79,7 +79,7 @@ _SIDE_LINKS = 5
 
 @dataclass(frozen=True, slots=True)
 class SitePages:
-    """Renders the site's pages; `sections` are the site's, `summaries` by path, `noise` by kind and escaped."""
+    """Renders the site's pages. `summaries` are by path; `noise` is by kind and already escaped."""
 
     site: DemoSite
     sections: Mapping[str, Sequence[ListingEntry]]
@@ -97,7 +97,7 @@ class SitePages:
         return self._page(age, fields)
 
     def listing(self, section: str, page: int) -> str:
-        """Return one page of a section, from 1; the last one has no `Next »`."""
+        """Return one page of a section, counted from 1. The last page has no `Next »`."""
         entries = self.sections[section][(page - 1) * LINKS_PER_PAGE : page * LINKS_PER_PAGE]
         next_page = page + 1 if page < page_count(self.sections[section]) else None
         pagination = f'<a href="{escape(listing_path(section, next_page))}">Next »</a>' if next_page else ""
@@ -143,7 +143,7 @@ class SitePages:
         return self.templates[f"page-{age}"].substitute(self.noise, **shared, **fields)
 
     def _popular(self) -> Sequence[Article]:
-        """Return a few articles, the same on each page."""
+        """Return a few articles, the same ones for every page."""
         return self.site.articles[:: len(self.site.articles) // _SIDE_LINKS][:_SIDE_LINKS]
 
     def _related(self, article: Article) -> str:
@@ -255,7 +255,7 @@ _PRIVATE = "<html><head><title>Private</title></head><body><p>For members only; 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`etag` and `last_modified` are "" where the page has none; `location` is "" but for redirects."""
+    """A response. `etag` and `last_modified` are "" if the page has none; `location` is "" except for redirects."""
 
     status: int
     content_type: str
@@ -266,7 +266,7 @@ class Reply:
 
 
 def site_replies(site: DemoSite) -> dict[str, Reply]:
-    """Return the answer to each request target (path and query) that the site knows."""
+    """Return the response to each request target (path and query) of the site."""
     pages = site_pages(site)
     answers = {"/robots.txt": Reply(200, "text/plain", _ROBOTS), "/": _html_reply(pages.home())}
     answers["/sitemap.html"] = _html_reply(pages.sitemap())
@@ -290,7 +290,7 @@ def _listing_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
     for section, entries in pages.sections.items():
         for page in range(1, page_count(entries) + 1):
             yield listing_path(section, page), _html_reply(pages.listing(section, page))
-        # Real scrapers ask for page 1 by number too.
+        # Some scrapers request the first page by its number.
         yield f"{listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
 
 

@@ -1,4 +1,4 @@
-"""Varied English prose about a topic, filled from sentence frames and the topic's phrases."""
+"""Generated English prose about a topic, from sentence frames filled with the topic's phrases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Phrases = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subcategory, named as its URL spells it, with the phrases for each slot of a frame."""
+    """A subcategory, named as in its URL, with the phrases for each slot of a frame."""
 
     category: str
     name: str
@@ -33,13 +33,13 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class ProseGenerator:
-    """Writes texts; each method takes the source of chance, so that the same one gives the same text."""
+    """Writes texts. The same random generator state gives the same text."""
 
     topics: tuple[Topic, ...]
     frames: Mapping[str, Phrases]
 
     def paragraph(self, topic: Topic, rng: Random, words: int, *, closing: bool = False) -> str:
-        """Return an opening and as many sentences as it takes to reach that many words (at most 120)."""
+        """Return an opening and enough sentences to reach a number of words (at most 120)."""
         used: set[str] = set()
         sentences = [self._sentence("opening", topic, rng, used)]
         while _count_words(sentences) < words:
@@ -51,12 +51,12 @@ class ProseGenerator:
         return " ".join(sentences)
 
     def line(self, kind: str, topic: Topic, rng: Random) -> str:
-        """Return one text of that kind of frame: "item", "cell", "quote" or "code"."""
+        """Return one text from a kind of frame: "item", "cell", "quote" or "code"."""
         text = self._fill(kind, topic, rng, set())
         return text if kind == "code" else _capitalise(text)
 
     def title(self, kind: str, topic: Topic, rng: Random) -> str:
-        """Return a "title" or "heading", its words capitalised as titles are."""
+        """Return a "title" or "heading" with its words capitalised like a title."""
         words = self._fill(kind, topic, rng, set()).split()
         before = ["-", *words]
         return " ".join(
@@ -68,7 +68,7 @@ class ProseGenerator:
         return re.sub(r"(^|[.?!] )(\w)", lambda m: m[1] + m[2].upper(), self._fill(kind, topic, rng, used))
 
     def _fill(self, kind: str, topic: Topic, rng: Random, used: set[str]) -> str:
-        """Fill one frame of that kind; neither it nor its phrases are among the `used`, which they join."""
+        """Fill one frame of a kind. Avoid the frames and phrases in `used`, and add the new ones to it."""
         frame = _pick_unused(self.frames[kind], rng, used)
         return _SLOT.sub(lambda slot: _pick_unused(topic.slots[slot[1]], rng, used), frame)
 
@@ -84,7 +84,7 @@ def load_prose_generator() -> ProseGenerator:
 
 
 def slug(title: str) -> str:
-    """Return the title as article URLs spell it: `-` for each space; `?` and parentheses stay, other marks go."""
+    """Return the title as in article URLs: `-` for each space; `?` and parentheses are kept, other marks dropped."""
     ascii_only = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^\w ?()-]", "", ascii_only).replace(" ", "-")
 

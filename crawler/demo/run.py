@@ -29,7 +29,7 @@ _SHOWN_CHARS = 300
 
 
 def print_summary(database: Path, console: Console) -> None:
-    """Print the totals of the database, the counts of its last crawl and its three best blocks."""
+    """Print the totals of the database, the counts of its last crawl and the three best blocks."""
     url = f"sqlite:///{database}"
     engine = open_engine(url, must_exist=True)
     with read_transaction(engine) as connection:
@@ -51,11 +51,11 @@ def print_summary(database: Path, console: Console) -> None:
     console.print("\nThe three best blocks:")
     for score, page_title, block_text in best:
         console.print(Text.assemble((f"\n{score:.2f}  {page_title}\n", "bold"), block_text[:_SHOWN_CHARS]))
-    console.print("\nLook around: scrapy status, or sqlite3 blocks.db 'select * from informative_block limit 5'")
+    console.print("\nNext: scrapy status, or sqlite3 blocks.db 'select * from informative_block limit 5'")
 
 
 def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
-    """Return the longest of the blocks with the highest score, one a page."""
+    """Return score, title and text of the longest blocks with the highest score, one of each page."""
     rows = connection.execute(text("select score, title, text from informative_block order by score desc, words desc"))
     best: dict[str, tuple[float, str, str]] = {}
     for score, title, found in rows:
@@ -70,11 +70,10 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values())} ({named})" if counts else "0"
 
 
-# The site is reached as an HTTP proxy under this fixed name, so that pages keep their URLs from one run to the
-# next although the port changes.
+# The crawl uses the site as an HTTP proxy for this host name, so that pages keep their URLs when the port changes.
 BASE_URL = "http://ezinearticles.invalid/"
 _LOG_FILE = "demo.log"
-# The demo is in a hurry where a crawl of somebody's site is polite.
+# The demo site needs no politeness.
 FAST_SETTINGS = {
     "AUTOTHROTTLE_ENABLED": "False",
     "AUTOTHROTTLE_MAX_DELAY": "0",
@@ -92,7 +91,7 @@ FAST_SETTINGS = {
 
 @contextmanager
 def run_site() -> Iterator[str]:
-    """Run the demo site in a process of its own and yield its address; it is stopped at the end."""
+    """Run the demo site in a process of its own, yield its address, and stop it at the end."""
     command = [sys.executable, "-m", "crawler.demo"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 — our own module
         assert process.stdout is not None
@@ -106,7 +105,7 @@ def run_site() -> Iterator[str]:
 
 
 def crawl_site(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
-    """Crawl the site at this address into the database and return the exit code of `scrapy crawl ezine`."""
+    """Crawl the site at an address into the database, and return the exit code of `scrapy crawl ezine`."""
     line = crawl_command(database, arguments, settings)
     return subprocess.run(line, env=crawl_environment(address), check=False).returncode  # noqa: S603 — our own command line
 
@@ -122,7 +121,7 @@ def crawl_command(database: Path, arguments: dict[str, str], settings: dict[str,
 
 
 def crawl_environment(address: str) -> dict[str, str]:
-    """Return the environment in which a crawl reaches the site at this address."""
+    """Return the environment in which a crawl reaches the site at an address."""
     ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
     return os.environ | ours
 

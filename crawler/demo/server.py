@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HOST = "127.0.0.1"
-# What the site was asked for so far: a test can tell what a crawler fetched, how often, and what it left alone.
+# Returns the number of requests for each page, so that tests can check what a crawler fetched.
 REQUESTS_PATH = "/demo/requests"
 
 
 class DemoServer(ThreadingHTTPServer):
-    """Answers from memory, each connection in a thread; port 0 takes a free one."""
+    """Answers from memory, with one thread for each connection. Port 0 takes a free port."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -40,7 +40,7 @@ class DemoServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
     def reply(self, target: str) -> Reply:
-        """Return the answer to a request target; a 404 page where the site has none."""
+        """Return the response to a request target, a 404 page for an unknown one."""
         if target == REQUESTS_PATH:
             with self._lock:
                 return Reply(200, "application/json", json.dumps(self._requests).encode())
@@ -51,7 +51,7 @@ class DemoServer(ThreadingHTTPServer):
             self._requests[f"{int(status)} {target}"] += 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet about clients that go away: a killed crawler is part of the demo."""
+        """Ignore clients that disconnect: tests kill crawlers."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -59,11 +59,11 @@ class DemoServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: DemoServer
     protocol_version = "HTTP/1.1"
-    # Head and body leave in one segment: with Nagle's algorithm or two sends, keep-alive clients
-    # wait 40 ms for the delayed acknowledgement.
+    # Send head and body in one segment. With Nagle's algorithm or two sends, keep-alive clients wait 40 ms for the
+    # delayed acknowledgement.
     disable_nagle_algorithm = True
     wbufsize = 1 << 18
-    # A client that keeps its connection open for longer is gone.
+    # In seconds. A client that is silent for longer is considered gone.
     timeout = 300
 
     def do_GET(self) -> None:
@@ -83,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def _is_fresh(self, reply: Reply) -> bool:
-        """Tell whether the client's copy is the current one; the tag outranks the date (RFC 9110, 13.2.2)."""
+        """Return True if the client's copy is current. The tag takes precedence over the date (RFC 9110, 13.2.2)."""
         if not reply.etag:
             return False
         tags = self.headers.get("If-None-Match")
@@ -93,11 +93,11 @@ class _Handler(BaseHTTPRequestHandler):
         return since is not None and _is_not_older(since, reply.last_modified)
 
     def log_message(self, *_args: object) -> None:
-        """Say nothing: the one line on standard output is the address."""
+        """Log nothing: the only line on standard output is the address."""
 
 
 def _path_and_query(target: str) -> str:
-    """Drop scheme and host: a client that takes the site for its proxy sends the whole URL (RFC 9112, 3.2.2)."""
+    """Return a target without scheme and host. Clients that use the site as a proxy send both (RFC 9112, 3.2.2)."""
     if target.startswith("/"):
         return target
     return "/" + target.partition("://")[2].partition("/")[2]
@@ -115,5 +115,5 @@ def _is_not_older(since: str, last_modified: str) -> bool:
     try:
         return parsedate_to_datetime(since) >= parsedate_to_datetime(last_modified)
     except (TypeError, ValueError):
-        # An unreadable date, or one without a zone: as if none had been sent.
+        # An unreadable date, or one without a zone, is ignored.
         return False

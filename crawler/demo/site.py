@@ -28,22 +28,22 @@ def _read(path: str) -> str:
     return resources.files("crawler.demo").joinpath(path).read_text("utf-8")
 
 
-# Articlewood's pages, like ezinearticles', changed their markup over the years.
+# ezinearticles changed its markup over the years, and so does the demo site.
 NEW_MARKUP_SINCE = 2012
 
 
 class PassageMarkup(StrEnum):
-    """How a passage is written down; none of them changes its words."""
+    """How a passage is marked up. The words are the same in each form."""
 
     PLAIN = "plain"
     EMPHASISED = "emphasised"
     LINKED = "linked"
     SPREAD = "spread"
-    """With line breaks, tabs and runs of spaces between the words."""
+    """With line breaks, tabs and multiple spaces between the words."""
 
 
 class ExpectedOutcome(StrEnum):
-    """What a crawler should make of a listed link that leads to no article."""
+    """The outcome that a crawler should record for a listed link that does not lead to an article."""
 
     FORBIDDEN = "forbidden"
     CAPTCHA = "captcha"
@@ -58,8 +58,8 @@ class ExpectedOutcome(StrEnum):
 class Passage:
     """One block of an article's body.
 
-    `group` names the planted family it belongs to ("" for none) and `member` its place there; the centre
-    of a near-duplicate family is member 0.
+    `group` names the planted family of duplicates that it belongs to ("" for none) and `member` its position there. The
+    centre of a near-duplicate family is member 0.
     """
 
     kind: Kind
@@ -71,7 +71,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`workshop` is the coined word that the author's resource box advertises."""
+    """An author. `workshop` is the invented word that the author's resource box advertises."""
 
     name: str
     expert_id: int
@@ -95,7 +95,7 @@ class ListingEntry:
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """`codec` is how the bytes are made, `header` and `meta` what the page says of itself."""
+    """The encoding of a page: `codec` makes the bytes; `header` and `meta` are what the page declares."""
 
     codec: str = "utf-8"
     header: str | None = "utf-8"
@@ -104,10 +104,10 @@ class Charset:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An article that has no address yet.
+    """An article without an address.
 
-    `bare`: its paragraphs stand between `br`, without elements of their own. `mirrored`: its body appears
-    a second time under another address. `author` is None where anyone may sign.
+    If `bare` is True, its paragraphs are separated by `br` and have no elements of their own. If `mirrored` is True,
+    its body appears a second time under another address. If `author` is None, any author may sign it.
     """
 
     title: str
@@ -124,7 +124,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """`mirror_of` is the path of the article whose body this one repeats, or ""."""
+    """An article with its address. `mirror_of` is the path of the article whose body it repeats, or ""."""
 
     entry: ListingEntry
     author: Author
@@ -143,7 +143,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLink:
-    """A listed link that is answered by a template (or a file) that is no article."""
+    """A listed link that is answered by a template or a file instead of an article."""
 
     entry: ListingEntry
     outcome: ExpectedOutcome
@@ -162,7 +162,7 @@ class RedirectedLink:
 
 @dataclass(frozen=True, slots=True)
 class NoiseText:
-    """Text of the page templates; `marker` is the part of it that stands nowhere else."""
+    """Text of the page templates. `marker` is the part of it that occurs nowhere else."""
 
     kind: str
     marker: str

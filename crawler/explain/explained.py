@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning.blocks import Page, ParseWarning, Reason
@@ -13,7 +13,7 @@ from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.parse import parse
 from crawler.explain.repeats import Repeated, earlier_copies
-from crawler.fingerprinting import Fingerprinter, compare_within_page
+from crawler.fingerprinting import Fingerprinter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,21 +22,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Block, CleanPage, Decision
     from cleaning.leaves import Leaf
-    from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
-
-
-@dataclass(frozen=True, slots=True)
-class Dedup:
-    """How kept blocks of a page are compared with one another: within so many bits, not at all where that is None."""
-
-    max_distance: int | None = 3
-    marker: Fingerprinter = field(default_factory=Fingerprinter)
-
-    @classmethod
-    def of(cls, config: Config) -> Dedup:
-        """Return what the settings ask for."""
-        return cls(None if config.dedup_scope == "off" else config.dedup_distance, Fingerprinter.of(config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +96,13 @@ def explain(
     *,
     method: str = "default",
     encoding: str | None = None,
-    dedup: Dedup | None = None,
+    fingerprinter: Fingerprinter | None = None,
     **options: Any,
 ) -> Explained:
     """Return why each block of a page is kept or dropped.
 
     It takes what `cleaning.clean` takes, decides the same and raises the same. Kept blocks are compared with one
-    another as `dedup` says. A page without text has no rows.
+    another as `fingerprinter` says. A page without text has no rows.
     """
     settled = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
@@ -124,7 +110,7 @@ def explain(
     leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], settled)]
     decisions = cleaned.decisions
     repeated = earlier_copies(decisions, settled.weighted_distance if method == "weighted" else None)
-    repeated |= _repeats(decisions, dedup or Dedup())
+    repeated |= _repeats(decisions, fingerprinter or Fingerprinter())
     overruled = _overruled(decisions) if method == "default" and not settled.comments else frozenset()
     rows = tuple(
         Row(leaf, decision, repeated.get(place), place in overruled)
@@ -138,16 +124,14 @@ def is_empty(explained: Explained) -> bool:
     return ParseWarning.EMPTY in explained.page.parse_warnings
 
 
-def _repeats(decisions: Sequence[Decision], dedup: Dedup) -> dict[int, Repeated]:
+def _repeats(decisions: Sequence[Decision], fingerprinter: Fingerprinter) -> dict[int, Repeated]:
     """Return, by place, the kept blocks that are stored as duplicates of an earlier one of the page."""
     places = [place for place, decision in enumerate(decisions) if decision.kept]
-    kept = [decisions[place] for place in places]
-    marks = (dedup.marker.marks(decision.block.text, decision.block.kind) for decision in kept)
-    candidates = compare_within_page(kept, marks, dedup.max_distance)
+    blocks = fingerprinter.fingerprint(decisions).blocks
     return {
-        place: Repeated(candidate.repeats, candidate.distance)
-        for place, candidate in zip(places, candidates, strict=True)
-        if candidate.repeats is not None
+        place: Repeated(block.repeats, block.distance)
+        for place, block in zip(places, blocks, strict=True)
+        if block.repeats is not None
     }
 
 

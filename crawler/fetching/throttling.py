@@ -90,7 +90,7 @@ def failure_outcome(error: BaseException | None) -> Outcome:
 
 
 class CrawlDelay:
-    """Applies the delay that each robots.txt asks for, up to CRAWL_DELAY_MOST, to the host's download slot.
+    """Applies the delay that each robots.txt asks for, up to CRAWL_DELAY_MAX, to the host's download slot.
 
     A delay in DOWNLOAD_SLOTS is applied too, because AutoThrottle would soon go below it. A delay that is asked for on
     one port of a host counts for all its ports. A replay contacts no host, so it has no delays; with
@@ -99,7 +99,7 @@ class CrawlDelay:
 
     def __init__(self, crawler: Crawler) -> None:
         config = Config.read(crawler.settings)
-        self._max_delay_seconds = config.crawl_delay_most
+        self._max_delay_seconds = config.crawl_delay_max
         self._agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self._seconds: dict[str, float] = {}
         if not config.replay:
@@ -123,7 +123,7 @@ class CrawlDelay:
         seconds, name = requested_delay(robotparser, self._agent), host_of(request.url)
         if seconds > self._max_delay_seconds:
             logger.warning(
-                "The robots.txt of %s asks for %g seconds between two requests; the crawl waits CRAWL_DELAY_MOST=%g",
+                "The robots.txt of %s asks for %g seconds between two requests; the crawl waits CRAWL_DELAY_MAX=%g",
                 name,
                 seconds,
                 self._max_delay_seconds,

@@ -18,8 +18,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import AsyncioLoopingCall
 from scrapy.utils.defer import deferred_from_coro
 
-from crawler.arguments import RECRAWL
-from crawler.config import Config
+from crawler.config import RECRAWL, Config
 from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation
@@ -61,7 +60,7 @@ def crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
     return CrawlPolicy(
         most_attempts=1 if config.replay else config.frontier_max_attempts,
         pause_seconds=config.host_pause_seconds,
-        most_pause_seconds=config.host_pause_most_seconds,
+        most_pause_seconds=config.host_pause_max_seconds,
         revisits=config.revisits,
         options_hash=config.options_hash,
         is_replay=bool(config.replay),
@@ -79,7 +78,7 @@ def crawl_worker(config: Config, joined: JoinedCrawl, origin: PageOrigin | None,
         lease_id=uuid4().hex,
         lease_seconds=config.frontier_lease_seconds,
         most_attempts=config.frontier_max_attempts,
-        most_pause_seconds=config.host_pause_most_seconds,
+        most_pause_seconds=config.host_pause_max_seconds,
         reader=reader,
         is_recrawl=is_recrawl,
     )
@@ -229,7 +228,7 @@ class Frontier(BaseScheduler):
         """Join the crawl, or begin it. Raises StoreError where another process has it and cannot share it."""
         self._spider = spider
         config, is_recrawl = self._config, hasattr(spider, RECRAWL)
-        joined = self._writer.join(spider, crawl_policy(config, is_recrawl=is_recrawl))
+        joined = self._writer.join_crawl(spider, crawl_policy(config, is_recrawl=is_recrawl))
         self._seeded = joined.seeded or is_recrawl
         working = crawl_worker(config, joined, self._writer.store.origin, is_recrawl=is_recrawl)
         counted = partial(self._stats.set_value, QUEUED_STAT)

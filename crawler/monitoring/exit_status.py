@@ -1,4 +1,4 @@
-"""The end of a crawl: its finish reason, its exit code, and whether its counts balance."""
+"""The end of a crawl: its finish reason, its exit status, and whether its counts balance."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-
 EXIT_SUCCESS, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
+
 STOP_SIGNAL_STAT = "finish_signal"
 """The stat with the number of the signal that stopped the crawl."""
+CRAWL_ID_STAT = "store/crawl_id"
+"""The stat with the crawl's id in the database."""
+QUEUED_STAT = "frontier/queued"
+"""The stat with the number of requests in the database's queue, as last counted."""
 
-_SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM; a second one ends a crawl without any
-_SIGNAL_EXIT_BASE = 128  # what a shell adds to a signal's number
+_SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
+_SIGNAL_EXIT_BASE = 128  # shells add a signal's number to this
 
 
 class FinishReason(StrEnum):
@@ -34,8 +38,25 @@ class FinishReason(StrEnum):
     WORKERS_FAILED = "workers_failed"
     ARCHIVE_FAILED = "archive_failed"
     DEFERRED = "deferred"
-    """What is left is for hosts that want to be left alone for a while: the same command goes on with it later."""
+    """All requests left are for hosts that asked for a pause. The same command continues the crawl later."""
 
+
+FAILURE_REASONS: Mapping[str, str] = {
+    FinishReason.REFUSED: "the site refused too many requests in a row",
+    FinishReason.STORE_FAILED: "the database failed: see the log",
+    FinishReason.WORKERS_FAILED: "a cleaning process that had died could not be started again: see the log",
+    FinishReason.ARCHIVE_FAILED: "the archive cannot be written: see the log",
+    "start_error": "the spider failed before it had yielded all its start requests: see the log",
+    "memusage_exceeded": "the crawl needed more memory than MEMUSAGE_LIMIT_MB",
+    "closespider_errorcount": "callbacks failed as often as CLOSESPIDER_ERRORCOUNT allows",
+    "closespider_timeout_no_item": "no item was scraped for as long as CLOSESPIDER_TIMEOUT_NO_ITEM allows",
+    "closespider_pagecount_no_item": "no item came of as many pages as CLOSESPIDER_PAGECOUNT_NO_ITEM allows",
+}
+"""Finish reasons that are failures, whatever was stored before.
+
+After any other reason the counts decide: `finished`, `deferred`, a spider's own reasons, and the limits
+CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT, which stop a crawl as its user asked.
+"""
 
 _FAILED_OUTCOMES = (
     Outcome.HTTP_ERROR,
@@ -45,34 +66,17 @@ _FAILED_OUTCOMES = (
     Outcome.CLEANING_TIMEOUT,
 )
 
-FAILURE_REASONS: Mapping[str, str] = {
-    FinishReason.REFUSED: "the site refused too many requests in a row",
-    FinishReason.STORE_FAILED: "the database failed: see the log",
-    FinishReason.WORKERS_FAILED: "a cleaning process that had died could not be started again: see the log",
-    FinishReason.ARCHIVE_FAILED: "the archive cannot be written: see the log",
-    "start_error": "the spider failed before it had asked for all of its first pages: see the log",
-    "memusage_exceeded": "the crawl needed more memory than MEMUSAGE_LIMIT_MB",
-    "closespider_errorcount": "callbacks failed as often as CLOSESPIDER_ERRORCOUNT says",
-    "closespider_timeout_no_item": "nothing came for as long as CLOSESPIDER_TIMEOUT_NO_ITEM says",
-    "closespider_pagecount_no_item": "nothing came of as many pages as CLOSESPIDER_PAGECOUNT_NO_ITEM says",
-}
-"""Finish reasons that are failures, whatever was stored before.
-
-After any other the counts decide. Such are `finished`, `deferred`, a spider's own reasons, and the limits
-CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT: whoever sets one asks for so much and got it.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class ExitStatus:
-    """A crawl's exit code, and a sentence on why that is not 0."""
+    """The exit code of a crawl, and a sentence that says why it is not 0."""
 
     exit_code: int
     problem: str | None = None
 
 
 def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> ExitStatus:
-    """Return how the crawl with these stats ended."""
+    """Return the exit status of a crawl that ended with these stats."""
     reason = str(stats.get("finish_reason", _SHUTDOWN))
     if error := stats.get("store/error"):
         return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
@@ -85,7 +89,7 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
 
 
 def _interrupted(number: int | None) -> ExitStatus:
-    """The convention of shells: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Return the exit status of a stopped crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
     if number is None:
         return ExitStatus(EXIT_FAILURE, "the crawl was stopped before its end")
     return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{signal.Signals(number).name} stopped the crawl before its end")
@@ -97,11 +101,11 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
     if refused > max_refused_share * total:
         return f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}"
     if stats.get("frontier/resumed") or stats.get("frontier/pages_found"):
-        # Others may have done all or most of it: too little to tell by, unless all that was left has failed.
-        hopeless = 0 < total == sum(visits[outcome] for outcome in _FAILED_OUTCOMES)
+        # Other processes may have fetched the pages. So this one has failed only if all its visits have.
+        failed = 0 < total == sum(visits[outcome] for outcome in _FAILED_OUTCOMES)
     else:
-        hopeless = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]
-    return f"no page was stored ({_list_visits(visits)})" if hopeless else None
+        failed = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]
+    return f"no page was stored ({_list_visits(visits)})" if failed else None
 
 
 def _list_visits(visits: Mapping[Outcome, int]) -> str:
@@ -109,10 +113,10 @@ def _list_visits(visits: Mapping[Outcome, int]) -> str:
 
 
 class CrawlEndHook:
-    """Calls `act` once, when a crawl that had begun is over, its last batch stored and its row finished.
+    """Calls `act` once when a crawl that had begun is over, with its last batch stored and its end written.
 
-    Scrapy says so by `engine_stopped`, but not where a component closed the spider while it was being opened: then
-    `spider_closed` is the last signal.
+    Scrapy sends `engine_stopped` then. If a component closes the spider while it is being opened, `spider_closed` is
+    the last signal instead.
     """
 
     def __init__(self, crawler: Crawler, act: Callable[[], None]) -> None:
@@ -141,12 +145,7 @@ class CrawlEndHook:
             self._act()
 
 
-CRAWL_ID_STAT = "store/crawl_id"
-"""The stat with the crawl's number in the database."""
-QUEUED_STAT = "frontier/queued"
-"""The stat with how many requests stood in the database's queue when they were counted last."""
-
-# Stats of the moment, which are nothing to add up.
+# Stats that hold a current value, not a count.
 _NOT_COUNTERS = frozenset({CRAWL_ID_STAT, QUEUED_STAT})
 _STORED_PREFIXES = (
     "visit/",
@@ -162,10 +161,11 @@ _STORED_PREFIXES = (
     "frontier/",
     "recrawl/",
 )
+_DUPLICATE_STATS = ("dedup/exact", "dedup/near", "dedup/template")
 
 
 def stored_counters(stats: Mapping[str, Any]) -> dict[str, int | str]:
-    """Return the counters that are kept with the crawl's row."""
+    """Return the counters that are stored with the crawl."""
     return {
         name: value
         for name, value in sorted(stats.items())
@@ -174,31 +174,27 @@ def stored_counters(stats: Mapping[str, Any]) -> dict[str, int | str]:
 
 
 def queued_requests(stats: Mapping[str, Any]) -> int:
-    """Return how many requests wait in the crawl's queue: in the database, or in memory where there is no frontier."""
+    """Return the number of requests in the crawl's queue: in the database, or in memory without a frontier there."""
     if QUEUED_STAT in stats:
         return _count_stat(stats, QUEUED_STAT)
     return _count_stat(stats, "scheduler/enqueued") - _count_stat(stats, "scheduler/dequeued")
 
 
 def find_imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each pair of counts that should be equal and is not; nothing where all is well."""
+    """Yield a sentence for each pair of counts that should be equal and are not."""
     seen = _count_stat(stats, "blocks/seen")
     decided = sum(_count_stat(stats, f"blocks/{reason}") for reason in Reason)
     if seen != decided:
         yield f"{seen} blocks were seen, but {decided} kept or dropped for a reason"
     pages = _count_stat(stats, "clean/pages")
-    written = sum(
-        _count_stat(stats, f"store/pages_{event}") for event in ("new", "changed", "unchanged", "failed", "lost")
-    )
+    states = ("new", "changed", "unchanged", "failed", "lost")
+    written = sum(_count_stat(stats, f"store/pages_{state}") for state in states)
     if pages != written:
         yield f"{pages} pages were cleaned, but {written} stored, failed or lost"
     kept = _count_stat(stats, "blocks/kept")
     placed = sum(_count_stat(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATE_STATS))
     if kept != placed and not (_count_stat(stats, "store/pages_failed") or _count_stat(stats, "store/pages_lost")):
-        yield f"{kept} blocks were kept, but {placed} stored, refreshed, duplicates or template"
-
-
-_DUPLICATE_STATS = ("dedup/exact", "dedup/near", "dedup/template")
+        yield f"{kept} blocks were kept, but {placed} stored, refreshed, duplicates or boilerplate"
 
 
 def _count_stat(stats: Mapping[str, Any], name: str) -> int:

@@ -1,7 +1,7 @@
 """The metrics of a crawl in Prometheus' text format.
 
 Counters add up all crawls that wrote to a file. If they restarted at 0 with each crawl, Prometheus would miss every
-crawl that is shorter than its scrape interval.
+crawl that is shorter than its scrape interval. This module needs the optional library prometheus_client.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from crawler.monitoring.exit_status import ExitStatus
 
-
 _PREFIX = "blocksieve_"
 
 
 @dataclass(frozen=True, slots=True)
 class CounterMetric:
-    """The stat of each value of `label`; a counter without a label has one stat, under ""."""
+    """A counter with the stat of each value of its `label`; without a label its one stat has the key ""."""
 
     name: str
     help: str
@@ -43,19 +42,19 @@ def _stat_names(prefix: str, names: Iterable[str]) -> dict[str, str]:
 
 
 COUNTERS = (
-    CounterMetric("visits", "Visits, by how they ended", _stat_names("visit/", Outcome), "outcome"),
+    CounterMetric("visits", "Visits, by outcome", _stat_names("visit/", Outcome), "outcome"),
     CounterMetric(
         "pages",
-        "Pages given to the store, by what became of them",
+        "Pages given to the store, by what the visit changed",
         _stat_names("store/pages_", ("new", "changed", "unchanged", "failed")),
         "state",
     ),
     CounterMetric(
-        "blocks", "Blocks, by the reason why they were kept or dropped", _stat_names("blocks/", Reason), "reason"
+        "blocks", "Blocks, by the reason for keeping or dropping them", _stat_names("blocks/", Reason), "reason"
     ),
     CounterMetric(
         "duplicates",
-        "Kept blocks that were not stored again, by how that was found",
+        "Kept blocks that were not stored again, by kind of duplicate",
         _stat_names("dedup/", ("exact", "near", "template")),
         "kind",
     ),
@@ -63,11 +62,11 @@ COUNTERS = (
     CounterMetric("received_bytes", "Bytes received", {"": "downloader/response_bytes"}),
     CounterMetric("retries", "Requests sent again after a failure", {"": "retry/count"}),
     CounterMetric(
-        "brake", "Times that a site was given more time", _stat_names("throttling/", ("slower", "waits")), "event"
+        "throttling", "Times that a site was slowed down", _stat_names("throttling/", ("slower", "waits")), "event"
     ),
     CounterMetric(
         "log_lines",
-        "Lines in the log that call for attention",
+        "Log lines at level WARNING and above",
         {level.lower(): f"log_count/{level}" for level in ("WARNING", "ERROR", "CRITICAL")},
         "level",
     ),
@@ -76,18 +75,18 @@ COUNTERS = (
 
 GAUGES = {
     "queue": "Requests that wait to be sent",
-    "crawl_running": "1 while a crawl runs, 0 after it; one that was killed leaves the 1",
+    "crawl_running": "1 while a crawl runs, 0 after it; a crawl that was killed leaves 1",
     "crawl_started_timestamp_seconds": "When the last crawl began",
-    "crawl_finished_timestamp_seconds": "When a crawl ended last",
-    "crawl_succeeded_timestamp_seconds": "When a crawl ended last with exit code 0",
-    "crawl_exit_code": "Exit code of the crawl that ended last",
+    "crawl_finished_timestamp_seconds": "When a crawl last ended",
+    "crawl_succeeded_timestamp_seconds": "When a crawl last ended with exit code 0",
+    "crawl_exit_code": "Exit code of the crawl that last ended",
     "metrics_written_timestamp_seconds": "When this file was written",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSample:
-    """A sample by its metric, without our prefix, and its value of the label, "" where that has none."""
+    """A sample: its metric without our prefix, and its label's value, "" for a metric without a label."""
 
     metric: str
     value: str = ""
@@ -95,33 +94,33 @@ class MetricSample:
 
 @dataclass(frozen=True, slots=True)
 class CrawlTiming:
-    """How far the crawl is; times in seconds since the epoch, `ending` None while it runs."""
+    """When the crawl started and what time it is, in seconds since the epoch; `status` is None while it runs."""
 
     now: float
     started: float
-    ending: ExitStatus | None = None
+    status: ExitStatus | None = None
 
 
 class Exposition:
-    """The metrics of one file, each with these labels, that go on from its earlier content."""
+    """The metrics of one file, all with the given labels, which continue the counts of its earlier content."""
 
     def __init__(self, labels: Mapping[str, str], content: str = "") -> None:
-        """Raises ValueError for a content that no Exposition wrote."""
+        """Raises ValueError for content that no Exposition wrote."""
         self._labels = labels
         self._earlier = _read_samples(content, labels)
-        self._counted: dict[MetricSample, float] = {}
+        self._counts: dict[MetricSample, float] = {}
 
-    def text(self, stats: Mapping[str, Any], moment: CrawlTiming) -> bytes:
+    def text(self, stats: Mapping[str, Any], timing: CrawlTiming) -> bytes:
         """Return the file's new content."""
         self._count(stats)
-        return generate_latest(_Families([*self._counters(), *self._gauges(stats, moment)]))
+        return generate_latest(_Families([*self._counters(), *self._gauges(stats, timing)]))
 
     def _count(self, stats: Mapping[str, Any]) -> None:
         for counter in COUNTERS:
             for value, stat in counter.stats.items():
                 sample = MetricSample(f"{counter.name}_total", value)
-                # A page counts as one until its cleaning fails; a counter that falls began anew, to Prometheus.
-                self._counted[sample] = max(self._counted.get(sample, 0.0), float(stats.get(stat, 0)))
+                # A page is counted as one until its cleaning fails. Prometheus takes a falling counter for a restart.
+                self._counts[sample] = max(self._counts.get(sample, 0.0), float(stats.get(stat, 0)))
 
     def _counters(self) -> Iterator[Metric]:
         for counter in COUNTERS:
@@ -129,16 +128,16 @@ class Exposition:
             family = CounterMetricFamily(_PREFIX + counter.name, counter.help, labels=names)
             for value in counter.stats:
                 sample = MetricSample(f"{counter.name}_total", value)
-                total = self._earlier.get(sample, 0.0) + self._counted[sample]
+                total = self._earlier.get(sample, 0.0) + self._counts[sample]
                 family.add_metric([*self._labels.values(), *filter(None, [value])], total)
             yield family
 
-    def _gauges(self, stats: Mapping[str, Any], moment: CrawlTiming) -> Iterator[Metric]:
-        values = self._last(moment) | {
+    def _gauges(self, stats: Mapping[str, Any], timing: CrawlTiming) -> Iterator[Metric]:
+        values = self._last_end(timing) | {
             "queue": float(queued_requests(stats)),
-            "crawl_running": float(moment.ending is None),
-            "crawl_started_timestamp_seconds": moment.started,
-            "metrics_written_timestamp_seconds": moment.now,
+            "crawl_running": float(timing.status is None),
+            "crawl_started_timestamp_seconds": timing.started,
+            "metrics_written_timestamp_seconds": timing.now,
         }
         for name, help_text in GAUGES.items():
             family = GaugeMetricFamily(_PREFIX + name, help_text, labels=list(self._labels))
@@ -146,20 +145,20 @@ class Exposition:
                 family.add_metric(list(self._labels.values()), value)
             yield family
 
-    def _last(self, moment: CrawlTiming) -> dict[str, float | None]:
-        """Return what is known of the crawl that ended last: of an earlier one, while this one runs."""
+    def _last_end(self, timing: CrawlTiming) -> dict[str, float | None]:
+        """Return the gauges of the crawl that last ended; while this crawl runs, that is an earlier one."""
         names = ("crawl_finished_timestamp_seconds", "crawl_succeeded_timestamp_seconds", "crawl_exit_code")
-        last = {name: self._earlier.get(MetricSample(name)) for name in names}
-        if moment.ending is None:
-            return last
-        code = moment.ending.exit_code
-        ended = {"crawl_finished_timestamp_seconds": moment.now, "crawl_exit_code": float(code)}
-        succeeded = {"crawl_succeeded_timestamp_seconds": moment.now} if code == EXIT_SUCCESS else {}
-        return last | ended | succeeded
+        earlier = {name: self._earlier.get(MetricSample(name)) for name in names}
+        if timing.status is None:
+            return earlier
+        code = timing.status.exit_code
+        ended = {"crawl_finished_timestamp_seconds": timing.now, "crawl_exit_code": float(code)}
+        succeeded = {"crawl_succeeded_timestamp_seconds": timing.now} if code == EXIT_SUCCESS else {}
+        return earlier | ended | succeeded
 
 
 def _read_samples(content: str, labels: Mapping[str, str]) -> dict[MetricSample, float]:
-    """Return the samples with these labels; those of other ones are left out."""
+    """Return the samples that have these labels; others are left out."""
     found = {}
     for family in text_string_to_metric_families(content):
         if not family.name.startswith(_PREFIX):
@@ -172,7 +171,7 @@ def _read_samples(content: str, labels: Mapping[str, str]) -> dict[MetricSample,
 
 
 class _Families:
-    """What prometheus-client takes for a registry."""
+    """The part of a registry that prometheus_client reads."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families

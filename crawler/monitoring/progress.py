@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-from rich.progress import Progress as ProgressBar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config
 from crawler.monitoring.exit_status import queued_requests
+from crawler.visit import REFUSAL_OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-
 _TERMINAL_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
 
@@ -33,7 +32,10 @@ ItemT = TypeVar("ItemT")
 
 
 class ProgressLine:
-    """Shows one line on stderr: rewritten in place on a terminal, printed anew every few seconds elsewhere."""
+    """Extension that shows one line on stderr: updated in place on a terminal, printed every few seconds elsewhere.
+
+    `mode` is `on`, `off`, or `auto`: on a terminal only.
+    """
 
     def __init__(self, stats: StatsCollector, mode: str) -> None:
         self._stats = stats
@@ -41,7 +43,7 @@ class ProgressLine:
         self._shown = mode == "on" or (mode == "auto" and self._console.is_terminal)
         self._started = time.monotonic()
         self._live: Live | None = None
-        self._task: AsyncioLoopingCall | None = None
+        self._timer: AsyncioLoopingCall | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -58,24 +60,24 @@ class ProgressLine:
         if self._console.is_terminal:
             self._live = Live(self.line(), console=self._console, auto_refresh=False, redirect_stdout=False)
             self._live.start()
-            _move_log_stream(sys.__stderr__, sys.stderr)
-        self._task = AsyncioLoopingCall(self._tick)
-        self._task.start(_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS, now=False)
+            _redirect_log(sys.__stderr__, sys.stderr)
+        self._timer = AsyncioLoopingCall(self._show)
+        self._timer.start(_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS, now=False)
 
     def spider_closed(self) -> None:
-        if self._task is not None and self._task.running:
-            self._task.stop()
-            self._tick()
+        if self._timer is not None and self._timer.running:
+            self._timer.stop()
+            self._show()
         if self._live is not None:
-            _move_log_stream(sys.stderr, sys.__stderr__)
+            _redirect_log(sys.stderr, sys.__stderr__)
             self._live.stop()
 
     def line(self) -> Text:
-        """Return the line as it stands now."""
+        """Return the line with the current counts."""
         count = self._count
         seconds = max(time.monotonic() - self._started, 0.001)
         pages, kept = count("visit/page"), count("blocks/kept")
-        refused = sum(count(f"visit/{outcome}") for outcome in ("forbidden", "captcha", "quota"))
+        refused = sum(count(f"visit/{outcome}") for outcome in REFUSAL_OUTCOMES)
         parts = [
             f"{pages} pages",
             f"{kept} blocks kept",
@@ -90,27 +92,34 @@ class ProgressLine:
     def _count(self, name: str) -> int:
         return int(self._stats.get_value(name, 0))
 
-    def _tick(self) -> None:
+    def _show(self) -> None:
         if self._live is not None:
             self._live.update(self.line(), refresh=True)
         else:
             self._console.print(self.line(), soft_wrap=True)
 
 
-def track_progress(things: Sequence[ItemT], mode: str) -> Iterator[ItemT]:
-    """Yield the things one by one, with a bar on stderr where that is a terminal; it is gone at the end."""
+def _redirect_log(old: object, new: object) -> None:
+    """Let log handlers write to the stream that replaces theirs, so that log lines appear above the live line."""
+    for handler in logging.root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is old:
+            handler.setStream(new)
+
+
+def track_progress(items: Sequence[ItemT], mode: str) -> Iterator[ItemT]:
+    """Yield the items one by one; if stderr is a terminal, show a bar that disappears at the end."""
     console = Console(stderr=True)
-    hidden = mode == "off" or not console.is_terminal or len(things) <= 1
+    hidden = mode == "off" or not console.is_terminal or len(items) <= 1
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with ProgressBar(*columns, console=console, transient=True, disable=hidden) as bar:
-        yield from bar.track(things)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        yield from bar.track(items)
 
 
 class ProgressCounter:
-    """Shows how many there are and how fast they come, as the progress line of a crawl is shown; gone at the end."""
+    """Shows a count and its rate in the same modes as the progress line of a crawl. It disappears at the end."""
 
-    def __init__(self, things: str, mode: str) -> None:
-        self._things = things
+    def __init__(self, unit: str, mode: str) -> None:
+        self._unit = unit
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal and mode != "off"
         self._plain = not self._console.is_terminal and mode == "on"
@@ -119,17 +128,17 @@ class ProgressCounter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_failure: object) -> None:
+    def __exit__(self, *_exception: object) -> None:
         if self._live:
             self._write("\r\x1b[K")
 
-    def show(self, number: int) -> None:
-        """Show a number, unless the last one was shown a moment ago."""
+    def show(self, count: int) -> None:
+        """Show a count, unless another was shown a moment ago."""
         now = time.monotonic()
         if now - self._shown < (_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS):
             return
         self._shown = now
-        line = f"{number:,} {self._things} · {number / (now - self._started):,.0f} {self._things}/s"
+        line = f"{count:,} {self._unit} · {count / (now - self._started):,.0f} {self._unit}/s"
         if self._live:
             self._write(f"\r\x1b[K{line}")
         elif self._plain:
@@ -138,10 +147,3 @@ class ProgressCounter:
     def _write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def _move_log_stream(old: object, new: object) -> None:
-    """Let log lines appear above the live line: handlers hold the stream that rich has replaced."""
-    for handler in logging.root.handlers:
-        if isinstance(handler, logging.StreamHandler) and handler.stream is old:
-            handler.setStream(new)

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
-from crawler.arguments import given
-from crawler.config import Config
+from crawler.config import Config, given_arguments
 from crawler.files import append_line, writable_path
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, CrawlEndHook, find_exit_status, queued_requests
 from crawler.redact import redact_arguments
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -27,23 +26,22 @@ if TYPE_CHECKING:
 
     from crawler.monitoring.exit_status import ExitStatus
 
-
 logger = logging.getLogger(__name__)
 
 SUMMARY_VERSION = 1
-"""Raised when a name changes its meaning or goes; new names may come without that."""
+"""Increased when a name is removed or changes its meaning, but not when one is added."""
 
 STDOUT = "-"
 
 
 class SummaryExtension:
-    """Writes the summary at the end of the crawl to `path`, None for stdout."""
+    """Writes the summary at the end of the crawl to `path`; None means stdout."""
 
     def __init__(self, crawler: Crawler, path: Path | None) -> None:
         self._crawler = crawler
         self._path = path
         self._max_refused_share = Config.read(crawler.settings).max_refused_share
-        self._end = CrawlEndHook(crawler, self._write)
+        self._end_hook = CrawlEndHook(crawler, self._write)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -64,24 +62,24 @@ class SummaryExtension:
             else:
                 append_line(self._path, line)
         except OSError as error:
-            logger.error("The summary could not be written (%s): %s", error, line)  # noqa: TRY400 — it says all
+            logger.error("The summary could not be written (%s): %s", error, line)  # noqa: TRY400 — a traceback adds nothing
 
 
-def build_summary(spider: Spider, stats: Mapping[str, Any], ending: ExitStatus) -> dict[str, Any]:
-    """Return the summary of a crawl that is over; the moments are in UTC, secrets in the arguments are masked."""
+def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
+    """Return the summary of a crawl that is over. Times are in UTC; secrets in the arguments are redacted."""
     seconds = stats["elapsed_time_seconds"]
     count = _StatCounts(stats)
     return {
         "version": SUMMARY_VERSION,
         "crawl": stats.get(CRAWL_ID_STAT),
         "spider": spider.name,
-        "arguments": redact_arguments(given(spider)),
+        "arguments": redact_arguments(given_arguments(spider)),
         "started": stats["start_time"].isoformat(timespec="milliseconds"),
         "finished": stats["finish_time"].isoformat(timespec="milliseconds"),
         "seconds": round(seconds, 3),
         "finish_reason": stats["finish_reason"],
-        "exit_code": ending.exit_code,
-        "problem": ending.problem,
+        "exit_code": status.exit_code,
+        "problem": status.problem,
         "pages": count.each("store/pages_", ("new", "changed", "unchanged", "failed")),
         "visits": count.each("visit/", Outcome),
         "blocks": {
@@ -99,7 +97,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], ending: ExitStatus) 
 
 
 class _StatCounts:
-    """The counters among the stats; one that was never counted is 0."""
+    """The counters among the stats; a counter that is not set is 0."""
 
     def __init__(self, stats: Mapping[str, Any]) -> None:
         self._stats = stats
@@ -107,5 +105,5 @@ class _StatCounts:
     def __call__(self, name: str) -> int:
         return int(self._stats.get(name, 0))
 
-    def each(self, prefix: str, names: Any) -> dict[str, int]:
+    def each(self, prefix: str, names: Iterable[str]) -> dict[str, int]:
         return {str(name): self(f"{prefix}{name}") for name in names}

@@ -39,9 +39,9 @@ _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-export-", ".part"
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write to; at the end it takes the place of what is at the path, on an error it is gone.
+    """Yield a file to write to. On success it replaces the file at the path; on an error it is deleted.
 
-    What a process that was killed left in the folder is removed. Raises ExportError where it cannot be written.
+    Files that killed processes left in the folder are removed. Raises ExportError if the file cannot be written.
     """
     _remove_abandoned(path.parent)
     temporary = path.with_name(f"{_TEMPORARY_PREFIX}{uuid4().hex}{_TEMPORARY_SUFFIX}")
@@ -54,8 +54,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         _sync_folder(path.parent)
     except OSError as error:
         raise ExportError(
-            f"the export {str(path)!r} cannot be written: {error.strerror or error}; nothing is left of it, choose "
-            "another OUT or make room there"
+            f"the export {str(path)!r} cannot be written: {error.strerror or error}; nothing of it is left; choose "
+            "another OUT or free some space"
         ) from error
     finally:
         with suppress(OSError):
@@ -63,18 +63,18 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _create_locked(path: Path) -> IO[bytes]:
-    """Create a file, and lock it as long as it is open: so others see that it is being written."""
+    """Create a file and lock it while it is open, so that other exports do not remove it."""
     while True:
         file = path.open("xb")
-        with suppress(OSError):  # some network file systems have no locks; there nobody sweeps either
+        with suppress(OSError):  # on a network file system without locks, no export can remove it either
             fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another export came before the lock, and swept it away
+        file.close()  # another export removed it before it was locked
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove files of this kind that nobody writes any more."""
+    """Remove temporary files that no process is writing."""
     for left in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
         with suppress(OSError), left.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -82,7 +82,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too."""
+    """Flush the folder, so that the new name survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -91,12 +91,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 _ROWS_PER_WRITE = 1_000
-_CHANGE_INDEX = 1  # the place of the column
+_CHANGE_INDEX = 1  # of the column `change`
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is to be exported: of which rows, into a file of which format, since which cursor (None: all)."""
+    """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows)."""
 
     path: Path
     ending: str
@@ -107,7 +107,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What an export holds, and the cursor that the next one begins at."""
+    """The number of rows that an export wrote, and the cursor at which the next one starts."""
 
     path: str
     content: str
@@ -119,9 +119,9 @@ class ExportResult:
 
 
 def write_export(engine: Engine, order: ExportRequest, report: Callable[[int], None]) -> ExportResult:
-    """Write an export and return what it holds; tell `report` now and then how many rows there are.
+    """Write an export and return its figures; call `report` regularly with the number of rows so far.
 
-    Raises ExportError where the file cannot be written, or the cursor is not one of this database and these rows.
+    Raises ExportError if the file cannot be written, or if the cursor is from another database or selection.
     """
     require_format(order.ending)
     with read_transaction(engine) as connection:

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 EXPORT_VERSION = 1
-"""Of the columns and of the cursor. It changes when a column goes, or means something else."""
+"""Version of the columns and of the cursor. It changes when a column is removed or changes its meaning."""
 
 
 class ExportContent(StrEnum):
-    """What a row of an export is."""
+    """What each row of an export holds."""
 
     BLOCKS = "blocks"
     PAGES = "pages"
 
 
 class RowChange(StrEnum):
-    """What became of a row since the export that the cursor is of; in a whole export all are new."""
+    """How a row changed since the export that the cursor is from. In a full export all rows are new."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -45,7 +45,7 @@ class RowChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """A column; `kind` is its type in Parquet. All but `schema`, `change` and `id` are null in rows that are gone."""
+    """A column. `kind` is its type in Parquet. In a row that is gone, all but `schema`, `change` and `id` are null."""
 
     name: str
     kind: str
@@ -102,33 +102,33 @@ _ID_COLUMNS = 3  # schema, change and id
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which rows: those of one site, of one language, or all."""
+    """The rows that are exported: those of one site, of one language, or all."""
 
     site: str | None = None
     language: str | None = None
 
     def of(self, statement: Select[Any], table: FromClause) -> Select[Any]:
-        """Return the statement with the filter's conditions on a table that has these columns."""
+        """Return the statement with the filter's conditions on a table that has the columns `site` and `language`."""
         wanted = {"site": self.site, "language": self.language}
         return statement.where(*(table.c[name] == value for name, value in wanted.items() if value is not None))
 
 
 class RowSource(Protocol):
-    """What is exported. Values are those of the columns from `id` on."""
+    """Reads the rows of one kind of content. The values start with the column `id`."""
 
     at_once: int
 
     def everything(self) -> Iterator[Row]:
-        """Give the values of all rows, in order of their ids."""
+        """Yield the values of all rows in order of their ids."""
 
     def standing(self, ids: Sequence[int]) -> Iterator[Row]:
-        """Give the values of those of the ids that are to be exported."""
+        """Yield the values of the rows with these ids that belong to the export now."""
 
     def changed(self, since: Horizon) -> CompoundSelect[int]:
-        """Return the statement for the ids of rows that may have changed."""
+        """Return the query for the ids of the rows that may have changed."""
 
     def added(self, ids: Sequence[int]) -> dict[int, int]:
-        """Return the mark of the transaction that added each of the ids, as far as they are still known."""
+        """Return the change sequence at which each id was added. Deleted rows have none."""
 
 
 class _BlockRows:
@@ -154,7 +154,7 @@ class _BlockRows:
 
 
 class _PageRows:
-    """Pages that have a text; those that are all template, or retired, have none."""
+    """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none."""
 
     at_once = _PAGES_PER_BATCH
 
@@ -194,18 +194,18 @@ class _PageRows:
 
 
 def row_source(connection: Connection, content: ExportContent, rows: RowFilter) -> RowSource:
-    """Return what is to be exported, of the state that the connection sees."""
+    """Return the rows of the database state that the connection sees."""
     return _BlockRows(connection, rows) if content is ExportContent.BLOCKS else _PageRows(connection, rows)
 
 
 def all_rows(found: RowSource) -> Iterator[Row]:
-    """Give all rows, in order of their ids."""
+    """Yield all rows in order of their ids."""
     for values in found.everything():
         yield (EXPORT_VERSION, RowChange.NEW.value, *values)
 
 
 def changed_rows(connection: Connection, found: RowSource, content: ExportContent, since: Horizon) -> Iterator[Row]:
-    """Give the rows that are others than at a horizon, in order of their ids; what is gone has an id only."""
+    """Yield the rows that changed since a cursor, in order of their ids. A row that is gone has only an id."""
     nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
     ids = (row[0] for row in _stream_rows(connection, found.changed(since)))
     while some := list(islice(ids, found.at_once)):
@@ -220,7 +220,7 @@ def changed_rows(connection: Connection, found: RowSource, content: ExportConten
 
 
 def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:
-    """Give the rows as they arrive, so that there are never more than a few in memory."""
+    """Yield rows as they arrive, so that only a few are in memory."""
     result: Iterable[Any] = connection.execute(statement.execution_options(yield_per=_ROWS_PER_READ))
     for row in result:
         yield tuple(row)
@@ -233,7 +233,7 @@ _SHOWN_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class ExportCursor:
-    """Where an export ended: what it held, of which rows, and the state of the database that it read."""
+    """The content and filter of an export, and the database state that it read. The next export starts here."""
 
     content: ExportContent
     rows: RowFilter
@@ -251,22 +251,22 @@ class ExportCursor:
         return ".".join(map(str, (EXPORT_VERSION, *parts)))
 
     def since(self, text: str) -> Horizon:
-        """Return where an earlier export ended, by its cursor.
+        """Return the database state of an earlier export from its cursor.
 
-        Raises ExportError for a text that is no cursor, one of another version, database or selection, and one of a
-        state that this database has not come to.
+        Raises ExportError for a text that is not a cursor, for a cursor of another version, database or selection, and
+        for a state later than the database's.
         """
         form = _CURSOR.fullmatch(text)
         if form is not None and int(form[1]) != EXPORT_VERSION:
             raise ExportError(
-                f"--since is a cursor of version {form[1]}, this version of Blocksieve writes version "
+                f"--since is a cursor of version {form[1]}, but this version of Blocksieve writes version "
                 f"{EXPORT_VERSION}; "
                 "export without --since, or with the version that made the cursor"
             )
         body = form and _CURSOR_BODY.fullmatch(form[2])
         if not body:
             shown = text[:_SHOWN_CHARS]
-            raise ExportError(f"--since is {shown!r}, which is no cursor; it takes what an earlier export printed")
+            raise ExportError(f"--since is {shown!r}, which is not a cursor; use the cursor of an earlier export")
         if body[2] != self.position.database_id:
             raise ExportError(
                 "--since is a cursor of another database, or of this one before it was restored; export without --since"

@@ -10,14 +10,14 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text as Shown
+from rich.text import Text
 from scrapy import Request
 from scrapy.utils.request import fingerprint
 from sqlalchemy import bindparam, func, null, select
 
 from crawler import urls
 from crawler.errors import QueryError
-from crawler.reading.text_diff import DiffOperation, count_words, dice_similarity, diff_words
+from crawler.reading.text_diff import count_words, dice_similarity, diff_line, diff_words
 from crawler.storage.queries import at_address
 from crawler.storage.tables import batched, block, crawl, near_duplicate_page, page, request, section, sighting
 from crawler.terminal import make_console, make_table, printable
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from crawler.reading.text_diff import DiffPart
 
 
-# Below it, two texts are two, and not one that was edited.
+# Two texts that are less similar are a removed and an added text, not an edit.
 _SIMILARITY_MIN = 0.5
-# Where more texts than this change at once, only those at the same place are compared.
+# If more texts than this change at once, only texts at the same position are compared.
 _COMPARED_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TextLifetime:
-    """A text that the page shows, or showed until `gone`; a duplicate of another page's block says whose, in `of`."""
+    """A text that the page shows, or showed until `gone`. For a duplicate, `of` is the URL of the block's own page."""
 
     block: int
     of: str | None
@@ -54,7 +54,7 @@ class TextLifetime:
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """A text that took the place of another one which is much like it, and how they differ."""
+    """A text that replaced a similar one, and the differences."""
 
     old: TextLifetime
     new: TextLifetime
@@ -63,7 +63,7 @@ class TextEdit:
 
 @dataclass(frozen=True, slots=True)
 class PageRevision:
-    """What changed at a visit, in reading order; at the `first` one all that the page had."""
+    """The changes that a visit found, in reading order. At the `first` visit all texts are added."""
 
     at: datetime
     first: bool
@@ -79,7 +79,7 @@ class _RevisionTexts:
 
 
 def page_revisions(texts: Sequence[TextLifetime], first_seen: datetime) -> tuple[PageRevision, ...]:
-    """Return the moments at which texts came or went, the earliest first."""
+    """Return the visits at which texts were added or removed, the earliest first."""
     changes: defaultdict[datetime, _RevisionTexts] = defaultdict(_RevisionTexts)
     for text in texts:
         changes[text.first_seen].added.append(text)
@@ -102,7 +102,7 @@ def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> Pag
 
 
 def _pair_edits(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> tuple[TextEdit, ...]:
-    """Pair texts that went with those that came, the most alike first; of as alike ones those nearest in place."""
+    """Pair removed texts with added ones, the most similar first; of equally similar pairs the closest first."""
     old, new = [count_words(text.text) for text in gone], [count_words(text.text) for text in added]
     pairs = sorted(
         (-alike, abs(gone[i].position - added[j].position), i, j)
@@ -133,7 +133,7 @@ _NEAREST_MAX = 50
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request for the page: of which crawl, how it ended (None: not yet) and when."""
+    """A request for the page: its crawl, its outcome (None while it is open) and when it ended."""
 
     crawl: int
     spider: str
@@ -145,9 +145,9 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """The page as it stands: where it is, what it is known by, and the figures of its visits.
+    """The page now: its address and key, and the figures of its visits.
 
-    `mirrors` is the page that it is nearly the same as; `retired` is when it was found to be gone.
+    `mirrors` is the page that it is a near-duplicate of. `retired` is when the page was found to be gone.
     """
 
     url: str
@@ -167,7 +167,7 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class PageHistory:
-    """What is known of an address: the page, None where none is stored; requests that led there; what changed."""
+    """All that is stored about an address: its page or None, the requests for it, and the changes of its text."""
 
     asked: str
     page: PageFacts | None
@@ -176,9 +176,9 @@ class PageHistory:
 
 
 def read_page_history(connection: Connection, url: str) -> PageHistory:
-    """Return what is known of an address, as fetched or canonical.
+    """Return the history of an address, as fetched or canonical.
 
-    Raises QueryError where that is nothing, and names the nearest known address of the site.
+    Raises QueryError for an unknown address; the message names the most similar known one of the host.
     """
     row = connection.execute(at_address(_SELECT_PAGE, url)).first()
     addresses = dict.fromkeys([urls.without_credentials(url), *([row.url] if row else [])])
@@ -215,7 +215,7 @@ def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
         return
     spiders = {row.id: row.spider for row in connection.execute(select(crawl.c.id, crawl.c.spider))}
     for some in batched(sorted(spiders)):
-        # Requests that are not to be filtered have `+` and more behind it, and `,` is the character after that.
+        # The key of a request with `dont_filter` continues with `+`, and `,` is the character after `+`.
         for row in connection.execute(_SELECT_REQUESTS, {"crawls": some, "first": key, "behind": f"{key},"}):
             yield PageRequest(
                 row.crawl_id, spiders[row.crawl_id], row.url, row.outcome or row.state, row.error, row.ended
@@ -242,19 +242,20 @@ def _text_lifetime(row: Any) -> TextLifetime:
 def _unknown_address(connection: Connection, url: str) -> QueryError:
     shown, key = urls.without_credentials(url), urls.url_key(url)
     if connection.scalar(select(section.c.id).where(section.c.url_key == key)) is not None:
-        return QueryError(f"{shown} is a section: it leads to pages, and no text of it is stored")
+        return QueryError(f"{shown} is a section: it leads to pages, and its own text is not stored")
     nearest = get_close_matches(shown, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
-    hint = f"the nearest that is: {nearest[0]}" if nearest else f"nor is any page of {urls.host_of(url) or 'its host'}"
-    return QueryError(f"{shown} is not in the database; {hint}")
+    if not nearest:
+        return QueryError(f"{shown} is not in the database, nor is any page of {urls.host_of(url) or 'its host'}")
+    return QueryError(f"{shown} is not in the database; the most similar address is {nearest[0]}")
 
 
 def _neighbouring_urls(connection: Connection, key: str) -> list[str]:
-    """Return the addresses of the host's pages whose keys stand next to one, in the order of the index."""
+    """Return the addresses of the host's pages whose keys come right before and after a key, in index order."""
     host = re.match("[^:/]+://[^/]*/", key)
     if host is None:
         return []
     before, after = page.c.url_key < key, page.c.url_key >= key
-    of_host = (page.c.url_key >= host[0], page.c.url_key < f"{host[0][:-1]}0")  # which comes after the slash
+    of_host = (page.c.url_key >= host[0], page.c.url_key < f"{host[0][:-1]}0")  # "0" follows "/" in ASCII
     statements = (
         select(page.c.url).where(before, *of_host).order_by(page.c.url_key.desc()),
         select(page.c.url).where(after, *of_host).order_by(page.c.url_key),
@@ -281,7 +282,7 @@ _SELECT_ORIGINAL = (
     .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
 )
-# By crawl, so that the index serves.
+# By crawl, so that the index on (crawl_id, key) is used.
 _SELECT_REQUESTS = select(
     request.c.crawl_id, request.c.url, request.c.state, request.c.outcome, request.c.error, request.c.ended
 ).where(
@@ -308,18 +309,16 @@ _SELECT_TEXTS = (
     )
 )
 
-_DIFF_STYLES = {DiffOperation.SAME: "", DiffOperation.REMOVED: "red strike", DiffOperation.ADDED: "green"}
-# What a terminal without colours shows, and a file.
-_DIFF_MARKS = {DiffOperation.SAME: ("", ""), DiffOperation.REMOVED: ("[-", "-]"), DiffOperation.ADDED: ("{+", "+}")}
-_UNCHANGED_MAX_CHARS = 60  # characters kept of an unchanged stretch, at each of its ends
+# Characters that are printed of each end of an unchanged run of words.
+_UNCHANGED_MAX_CHARS = 60
 
 
 def print_history(past: PageHistory, most_moments: int) -> None:
-    """Print what is known, of the moments the last ones."""
+    """Print a page's history, with the last `most_moments` visits that changed it."""
     out = make_console()
     _print_line(out, past.asked if past.page is None else past.page.url, "bold")
     if past.page is None:
-        _print_line(out, "no page is stored at this address")
+        _print_line(out, "No page is stored at this address")
     else:
         for line in _page_lines(past, past.page):
             _print_line(out, line)
@@ -327,12 +326,10 @@ def print_history(past: PageHistory, most_moments: int) -> None:
         rows = [
             (one.crawl, one.spider, _format_time(one.ended), one.outcome, one.error, one.url) for one in past.requests
         ]
-        out.print(
-            make_table("Requests that are still known", ("crawl", "spider", "ended", "outcome", "error", "url"), rows)
-        )
+        out.print(make_table("Requests", ("crawl", "spider", "ended", "outcome", "error", "url"), rows))
     left_out = len(past.moments) - most_moments
     if left_out > 0:
-        _print_line(out, f"{left_out:,} earlier moments are left out; --limit shows more, --format json all", "dim")
+        _print_line(out, f"{left_out:,} earlier visits are left out; --limit shows more, --format json all", "dim")
     for moment in past.moments[-most_moments:]:
         _print_revision(out, moment)
 
@@ -349,11 +346,11 @@ def _page_lines(past: PageHistory, page: PageFacts) -> list[str]:
     if page.key != page.url:
         facts.insert(0, f"known as {page.key}")
     if past.asked not in {page.url, page.key}:
-        facts.insert(0, f"asked for as {past.asked}")
+        facts.insert(0, f"requested as {past.asked}")
     if page.title:
         facts.insert(0, page.title)
     if page.mirrors:
-        facts.append(f"nearly the same as {page.mirrors}")
+        facts.append(f"near-duplicate of {page.mirrors}")
     if page.retired:
         facts.append(f"gone from its site: retired {_format_time(page.retired)}")
     elif page.next_visit:
@@ -366,7 +363,7 @@ def _print_revision(out: Console, moment: PageRevision) -> None:
     heading = f"{len(moment.added):,} texts at the first visit" if moment.first else counts
     out.print()
     _print_line(out, f"{_format_time(moment.at)}  {heading}", "bold")
-    # What a page began with is no change; all of it is in JSON.
+    # The texts of the first visit are not changes. The JSON output has them.
     lines = [(text.position, _text_line("+", text)) for text in (() if moment.first else moment.added)]
     lines += [(text.position, _text_line("-", text)) for text in moment.gone]
     lines += [(edit.new.position, _edit_line(out, edit)) for edit in moment.edited]
@@ -374,27 +371,15 @@ def _print_revision(out: Console, moment: PageRevision) -> None:
         out.print(line, soft_wrap=True)
 
 
-def _text_line(sign: str, text: TextLifetime) -> Shown:
-    shown = Shown(f"  {sign} {_one_line(text.text)}", "green" if sign == "+" else "red")
+def _text_line(sign: str, text: TextLifetime) -> Text:
+    shown = Text(f"  {sign} {_one_line(text.text)}", "green" if sign == "+" else "red")
     return shown.append(f"  (also on {printable(text.of)})", "dim") if text.of else shown
 
 
-def _edit_line(out: Console, edit: TextEdit) -> Shown:
-    marks = not out.is_terminal or out.no_color
-    shown = Shown().append("  ~ ", "yellow")
-    for part in edit.parts:
-        before, after = _DIFF_MARKS[part.change] if marks else ("", "")
-        text = _shorten(_one_line(part.text)) if part.change is DiffOperation.SAME else _one_line(part.text)
-        shown.append(f"{before}{text}{after}", style=_DIFF_STYLES[part.change]).append(" ")
-    return shown
-
-
-def _shorten(text: str) -> str:
-    return (
-        text
-        if len(text) <= 2 * _UNCHANGED_MAX_CHARS + 5
-        else f"{text[:_UNCHANGED_MAX_CHARS]} ... {text[-_UNCHANGED_MAX_CHARS:]}"
-    )
+def _edit_line(out: Console, edit: TextEdit) -> Text:
+    brackets = not out.is_terminal or out.no_color
+    difference = diff_line(edit.parts, brackets=brackets, unchanged_max_chars=_UNCHANGED_MAX_CHARS)
+    return Text().append("  ~ ", "yellow").append_text(difference)
 
 
 def _one_line(text: str) -> str:
@@ -406,4 +391,4 @@ def _format_time(moment: datetime | None) -> str | None:
 
 
 def _print_line(out: Console, text: str, style: str = "") -> None:
-    out.print(Shown(printable(text), style), soft_wrap=True)
+    out.print(Text(printable(text), style), soft_wrap=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 QUERY_MAX_CHARACTERS = 1_000
 QUERY_MAX_WORDS = 64
 
-# Word processors put other quotation marks than those that are typed.
+# Word processors replace typed quotation marks with these.
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
 _QUERY_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?')
 _OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
@@ -38,20 +38,20 @@ _OPTION = re.compile(rf"(?:{'|'.join(_OPTION_NAMES)}):", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in a row, often a single one; where `begins`, the last one is only the beginning of a word."""
+    """Consecutive words, often a single one. If `begins` is True, the last one is a prefix."""
 
     words: tuple[str, ...]
     begins: bool = False
 
     @classmethod
     def read(cls, text: str, *, begins: bool = False) -> Phrase | None:
-        """Return the words of a text as they are indexed; None where it has none."""
+        """Return the words of a text as they are indexed, None if it has no words."""
         words = index_tokens(text)
         if not words:
             return None
         last = words[-1]
         if is_unspaced(last):
-            # `cut` ends a run with its last character; in a text the run may go on there.
+            # `cut` ends a run of characters with its last character alone. In a stored text the run may continue.
             if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
                 words.pop()
             else:
@@ -60,26 +60,26 @@ class Phrase:
 
     @property
     def pattern(self) -> str:
-        """What a text's joined words hold where they hold the phrase."""
+        """The string that a block's joined words contain if the block contains the phrase."""
         whole = join_tokens(self.words)
         return whole.rstrip(" ") if self.begins else whole
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a text must hold, one of each alternatives, and what it must not hold."""
+    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`."""
 
     wanted: tuple[tuple[Phrase, ...], ...]
     unwanted: tuple[Phrase, ...] = ()
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
-        """All that count in a text's rank, each once."""
+        """The wanted phrases, each once. They determine a block's rank."""
         return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
 
 
 def parse_query(text: str) -> Query:
-    """Return what a query asks for; raises QueryError for one that cannot be understood, or asks for nothing."""
+    """Return a parsed query. Raises QueryError for a query that is malformed or has no wanted word."""
     if len(text) > QUERY_MAX_CHARACTERS:
         raise QueryError(f"the query has {len(text):,} characters; {QUERY_MAX_CHARACTERS:,} is the most")
     plain = text.translate(_QUOTES)
@@ -92,7 +92,7 @@ def parse_query(text: str) -> Query:
             f"the query has {words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
         )
     if not query.wanted:
-        what = "says only what is unwanted" if query.unwanted else "holds no word"
+        what = "has unwanted words only" if query.unwanted else "has no words"
         raise QueryError(f'the query {text!r} {what}; it takes words, "a phrase", begin*, -without, one OR another')
     return query
 
@@ -102,12 +102,12 @@ def _split_query(text: str) -> Iterator[re.Match[str]]:
 
 
 class _QueryParser:
-    """Takes a query's parts in order."""
+    """Builds a query from its parts, in order."""
 
     def __init__(self) -> None:
         self._wanted: list[tuple[Phrase, ...]] = []
         self._unwanted: list[Phrase] = []
-        self._joins = False  # an OR waits for its right side
+        self._joins = False  # True between an OR and its right side
 
     def read(self, parts: Iterable[re.Match[str]]) -> Query:
         for part in parts:
@@ -123,23 +123,23 @@ class _QueryParser:
             return
         if plain and _OPTION.match(plain):
             name = plain.partition(":")[0].lower()
-            raise QueryError(f"{name}: is no part of a query; there is the option --{name}, and quotation marks")
+            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
         phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
         if star and (phrase is None or part.string[part.end() :][:1].strip()):
-            raise QueryError("* stands at the end of the beginning of a word (comput*)")
+            raise QueryError("* must follow the beginning of a word (comput*)")
         if phrase is not None:
             self._add(phrase, without=bool(minus))
 
     def _join(self, word: str) -> None:
         if word == "NOT":
-            raise QueryError('what is unwanted is written -word; the word itself is "NOT"')
+            raise QueryError('to exclude a word, write -word; to search for NOT itself, write "NOT"')
         if not self._wanted or self._joins:
             raise QueryError("OR stands between two words or phrases; nothing precedes it")
         self._joins = True
 
     def _add(self, phrase: Phrase, *, without: bool) -> None:
         if without and self._joins:
-            raise QueryError("OR stands between two words or phrases that are wanted; -without cannot be one")
+            raise QueryError("OR stands between two wanted words or phrases; -word is not one")
         if without:
             self._unwanted.append(phrase)
         elif self._joins:
@@ -156,7 +156,7 @@ NOT EXISTS (
     document_frequency.boilerplate_since IS NOT NULL
 )
 """
-# A block on its own page and on those that have a sighting of it.
+# The page that a block was found on, and the pages with a sighting of it.
 _PAGES_OF_BLOCKS = f"""
 SELECT block_id, min(own_page) AS own_page, min(page_id) AS first_page, count(DISTINCT page_id) AS pages
 FROM (
@@ -186,10 +186,10 @@ _SHOWN_ON_A_PAGE = """
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """Which pages are searched: all that meet each of the criteria given; by default all pages.
+    """The pages that are searched: those that meet all the criteria, by default all pages.
 
-    `section` is as the page states it, `language` a code such as "en". `since` is the day of publication, in UTC the
-    day when a page was first seen where it states none.
+    `section` is the section that the page states, `language` a code such as "en". `since` is the earliest day of
+    publication; for a page without one, the earliest day (UTC) on which it was first seen.
     """
 
     site: str | None = None
@@ -205,22 +205,22 @@ class SearchFilters:
         language: str | None = None,
         since: date | None = None,
     ) -> SearchFilters:
-        """Return filters from what a user types: a domain or a URL of a site, a language code in any case."""
-        domain = None if site is None else urls.site_of(site if "://" in site else f"http://{site}")
+        """Return filters from user input: any domain or URL of a site, and a language code in any case."""
+        domain = None if site is None else urls.parse_site(site)
         return cls(domain, section, None if language is None else re.split("[-_]", language.strip().lower())[0], since)
 
     def condition(self, block_id: str) -> str:
-        """Return, in SQL, that a page which shows the block meets the criteria."""
+        """Return the SQL condition that a page showing the block meets the criteria."""
         return _SHOWN_ON_A_PAGE.format(block_id=block_id, of_page=self._of_page)
 
     @property
     def places(self) -> TextClause:
-        """Return the statement that gives, for the blocks of `ids`, the pages that show them."""
+        """Return the statement for the pages that show the blocks of the parameter `ids`."""
         return self.bound(_PAGES_OF_BLOCKS.format(of_page=self._of_page)).bindparams(bindparam("ids", expanding=True))
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return what to bind."""
+        """The bound parameters of the criteria."""
         since = None if self.since is None else datetime.combine(self.since, time(), UTC)
         day = None if self.since is None else self.since.isoformat()
         given = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
@@ -231,7 +231,7 @@ class SearchFilters:
         return " AND ".join(_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA) or "true"
 
     def bound(self, sql: str) -> TextClause:
-        """Return SQL as a statement that takes `values`."""
+        """Return a statement that takes `values` as parameters."""
         statement = text(sql)
         return statement if self.since is None else statement.bindparams(bindparam("since", type_=UtcDateTime))
 
@@ -244,21 +244,21 @@ _PAGE_CRITERIA = {
 }
 
 EXCERPT_WIDTH = 240
-_EXCERPT_LEAD = 60  # what stands before the first hit
+_EXCERPT_LEAD = 60  # characters before the first hit
 _EXCERPT_MAX_CHARACTERS = 50_000
 _ELLIPSIS = "\u2026"
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a text, on one line; `hits` are the places of what was asked for, as (start, end) within it."""
+    """A part of a text, on one line. `hits` are the (start, end) positions of the matches in it."""
 
     text: str
     hits: tuple[tuple[int, int], ...]
 
 
 def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDTH) -> Excerpt:
-    """Return about `width` characters of the text around its hits; a shorter text whole, an empty one empty."""
+    """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
     plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
     hits = _merge_overlaps(find_phrases(plain, phrases))
     start, end = _best_window(plain, hits, width)
@@ -269,7 +269,7 @@ def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDT
 
 
 def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
-    """Return where phrases stand in a text, in order; they may overlap."""
+    """Return the (start, end) positions of phrases in a text, in order. They may overlap."""
     words = list(token_spans(text))
     found = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
     return sorted(found)
@@ -287,7 +287,7 @@ def _find_phrase(words: Sequence[TokenSpan], phrase: Phrase) -> Iterator[tuple[i
 
 
 def _merge_overlaps(hits: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the hits without overlaps."""
+    """Return the hits with overlapping ones merged."""
     merged: list[tuple[int, int]] = []
     for start, end in hits:
         if merged and start < merged[-1][1]:
@@ -298,7 +298,7 @@ def _merge_overlaps(hits: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tuple[int, int]:
-    """Return the part with the most hits, cut between words where there are any."""
+    """Return the start and end of the part with the most hits. It is cut between words if the text has spaces."""
     if len(text) <= width:
         return 0, len(text)
     starts = [max(0, first - _EXCERPT_LEAD) for first, _ in hits] or [0]
@@ -313,7 +313,7 @@ def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tupl
 
 
 class Rank(StrEnum):
-    """What makes one block better than another."""
+    """The order of the found blocks."""
 
     PRIORITY = "priority"
     BM25 = "bm25"
@@ -321,31 +321,31 @@ class Rank(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SqlText:
-    """SQL and the values to bind in it."""
+    """SQL and its bound parameters."""
 
     sql: str
     values: Mapping[str, Any]
 
 
 class Matcher(Protocol):
-    """One kind of database."""
+    """Finds and ranks blocks in one kind of database. Both kinds give the same blocks in the same order."""
 
     block_id: str
-    """How `ranked` names the block."""
+    """The column of `ranked` with the block's id."""
 
     def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
-        """Return a statement for the ids of all blocks that match, and their ranks, without an order."""
+        """Return a statement for the ids and ranks of all matching blocks, in no order."""
 
 
-# Blocks of priority 0 stand after all others, by density.
+# Ranks blocks of priority 0 by density, after all others.
 PRIORITY_EPSILON = 1e-9
 _BM25_K1, _BM25_B = 1.2, 0.75
-_RANK_UNITS = 1e12  # in whole ones of which BM25 is compared: the last bits of two servers' logarithms make no order
-_IDF_MIN = 1e-6  # FTS5's for what more than half of all blocks hold
+_RANK_UNITS = 1e12  # BM25 is rounded to this fraction: the last bits of logarithms differ between servers
+_IDF_MIN = 1e-6  # as in FTS5, for words in more than half of all blocks
 
 
 class SQLiteMatcher:
-    """FTS5 finds the blocks and ranks by BM25; for the density its finds are counted in the tokens."""
+    """Uses FTS5 to find blocks and for BM25. For the density, occurrences are counted in the tokens."""
 
     block_id = f"{TOKENS_INDEX}.rowid"
 
@@ -367,12 +367,12 @@ class SQLiteMatcher:
 
 
 class PostgreSQLMatcher:
-    """A GIN index over tsvector finds the blocks that hold the words; rows of words are looked for in their tokens."""
+    """Uses a GIN index over tsvector to find blocks with the words. Phrases are then searched in the blocks' tokens."""
 
     block_id = "block_tokens.block_id"
 
     def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
-        # Whatever the planner thinks of a word: to make the vectors of all blocks takes half a minute.
+        # For frequent words the planner may choose a scan, but computing the vectors of all blocks takes 30 seconds.
         connection.execute(text("SET LOCAL enable_seqscan = off"))
         condition = _tsquery(query)
         patterns = _pattern_values(query.phrases)
@@ -413,9 +413,9 @@ _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 def best_blocks(
     connection: Connection, query: Query, rank: Rank, filters: SearchFilters, most: int
 ) -> list[tuple[int, float]]:
-    """Return the ids of the blocks that match, the best first, at most so many, each with its rank.
+    """Return the ids and ranks of at most `most` matching blocks, the best first.
 
-    Whether a page shows them is asked only where there are filters.
+    Only with filters does the query check that a page shows the block.
     """
     matching = MATCHERS[connection.dialect.name]
     ranked = matching.ranked(connection, query, rank)
@@ -427,7 +427,7 @@ def best_blocks(
 
 
 def _density_sql(found: str) -> str:
-    """Return Bp in SQL: the found words' share of the block's, times its priority."""
+    """Return Bp = Pb x Kd (Kabir et al. 2015, Eq. 4) in SQL: priority times the share of words that were found."""
     return f"(priority + {PRIORITY_EPSILON}) * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
 
 
@@ -436,13 +436,13 @@ def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
 
 
 def _occurrences_sql(name: str) -> str:
-    """Return in PostgreSQL's SQL how often the tokens hold a pattern."""
+    """Return PostgreSQL's SQL for the number of occurrences of a pattern in the tokens."""
     without = f"octet_length(replace(tokens, :{name}, ''))"
     return f"(octet_length(tokens) - {without}) / octet_length(CAST(:{name} AS text))"
 
 
 def _fts5_query(query: Query) -> str:
-    """Return a query in FTS5's language. Words hold nothing but letters, digits and _, so nothing is escaped."""
+    """Return a query in FTS5's syntax. Words consist of letters, digits and _, so nothing needs escaping."""
     wanted = " AND ".join(f"({_fts5_any(alternatives)})" for alternatives in query.wanted)
     return f"({wanted}) NOT ({_fts5_any(query.unwanted)})" if query.unwanted else wanted
 
@@ -454,8 +454,8 @@ def _fts5_any(phrases: Iterable[Phrase]) -> str:
 def _tsquery(query: Query) -> SqlText:
     """Return a query as a condition on `block_tokens`.
 
-    All that are single words is one condition, which the index answers alone: to make a block's vector again, to see
-    what it does not hold, takes longer than all else.
+    All single words form one condition that the index answers alone. Computing a block's vector again to check an
+    unwanted word would take longer than everything else.
     """
     without = [phrase for phrase in query.unwanted if len(phrase.words) == 1]
     words = [f"({' | '.join(map(_all_words, alternatives))})" for alternatives in query.wanted]
@@ -475,22 +475,22 @@ def _holds_sql(number: int) -> str:
 
 
 def _all_words(phrase: Phrase) -> str:
-    """Return a phrase's words in PostgreSQL's language; as in FTS5's, nothing is escaped."""
+    """Return a phrase's words in PostgreSQL's syntax. As for FTS5, nothing needs escaping."""
     *whole, last = [f"'{word}'" for word in phrase.words]
     return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
 
 
 HITS_PER_PAGE = 3
-"""Blocks of one page that are shown."""
+"""Blocks that are returned of one page."""
 
-# Of so many blocks for each page wanted the pages are looked up first, and of so many times more where those are few.
+# Pages are looked up for this many blocks per requested page, and for this many times more if those are not enough.
 _BLOCKS_PER_PAGE = 4
 _GROWTH = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A block that was found: its rank, its text and what of it was asked for; `pages` show the same block now."""
+    """A found block with its rank, its text and the excerpt around the match. `pages` counts the pages that show it."""
 
     block_id: int
     rank: float
@@ -502,7 +502,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A page that shows what was searched for, with its best blocks, the best first."""
+    """A page with its matching blocks, the best first."""
 
     url: str
     title: str | None
@@ -521,11 +521,11 @@ def search(
     filters: SearchFilters = SearchFilters(),
     limit: int = 10,
 ) -> list[FoundPage]:
-    """Return the pages that show what a query asks for, the one with the best block first, at most `limit`.
+    """Return at most `limit` pages with matching blocks, the page with the best block first.
 
-    Only what pages show now and is no template is found. A block that stands on several pages is found once: on the
-    page where it was first stored, if that still shows it and is not filtered out. Empty where nothing matches.
-    Raises QueryError for a query that cannot be understood.
+    Only blocks that pages show now and that are not boilerplate are found. A block on several pages is found once: on
+    its own page, if that still shows it and meets the filters. Empty if nothing matches. Raises QueryError for a
+    malformed query.
     """
     asked = parse_query(query)
     pages = _RankedPages(connection, asked, filters, limit)
@@ -540,14 +540,14 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _ShownOn:
-    """The page on which a found block is shown, of so many that show it."""
+    """The page that a found block is returned with, and the number of pages that show it."""
 
     page_id: int
     pages: int
 
 
 class _RankedPages:
-    """Pages in the order of their best blocks."""
+    """Collects pages in the order of their best blocks."""
 
     def __init__(self, connection: Connection, query: Query, filters: SearchFilters, limit: int) -> None:
         self._connection = connection
@@ -561,7 +561,7 @@ class _RankedPages:
         return len(self._hits) >= self._limit
 
     def add(self, ranked: Sequence[tuple[int, float]], *, is_priority: bool) -> None:
-        """Take the next best blocks in."""
+        """Add the next best blocks."""
         for some in batched(ranked):
             ids = [block_id for block_id, _ in some]
             shown = _shown_on(self._connection, self._filters, ids)
@@ -582,7 +582,7 @@ class _RankedPages:
             hits.append(hit)
 
     def found(self) -> list[FoundPage]:
-        """Return the pages with their hits."""
+        """Return the pages with their blocks."""
         rows = {row.id: row for row in self._connection.execute(_SELECT_PAGES, {"ids": list(self._hits)})}
         return [_found_page(rows[page_id], self._with_excerpts(hits)) for page_id, hits in self._hits.items()]
 
@@ -599,7 +599,7 @@ _SELECT_PAGES = select(
 
 
 def _shown_on(connection: Connection, filters: SearchFilters, ids: Sequence[int]) -> dict[int, _ShownOn]:
-    """Return where each of the blocks is shown, those that are not shown left out."""
+    """Return where each block is shown. Blocks that no page shows are left out."""
     rows = connection.execute(filters.places, {"ids": list(ids), **filters.values})
     return {row.block_id: _ShownOn(row.own_page or row.first_page, row.pages) for row in rows}
 

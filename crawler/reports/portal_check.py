@@ -39,9 +39,9 @@ _SAVED_FOLDER = "sites"
 _UNKNOWN_URL = ".invalid/"
 
 
-@dataclass(frozen=True)  # no slots: its links are read once, where they are asked for
+@dataclass(frozen=True)  # no slots, because `links` is cached
 class SavedPage:
-    """A saved page; `url` is "" where nobody wrote it down. Links of such a page are taken to be `home`'s."""
+    """A saved page. If its address is unknown, `url` is "" and its links are resolved against `home`."""
 
     body: bytes
     url: str
@@ -49,7 +49,7 @@ class SavedPage:
 
     @cached_property
     def links(self) -> frozenset[str]:
-        """The addresses that it links to, feeds in its head among them."""
+        """The addresses that it links to, including the feeds in its head."""
         try:
             root = parse(self.body, self.url or self.home).root
         except PageError:
@@ -64,12 +64,12 @@ class SavedPage:
 
     @property
     def language(self) -> str | None:
-        """The language of what cleaning keeps of it."""
+        """The language of the text that cleaning keeps."""
         return clean(self.body, url=self.url or self.home).language
 
 
 class SavedPages:
-    """The saved pages below a folder's `sites`, and documents in it and beside it."""
+    """The saved pages in a folder's subfolder `sites`, and the documents in the folder and beside it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -80,7 +80,7 @@ class SavedPages:
         self.page = lru_cache(maxsize=64)(self._page)
 
     def _page(self, name: str, home: str) -> SavedPage | None:
-        """Return a saved page (`sites/bbc/16.html.gz`), None where there is none."""
+        """Return a saved page (`sites/bbc/16.html.gz`), None if it does not exist."""
         path = self._inside(self._folder, name)
         if path is None:
             return None
@@ -89,9 +89,9 @@ class SavedPages:
         return SavedPage(body, "" if _UNKNOWN_URL in url else url, home)
 
     def document(self, name: str) -> str | None:
-        """Return a document's text (`papers/weighted.txt, Table 5`), None where there is none."""
+        """Return the text of a document (`papers/weighted.txt, Table 5`), None if it does not exist."""
         file = name.partition(",")[0].strip()
-        # Documents may lie beside the folder of the data.
+        # Documents may be in the folder of the saved pages or in its parent.
         path = self._inside(self._folder, file) or self._inside(self._folder.parent, file)
         return None if path is None else path.read_text("utf-8", "replace")
 
@@ -101,35 +101,35 @@ class SavedPages:
 
 
 def is_saved_page(name: str) -> bool:
-    """Tell whether evidence is a saved page, and not a document."""
+    """Return True if evidence names a saved page, False if it names a document."""
     return name.startswith(f"{_SAVED_FOLDER}/")
 
 
 def names_host(text: str, host: str) -> bool:
-    """Tell whether a text has a host's name, not as a part of another one."""
+    """Return True if a text contains a host name that is not part of a longer one."""
     return re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", text, re.IGNORECASE) is not None
 
 
 CHECKED_COLUMNS = ("host", "home", "hosts", "sections", "feeds", "sitemaps", "articles", "language")
-"""Columns that say something of a site; the others say how to treat it."""
+"""The columns with facts about a site. The other columns say how to crawl it."""
 
-# A page that is no article itself proves a pattern by linking to so many.
+# A page that is not an article proves a pattern by linking to this many articles.
 _MATCHING_LINKS_MIN = 3
 
 
 class EvidenceState(StrEnum):
-    """How a column stands; a closed set."""
+    """The result of checking a column."""
 
     PROVEN = "proven"
     UNPROVEN = "unproven"
     """No evidence is named."""
     WRONG = "wrong"
-    """The evidence is missing, or does not say so."""
+    """The evidence does not exist, or does not prove the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceFinding:
-    """What was found of a column of a portal; `detail` says what is wrong."""
+    """The result for one column of a portal. `detail` says what is wrong."""
 
     portal: str
     column: str
@@ -138,7 +138,7 @@ class EvidenceFinding:
 
 
 def check_evidence(portal: Portal, saved: SavedPages) -> list[EvidenceFinding]:
-    """Return a finding for each column that the portal has a value in."""
+    """Return a finding for each column in which the portal has a value."""
     return [_check_column(portal, column, saved) for column in CHECKED_COLUMNS if getattr(portal, column)]
 
 
@@ -180,9 +180,9 @@ def _pattern_problems(portal: Portal, pages: list[SavedPage]) -> Iterator[str]:
     for page in pages:
         if pattern.search(page.url) or sum(bool(pattern.search(url)) for url in page.links) >= _MATCHING_LINKS_MIN:
             continue
-        yield f"it finds neither {page.url or 'the page'} nor {_MATCHING_LINKS_MIN} of its links"
+        yield f"it matches neither {page.url or 'the page'} nor {_MATCHING_LINKS_MIN} of its links"
     yield from (
-        f"it finds {url}, which is no article" for url in (portal.start, *portal.sections) if pattern.search(url)
+        f"it matches {url}, which is not an article" for url in (portal.start, *portal.sections) if pattern.search(url)
     )
 
 
@@ -209,9 +209,9 @@ _FEED_COLUMNS = frozenset({"feeds", "sitemaps"})
 
 @dataclass(frozen=True, slots=True)
 class LiveAnswer:
-    """What an address answered: `kind` is `page`, or what it listed; `entries` are articles or addresses on it.
+    """The response of an address. `kind` is `page` or the kind of feed; `entries` counts its articles or addresses.
 
-    `problem` says why it is not what the table says, "" where it is.
+    `problem` says how it differs from the table, "" if it does not.
     """
 
     portal: str
@@ -225,7 +225,7 @@ class LiveAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _LiveCheck:
-    """The portals, and the answers as they come."""
+    """The portals to ask, and the answers so far."""
 
     portals: Sequence[Portal]
     answers: list[LiveAnswer] = field(default_factory=list)
@@ -248,7 +248,7 @@ class _LiveCheckSpider(Spider):
         if about["column"] in _FEED_COLUMNS:
             listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _ENTRIES_MAX)
             if isinstance(listed, FeedProblem):
-                self._note(about, response, problem=f"it is no feed or sitemap: {listed}")
+                self._note(about, response, problem=f"it is not a feed or sitemap: {listed}")
                 return
             wanted = listed.kind is FeedKind.FEED if about["column"] == "feeds" else listed.kind is not FeedKind.FEED
             count = len(listed.entries) + listed.left_out
@@ -271,9 +271,9 @@ class _LiveCheckSpider(Spider):
 
 
 def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAnswer]:
-    """Return what each address of the portals answers, fetched as in a crawl; nothing is stored.
+    """Return the answer of each address of the portals. They are fetched as in a crawl; nothing is stored.
 
-    Raises CrawlerError where the crawl cannot be begun.
+    Raises CrawlerError if the crawl cannot start.
     """
     asked = _LiveCheck(portals)
     process = AsyncCrawlerProcess(as_in_a_crawl(settings))
@@ -288,7 +288,7 @@ def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAn
 
 
 def _count_article_links(response: Response, portal: Portal) -> int:
-    """Return how many addresses the page links to that are articles by the portal's pattern; all, where it has none."""
+    """Return how many of the page's links match the portal's pattern of articles; without a pattern, all count."""
     assert isinstance(response, TextResponse)
     links = {urldefrag(response.urljoin(href)).url for href in response.css("a::attr(href)").getall()[:5_000]}
     return sum(portal.articles is None or portal.articles.search(url) is not None for url in links)

@@ -435,7 +435,7 @@ def find_originals(
     same one); all are found by digest within their site. Blocks without terms, and blocks of the page itself, are
     duplicates of nothing.
     """
-    wanted = [one for one in candidates if one.terms]
+    wanted = [one for one in candidates if one.unique_terms]
     matches = index.lookup(connection, [one.fingerprint for one in wanted if one.fingerprint is not None])
     near = _originals_by_id(connection, [match.owner_id for match in matches])
     same = _originals_by_digest(connection, home.site, [one.digest for one in wanted])

@@ -359,9 +359,9 @@ _UPDATE_SIGHTING = (
 )
 
 
-def refingerprint(engine: Engine, marker: Fingerprinter, report: Callable[[str], None]) -> int:
-    """Bring all pages of another scheme to the marker's and return how many there were; tell `report` how far it is."""
-    others = page.c.scheme != marker.scheme
+def refingerprint(engine: Engine, fingerprinter: Fingerprinter, report: Callable[[str], None]) -> int:
+    """Give all pages of another scheme new fingerprints and return their number; `report` gets the progress."""
+    others = page.c.scheme != fingerprinter.scheme
     with read_transaction(engine) as connection:
         total = connection.scalar(select(func.count()).select_from(page).where(others)) or 0
     done = 0
@@ -371,41 +371,43 @@ def refingerprint(engine: Engine, marker: Fingerprinter, report: Callable[[str],
             pages = connection.scalars(select(page.c.id).where(others).limit(_PAGES_PER_TRANSACTION)).all()
             if not pages:
                 return done
-            _refingerprint_pages(connection, marker, pages)
+            _refingerprint_pages(connection, fingerprinter, pages)
         done += len(pages)
         report(f"{done:,} of {max(total, done):,} pages have new fingerprints")
 
 
-def _refingerprint_pages(connection: Connection, marker: Fingerprinter, pages: Sequence[int]) -> None:
-    """Bring pages, with all that is theirs, to the marker's scheme."""
+def _refingerprint_pages(connection: Connection, fingerprinter: Fingerprinter, pages: Sequence[int]) -> None:
+    """Bring pages, with all that is theirs, to the fingerprinter's scheme."""
     concerned, changes = select(page.c.id).where(page.c.id.in_(pages)), database.begin_changes(connection)
     count_texts(connection, concerned, -1)
-    _refingerprint_blocks(connection, marker, pages, changes.mark)
-    _refingerprint_sightings(connection, marker, pages, changes.mark)
+    _refingerprint_blocks(connection, fingerprinter, pages, changes.mark)
+    _refingerprint_sightings(connection, fingerprinter, pages, changes.mark)
     count_texts(connection, concerned, +1)
-    _refingerprint_page_rows(connection, marker, pages)
+    _refingerprint_page_rows(connection, fingerprinter, pages)
     for one in pages:
         changes.touch(one)
     changes.settle()
 
 
-def _refingerprint_page_rows(connection: Connection, marker: Fingerprinter, pages: Sequence[int]) -> None:
+def _refingerprint_page_rows(connection: Connection, fingerprinter: Fingerprinter, pages: Sequence[int]) -> None:
     mirrors = NearDuplicatePages(connection.dialect.name, DuplicateRules())
     texts: dict[int, list[BlockKeys]] = defaultdict(list)
     for shown in connection.execute(_TEXTS_OF_PAGES, {"pages": pages}):
-        texts[shown.page_id].append(marker.marks(shown.text, Kind(shown.kind)))
+        texts[shown.page_id].append(fingerprinter.block_keys(shown.text, Kind(shown.kind)))
     stored = select(page.c.id, page.c.page_fingerprint).where(page.c.id.in_(pages))
     for one in connection.execute(stored).all():
-        new = marker.page(texts[one.id])
+        new = fingerprinter.page_fingerprint(texts[one.id])
         mirrors.renew(connection, one.id, one.page_fingerprint, new)
-        values = {"scheme": marker.scheme, "page_fingerprint": new}
+        values = {"scheme": fingerprinter.scheme, "page_fingerprint": new}
         connection.execute(update(page).where(page.c.id == one.id).values(values))
 
 
-def _refingerprint_blocks(connection: Connection, marker: Fingerprinter, pages: Sequence[int], mark: int) -> None:
+def _refingerprint_blocks(
+    connection: Connection, fingerprinter: Fingerprinter, pages: Sequence[int], mark: int
+) -> None:
     index = FINGERPRINT_INDEXES[connection.dialect.name](MAX_DISTANCE)
     blocks = connection.execute(_BLOCKS_OF_PAGES, {"pages": pages}).all()
-    marks = [marker.marks(one.text, Kind(one.kind)) for one in blocks]
+    marks = [fingerprinter.block_keys(one.text, Kind(one.kind)) for one in blocks]
     index.remove(connection, [IndexEntry(one.fingerprint, one.id) for one in blocks if one.fingerprint is not None])
     rows = [
         {"row": one.id, "new_digest": new.digest, "new_fingerprint": new.fingerprint, "mark": mark}
@@ -418,19 +420,21 @@ def _refingerprint_blocks(connection: Connection, marker: Fingerprinter, pages: 
     )
 
 
-def _refingerprint_sightings(connection: Connection, marker: Fingerprinter, pages: Sequence[int], mark: int) -> None:
+def _refingerprint_sightings(
+    connection: Connection, fingerprinter: Fingerprinter, pages: Sequence[int], mark: int
+) -> None:
     rows = [
-        _refingerprinted_sighting(marker, one) | {"mark": mark}
+        _refingerprinted_sighting(fingerprinter, one) | {"mark": mark}
         for one in connection.execute(_SIGHTINGS_OF_PAGES, {"pages": pages})
     ]
     if rows:
         connection.execute(_UPDATE_SIGHTING, rows)
 
 
-def _refingerprinted_sighting(marker: Fingerprinter, row: Any) -> dict[str, Any]:
+def _refingerprinted_sighting(fingerprinter: Fingerprinter, row: Any) -> dict[str, Any]:
     """Return a sighting's new values; its original may be on a page still to be done, so both texts are read."""
-    marks = marker.marks(row.text, Kind(row.kind))
-    original = marker.marks(row.original_text, Kind(row.original_kind))
+    marks = fingerprinter.block_keys(row.text, Kind(row.kind))
+    original = fingerprinter.block_keys(row.original_text, Kind(row.original_kind))
     bits = row.distance
     if marks.fingerprint is not None and original.fingerprint is not None:
         bits = distance(marks.fingerprint, original.fingerprint)

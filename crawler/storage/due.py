@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from crawler.arguments import RECRAWL
+from crawler.config import RECRAWL
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
 from crawler.storage.tables import CrawlState, batched, crawl, page, section

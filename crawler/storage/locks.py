@@ -60,7 +60,7 @@ def block_keys(candidates: Iterable[FingerprintedBlock], site: str) -> Iterator[
     """
     of_site = xxh64_intdigest(site.encode())
     for one in candidates:
-        if one.repeats is None and one.terms:
+        if one.repeats is None and one.unique_terms:
             yield (one.digest ^ of_site) % LOCK_KEYS
             if one.fingerprint is not None:
                 yield from _bands(one.fingerprint)

@@ -27,7 +27,7 @@ from crawler.schedule import (
 from crawler.schedule import parse_lastmod as parse_lastmod_
 from crawler.storage.tables import batched, page, section, sitemap_trust
 from crawler.urls import host_of, url_key, without_credentials
-from crawler.visit import METHOD_META_KEY, Outcome
+from crawler.visit import METHOD_META_KEY, Outcome, ProcessedPage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from crawler.schedule import RevisitBounds
     from crawler.storage.requests import LeasedRequest
-    from crawler.visit import FetchedPage, RequestRecord, Visit
+    from crawler.visit import RequestRecord, Visit
 
 
 REVISIT_KEY = "frontier_revisited"
@@ -202,7 +202,7 @@ class PageRecord:
     """What one visit reads on a page: ready to be stored. Its next visit is not sooner or later than `bounds` say."""
 
     at: datetime
-    fetched: FetchedPage
+    page: ProcessedPage
     columns: dict[str, Any]
     bounds: RevisitBounds
 
@@ -255,9 +255,10 @@ class PageSource:
 
 def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
     """Return a page's columns, None for a visit without one; what the spider stated wins over what the page says."""
-    fetched, cleaned = visit.fetched, visit.cleaned
-    if fetched is None or cleaned is None:
+    page = visit.page
+    if not isinstance(page, ProcessedPage):
         return None
+    fetched, cleaned = page.fetched, page.cleaned
     metadata = fetched.stated.filled_from(cleaned.metadata)
     columns = {
         "url": urls.without_credentials(fetched.url),
@@ -273,14 +274,14 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
         "etag": _normalised(fetched.etag),
         "last_modified": _normalised(fetched.last_modified),
         "body_hash": xxh64_intdigest(fetched.body),
-        "page_fingerprint": visit.fingerprint,
+        "page_fingerprint": page.fingerprint,
         "method": cleaned.method,
         "scheme": source.scheme,
         "encoding": cleaned.encoding,
         "children": _count_children(visit),
         "options_hash": source.options_hash,
     }
-    return PageRecord(visit.at, fetched, columns | _record_origin(visit, source.origin), source.bounds)
+    return PageRecord(visit.at, page, columns | _record_origin(visit, source.origin), source.bounds)
 
 
 def find_page(connection: Connection, key: str) -> StoredPage | None:
@@ -330,7 +331,7 @@ def add_page(connection: Connection, reading: PageRecord, *, keep_html: bool) ->
         "visits": 1,
         "changes": 0,
         "next_visit": next_visit(begun, reading.at, reading.bounds) if reading.has_origin else None,
-        "html": _compress(reading.fetched.body) if keep_html else None,
+        "html": _compress(reading.page.fetched.body) if keep_html else None,
     }
     key = connection.execute(_INSERT_PAGE, values).inserted_primary_key
     assert key is not None  # one row, always
@@ -356,7 +357,7 @@ def update_page(
     if stored.has_origin or reading.has_origin:
         values["next_visit"] = next_visit(after, reading.at, reading.bounds)
     if stored.body_hash != values["body_hash"] or stored.has_html != keep_html:
-        values["html"] = _compress(reading.fetched.body) if keep_html else None
+        values["html"] = _compress(reading.page.fetched.body) if keep_html else None
     connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
 
 

@@ -140,7 +140,7 @@ class PruneSelection:
     @classmethod
     def of(cls, site: str | None = None, url: str | None = None, older_than_days: int | None = None) -> PruneSelection:
         """Return a selection from what a user types: a domain or a URL of a site, a page's URL, an age in days."""
-        domain = None if site is None else urls.site_of(site if "://" in site else f"http://{site}")
+        domain = None if site is None else urls.parse_site(site)
         before = None if older_than_days is None else datetime.now(UTC) - timedelta(days=older_than_days)
         return cls(domain, url, before)
 

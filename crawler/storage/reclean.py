@@ -68,7 +68,7 @@ class RecleanedPage:
     page: PageToReclean
     method: str
     options_hash: int
-    candidates: tuple[FingerprintedBlock, ...]
+    blocks: tuple[FingerprintedBlock, ...]
     fingerprint: int | None
 
 

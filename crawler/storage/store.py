@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from crawler.storage.pages import PageRecord, StoredPage
     from crawler.storage.queries import PageOutcome
     from crawler.storage.reclean import PageToReclean, RecleanedPage, RecleanJob
-    from crawler.visit import LeaseToken, Visit
+    from crawler.visit import LeaseToken, ProcessedPage, Visit
 
 
 class PageState(StrEnum):
@@ -151,9 +151,11 @@ class CrawlPolicy:
 
 
 def acknowledge_visits(connection: Connection, visits: Sequence[Visit], most_attempts: int) -> set[LeaseToken]:
-    """End the requests of these visits; return the lease_tokens of those that are another process's by now."""
+    """End the requests of these visits; return the tickets of those that are another process's by now."""
     endings = [
-        _visit_ack(visit, visit.lease_token, most_attempts) for visit in visits if visit.lease_token and visit.ends
+        _visit_ack(visit, visit.lease_token, most_attempts)
+        for visit in visits
+        if visit.lease_token and visit.ends_request
     ]
     if not endings:
         return set()
@@ -194,7 +196,7 @@ def store_children(
 
 def ends_request(visit: Visit, most_attempts: int) -> bool:
     """Tell whether a visit is the last of its request."""
-    return visit.ends and _request_state(visit, most_attempts) is not RequestState.QUEUED
+    return visit.ends_request and _request_state(visit, most_attempts) is not RequestState.QUEUED
 
 
 def _visit_ack(visit: Visit, lease_token: LeaseToken, most_attempts: int) -> Ack:
@@ -573,12 +575,12 @@ class Store:
         for visit, page_read in zip(visits, readings, strict=True):
             yield page_key(visit_key(visit, page_read))
             if page_read is not None:
-                yield from self._page_claims(page_read, visit)
+                yield from self._page_claims(page_read, page_read.page)
 
-    def _page_claims(self, page: PageRecord | PageToReclean, cleaned: Visit | RecleanedPage) -> Iterator[int]:
+    def _page_claims(self, page: PageRecord | PageToReclean, cleaned: ProcessedPage | RecleanedPage) -> Iterator[int]:
         yield page_key(page.key)
         if self._rules.beyond_page:
-            yield from block_keys(cleaned.candidates, page.site)
+            yield from block_keys(cleaned.blocks, page.site)
             yield from page_fingerprint_keys(cleaned.fingerprint)
 
     def _redo(self, tally: BoilerplateCounter, redone: RecleanedPage) -> SavedVisit:
@@ -589,14 +591,14 @@ class Store:
             return SavedVisit(redone.page.url, PageState.DEFERRED)  # a crawl was there meanwhile, and knows more
         earlier = blocks.read_earlier(connection, known.page_id)
         before = self._mirrors.standing(connection, known.page_id, known.fingerprint)
-        comparison = compare_blocks(self._blocks.candidates(redone.candidates), earlier)
+        comparison = compare_blocks(self._blocks.candidates(redone.blocks), earlier)
         tally.change_log.touch(known.page_id)
         reclean.update_recleaned_page(connection, known, redone)
         home = VisitedPage(known.page_id, known.site, known.history.last_seen, tally.change_log.mark)
         sighted = self._blocks.write(connection, home, comparison)
         mirrors = self._mirrors.place(connection, home, redone.fingerprint, before)
         template = tally.templates(home.site)
-        tally.note(BoilerplateChange.of(home.site, earlier, redone.candidates))
+        tally.note(BoilerplateChange.of(home.site, earlier, redone.blocks))
         saved = SavedVisit(known.url, _page_state(comparison), known.page_id, mirrors=int(mirrors))
         return with_counts(saved, comparison, sighted, template)
 
@@ -607,7 +609,7 @@ class Store:
         known = pages.find_page(connection, page_read.key)
         earlier = blocks.read_earlier(connection, known.page_id) if known else []
         before = self._mirrors.standing(connection, known.page_id, known.fingerprint) if known else NearDuplicateState()
-        comparison = compare_blocks(self._blocks.candidates(visit.candidates), earlier)
+        comparison = compare_blocks(self._blocks.candidates(page_read.page.blocks), earlier)
         if known is None:
             state, page_id = PageState.NEW, pages.add_page(connection, page_read, keep_html=self._keep_html)
             tally.change_log.add(page_id)
@@ -620,10 +622,10 @@ class Store:
             pages.update_page(connection, known, page_read, changed=comparison.changed, keep_html=self._keep_html)
         home = VisitedPage(page_id, page_read.site, visit.at, tally.change_log.mark)
         sighted = self._blocks.write(connection, home, comparison)
-        mirrors = self._mirrors.place(connection, home, visit.fingerprint, before)
+        mirrors = self._mirrors.place(connection, home, page_read.page.fingerprint, before)
         template = tally.templates(home.site)
         was_there = known is not None and not known.retired
-        tally.note(BoilerplateChange.of(home.site, earlier if was_there else None, visit.candidates))
+        tally.note(BoilerplateChange.of(home.site, earlier if was_there else None, page_read.page.blocks))
         keeper.beside(visit, page_read)
         return with_counts(SavedVisit(visit.url, state, page_id, mirrors=int(mirrors)), comparison, sighted, template)
 

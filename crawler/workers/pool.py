@@ -1,4 +1,4 @@
-"""The crawl's side of the workers: start them, hand out pages, and replace a worker that ends."""
+"""The crawl's side of the workers: start them, hand out pages, and replace a worker that has ended."""
 
 from __future__ import annotations
 
@@ -23,73 +23,72 @@ if TYPE_CHECKING:
 
     from crawler.workers.worker import PageToClean, WorkerTask
 
-
 logger = logging.getLogger(__name__)
 
-# Imports and models take about a second; on a machine with too much to do, more.
+# Imports and models take about a second, and more on a busy machine.
 _START_SECONDS = 120.0
 
 
 class StatCounter(Protocol):
-    """Where it is counted what the processes go through: the stats of a crawl, for one."""
+    """Counts what happens to workers; the stats of a crawl do."""
 
     def inc_value(self, key: str) -> None:
-        """Count one more."""
+        """Add 1 to a stat."""
 
 
 class WorkerPool(Generic[ResultT]):
-    """So many processes that clean pages, one page each at a time; further pages wait for a free one.
+    """A fixed number of worker processes, each with one page at a time; further pages wait for a free worker.
 
-    A page whose process dies (killed for its memory, a fault in a compiled library) is tried once more in another: it
-    may have been another page's fault. One that takes too long is not, as it would again.
+    A page whose worker dies (out of memory, a crash in a compiled library) is tried once more in another worker, since
+    another page may be the cause. A page that takes too long is not: it would again.
     """
 
-    def __init__(self, processes: list[WorkerProcess], task: WorkerTask[ResultT], stats: StatCounter) -> None:
+    def __init__(self, workers: list[WorkerProcess], task: WorkerTask[ResultT], stats: StatCounter) -> None:
         self._task = task
         self._stats = stats
-        self._fault: SetupError | None = None
+        self._start_error: SetupError | None = None
         self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
-        for process in processes:
-            self._free.put_nowait(process)
+        for worker in workers:
+            self._free.put_nowait(worker)
 
     @classmethod
     def start(cls, count: int, task: WorkerTask[ResultT], stats: StatCounter) -> Self:
-        """Return so many processes, ready to work. Raises SetupError where one cannot start; none is left then."""
-        with ThreadPoolExecutor(count) as starters:
-            starting = [starters.submit(WorkerProcess.start, task) for _ in range(count)]
-        failed = [error for each in starting if (error := each.exception())]
-        processes = [each.result() for each in starting if not each.exception()]
-        if failed:
-            _end_workers(processes)
-            raise failed[0]
+        """Return a pool of `count` ready workers. Raises SetupError, and leaves none running, if one cannot start."""
+        with ThreadPoolExecutor(count) as threads:
+            starting = [threads.submit(WorkerProcess.start, task) for _ in range(count)]
+        errors = [error for each in starting if (error := each.exception())]
+        workers = [each.result() for each in starting if not each.exception()]
+        if errors:
+            _end_workers(workers)
+            raise errors[0]
         logger.info("Pages are cleaned in %s processes, each page within %g seconds", count, task.seconds)
-        return cls(processes, task, stats)
+        return cls(workers, task, stats)
 
-    async def clean(self, order: PageToClean) -> ResultT:
-        """Return what the task makes of the page, a cleaned one, as soon as a process is free and done with it.
+    async def run(self, page: PageToClean) -> ResultT:
+        """Return the task's result for a page, once a worker is free and has done it.
 
-        Raises PageError as `cleaning.clean` does; CleanerTimeoutError for a page that takes too long, CleanerError for
-        one on which cleaning fails or two processes die; SetupError where no new process can be started.
+        Raises PageError as `cleaning.clean` does, WorkerTimeoutError for a page that takes too long, WorkerError if the
+        task raises an exception or two workers die of the page, and SetupError if no new worker can be started.
         """
         try:
-            return await self._attempt(order)
+            return await self._run_once(page)
         except WorkerLostError as lost:
-            logger.warning("Cleaning %s: %s; it is tried once more in another", order.url, lost)
+            logger.warning("Cleaning %s: %s; it is tried once more in another", page.url, lost)
             self._stats.inc_value("clean/retries")
-        return await self._attempt(order)
+        return await self._run_once(page)
 
     def close(self) -> None:
-        """End the processes; the crawl closes when no page is in work any more."""
+        """End the workers. The crawl calls it when no page is being cleaned."""
         _end_workers([self._free.get_nowait() for _ in range(self._free.qsize())])
 
-    async def _attempt(self, order: PageToClean) -> ResultT:
-        process = await self._free.get()
+    async def _run_once(self, page: PageToClean) -> ResultT:
+        worker = await self._free.get()
         try:
-            if process.ended:
-                process = await self._replaced(process)
-            answer = await process.ask(pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
+            if worker.has_ended:
+                worker = await self._replace(worker)
+            answer = await worker.ask(pickle.dumps(page, pickle.HIGHEST_PROTOCOL))
         finally:
-            self._free.put_nowait(process)
+            self._free.put_nowait(worker)
         if isinstance(answer, PageError):
             raise answer
         if isinstance(answer, RaisedInWorker):
@@ -99,22 +98,22 @@ class WorkerPool(Generic[ResultT]):
         result: ResultT = answer
         return result
 
-    async def _replaced(self, process: WorkerProcess) -> WorkerProcess:
-        """Return a new process for one that has ended; where one could not be started, no other is tried."""
-        process.end()
-        if self._fault is not None:
-            raise self._fault
+    async def _replace(self, worker: WorkerProcess) -> WorkerProcess:
+        """Return a new worker for one that has ended. After one start has failed, no other is tried."""
+        worker.end()
+        if self._start_error is not None:
+            raise self._start_error
         self._stats.inc_value("clean/restarts")
         try:
-            # It blocks for a second, and this is rare: a thread does no harm here.
+            # A start blocks for a second, so it runs in a thread.
             return await asyncio.to_thread(WorkerProcess.start, self._task)
         except SetupError as error:
-            self._fault = error
+            self._start_error = error
             raise
 
 
 class WorkerProcess:
-    """One cleaning process and the channel to it; once it has ended it answers no more."""
+    """One worker and the socket to it."""
 
     def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, seconds: float) -> None:
         self._process = process
@@ -123,42 +122,42 @@ class WorkerProcess:
 
     @classmethod
     def start(cls, task: WorkerTask[Any]) -> Self:
-        """Return a process that is ready to work; this blocks for about a second. Raises SetupError."""
+        """Return a worker that is ready. This blocks for about a second. Raises SetupError."""
         try:
             ours, theirs = socket.socketpair()
             with theirs:
-                started = cls(_spawn_worker(theirs), ours, task.seconds)
+                worker = cls(_spawn(theirs), ours, task.seconds)
         except OSError as error:
             raise SetupError(f"a cleaning process cannot be started: {error}; lower CLEANING_PROCESSES") from error
         try:
-            started._prepare(task)
+            worker._prepare(task)
         except BaseException:
-            started.end()
+            worker.end()
             raise
-        return started
+        return worker
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._process.poll() is not None
 
     async def ask(self, message: bytes) -> Any:
-        """Send an order and return the answer; the process is ended where none comes, or nobody waits for it any more.
+        """Send a page and return the answer. The worker is ended if none arrives, or if the caller is cancelled.
 
-        Raises CleanerError.
+        Raises WorkerError.
         """
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._channel, message)
             (length,) = LENGTH_PREFIX.unpack(await self._receive(LENGTH_PREFIX.size))
-            return pickle.loads(await self._receive(length))  # noqa: S301 — of a process of ours
+            return pickle.loads(await self._receive(length))  # noqa: S301 — from our own process
         except (OSError, EOFError) as error:
-            raise self._lost() from error
+            raise self._lost_error() from error
         except BaseException:
-            self.end()  # its answer must not be taken for the next page's
+            self.end()  # its late answer must not be read as the next page's
             raise
 
     def end(self) -> None:
-        """Kill the process, which keeps nothing that could be lost, and wait for its end."""
+        """Kill the worker and wait for its end. It holds nothing that could be lost."""
         self._channel.close()
         self._process.kill()
         self._process.wait()
@@ -169,11 +168,11 @@ class WorkerProcess:
             with self._channel.makefile("rb") as answers:
                 self._channel.sendall(pickle.dumps(task))
                 (length,) = LENGTH_PREFIX.unpack(answers.read(LENGTH_PREFIX.size))
-                answer = pickle.loads(answers.read(length))  # noqa: S301 — of a process of ours
+                answer = pickle.loads(answers.read(length))  # noqa: S301 — from our own process
         except TimeoutError as error:
             raise SetupError(f"a cleaning process does not start within {_START_SECONDS:g} seconds") from error
         except (OSError, EOFError, StructError) as error:
-            raise SetupError(f"a cleaning process ends at its start ({self._end_of()})") from error
+            raise SetupError(f"a cleaning process ends at its start ({self._end_cause()})") from error
         if isinstance(answer, RaisedInWorker):
             raise SetupError(answer.message)
         self._channel.setblocking(False)
@@ -189,23 +188,23 @@ class WorkerProcess:
             view = view[count:]
         return received
 
-    def _lost(self) -> WorkerError:
-        how = self._end_of()
-        if how == signal.SIGALRM.name:
+    def _lost_error(self) -> WorkerError:
+        cause = self._end_cause()
+        if cause == signal.SIGALRM.name:
             return WorkerTimeoutError(f"it takes more than {self._seconds:g} seconds (setting CLEANING_SECONDS)")
-        return WorkerLostError(f"its process has died ({how})")
+        return WorkerLostError(f"its process has died ({cause})")
 
-    def _end_of(self) -> str:
-        """End what may be left of the process and say what ended it: a signal's name, or its exit code."""
+    def _end_cause(self) -> str:
+        """End the worker if it still runs, and return what ended it: the name of a signal, or its exit code."""
         self.end()
         code = self._process.returncode
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _spawn_worker(channel: socket.socket) -> subprocess.Popen[bytes]:
-    # In a session of its own: Ctrl-C is the crawl's business, which finishes the pages that it has. With -P nothing
-    # in the current folder comes before what this process would import.
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 — a text is wanted
+def _spawn(channel: socket.socket) -> subprocess.Popen[bytes]:
+    # A session of its own: Ctrl-C stops the crawl, which finishes its pages first. -P keeps the current folder from
+    # hiding the modules that the worker imports.
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109 — a string is needed
     return subprocess.Popen(
         [sys.executable, "-P", "-c", "from crawler.workers.worker import main; main()"],
         stdin=channel.fileno(),
@@ -215,6 +214,6 @@ def _spawn_worker(channel: socket.socket) -> subprocess.Popen[bytes]:
     )
 
 
-def _end_workers(processes: list[WorkerProcess]) -> None:
-    for process in processes:
-        process.end()
+def _end_workers(workers: list[WorkerProcess]) -> None:
+    for worker in workers:
+        worker.end()

@@ -1,4 +1,9 @@
-"""What a worker process runs: its main loop, and the tasks that it can be given."""
+"""The program of a worker process, `main`, and the tasks that it can be given.
+
+The worker's standard input is a socket to the crawl. It reads one WorkerTask and then pages, one at a time, all
+pickled. It answers each with the length of a pickle and the pickle. It ends when the crawl closes the socket or is
+gone; the kernel ends it if a page takes too long. Nothing here needs Scrapy or a database.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,6 @@ from cleaning.metadata.page import load_language_model
 from cleaning.parse import decode
 from cleaning.terms import terms
 from crawler.errors import SetupError
-from crawler.fingerprinting import fingerprint_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,62 +35,18 @@ if TYPE_CHECKING:
 
     from cleaning import CleanPage, ParseWarning
     from cleaning.layout import Layout
-    from crawler.fingerprinting import FingerprintedPage, Fingerprinter
+    from crawler.fingerprinting import Fingerprinter, PageFingerprint
     from crawler.visit import FetchedPage
 
-
 LENGTH_PREFIX = Struct("!Q")
-
-
-@dataclass(frozen=True, slots=True)
-class RaisedInWorker:
-    """An exception of the other process, in words: foreign exceptions need not survive being pickled."""
-
-    message: str
-    shown: str
-    traceback: str
-
-
-def main() -> None:
-    """Serve until the crawl is done with this process."""
-    # Sent to all processes of a systemd unit: the crawl, which has it too, ends this one when its pages are done.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    logging.basicConfig(level=logging.WARNING)
-    with socket.socket(fileno=0) as channel, channel.makefile("rb") as orders:
-        try:
-            _serve_pages(channel, orders)
-        except (EOFError, ConnectionError, pickle.UnpicklingError):
-            return  # the crawl is done, or gone, maybe in the middle of an order
-
-
-def _serve_pages(channel: socket.socket, orders: BinaryIO) -> None:
-    # Whatever the crawl was started with: the alarm must end this process.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-    task: WorkerTask[Any] = pickle.load(orders)  # noqa: S301 — of the crawl that started us
-    channel.sendall(_answer(task.prepare))
-    while True:
-        order = pickle.load(orders)  # noqa: S301 — as above
-        signal.setitimer(signal.ITIMER_REAL, task.seconds)
-        answer = _answer(task.work, order)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        channel.sendall(answer)
-
-
-def _answer(function: Callable[..., Any], *arguments: Any) -> bytes:
-    try:
-        pickled = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # noqa: BLE001 — the crawl decides what becomes of it
-        pickled = pickle.dumps(RaisedInWorker(str(error), repr(error), traceback.format_exc()))
-    return LENGTH_PREFIX.pack(len(pickled)) + pickled
-
+"""The length of an answer, sent before it."""
 
 ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
 class PageToClean:
-    """A fetched page on its way to a cleaning process: its bytes, and what reading them has already decided."""
+    """A page on its way to a worker: its bytes, and what parsing them in the crawl has already decided."""
 
     body: bytes
     url: str | None
@@ -97,21 +57,24 @@ class PageToClean:
     method: str | None = None
 
     @classmethod
-    def of(cls, fetched: FetchedPage) -> Self | None:
-        """Return the page as an order; None for a tree that was not made of the page's bytes."""
-        tree = fetched.tree
+    def from_fetched(cls, page: FetchedPage) -> Self | None:
+        """Return a fetched page; None if its tree was not parsed from its bytes."""
+        tree = page.tree
         if tree.encoding is None:
             return None
-        return cls(
-            fetched.body, tree.url, tree.encoding, tree.parse_warnings, tree.layout, tree.template, fetched.method
-        )
+        return cls(page.body, tree.url, tree.encoding, tree.parse_warnings, tree.layout, tree.template, page.method)
+
+    @classmethod
+    def from_stored(cls, body: bytes, url: str, encoding: str | None) -> Self:
+        """Return a stored page. Without an encoding the encoding is detected again."""
+        return cls(body, url, encoding or decode(body).encoding)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask(Generic[ResultT]):
-    """What a cleaning process is for: `prepare` is called once at its start, `work` for each page.
+    """What a worker does: `prepare` once at its start, `work` for each page.
 
-    Both must be importable by name. `seconds` is the longest time for a page, after which the process is killed.
+    Both must be importable by name. A worker that takes more than `seconds` for a page is killed.
     """
 
     seconds: float
@@ -120,19 +83,49 @@ class WorkerTask(Generic[ResultT]):
 
 
 def crawl_task(method: str, options: Mapping[str, Any], seconds: float) -> WorkerTask[CleanPage]:
-    """Return the task of a crawl."""
-    return WorkerTask(seconds, prepare_worker, partial(clean_in_worker, method=method, options=dict(options)))
+    """Return the task of a crawl's workers: clean pages."""
+    return WorkerTask(seconds, prepare_worker, partial(clean_page, method=method, options=dict(options)))
 
 
-def prepare_worker() -> None:
-    """Do what makes the first page as fast as the others. Raises SetupError."""
-    load_models()
-    for kind in (Block, Decision):
-        _pickle_by_fields(kind)
+def reclean_task(
+    method: str, options: Mapping[str, Any], fingerprinter: Fingerprinter, seconds: float
+) -> WorkerTask[PageFingerprint]:
+    """Return the task of `scrapy reclean`'s workers: clean pages and fingerprint them."""
+    work = partial(_clean_and_fingerprint, method=method, options=dict(options), fingerprinter=fingerprinter)
+    return WorkerTask(seconds, _prepare_to_fingerprint, work)
+
+
+def clean_page(page: PageToClean, *, method: str, options: Mapping[str, Any]) -> CleanPage | PageError:
+    """Return the cleaned page, equal to what the crawl's own tree gives. A PageError is returned, not raised."""
+    byte_order_mark = w3lib.encoding.read_bom(page.body)[1] or b""
+    text = page.body[len(byte_order_mark) :].decode(page.encoding, "replace")
+    try:
+        # The crawl has checked the size of the bytes.
+        parsed = parse(text, page.url, max_bytes=len(text))
+        as_fetched = replace(
+            parsed,
+            encoding=page.encoding,
+            parse_warnings=page.parse_warnings,
+            layout=page.layout,
+            template=page.template,
+        )
+        return clean(as_fetched, method=page.method or method, **options)
+    except PageError as error:
+        return error
+
+
+def _clean_and_fingerprint(
+    page: PageToClean, *, method: str, options: Mapping[str, Any], fingerprinter: Fingerprinter
+) -> PageFingerprint | PageError:
+    cleaned = clean_page(page, method=method, options=options)
+    return cleaned if isinstance(cleaned, PageError) else fingerprinter.fingerprint(cleaned.decisions)
 
 
 def load_models() -> None:
-    """Load what cleaning needs now: a full disk or a damaged file is found before the crawl. Raises SetupError."""
+    """Load the models that cleaning needs, so that a full disk or a damaged file stops the crawl at its start.
+
+    Raises SetupError.
+    """
     try:
         load_shipped_model()
         load_language_model()
@@ -145,62 +138,71 @@ def load_models() -> None:
         ) from error
 
 
-def clean_in_worker(order: PageToClean, *, method: str, options: Mapping[str, Any]) -> CleanPage | PageError:
-    """Return the cleaned page, the same as of the tree that the crawl has; a PageError is returned, not raised."""
-    mark = w3lib.encoding.read_bom(order.body)[1] or b""
-    text = order.body[len(mark) :].decode(order.encoding, "replace")
-    try:
-        # Its size was judged when it was fetched.
-        page = parse(text, order.url, max_bytes=len(text))
-        known = replace(
-            page,
-            encoding=order.encoding,
-            parse_warnings=order.parse_warnings,
-            layout=order.layout,
-            template=order.template,
-        )
-        return clean(known, method=order.method or method, **options)
-    except PageError as error:
-        return error
+def load_stemmer() -> None:
+    """Import the stemmer now: it takes a second, which would otherwise delay the first page."""
+    terms("stemmer")
+
+
+def prepare_worker() -> None:
+    """Load what makes the first page as fast as the others. Raises SetupError."""
+    load_models()
+    for kind in (Block, Decision):
+        _pickle_by_fields(kind)
+
+
+def _prepare_to_fingerprint() -> None:
+    prepare_worker()
+    load_stemmer()
 
 
 def _pickle_by_fields(kind: type[Any]) -> None:
     """Let values of this frozen class be pickled as a call with their fields.
 
-    A dataclass with slots pickles field by field in Python. To read the decisions of a page back took 4.4 ms of the
-    crawl's own process on average (wcxb-dev, 300 blocks a page), and takes 1.9 so.
+    A dataclass with slots is pickled field by field, in Python. Reading the decisions of a page that way took the crawl
+    4.4 ms on average (wcxb-dev, 300 blocks a page); this way takes 1.9 ms.
     """
     read = attrgetter(*(declared.name for declared in fields(kind)))
     copyreg.pickle(kind, lambda value: (kind, read(value)))
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessingOptions:
-    """How pages are cleaned and marked; `max_distance` are between near-duplicates of a page, None: there are none."""
+class RaisedInWorker:
+    """An exception of a worker as text, because exceptions of other libraries may not survive pickling."""
 
-    method: str
-    options: Mapping[str, Any]
-    marker: Fingerprinter
-    max_distance: int | None
-
-
-def reclean_task(way: ProcessingOptions, seconds: float) -> WorkerTask[FingerprintedPage]:
-    """Return the task of processes that clean in this way, each page within so many seconds."""
-    return WorkerTask(seconds, _prepare_reclean_worker, partial(_clean_and_fingerprint, way=way))
+    message: str
+    shown: str
+    traceback: str
 
 
-def page_to_reclean(body: bytes, url: str, encoding: str | None) -> PageToClean:
-    """Return a stored page on its way to a cleaning process; one without an encoding is decided on anew."""
-    return PageToClean(body, url, encoding or decode(body).encoding)
+def main() -> None:
+    """Answer the crawl until it closes the socket or is gone."""
+    # systemd sends SIGTERM to all processes of a unit. The crawl gets it too and ends this worker after its page.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    logging.basicConfig(level=logging.WARNING)
+    with socket.socket(fileno=0) as channel, channel.makefile("rb") as messages:
+        try:
+            _serve(channel, messages)
+        except (EOFError, ConnectionError, pickle.UnpicklingError):
+            return  # the crawl has closed the socket, or was killed, possibly in the middle of a message
 
 
-def _prepare_reclean_worker() -> None:
-    prepare_worker()
-    terms("stemmer")  # imports it, which takes a second
+def _serve(channel: socket.socket, messages: BinaryIO) -> None:
+    # The alarm must kill this process, even if the crawl was started with another disposition or mask.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    task: WorkerTask[Any] = pickle.load(messages)  # noqa: S301 — sent by the crawl that started us
+    channel.sendall(_answer(task.prepare))
+    while True:
+        page = pickle.load(messages)  # noqa: S301 — as above
+        signal.setitimer(signal.ITIMER_REAL, task.seconds)
+        answer = _answer(task.work, page)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        channel.sendall(answer)
 
 
-def _clean_and_fingerprint(order: PageToClean, *, way: ProcessingOptions) -> FingerprintedPage | PageError:
-    cleaned = clean_in_worker(order, method=way.method, options=way.options)
-    if isinstance(cleaned, PageError):
-        return cleaned
-    return fingerprint_page(cleaned.decisions, way.marker, way.max_distance)
+def _answer(function: Callable[..., Any], *arguments: Any) -> bytes:
+    try:
+        pickled = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 — the crawl decides what to do about it
+        pickled = pickle.dumps(RaisedInWorker(str(error), repr(error), traceback.format_exc()))
+    return LENGTH_PREFIX.pack(len(pickled)) + pickled

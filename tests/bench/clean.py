@@ -24,7 +24,7 @@ from lxml import html
 from rich.console import Console
 from rich.table import Table
 
-sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ are run by path
+sys.path.append(str(Path(__file__).parents[1] / "research"))  # programs are run by path
 
 import corpus
 import peers

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ are run by path
+sys.path.append(str(Path(__file__).parents[1] / "research"))  # programs are run by path
 
 from timing import settled, timed
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-sys.path.append(str(Path(__file__).parents[1]))  # the programs in tests/ are run by path
+sys.path.append(str(Path(__file__).parents[1] / "research"))  # programs are run by path
 
 import corpus
 

@@ -14,7 +14,7 @@ from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.terms import terms
 from crawler.storage.database import write_transaction
 from crawler.storage.tables import block, crawl, page
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 _SEEN = {"first_seen": NOW, "last_seen": NOW}
@@ -82,9 +82,11 @@ def _visit(number, made):
         NOW,
         Outcome.PAGE,
         200,
-        fetched=FetchedPage(address, b"<p>", None, Metadata()),
-        cleaned=CleanPage(address, "default", "utf-8", Metadata(), ()),
-        candidates=tuple(_candidate(position, *one) for position, one in enumerate(made)),
+        page=ProcessedPage(
+            FetchedPage(address, b"<p>", None, Metadata()),
+            CleanPage(address, "default", "utf-8", Metadata(), ()),
+            tuple(_candidate(position, *one) for position, one in enumerate(made)),
+        ),
     )
 
 

@@ -111,8 +111,8 @@ def test_option_reaches_the_cleaning():
     [
         (["--method", "defalt"], "did you mean 'default'?"),
         (["--option", "max_block=1000"], "did you mean 'max_blocks'?"),
-        (["--option", "max_blocks=1"], "it must lie between 100 and"),
-        (["--option", "max_blocks=many"], "takes a number"),
+        (["--option", "max_blocks=1"], "it takes a whole number from 100 to"),
+        (["--option", "max_blocks=many"], "'max_blocks' is 'many'; it takes a whole number from 100"),
         (["--option", "max_blocks"], "not NAME=VALUE"),
         (["--format", "xml"], "invalid choice: 'xml'"),
         (["--encoding", "klingon"], "unknown encoding 'klingon'"),

@@ -1,10 +1,17 @@
-"""Options: unknown names, types, bounds."""
+"""Options: unknown names, types, bounds, and what a type checker sees."""
 
+import subprocess
+import sys
 from dataclasses import fields
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
-from cleaning import OptionError, Options, clean
+from cleaning import CleaningOptions, OptionError, Options, clean
+from cleaning.declare import declared_options
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(("method", "hint"), [("defalt", "did you mean 'default'"), ("zzz", "known: .*default")])
@@ -21,7 +28,7 @@ def test_unknown_option_names_the_nearest(name, hint):
 
 @pytest.mark.parametrize("value", ["1000", None, 1000.0, True, [1000], float("nan")])
 def test_value_of_another_type_is_refused(value):
-    with pytest.raises(OptionError, match="option 'max_blocks' takes a number like 20000"):
+    with pytest.raises(OptionError, match=r"option 'max_blocks' is .*; it takes a whole number from 100 to 10000000"):
         Options.read({"max_blocks": value})
 
 
@@ -29,23 +36,23 @@ WEIGHTS = ("weighted_alpha", "weighted_beta", "weighted_gamma")
 
 
 def numbers():
-    return [each for each in fields(Options) if "low" in each.metadata]
+    return [each for each in declared_options(Options).values() if each.type.low is not None]
 
 
 @pytest.mark.parametrize("declared", numbers(), ids=lambda declared: declared.name)
 def test_both_bounds_are_allowed_and_nothing_beyond(declared):
-    low, high = declared.metadata["low"], declared.metadata["high"]
+    low, high = declared.type.low, declared.type.high
     for value in (low, high) if declared.name not in WEIGHTS else ():
         assert getattr(Options.read({declared.name: value}), declared.name) == value
     for value in (low - 1, high + 1):
-        with pytest.raises(OptionError, match=f"it must lie between {low} and {high}"):
+        with pytest.raises(OptionError, match=f"it takes .*number from {low} to {high}"):
             Options.read({declared.name: value})
 
 
-@pytest.mark.parametrize("declared", fields(Options), ids=lambda declared: declared.name)
+@pytest.mark.parametrize("declared", declared_options(Options).values(), ids=lambda declared: declared.name)
 def test_every_default_is_allowed_and_every_option_has_help(declared):
     assert getattr(Options.read({declared.name: declared.default}), declared.name) == declared.default
-    assert declared.metadata["help"]
+    assert declared.help
 
 
 def test_nothing_given_means_the_defaults():
@@ -66,3 +73,23 @@ def test_weights_that_rise_and_add_up_to_one_are_allowed(weights):
 def test_weights_that_fall_or_do_not_add_up_are_refused(weights):
     with pytest.raises(OptionError, match=r"they must add up to 1"):
         Options.read(dict(zip(WEIGHTS, weights, strict=True)))
+
+
+def test_the_types_of_clean_are_those_of_the_options():
+    assert get_type_hints(CleaningOptions) == {one.name: get_type_hints(Options)[one.name] for one in fields(Options)}
+
+
+def test_mypy_finds_a_misspelt_option_and_a_value_of_another_type(tmp_path):
+    program = tmp_path / "calls_of_clean.py"
+    program.write_text(
+        "from cleaning import clean\n"
+        "clean('x', subtree_alpha=3, favour='recall', comments=True)\n"
+        "clean('x', subtree_alhpa=3)\n"
+        "clean('x', max_blocks='many')\n"
+        "clean('x', favour='recal')\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert [line.split(":")[1] for line in found.splitlines() if ": error: " in line] == ["3", "4", "5"], found
+    assert 'Unexpected keyword argument "subtree_alhpa" for "clean"; did you mean "subtree_alpha"' in found

@@ -128,9 +128,9 @@ def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"PAGES_FROM": "("}, r"PAGES_FROM: '\(' is not a regular expression"),
+        ({"PAGES_FROM": "("}, r"PAGES_FROM is '\('; .*not a regular expression"),
         ({"PAGES_OF_TYPES": "artikle"}, "did you mean 'article'"),
-        ({"PAGES_LEAST_CONFIDENCE": 2}, "between 0.0 and 1.0"),
+        ({"PAGES_MIN_CONFIDENCE": 2}, "from 0.0 to 1.0"),
         ({"RENDER": True}, "RENDER is True"),
         ({"REPLAY": "folder"}, "REPLAY is 'folder'"),
         ({"ARCHIVE": "a.warc.gz"}, r"ARCHIVE is 'a\.warc\.gz'"),

@@ -36,10 +36,10 @@ def look(tmp_path):
         async def crawl():
             crawler = get_crawler(Spider, {"DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"} | settings)
             crawler.spider = Spider("theirs")
-            onlooker = CleaningMiddleware.from_crawler(crawler)
-            onlooker.spider_opened()
-            given = [await onlooker.process_response(Request(each.url, callback), each) for each in responses]
-            await onlooker.spider_closed("finished")
+            middleware = CleaningMiddleware.from_crawler(crawler)
+            middleware.spider_opened()
+            given = [await middleware.process_response(Request(each.url, callback), each) for each in responses]
+            await middleware.spider_closed("finished")
             return given, crawler.stats.get_stats()
 
         given, stats = asyncio.run(crawl())
@@ -70,7 +70,7 @@ def test_without_a_rule_articles_are_pages(look):
 
 
 def test_a_type_that_is_not_sure_enough_is_none(look):
-    _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_LEAST_CONFIDENCE="1")
+    _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_MIN_CONFIDENCE="1")
     assert (stored, stats["clean/other_type"]) == ([], 1)
 
 
@@ -149,13 +149,13 @@ def test_a_database_that_fails_at_the_begin_closes_the_spider(tmp_path):
     async def crawl():
         crawler = get_crawler(Spider, {"DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"})
         crawler.spider = Spider("theirs")
-        onlooker = CleaningMiddleware.from_crawler(crawler)
+        middleware = CleaningMiddleware.from_crawler(crawler)
         with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
             database.execute("DROP TABLE crawl")
         try:
-            onlooker.spider_opened()
+            middleware.spider_opened()
         finally:
-            await onlooker.spider_closed("store_failed")
+            await middleware.spider_closed("store_failed")
 
     with pytest.raises(CloseSpider) as closed:
         asyncio.run(crawl())
@@ -167,7 +167,7 @@ def test_without_asyncio_the_crawl_stops():
         "from twisted.internet import selectreactor; selectreactor.install()\n"
         "from scrapy import Spider; from scrapy.crawler import Crawler; from crawler.cleaning_middleware import "
         "CleaningMiddleware\n"
-        "crawler = Crawler(Spider, {'TWISTED_REACTOR': 'select'}); Onlooker.from_crawler(crawler)"
+        "crawler = Crawler(Spider, {'TWISTED_REACTOR': 'select'}); CleaningMiddleware.from_crawler(crawler)"
     )
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert failed.stderr.splitlines()[-1].startswith(

@@ -1,21 +1,35 @@
-"""Settings: read once, checked, documented."""
+"""Settings and spider arguments: declared once, checked, explained, documented."""
 
+import subprocess
+import sys
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
+from scrapy import Spider
 from scrapy.settings import Settings
 
-from crawler.config import Config
+from cleaning.declare import declared_options, integer, option, required, web_url
+from crawler.config import Config, explain_setting, explain_settings, given_arguments, read_arguments
 from crawler.errors import ConfigError
-from crawler.reference import reference
 
 ROOT = Path(__file__).parents[2]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    url: str = required(web_url(), "where to start")
+    pages: int = option(3, integer(1, 100_000), "how many")
+
+
+def settings(priority="project", **values):
+    found = Settings()
+    found.setdict(values, priority=priority)
+    return found
+
+
 def read(priority="project", **values):
-    settings = Settings()
-    settings.setdict(values, priority=priority)
-    return Config.read(settings)
+    return Config.read(settings(priority, **values))
 
 
 def test_defaults_hold_where_nothing_is_set(monkeypatch):
@@ -35,17 +49,28 @@ def test_texts_from_the_command_line_become_their_types():
     assert (config.keep_html, config.dedup_distance, config.store_batch_seconds) == (False, 2, 0.5)
 
 
+def test_values_of_a_settings_module_become_their_types():
+    config = read(KEEP_HTML=0, REVISIT_BUDGET=1e6, STORE_BATCH_SECONDS=2, SUMMARY=Path("out.jsonl"))
+    assert (config.keep_html, config.revisit_budget, config.store_batch_seconds) == (False, 1_000_000, 2.0)
+    assert config.summary == "out.jsonl"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
         ("DEDUP_SCOPE", "sites", "did you mean 'site'"),
-        ("DEDUP_DISTANCE", "4", "between 0 and 3"),
+        ("DEDUP_DISTANCE", "4", "takes a whole number from 0 to 3"),
+        ("DEDUP_DISTANCE", 2.7, "takes a whole number from 0 to 3"),
+        ("BOILERPLATE_MIN_SHARE", "nan", "takes a number from 0.0 to 1.0"),
         ("KEEP_HTML", "perhaps", "true or false"),
-        ("STORE_BATCH_PAGES", "many", "type int"),
+        ("STORE_BATCH_PAGES", "many", "takes a whole number from 1 to 10"),
         ("CLEANING_METHOD", "defualt", "did you mean 'default'"),
         ("CLEANING_OPTIONS", "{max_bytes", "not JSON"),
         ("CLEANING_OPTIONS", "[1]", "mapping"),
         ("CLEANING_OPTIONS", '{"max_byte": 5000}', "did you mean 'max_bytes'"),
+        ("PAGES_FROM", "(", "'\\(' is not a regular expression"),
+        ("ALLOW_ADDRESSES", "here", "takes networks and addresses"),
+        ("REVISIT_MIN_SECONDS", 9_999_999, "REVISIT_MAX_SECONDS is 2592000.0; the first must not be larger"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(name, value, says):
@@ -63,6 +88,128 @@ def test_settings_of_other_components_pass():
     assert read("cmdline", PLAYWRIGHT_BROWSER_TYPE="chromium").dedup_scope == "all"
 
 
+def test_every_setting_is_declared_once_and_has_help():
+    themes = [declared_options(theme) for theme in Config.__bases__]
+    assert sum(map(len, themes)) == len(fields(Config))
+    assert all(one.help and not one.is_required for theme in themes for one in theme.values())
+
+
 def test_the_reference_page_is_what_the_declarations_say():
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    assert page == reference(), "run: python -m crawler.reference > docs/settings.md"
+    written = subprocess.run([sys.executable, "-m", "crawler.config"], cwd=ROOT, capture_output=True, check=True)
+    page = (ROOT / "docs" / "settings.md").read_bytes()
+    assert page == written.stdout, "run: python -m crawler.config > docs/settings.md"
+
+
+def test_a_setting_has_what_its_declaration_says():
+    found = explain_setting("DEDUP_DISTANCE", settings())
+    assert (found.type, found.default, found.low, found.high, found.allowed) == ("whole number", 3, 0, 3, "0 to 3")
+    assert found.help == "Largest number of bits in which the fingerprints of two near-duplicates differ."
+
+
+def test_all_settings_are_explained_in_the_order_of_their_declaration():
+    names = [one.name.lower() for one in explain_settings(settings())]
+    assert names[:2] == ["database_url", "database_wait_seconds"]
+    assert sorted(names) == sorted(field.name for field in fields(Config))
+
+
+def test_the_default_configuration_has_no_problem(monkeypatch):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    found = explain_settings(settings())
+    assert {(one.set_by, one.problem) for one in found} == {("default", None)}
+    assert all(one.value in (one.default, {}) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("priority", "word"), [("project", "project"), ("spider", "spider"), ("cmdline", "command line")]
+)
+def test_who_has_set_it_is_named(priority, word):
+    found = explain_setting("DEDUP_SCOPE", settings(priority, DEDUP_SCOPE="site"))
+    assert (found.value, found.set_by) == ("site", word)
+
+
+def test_the_environment_is_named_where_nothing_else_has_set_it(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///other.db")
+    assert explain_setting("database_url", settings()).set_by == "environment"
+    assert explain_setting("database_url", settings(DATABASE_URL="sqlite:///x.db")).set_by == "project"
+
+
+def test_texts_are_shown_as_their_values():
+    found = explain_setting("PAGES_OF_TYPES", settings(PAGES_OF_TYPES="article, forum"))
+    assert (found.value, found.type) == (("article", "forum"), "list of words")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("DEDUP_DISTANCE", 9, "from 0 to 3"),
+        ("PAGES_FROM", "(", "not a regular expression"),
+        ("CLEANING_OPTIONS", '{"max_byte": 5000}', "did you mean 'max_bytes'"),
+        ("ALLOW_ADDRESSES", "here", "networks and addresses"),
+    ],
+)
+def test_a_value_that_would_stop_a_crawl_is_shown_with_the_reason(name, value, says):
+    found = explain_setting(name, settings(**{name: value}))
+    assert says in found.problem
+
+
+def test_one_bad_setting_does_not_hinder_the_explanation_of_others():
+    found = {one.name: one.problem for one in explain_settings(settings(DEDUP_DISTANCE=9))}
+    assert [name for name, problem in found.items() if problem] == ["DEDUP_DISTANCE"]
+
+
+def test_no_password_is_shown():
+    for url in ("postgresql+psycopg://u:secret@host/x", "nonsense://u:secret@host"):
+        assert "secret" not in repr(explain_setting("DATABASE_URL", settings(DATABASE_URL=url)))
+
+
+def test_an_unknown_name_has_the_nearest_named():
+    with pytest.raises(ConfigError, match="did you mean 'DEDUP_SCOPE'"):
+        explain_setting("dedup_scop", settings())
+
+
+def test_a_setting_of_scrapys_is_said_to_be_one():
+    with pytest.raises(ConfigError, match=r"DOWNLOAD_DELAY is a setting of Scrapy .* it is 7, set by project"):
+        explain_setting("DOWNLOAD_DELAY", settings(DOWNLOAD_DELAY=7))
+
+
+def test_a_secret_of_another_package_stays_one():
+    with pytest.raises(ConfigError) as error:
+        explain_setting("AWS_SECRET_ACCESS_KEY", settings(AWS_SECRET_ACCESS_KEY="hush"))
+    assert "hush" not in str(error.value)
+
+
+def test_texts_become_values_and_defaults_hold():
+    assert read_arguments(Asked, {"url": " https://x.example/a "}, "s") == Asked(url="https://x.example/a", pages=3)
+    assert read_arguments(Asked, {"url": "http://x.example", "pages": "12"}, "s").pages == 12
+
+
+def test_numbers_given_by_programs_will_do():
+    assert read_arguments(Asked, {"url": "http://x.example", "pages": 7}, "s").pages == 7
+
+
+def test_names_of_other_programs_pass():
+    assert read_arguments(Asked, {"url": "http://x.example", "_job": "1"}, "s").pages == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "needs the argument 'url': where to start"),
+        ({"ur": "x"}, "has no argument 'ur'; did you mean 'url'"),
+        ({"url": "ftp://x.example/"}, "http or https"),
+        ({"url": "http://"}, "http or https"),
+        ({"url": "http://[x"}, "argument 'url'"),
+        ({"url": "http://x.example/" + "a" * 3_000}, "at most 2000"),
+        ({"url": "http://x.example/", "pages": "-1"}, "from 1 to 100000"),
+        ({"url": "http://x.example/", "pages": "9" * 5_000}, "from 1 to 100000"),
+        ({"url": "http://x.example/", "pages": "\u00b2"}, "from 1 to 100000"),
+    ],
+)
+def test_a_mistake_is_named(given, says):
+    with pytest.raises(ConfigError, match=says):
+        read_arguments(Asked, given, "s")
+
+
+def test_what_another_program_adds_is_not_given():
+    spider = Spider("section", url="https://me:secret@x.example/", pages="2", _job="e86ef20a", _recrawl="1")
+    assert given_arguments(spider) == {"url": "https://me:secret@x.example/", "pages": "2", "_recrawl": "1"}

@@ -154,16 +154,16 @@ def test_a_delay_of_a_host_s_slot_outlasts_autothrottle(crawl, spider, timed):
 
 def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, spider, timed):
     site, moments = timed("User-agent: *\nCrawl-delay: 3600")
-    crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MOST": "0.3"})
+    crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MAX": "0.3"})
     assert len(moments) == 4
     assert are_apart(moments, 0.3), moments
     sentence = (
-        "The robots.txt of 127.0.0.1 asks for 3600 seconds between two requests; the crawl waits CRAWL_DELAY_MOST=0.3"
+        "The robots.txt of 127.0.0.1 asks for 3600 seconds between two requests; the crawl waits CRAWL_DELAY_MAX=0.3"
     )
     assert crawled.log.count(sentence) == 1
 
 
-@pytest.mark.parametrize("settings", [{"ROBOTSTXT_OBEY": "0"}, {"CRAWL_DELAY_MOST": "0"}])
+@pytest.mark.parametrize("settings", [{"ROBOTSTXT_OBEY": "0"}, {"CRAWL_DELAY_MAX": "0"}])
 def test_who_does_not_obey_does_not_wait(crawl, spider, timed, settings):
     site, moments = timed("User-agent: *\nCrawl-delay: 3600")
     crawl(spider(SPIDER), {"site": site, "pages": 4}, settings)

@@ -17,8 +17,8 @@ from crawler.reclean import (
     ArchivedBodies,
     RecleanPlan,
     RecleanResult,
+    RecleanRun,
     StoredBodies,
-    _RecleanRun,
     run_reclean,
     start_reclean,
 )
@@ -27,7 +27,7 @@ from crawler.storage.database import open_engine, read_transaction
 from crawler.storage.reclean import RecleanJob, read_reclean_progress
 from crawler.storage.store import Store
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import ProcessingOptions, reclean_task
+from crawler.workers.worker import reclean_task
 
 PAGES = 23
 
@@ -56,12 +56,13 @@ def running():
     with asyncio.Runner() as runner:
 
         def work(store, given, bodies, report):
-            earlier = start_reclean(store, given, anew=False)
-            if given.way.method not in started:
-                started[given.way.method] = WorkerPool.start(1, reclean_task(given.way, given.seconds), RecleanResult())
+            earlier = start_reclean(store, given, restart=False)
+            if given.method not in started:
+                task = reclean_task(given.method, given.options, given.fingerprinter, given.seconds)
+                started[given.method] = WorkerPool.start(1, task, RecleanResult())
             result = RecleanResult()
-            work = _RecleanRun(store, bodies, given, started[given.way.method], result)
-            runner.run(work.all(earlier.after_page if earlier else 0, report))
+            work = RecleanRun(store, bodies, given, started[given.method], result)
+            runner.run(work.run(earlier.after_page if earlier else 0, report))
             return result
 
         yield work
@@ -83,8 +84,8 @@ def reclean(running):
 
 
 def orders(method, limit=None):
-    way = ProcessingOptions(method, {}, Fingerprinter(), 3)
-    return RecleanPlan(RecleanJob(json.dumps(method)), way, 0, limit, processes=1, seconds=60.0)
+    job = RecleanJob(json.dumps(method))
+    return RecleanPlan(job, method, {}, Fingerprinter(), 0, limit, processes=1, seconds=60.0)
 
 
 def begun(store, given):

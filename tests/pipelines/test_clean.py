@@ -1,4 +1,4 @@
-"""A visit on its way through the clean pipeline."""
+"""Visits in the clean pipeline."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -7,9 +7,11 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from cleaning import Metadata, parse
-from crawler.stages.clean import CleanPipeline
+from crawler.processing import CleanStep
 from crawler.visit import FetchedPage, Outcome, Visit
+from pipelines.clean import CleanPipeline
 
+URL = "https://town.example.org/library"
 PROSE = "The town library opens again on Monday after two years of repairs, and the reading room has kept its tables. "
 PAGE = f"<html lang=en><head><title>Library</title></head><body><h1>Library</h1><p>{PROSE * 2}</p></body></html>"
 
@@ -26,18 +28,18 @@ def stats(crawler):
 
 @pytest.fixture
 def process(crawler):
-    """Put an item through the pipeline, in the crawl's own process."""
+    """Put an item through the pipeline, which cleans in this process."""
 
     def run(item, method="default"):
-        return asyncio.run(CleanPipeline(method, {}, crawler).process_item(item))
+        return asyncio.run(CleanPipeline(CleanStep(crawler, method, {})).process_item(item))
 
     return run
 
 
 def visit(outcome=Outcome.PAGE, **stated):
-    url = "https://town.example.org/library"
-    fetched = FetchedPage(url, PAGE.encode(), parse(PAGE, url), Metadata(**stated))
-    return Visit(url, datetime.now(UTC), outcome, fetched=fetched)
+    return Visit(
+        URL, datetime.now(UTC), outcome, page=FetchedPage(URL, PAGE.encode(), parse(PAGE, URL), Metadata(**stated))
+    )
 
 
 def test_every_block_is_counted_as_kept_or_dropped(process, stats):
@@ -47,12 +49,12 @@ def test_every_block_is_counted_as_kept_or_dropped(process, stats):
     assert counts["blocks/seen"] == sum(reasons.values()) > 0
 
 
-def test_what_the_spider_states_wins_over_the_page(process):
-    cleaned = process(visit(title="Stated", authors=("A. Writer",))).cleaned
+def test_metadata_stated_by_the_spider_wins_over_the_page(process):
+    cleaned = process(visit(title="Stated", authors=("A. Writer",))).page.cleaned
     assert (cleaned.title, cleaned.author, cleaned.language) == ("Stated", "A. Writer", "en")
 
 
-def test_other_items_and_visits_without_a_page_pass_untouched(process, stats):
+def test_other_items_and_visits_without_a_page_pass_unchanged(process, stats):
     listing = Visit("https://town.example.org/", datetime.now(UTC), Outcome.SECTION)
     assert process({"a": 1}) == {"a": 1}
     assert process(listing) is listing
@@ -62,11 +64,11 @@ def test_other_items_and_visits_without_a_page_pass_untouched(process, stats):
 def test_a_page_that_breaks_cleaning_is_counted_and_logged_and_does_not_end_the_crawl(process, stats, caplog):
     stats.set_value("visit/page", 1)
     failed = process(visit(), "no such method")
-    assert (failed.outcome, failed.fetched) == (Outcome.CLEANING_FAILED, None)
+    assert (failed.outcome, failed.page) == (Outcome.CLEANING_FAILED, None)
     assert (stats.get_value("visit/page"), stats.get_value("visit/cleaning_failed")) == (0, 1)
-    assert "https://town.example.org/library" in caplog.text
+    assert URL in caplog.text
 
 
-def test_a_page_that_a_failing_callback_gave_before_is_cleaned_and_stays_counted_as_failed(process):
+def test_a_page_yielded_before_the_callback_failed_is_cleaned_and_stays_counted_as_failed(process):
     found = process(visit(Outcome.CALLBACK_FAILED))
-    assert (found.outcome, found.cleaned.title) == (Outcome.CALLBACK_FAILED, "Library")
+    assert (found.outcome, found.page.cleaned.title) == (Outcome.CALLBACK_FAILED, "Library")

@@ -47,7 +47,7 @@ def test_calendars(path):
     "path",
     ["", "news/", "2024/05/28/the-river-rose", "story?id=5&date=2024-05-28", "read/12345", "news/?page=2", "on-2024/"],
 )
-def test_what_is_no_calendar(path):
+def test_other_urls_are_not_calendars(path):
     assert not is_calendar(f"https://x.example/{path}")
 
 

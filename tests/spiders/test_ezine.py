@@ -91,14 +91,14 @@ def pages(crawled):
     return sorted(path for path, outcome in crawled.outcomes().items() if outcome == "page")
 
 
-def test_a_category_is_read_with_its_subcategories_and_pages(ezine):
+def test_a_category_is_read_with_its_subcategories_and_next_pages(ezine):
     crawled = ezine(category="Computers-and-Technology", pages="2")
     assert pages(crawled) == sorted([OLD, NEW, SHORT])
     listings = {path for path in crawled.asked if path.startswith("/?cat=")}
     assert listings == {CATEGORY, f"{CATEGORY}&page=2", f"{CATEGORY}:Software", f"{CATEGORY}:Hardware"}
 
 
-def test_odd_slugs_are_fetched_as_they_are_and_once(ezine):
+def test_odd_slugs_are_fetched_unchanged_and_once(ezine):
     asked = ezine(category="computers and technology").asked
     assert [asked.count(path) for path in (OLD, NEW, SHORT)] == [1, 1, 1]
     assert ADVERTISED in asked  # on the third page: all pages are read unless told otherwise
@@ -110,14 +110,14 @@ def test_a_subcategory_is_read_alone(ezine):
     assert crawled.stats["visit/section"] == 1
 
 
-def test_all_categories_come_from_the_sites_own_map(ezine):
+def test_all_categories_come_from_the_html_sitemap(ezine):
     crawled = ezine(categories="all", pages="1")
     assert pages(crawled) == sorted([OLD, NEW, SHORT])
     assert "/?cat=Health-and-Fitness" in crawled.asked
     assert "/?cat=Automotive" not in crawled.asked
 
 
-def test_without_a_map_the_known_categories_are_read(crawl, serve, answer):
+def test_without_a_sitemap_the_known_categories_are_read(crawl, serve, answer):
     url, requests = serve({CATEGORY: answer(listing(OLD)), OLD: answer(OLD_PAGE)})
     crawled = crawl("ezine", {"base_url": f"{url}/", "categories": "all", "pages": "1"})
     assert pages(crawled) == [OLD]
@@ -147,7 +147,7 @@ def test_the_author_of_recent_pages_is_read_by_cleaning(ezine):
     assert [visit["cleaned"]["author"] for visit in crawled.visits if visit["page"]] == ["Ann Lee"]
 
 
-def test_what_an_articles_url_led_to_is_no_article(ezine):
+def test_a_page_at_an_article_url_may_be_no_article(ezine):
     crawled = ezine(category="Computers-and-Technology", pages="2")
     assert crawled.stats["ezine/no_article"] == 2
     assert crawled.outcomes()["/"] == "section"  # where the moved article now leads
@@ -180,7 +180,7 @@ def test_article_urls(path):
         "/123",
     ],
 )
-def test_urls_of_other_things(path):
+def test_other_urls_are_not_articles(path):
     assert not is_article_url(f"https://ezinearticles.com{path}")
 
 

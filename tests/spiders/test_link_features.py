@@ -30,7 +30,7 @@ def looks(anchors):
     }
 
 
-def test_a_url_is_counted_once_with_the_longest_of_its_texts(looks):
+def test_a_url_has_one_set_of_features_with_its_longest_text(looks):
     assert list(looks) == [
         "/a-story-in-the-head-of-the-page",
         "/news/2024/05/31/the-river",
@@ -38,10 +38,10 @@ def test_a_url_is_counted_once_with_the_longest_of_its_texts(looks):
         "/topics/rivers/and/lakes/of/the/whole/world",
     ]
     river, mill = looks["/news/2024/05/31/the-river"], looks["/news/2024/05/30/the-mill"]
-    assert river["shape words"] == mill["shape words"] == pytest.approx(1.504, abs=0.001)  # log1p of (6 + 1) / 2
+    assert river["pattern words"] == mill["pattern words"] == pytest.approx(1.504, abs=0.001)  # log1p of (6 + 1) / 2
 
 
-def test_dates_slugs_depth_and_other_places_are_told_from_the_url(looks):
+def test_features_of_the_url(looks):
     river, head = looks["/news/2024/05/31/the-river"], looks["/a-story-in-the-head-of-the-page"]
     topic = looks["/topics/rivers/and/lakes/of/the/whole/world"]
     assert [river[name] for name in ("date", "slug", "depth", "deeper", "elsewhere")] == [True, False, 5, True, False]
@@ -49,7 +49,7 @@ def test_dates_slugs_depth_and_other_places_are_told_from_the_url(looks):
     assert [topic[name] for name in ("depth", "elsewhere")] == [6, True]
 
 
-def test_the_place_is_told_from_the_page(looks):
+def test_features_of_the_position(looks):
     assert looks["/a-story-in-the-head-of-the-page"]["framed"]
     assert not looks["/news/2024/05/31/the-river"]["framed"]
     assert [found["at"] for found in looks.values()] == [0.0, 0.2, 0.4, 0.8]

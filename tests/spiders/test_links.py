@@ -39,7 +39,7 @@ def listing(html, url="https://www.portal.example/tech/"):
     return HtmlResponse(url, body=html, encoding="utf-8")
 
 
-def test_articles_are_told_from_navigation_files_and_other_sites():
+def test_articles_are_distinguished_from_navigation_files_and_other_sites():
     links = article_links(listing(PORTAL))
     assert [link.url for link in links] == [
         "https://www.portal.example/tech/2024/05/31/why-the-river-rose-so-fast",
@@ -58,7 +58,7 @@ def test_a_link_has_its_longest_text_and_the_date_beside_it():
     ]
 
 
-def test_a_pattern_takes_the_place_of_recognition():
+def test_allow_replaces_recognition():
     links = article_links(listing(PORTAL), re.compile(r"/tag/|elsewhere"))
     assert [link.url for link in links] == ["https://www.portal.example/tag/rivers-and-lakes-and-the-sea"]
 
@@ -67,12 +67,12 @@ def test_a_page_without_links_has_none():
     assert article_links(listing("<p>nothing here</p>")) == []
 
 
-def test_a_page_of_a_hundred_thousand_links_is_bounded():
+def test_the_number_of_links_is_limited():
     html = "".join(f'<a href="/a/{n}-a-story-about-the-river">A story about the river</a>' for n in range(100_000))
     assert len(article_links(listing(html))) <= 5_000
 
 
-def test_links_that_hold_each_other_cost_no_more_than_others():
+def test_nested_links_are_not_slow():
     html = "".join(f'<a href="/a/{n}-a-story-about-it"><div>' for n in range(300)) + "word " * 1_000_000
     started = time.process_time()
     response = listing(html)
@@ -81,7 +81,7 @@ def test_links_that_hold_each_other_cost_no_more_than_others():
     assert time.process_time() - started < 10
 
 
-def test_a_page_is_taken_once_whatever_tracks_its_readers():
+def test_tracking_parameters_do_not_make_new_links():
     path = "/tech/2024/05/31/why-the-river-rose-so-fast"
     html = "".join(
         f'<a href="{path}{end}">Why the river rose so fast</a> ' for end in ("?utm_source=a", "", "?fbclid=b")
@@ -101,24 +101,24 @@ def taught(path, *, is_article, pages=4):
     return learned
 
 
-def test_links_that_look_like_nothing_are_taken_where_their_like_were_articles():
+def test_unlikely_links_are_followed_if_their_pattern_led_to_articles():
     response = listing(SHELF)
     assert article_links(response) == []
-    assert article_links(response, learned=taught("/item/{}9999", is_article=True, pages=2)) == []
-    assert len(article_links(response, learned=taught("/item/{}9999", is_article=True, pages=30))) == 20
+    assert article_links(response, history=taught("/item/{}9999", is_article=True, pages=2)) == []
+    assert len(article_links(response, history=taught("/item/{}9999", is_article=True, pages=30))) == 20
 
 
-def test_of_links_whose_like_were_no_articles_one_is_tried_again():
+def test_one_link_of_an_excluded_pattern_is_tried_again():
     films = "".join(
         f'<p><a href="/watch/a-film-about-the-river-{n}">A film about the river and {n}</a>' for n in range(9)
     )
     response = listing(films)
     assert len(article_links(response)) == 9
     learned = taught("/watch/a-film-about-the-bridge-{}", is_article=False)
-    assert len(article_links(response, learned=learned)) == 1
+    assert len(article_links(response, history=learned)) == 1
 
 
-def test_a_pattern_outweighs_what_was_learned():
+def test_allow_outweighs_the_history():
     learned = taught("/item/{}9999", is_article=False)
     assert len(article_links(listing(SHELF), re.compile("/item/"), learned)) == 20
 
@@ -144,7 +144,7 @@ def test_the_next_page_is_found(html):
     assert next_page(listing(html)) == "https://www.portal.example/tech/2"
 
 
-def test_the_number_after_this_pages_is_next():
+def test_the_next_page_number_is_the_next_page():
     html = "".join(f'<a href="?page={n}">{n}</a> ' for n in (1, 2, 4, 5))
     response = listing(html, "https://www.portal.example/tech/?page=3")
     assert next_page(response) == "https://www.portal.example/tech/?page=4"
@@ -163,7 +163,7 @@ def test_the_number_after_this_pages_is_next():
         '<a href="/winners">2</a>',
     ],
 )
-def test_what_is_no_next_page(html):
+def test_other_links_are_not_the_next_page(html):
     assert next_page(listing(html)) is None
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_next_page(html):
         '<script type="application/ld+json">{broken</script><a href="/tech/2">หน้าถัดไป</a>',
     ],
 )
-def test_what_loads_more_is_the_next_page(html):
+def test_an_element_that_loads_more_leads_to_the_next_page(html):
     assert next_page(listing(html)) == "https://www.portal.example/tech/2"
 
 
@@ -198,7 +198,7 @@ def test_a_header_names_the_next_page():
         ('<a href="/tech/page/2/">更多</a>', "page/2/"),
     ],
 )
-def test_a_button_that_names_a_number_or_a_part(html, following):
+def test_a_button_with_a_page_number_or_an_offset(html, following):
     response = listing(html, "https://www.portal.example/tech/?a=1#top")
     assert next_page(response) == f"https://www.portal.example/tech/{following}"
 
@@ -215,5 +215,5 @@ def test_a_button_that_names_a_number_or_a_part(html, following):
         '<script type="application/ld+json">{"next": 2, "nextPage": {"name": "x"}}</script>',
     ],
 )
-def test_what_promises_more_and_leads_elsewhere_is_no_next_page(html):
+def test_more_links_that_lead_elsewhere_are_not_the_next_page(html):
     assert next_page(listing(html)) is None

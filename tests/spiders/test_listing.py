@@ -55,7 +55,7 @@ def listed(crawled):
         "/news/;jsessionid={n:032x}?page=2",
     ],
 )
-def test_a_next_page_that_never_ends_is_left_when_it_repeats_itself(crawl, serve, answer, following):
+def test_an_endless_listing_ends_when_it_repeats_itself(crawl, serve, answer, following):
     numbers = count(2)
     stories = [f"/news/2024/05/30/the-river-rose-again-{n}" for n in range(3)]
 
@@ -81,7 +81,7 @@ def test_a_next_page_that_was_seen_ends_the_listing(crawl, serve, answer):
     assert crawled.stats["section/repeated"] == 1
 
 
-def test_a_calendar_without_end_is_neither_read_nor_followed(crawl, serve, answer):
+def test_an_endless_calendar_is_neither_read_nor_followed(crawl, serve, answer):
     months = count(2)
 
     def make(_path):
@@ -125,7 +125,7 @@ def kinds(crawled):
     return Counter(visit["url"].split("/")[3] for visit in crawled.visits if visit["outcome"] == "page")
 
 
-def test_what_turned_out_to_be_articles_decides_on_the_next_page(crawl, film_site):
+def test_the_outcomes_of_links_count_on_the_next_page(crawl, film_site):
     crawled = crawl("section", {"url": f"{film_site[0]}/news/", "pages": "2"}, CLEAN)
     assert kinds(crawled) == {"read": 16, "watch": 9}  # one film of the second page is tried all the same
     assert crawled.stats["learned/articles"] == 16
@@ -138,13 +138,13 @@ def test_a_listing_without_article_links_is_warned_of(crawl, serve, answer):
     assert f"No link of {url}/news/ seems to lead to an article" in crawled.log
 
 
-def test_pages_of_other_methods_teach_nothing(crawl, film_site):
+def test_nothing_is_learned_from_other_methods(crawl, film_site):
     crawled = crawl("section", {"url": f"{film_site[0]}/more/"}, CLEAN | {"CLEANING_METHOD": "weighted"})
     assert kinds(crawled) == {"watch": 8}
     assert not [name for name in crawled.stats if name.startswith("learned/")]
 
 
-def test_a_link_that_leads_to_a_file_was_no_article(crawl, serve, answer):
+def test_a_link_to_a_file_counts_against_its_pattern(crawl, serve, answer):
     path = "/news/2024/05/30/the-report-of-the-water-board"
     site = {"/news/": answer(entries([path])), path: answer("%PDF-1.7", headers={"Content-Type": "application/pdf"})}
     url, _ = serve(site)
@@ -157,7 +157,7 @@ def test_without_cleaning_nothing_is_learned(crawl, film_site):
     assert kinds(crawled) == {"watch": 8}
 
 
-def test_a_second_crawl_knows_what_the_first_one_has_stored(crawl, film_site, tmp_path):
+def test_a_second_crawl_learns_from_the_stored_pages(crawl, film_site, tmp_path):
     settings = {
         "ITEM_PIPELINES": json.dumps(STORE),
         "DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db",

@@ -21,7 +21,7 @@ STORE = (
 )
 
 
-def test_a_site_in_no_table_is_found_from_its_home_page(news, site):
+def test_a_site_outside_the_table_is_read_from_its_home_page(news, site):
     menu = '<nav><a href="/science/">Science</a><a href="/about/">About us</a><a href="/login">Log in</a></nav>'
     feed = '<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
     site.add("/", feed + menu + listing(*[story(n) for n in (1, 2, 3)]))
@@ -41,7 +41,7 @@ def test_a_site_in_no_table_is_found_from_its_home_page(news, site):
     assert (crawled.code, crawled.stats["visit/page"]) == (0, 7)
 
 
-def test_what_an_earlier_crawl_stored_of_a_site_is_known_to_the_next_one(news, site, tmp_path):
+def test_the_next_crawl_learns_from_stored_pages(news, site, tmp_path):
     site.add("/science/", listing(*[story(n) for n in (1, 2, 3)]))
     site.add_articles(*[story(n) for n in (1, 2, 3)])
     settings = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"}
@@ -50,7 +50,7 @@ def test_what_an_earlier_crawl_stored_of_a_site_is_known_to_the_next_one(news, s
     assert (first.stats["learned/articles"], second.stats["learned/recalled"]) == (3, 3)
 
 
-def test_depth_says_how_far_below_the_home_page_sections_are_read(news, site):
+def test_depth_limits_the_levels_of_sections(news, site):
     def menu(path):
         return f'<header><a href="{path}">A section</a></header>'
 
@@ -63,7 +63,7 @@ def test_depth_says_how_far_below_the_home_page_sections_are_read(news, site):
     assert "/world/asia/east/" not in site.asked
 
 
-def test_a_row_that_says_so_is_rendered(news, site, chromium):
+def test_a_row_with_render_is_rendered(news, site, chromium):
     script = "<script>document.querySelector('h1').textContent = 'Rendered'</script>"
     site.add("/science/", listing(story(1)))
     site.add(story(1), article("Plain") + script)
@@ -75,7 +75,7 @@ def test_a_row_that_says_so_is_rendered(news, site, chromium):
     assert "RENDER=false, but the row of 'river' says render = true" in refused.log
 
 
-def test_a_row_names_where_to_look_and_what_articles_are(news, site):
+def test_a_row_names_sources_and_the_pattern_of_articles(news, site):
     site.add("/science/", listing(story(1), story(2), "/other/2024/05/20/the-bridge-that-was-carried-away-1"))
     site.add(
         "/feed.xml", rss((story(3), ""), ("/other/a-story-of-the-bridge", ""), ("https://elsewhere.org/x", "")), RSS
@@ -95,7 +95,7 @@ def test_a_row_names_where_to_look_and_what_articles_are(news, site):
     assert (crawled.stats["news/articles/river"], crawled.stats["news/pages/river"]) == (4, 4)
 
 
-def test_sources_says_where_to_look(news, site):
+def test_sources_selects_where_articles_are_looked_for(news, site):
     site.add("/science/", listing(story(1)))
     site.add("/feed.xml", rss((story(2), "")), RSS)
     site.add_articles(story(1), story(2))
@@ -104,7 +104,7 @@ def test_sources_says_where_to_look(news, site):
     assert site.asked == ["/feed.xml", story(2)]
 
 
-def test_sitemaps_of_sitemaps_are_followed_packed_ones_too_to_a_depth(news, site):
+def test_sitemap_indexes_are_followed_to_a_limited_depth(news, site):
     def index(path):
         return f"<sitemapindex><sitemap><loc>{site.url}{path}</loc></sitemap></sitemapindex>"
 
@@ -125,7 +125,7 @@ def test_sitemaps_of_sitemaps_are_followed_packed_ones_too_to_a_depth(news, site
     assert crawled.stats["news/sitemaps_left_out"] == 1
 
 
-def test_what_is_older_than_asked_is_not_requested(news, site):
+def test_older_articles_are_not_requested(news, site):
     today = datetime.now(UTC)
     old, new = today - timedelta(days=9), today - timedelta(days=1)
     site.add("/feed.xml", rss((story(1), format(old, "%a, %d %b %Y %H:%M:%S GMT")), (story(2), "")), RSS)
@@ -142,14 +142,14 @@ def test_what_is_older_than_asked_is_not_requested(news, site):
     assert (crawled.stats["news/older"], crawled.stats["news/dates_doubted"]) == (2, 1)
 
 
-def test_no_more_articles_are_asked_for_than_the_limit(news, site):
+def test_articles_limits_the_requested_articles(news, site):
     site.add("/feed.xml", rss(*[(story(n), f"Mon, 20 May 2024 1{n}:00:00 GMT") for n in range(9)]), RSS)
     site.add_articles(*[story(n) for n in range(9)])
     crawled = news({"feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}, sources="feeds", articles="3")
     assert (len(pages(crawled)), crawled.stats["news/over_limit"]) == (3, 6)
 
 
-def test_a_feed_that_is_visited_again_leads_to_what_is_new_only(news, site, tmp_path):
+def test_a_second_visit_of_a_feed_requests_only_new_entries(news, site, tmp_path):
     site.add("/feed.xml", rss((story(1), "")), RSS)
     site.add_articles(story(1), story(2))
     columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}
@@ -167,7 +167,7 @@ def test_a_feed_that_is_visited_again_leads_to_what_is_new_only(news, site, tmp_
     assert site.asked == ["/feed.xml", story(1), "/feed.xml", story(2)]
 
 
-def test_a_crawl_that_its_time_has_ended_goes_on_with_the_same_command(news, site, tmp_path):
+def test_a_crawl_ended_by_its_time_limit_continues_with_the_same_command(news, site, tmp_path):
     site.add("/feed.xml", rss(*[(story(n), "") for n in range(4)]), RSS)
     site.add_articles(*[story(n) for n in range(4)])
     columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/", "delay": 0.6}
@@ -180,21 +180,21 @@ def test_a_crawl_that_its_time_has_ended_goes_on_with_the_same_command(news, sit
     assert sorted(site.asked) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
 
 
-def test_twins_are_folded_where_the_article_itself_is_listed(news, site):
+def test_url_variants_are_dropped_beside_their_article(news, site):
     own = story(1)
     site.add("/science/", listing(own, f"/amp{own}", f"{own}?amp=1", f"{own}/print/", f"/amp{story(2)}"))
     site.add_articles(own, f"/amp{story(2)}")
     crawled = news({"sections": [f"{site.url}/science/"], "articles": "/news/"}, sources="sections")
     assert pages(crawled) == [f"amp{story(2)}", own[1:]]
-    assert crawled.stats["news/twins"] == 3
+    assert crawled.stats["news/url_variants"] == 3
 
 
-def test_a_stored_twin_is_the_page_that_it_names_as_canonical(news, site, tmp_path):
-    own, twin = story(1), f"/amp{story(1)}"
-    link = f'<link rel="canonical" href="{site.url}{own}"><link rel="amphtml" href="{twin}">'
+def test_a_stored_variant_is_its_canonical_page(news, site, tmp_path):
+    own, variant = story(1), f"/amp{story(1)}"
+    link = f'<link rel="canonical" href="{site.url}{own}"><link rel="amphtml" href="{variant}">'
     site.add("/science/", listing(own))
-    site.add("/sport/", listing(twin))
-    for path in (own, twin):
+    site.add("/sport/", listing(variant))
+    for path in (own, variant):
         site.add(path, link + article("The river"))
     columns = {"sections": [f"{site.url}/science/", f"{site.url}/sport/"], "articles": "/news/"}
     store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
@@ -203,7 +203,7 @@ def test_a_stored_twin_is_the_page_that_it_names_as_canonical(news, site, tmp_pa
         assert database.execute("SELECT url_key, visits FROM page").fetchall() == [(site.url + own, 2)]
 
 
-def test_a_row_s_headers_method_and_delay_are_kept(news, site, tmp_path):
+def test_the_headers_method_and_delay_of_a_row_are_used(news, site, tmp_path):
     site.add("/science/", listing(*[story(n) for n in range(3)]))
     site.add_articles(*[story(n) for n in range(3)])
     columns = {"sections": [f"{site.url}/science/"], "articles": "/news/", "delay": 0.4, "method": "pab"}

@@ -13,7 +13,7 @@ from crawler.errors import ConfigError
 from spiders.news import NewsSpider
 
 
-def test_what_is_no_feed_is_counted_and_loses_nothing_else(news, site):
+def test_a_document_that_is_not_a_feed_is_counted(news, site):
     site.add("/science/", listing(story(1)))
     site.add("/html.xml", "<!DOCTYPE html><title>Sorry</title>", RSS)
     site.add("/empty.xml", "", RSS)
@@ -43,7 +43,7 @@ class Endless(BaseHTTPRequestHandler):
         pass
 
 
-def test_an_endless_feed_is_given_up_at_the_largest_download(crawl, tmp_path):
+def test_an_endless_feed_ends_at_the_download_limit(crawl, tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         host = f"127.0.0.1:{server.server_port}"
@@ -56,13 +56,13 @@ def test_an_endless_feed_is_given_up_at_the_largest_download(crawl, tmp_path):
     assert "visit/page" not in crawled.stats
 
 
-def test_a_feed_asked_for_as_a_sitemap_is_read_as_what_it_is(news, site):
+def test_a_feed_requested_as_a_sitemap_is_read_as_a_feed(news, site):
     site.add("/map.xml", rss((story(1), "")), RSS)
     site.add_articles(story(1))
     assert numbers(news({"sitemaps": [f"{site.url}/map.xml"], "articles": "/news/"}, sources="sitemaps")) == ["1"]
 
 
-def test_what_a_redirect_leads_out_of_the_site_with_is_not_stored(news, site, serve, answer):
+def test_a_page_redirected_to_another_site_is_not_stored(news, site, serve, answer):
     elsewhere, _ = serve({"/advertisement": answer(article("Buy"))})
     site.add("/science/", listing(story(1)))
     site.add(story(1), "", {"Location": f"{elsewhere}/advertisement"}, 302)
@@ -74,17 +74,17 @@ def test_what_a_redirect_leads_out_of_the_site_with_is_not_stored(news, site, se
     ("arguments", "message"),
     [
         ({}, "the spider 'news' needs the argument 'site'"),
-        ({"site": "bbc", "sources": "feed"}, "there is no source 'feed'; did you mean 'feeds'?"),
-        ({"site": "bbc", "sources": ","}, "it takes some of sections, feeds, sitemaps, saved"),
-        ({"site": "bbc", "age": "-1"}, "it takes a number of days, at most 36500"),
+        ({"site": "bbc", "sources": "feed"}, "'feed' is none of them; did you mean 'feeds'?"),
+        ({"site": "bbc", "sources": ","}, "it takes words out of sections, feeds, sitemaps, saved"),
+        ({"site": "bbc", "age": "-1"}, "it takes a whole number from 0 to 36500"),
     ],
 )
-def test_wrong_arguments_are_told_what_they_take(arguments, message):
+def test_an_invalid_argument_is_an_error_that_says_what_it_takes(arguments, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         NewsSpider(**arguments)
 
 
-def test_of_two_limits_to_age_the_later_day_holds():
+def test_the_later_of_since_and_age_is_used():
     day = datetime.now(UTC).date() - timedelta(days=3)
     assert NewsSpider(site="bbc", age="3").asked.since == day
     assert NewsSpider(site="bbc", age="3", since="2001-01-01").asked.since == day
@@ -98,14 +98,14 @@ def test_of_two_limits_to_age_the_later_day_holds():
         ({"site": "bbc", "sources": "saved"}, "sources=saved reads saved pages, but REPLAY is not set"),
     ],
 )
-def test_a_site_that_nobody_knows_stops_the_crawl_with_a_sentence(crawl, arguments, message):
+def test_an_unknown_site_stops_the_crawl_with_one_sentence(crawl, arguments, message):
     crawled = crawl("news", arguments)
     assert crawled.code == 2
     assert message in crawled.log
     assert "Traceback" not in crawled.log
 
 
-def test_saved_pages_are_told_apart_and_those_without_an_address_by_their_text(crawl, tmp_path):
+def test_saved_pages_are_classified_by_url_or_by_text(crawl, tmp_path):
     saved = tmp_path / "saved" / "river"
     saved.mkdir(parents=True)
     rows = [

@@ -34,7 +34,7 @@ def days(crawled):
     return sorted({int(v["url"].split("/05/")[1][:2]) for v in crawled.visits if v["outcome"] == "page"})
 
 
-def test_one_listing_page_is_read_unless_more_are_asked_for(crawl, site):
+def test_one_listing_page_is_read_by_default(crawl, site):
     crawled = crawl("section", {"url": f"{site[0]}/news/"})
     assert (crawled.stats["visit/section"], crawled.stats["visit/page"], days(crawled)) == (1, 3, [30])
 
@@ -56,7 +56,7 @@ def test_older_articles_are_not_fetched_and_end_the_listing(crawl, site):
     assert not [path for path, _ in site[1] if "/29/" in path or "page=3" in path]
 
 
-def test_a_page_that_says_it_is_older_is_not_stored(crawl, serve, answer):
+def test_a_page_with_an_older_date_is_not_stored(crawl, serve, answer):
     old = f'<meta property="article:published_time" content="2020-01-01T10:00:00Z">{PROSE}'
     url, _ = serve({"/": answer('<a href="/1">one</a> <a href="/2">two</a>'), "/1": answer(old), "/2": answer(PROSE)})
     crawled = crawl("section", {"url": f"{url}/", "allow": r"/\d$", "since": "2024-01-01"})
@@ -64,12 +64,12 @@ def test_a_page_that_says_it_is_older_is_not_stored(crawl, serve, answer):
     assert crawled.stats["section/older"] == 1
 
 
-def test_allow_chooses_the_articles(crawl, site):
+def test_allow_selects_the_articles(crawl, site):
     crawled = crawl("section", {"url": f"{site[0]}/news/", "allow": r"again-1$"})
     assert [v["url"].rsplit("/", 1)[1] for v in crawled.visits if v["outcome"] == "page"] == ["the-river-rose-again-1"]
 
 
-def test_robots_txt_and_the_user_agent_are_what_a_guest_shows(crawl, serve, answer):
+def test_robots_txt_is_obeyed_and_the_user_agent_is_sent(crawl, serve, answer):
     robots = answer("User-agent: blocksieve\nDisallow: /news/2024/05/30/", headers={"Content-Type": "text/plain"})
     url, requests = serve({"/robots.txt": robots, "/news/": answer(listing(30)), "/x": answer(PROSE)})
     crawled = crawl("section", {"url": f"{url}/news/"}, {"CONTACT": "mailto:me@example.org"})

@@ -5,7 +5,7 @@ from spiders.listing import SeenUrls
 NEWS, WORLD = "https://a.example/news/", "https://a.example/world/"
 
 
-def test_what_was_shown_before_is_not_new():
+def test_a_seen_url_is_not_new():
     listed = SeenUrls()
     assert listed.add(NEWS, ["https://a.example/1", "https://a.example/2"]) == 2
     assert listed.add(NEWS, ["https://a.example/2", "https://a.example/3", "https://a.example/3#top"]) == 1
@@ -13,13 +13,13 @@ def test_what_was_shown_before_is_not_new():
     assert not listed.has(NEWS, "https://a.example/4")
 
 
-def test_session_ids_and_tracking_make_nothing_new():
+def test_session_ids_and_tracking_do_not_make_a_url_new():
     listed = SeenUrls()
     listed.add(NEWS, ["https://a.example/1;jsessionid=AB12?a=1"])
     assert listed.add(NEWS, ["https://a.example/1?a=1&PHPSESSID=8f2a&utm_source=x"]) == 0
 
 
-def test_each_listing_is_for_itself():
+def test_listings_are_separate():
     listed = SeenUrls()
     listed.add(NEWS, ["https://a.example/1"])
     assert listed.add(WORLD, ["https://a.example/1"]) == 1

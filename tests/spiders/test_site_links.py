@@ -27,12 +27,12 @@ def sections(*links, around="<nav>{}</nav>"):
 @pytest.mark.parametrize(
     "around", ["<nav>{}</nav>", "<header><ul>{}</ul></header>", "<div class='top-menu x'>{}</div>"]
 )
-def test_a_section_stands_in_a_menu(around):
+def test_a_link_in_a_menu_is_a_section(around):
     assert sections(("/science/", "Science"), around=around) == [f"{HOME}science/"]
 
 
 @pytest.mark.parametrize("around", ["<main>{}</main>", "<nav></nav>{}", "<footer><div class=menu>{}</div></footer>"])
-def test_what_stands_elsewhere_is_none(around):
+def test_a_link_elsewhere_is_not_a_section(around):
     assert sections(("/science/", "Science"), around="<body>" + around.replace("<div class=menu>", "<div>")) == []
 
 
@@ -55,15 +55,15 @@ def test_what_stands_elsewhere_is_none(around):
         ("mailto:a@example.org", "Write"),
     ],
 )
-def test_a_menu_leads_to_other_things_too(url, name):
+def test_services_in_a_menu_are_not_sections(url, name):
     assert sections((url, name)) == []
 
 
-def test_a_host_of_its_own_is_a_section():
+def test_a_section_may_have_its_own_host():
     assert sections(("https://sport.example.org/", "Sport")) == ["https://sport.example.org/"]
 
 
-def test_each_section_is_taken_once_however_it_is_written():
+def test_each_section_is_returned_once_however_it_is_spelt():
     links = [("/science/", "Science"), ("/science", "Science"), ("http://www.news.example.org/science/#top", "Science")]
     assert sections(*links) == [f"{HOME}science/"]
 
@@ -75,13 +75,13 @@ def test_the_cities_of_a_menu_do_not_hide_its_sections():
     assert len(found) < 26
 
 
-def test_no_page_leads_to_any_number_of_sections_or_feeds():
+def test_the_number_of_sections_and_feeds_is_limited():
     assert len(sections(*[(f"/s{chr(97 + n % 26)}{n}/", f"Section {n}") for n in range(200)])) == SECTIONS_MAX
     feeds = "".join(f'<link rel=alternate type="application/rss+xml" href="/{n}.xml">' for n in range(200))
     assert len(feed_links(response(feeds))) == FEEDS_MAX
 
 
-def test_feeds_are_what_the_head_names_as_such():
+def test_feeds_are_those_that_the_head_names():
     head = (
         '<link rel="alternate" type="application/rss+xml; charset=utf-8" href="/news.xml">'
         '<link rel="ALTERNATE stylesheet" type="application/atom+xml" href="https://feeds.example.net/a">'

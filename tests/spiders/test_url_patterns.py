@@ -24,12 +24,12 @@ SITE = "https://www.portal.example"
         ("/search?q=x&page=2", "/word?page&q", "word?page&q"),
     ],
 )
-def test_the_shape_of_a_url(path, exact, kind):
+def test_the_pattern_of_a_url(path, exact, kind):
     found = url_pattern(SITE + path)
     assert (found.exact, found.kind) == (f"www.portal.example{exact}", f"*/{kind}")
 
 
-def test_an_unknown_shape_says_nothing_until_three_pages_were_seen():
+def test_a_pattern_has_no_likelihood_before_three_pages():
     learned = LinkHistory()
     for number in range(3):
         assert learned.likelihood(f"{SITE}/read/1234") is None
@@ -37,7 +37,7 @@ def test_an_unknown_shape_says_nothing_until_three_pages_were_seen():
     assert learned.likelihood(f"{SITE}/read/91234") == pytest.approx(0.8)
 
 
-def test_shapes_of_the_same_kind_are_told_apart_by_their_words():
+def test_patterns_of_the_same_kind_are_distinguished_by_their_words():
     learned = LinkHistory()
     for number in range(10, 20):
         learned.learn(f"{SITE}/read/{number}1234", is_article=True)
@@ -47,14 +47,14 @@ def test_shapes_of_the_same_kind_are_told_apart_by_their_words():
     assert learned.likelihood(f"{SITE}/hear/991234") == pytest.approx(0.5)  # by its kind
 
 
-def test_sites_are_told_apart():
+def test_sites_are_separate():
     learned = LinkHistory()
     for number in range(5):
         learned.learn(f"{SITE}/read/{number}1234", is_article=True)
     assert learned.likelihood("https://portal.other/read/1234") is None
 
 
-def test_a_rebuilt_site_is_learned_anew():
+def test_a_rebuilt_site_is_learned_again():
     learned = LinkHistory()
     for number in range(1_000):
         learned.learn(f"{SITE}/read/{number}1234", is_article=True)
@@ -63,8 +63,8 @@ def test_a_rebuilt_site_is_learned_anew():
     assert learned.likelihood(f"{SITE}/read/991234") < 0.4
 
 
-def test_memory_is_bounded_and_the_oldest_are_forgotten():
-    learned = LinkHistory(most_sites=3, most_shapes=4)
+def test_memory_is_limited_and_the_oldest_are_forgotten():
+    learned = LinkHistory(most_sites=3, most_patterns=4)
     for number in range(10):
         for _ in range(3):
             learned.learn(f"https://s{number}.example/read/1234", is_article=True)
@@ -78,7 +78,7 @@ def test_memory_is_bounded_and_the_oldest_are_forgotten():
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_a_shape_or_is_no_url(path):
+def test_any_url_has_a_pattern(path):
     found = url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
     assert found == url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
     assert len(found.exact) <= 1_000

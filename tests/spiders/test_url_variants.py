@@ -8,7 +8,7 @@ ARTICLE = "https://www.e.org/news/the-river-rose-2024"
 
 
 @pytest.mark.parametrize(
-    "twin",
+    "variant",
     [
         "https://www.e.org/news/the-river-rose-2024/amp/",
         "https://www.e.org/amp/news/the-river-rose-2024",
@@ -22,9 +22,9 @@ ARTICLE = "https://www.e.org/news/the-river-rose-2024"
         "https://www.e.org/news/amp_the-river-rose-2024",
     ],
 )
-def test_a_twin_is_left_out_beside_its_article_and_stays_where_it_is_alone(twin):
-    assert drop_variants([twin, ARTICLE], str) == [ARTICLE]
-    assert drop_variants([twin], str) == [twin]
+def test_a_variant_is_dropped_beside_its_article_and_kept_alone(variant):
+    assert drop_variants([variant, ARTICLE], str) == [ARTICLE]
+    assert drop_variants([variant], str) == [variant]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_a_twin_is_left_out_beside_its_article_and_stays_where_it_is_alone(twin)
         "http://[::1/broken",
     ],
 )
-def test_an_address_like_any_other_has_no_twin(url):
+def test_other_urls_are_not_variants(url):
     assert variant_of(url) is None
 
 
-def test_addresses_that_differ_in_their_query_are_no_twins():
+def test_urls_with_different_queries_are_not_variants():
     urls = ["https://e.org/story?id=1", "https://e.org/story?id=2&print=1", "https://e.org/story?id=1&print=1"]
     assert drop_variants(urls, str) == urls[:2]

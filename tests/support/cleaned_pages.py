@@ -1,13 +1,12 @@
 """Pages that are cleaned and stored as a crawl does it, without one; and all that a database says of them."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text as sql
 
 from cleaning import Metadata, clean, parse
-from crawler.fingerprinting import Fingerprinter, fingerprint_page
-from crawler.visit import FetchedPage, Outcome, Visit
+from crawler.fingerprinting import Fingerprinter
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MENU = '<div class="nav"><a href="/a">Home</a> <a href="/b">News of the lake</a> <a href="/c">Weather</a></div>'
@@ -31,10 +30,10 @@ def visit(number, body=None, day=0, method="default"):
     body = (html(number) if body is None else body).encode()
     page = parse(body, address(number))
     cleaned = clean(page, method=method)
-    marked = fingerprint_page(cleaned.decisions, Fingerprinter(), 3)
+    found = Fingerprinter().fingerprint(cleaned.decisions)
     fetched = FetchedPage(address(number), body, page, Metadata())
-    made = Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, fetched=fetched, cleaned=cleaned)
-    return replace(made, candidates=marked.candidates, fingerprint=marked.fingerprint)
+    processed = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+    return Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, page=processed)
 
 
 def fill(store, count, **values):

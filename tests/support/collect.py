@@ -37,14 +37,14 @@ class Collect:
 def described(visit):
     found = {"url": visit.url, "outcome": visit.outcome, "status": visit.status, "children": visit.children}
     found |= {"error": visit.error, "at": visit.at, "page": None}
-    if visit.fetched:
-        page = visit.fetched
+    page = getattr(visit.page, "fetched", visit.page)
+    if page:
         assert is_dataclass(page)
         found["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
         found["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
         found["page"] |= {"last_modified": page.last_modified} | described_metadata(page.stated)
-    if visit.cleaned:
-        found["cleaned"] = described_metadata(visit.cleaned.metadata)
+    if cleaned := getattr(visit.page, "cleaned", None):
+        found["cleaned"] = described_metadata(cleaned.metadata)
     return found
 
 

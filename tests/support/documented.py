@@ -5,12 +5,13 @@ import re
 import shlex
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from news_pages import LANGUAGES
+from scrapy.cmdline import _get_commands_dict
 from scrapy.settings import Settings
+
+from crawler.settings import COMMANDS_MODULE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -57,13 +58,17 @@ def mentioned():
 
 @cache
 def options_of(verb):
-    """Return the options of a `scrapy` command; ModuleNotFoundError where there is none of this name."""
-    ours = f"crawler.commands.{verb}"
-    command = import_module(ours if find_spec(ours) else f"scrapy.commands.{verb}").Command()
+    """Return the options of a `scrapy` command; KeyError for a command that does not exist."""
+    command = _commands()[verb]
     command.settings = Settings()
     parser = argparse.ArgumentParser()
     command.add_options(parser)
     return frozenset(parser._option_string_actions)
+
+
+@cache
+def _commands():
+    return _get_commands_dict(Settings({"COMMANDS_MODULE": COMMANDS_MODULE}), inproject=True)
 
 
 def pages():

@@ -6,7 +6,7 @@ from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.terms import terms
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
 
 HOSTILE = (
     "=1+1",
@@ -37,7 +37,7 @@ def make(url, texts, stated):
     candidates = tuple(candidate(position, text) for position, text in enumerate(texts))
     page = CleanPage(url, "default", "utf-8", Metadata(), ())
     fetched = FetchedPage(url, repr(texts).encode(), None, stated)
-    return Visit(url, at, Outcome.PAGE, 200, fetched=fetched, cleaned=page, candidates=candidates)
+    return Visit(url, at, Outcome.PAGE, 200, page=ProcessedPage(fetched, page, candidates))
 
 
 def candidate(position, text):

@@ -15,7 +15,7 @@ from cleaning.terms import terms
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import open_engine
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
 
 PAGES = 8
 
@@ -39,7 +39,7 @@ def visit(worker, batch):
     candidates = tuple(candidate(position, words) for position, words in enumerate(texts[: 2 + batch % 2]))
     page = CleanPage(url, "default", "utf-8", Metadata(title=f"{batch // 3}"), ())
     fetched = FetchedPage(url, repr(texts).encode(), None, Metadata())
-    return Visit(url, datetime.now(UTC), Outcome.PAGE, 200, fetched=fetched, cleaned=page, candidates=candidates)
+    return Visit(url, datetime.now(UTC), Outcome.PAGE, 200, page=ProcessedPage(fetched, page, candidates))
 
 
 def candidate(position, words):

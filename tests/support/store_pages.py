@@ -13,7 +13,7 @@ from cleaning.terms import terms
 from crawler.storage.database import open_engine
 from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
 
 PAGES, BLOCKS = 10, 24
 HEADING = "Frequently asked questions"
@@ -61,10 +61,12 @@ def visit(worker, scope, batch, number):
         url,
         datetime.now(UTC),
         Outcome.PAGE,
-        fetched=FetchedPage(url, b"<p>", None, Metadata()),
-        cleaned=CleanPage(url, "default", None, Metadata(), ()),
-        candidates=tuple(candidates(worker, batch, number)),
-        fingerprint=whole(worker, batch, number),
+        page=ProcessedPage(
+            FetchedPage(url, b"<p>", None, Metadata()),
+            CleanPage(url, "default", None, Metadata(), ()),
+            tuple(candidates(worker, batch, number)),
+            whole(worker, batch, number),
+        ),
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.config import Config
-from crawler.reading.text_diff import DiffOperation, diff_words
-from crawler.storage import queries, schema
-from crawler.storage.database import opened_engine, read_transaction
+from crawler.commands.base import BlocksieveCommand
+from crawler.reading.text_diff import diff_line, diff_words
+from crawler.storage import queries
+from crawler.storage.database import read_transaction
 from crawler.terminal import expect_no_arguments, make_console, make_table, print_json, printable, run_command
 
 if TYPE_CHECKING:
@@ -22,18 +22,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-_STYLES = {DiffOperation.SAME: "", DiffOperation.REMOVED: "red strike", DiffOperation.ADDED: "green"}
-# What a terminal without colours shows, and a file.
-_MARKS = {DiffOperation.SAME: ("", ""), DiffOperation.REMOVED: ("[-", "-]"), DiffOperation.ADDED: ("{+", "+}")}
 _LARGEST = 20
 _BEGINNING_CHARS = 60
 _COLUMNS = ("repeated", "block", "page", "text or title")
 
 
-class DuplicatesCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class DuplicatesCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--block ID | --page URL] [--json]"
 
@@ -42,14 +36,14 @@ class DuplicatesCommand(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Show what repeats a stored block (--block) or a page (--page, the original or any of its mirrors): where "
-            "it stands, how many bits its fingerprint differs by, and the words that differ. Without either, list "
-            f"the {_LARGEST} largest families of both kinds."
+            "Show the duplicates of a block (--block) or of a page (--page, the original or any near-duplicate): their "
+            "pages, the number of bits by which the fingerprints differ, and the words that differ. Without either "
+            f"option, list the {_LARGEST} blocks and pages with the most duplicates."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--block", type=int, metavar="ID", help="a block's id, as tables and views give it")
+        parser.add_argument("--block", type=int, metavar="ID", help="id of a block, as in the tables and views")
         parser.add_argument("--page", metavar="URL", help="address of a page, as fetched or canonical")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -63,11 +57,8 @@ class DuplicatesCommand(ScrapyCommand):
         self.exitcode = run_command(lambda: self._show(opts))
 
     def _show(self, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check_schema(engine)
-            with read_transaction(engine) as connection:
-                found = _found(connection, opts)
+        with self.database() as engine, read_transaction(engine) as connection:
+            found = _found(connection, opts)
         if opts.json:
             print_json(found)
         elif isinstance(found, queries.BlockGroup):
@@ -140,9 +131,4 @@ def _bits(distance: int) -> str:
 
 
 def _difference(old: str, new: str) -> Text:
-    """Return the new text with what it lacks struck out and what it adds in colour, and both in brackets."""
-    shown = Text()
-    for words in diff_words(old, new):
-        before, after = _MARKS[words.change]
-        shown.append(f"{before}{printable(words.text)}{after}", style=_STYLES[words.change]).append(" ")
-    return shown
+    return diff_line(diff_words(old, new), brackets=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine
 from crawler.terminal import expect_no_arguments, print_json, print_line, run_command
@@ -15,21 +15,18 @@ if TYPE_CHECKING:
     import argparse
 
 
-class InitdbCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class InitdbCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
-        return "Create the database of blocks"
+        return "Create the database"
 
     def long_desc(self) -> str:
         return (
             "Create the tables in the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) and say where it is. A database that is ready is left as it is; one of an "
-            "earlier schema is refused: see `scrapy upgrade`. A crawl creates a missing database by itself."
+            "blocks.db in this folder) and print its location. An existing database is not changed. A database with "
+            "an older schema is an error: see `scrapy upgrade`. A crawl creates a missing database by itself."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -41,8 +38,7 @@ class InitdbCommand(ScrapyCommand):
         self.exitcode = run_command(lambda: self._create(as_json=opts.json))
 
     def _create(self, *, as_json: bool) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        url = Config.read(self.settings).database_url
+        url = self.config.database_url
         with opened_engine(url) as engine:
             created = schema.prepare_schema(engine)
         if as_json:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.errors import StoreError
-from crawler.storage import schema
-from crawler.storage.database import opened_engine
 from crawler.storage.prune import PruneSelection, count_prunable, prune_pages
 from crawler.terminal import confirm, expect_no_arguments, print_json, print_line, run_command
 
@@ -22,22 +20,19 @@ if TYPE_CHECKING:
     from crawler.storage.prune import PruneCounts
 
 
-class PruneCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class PruneCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--site SITE] [--url URL] [--older-than DAYS] [--dry-run] [--yes] [--json]"
 
     def short_desc(self) -> str:
-        return "Remove pages, with their blocks and HTML, from the database for good"
+        return "Delete pages with their blocks and HTML"
 
     def long_desc(self) -> str:
         return (
-            "Remove the pages that match every criterion given, with their blocks, sightings, HTML and requests: "
-            "nothing of them is left in an SQLite file; PostgreSQL keeps it for a while in free space, logs and "
-            "backups. Where another page holds the text of a removed block too, it stays there. Asks first on a "
-            "terminal; elsewhere it takes --yes."
+            "Delete the pages that match all the given criteria, with their blocks, sightings, HTML and requests. In "
+            "an SQLite file nothing of them is left; PostgreSQL keeps deleted data for some time in free space, logs "
+            "and backups. A deleted block that another page shows too is kept with that page. On a terminal the "
+            "command asks first; elsewhere it needs --yes."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,7 +40,7 @@ class PruneCommand(ScrapyCommand):
         parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
         parser.add_argument("--url", help="address of one page, as fetched or canonical")
         parser.add_argument("--older-than", type=int, metavar="DAYS", help="pages not seen for more than DAYS days")
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be removed, and remove nothing")
         parser.add_argument("--yes", action="store_true", help="do not ask")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -53,7 +48,7 @@ class PruneCommand(ScrapyCommand):
         super().process_options(args, opts)
         expect_no_arguments(args)
         if opts.site is None and opts.url is None and opts.older_than is None:
-            raise UsageError("say which pages: --site, --url or --older-than", print_help=False)
+            raise UsageError("name the pages to remove: --site, --url or --older-than", print_help=False)
         if opts.older_than is not None and opts.older_than < 1:
             raise UsageError(f"--older-than is {opts.older_than}; it takes a number of days from 1", print_help=False)
 
@@ -61,9 +56,7 @@ class PruneCommand(ScrapyCommand):
         self.exitcode = run_command(lambda: self._prune(opts))
 
     def _prune(self, opts: argparse.Namespace) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        with opened_engine(Config.read(self.settings).database_url, must_exist=True) as engine:
-            schema.check_schema(engine)
+        with self.database() as engine:
             pruned = _pruned(engine, opts)
         if opts.json:
             print_json(pruned)
@@ -72,7 +65,7 @@ class PruneCommand(ScrapyCommand):
 
 
 def _pruned(engine: Engine, opts: argparse.Namespace) -> PruneCounts:
-    """Prune, once it is agreed to; in a dry run only count."""
+    """Remove the pages after the user's consent; in a dry run only count them."""
     selection = PruneSelection.of(opts.site, opts.url, opts.older_than)
     expected = count_prunable(engine, selection)
     if opts.dry_run or not (expected.pages or expected.sections or expected.requests):

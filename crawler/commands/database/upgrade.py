@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from crawler.config import Config
+from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine, read_transaction
 from crawler.terminal import expect_no_arguments, print_json, print_line, run_command
@@ -15,21 +15,18 @@ if TYPE_CHECKING:
     import argparse
 
 
-class UpgradeCommand(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
+class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
-        return "Bring the database of blocks to this version's schema"
+        return "Migrate the database to this version's schema"
 
     def long_desc(self) -> str:
         return (
-            "Run the migrations that the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) still lacks, all of them or none. Back it up first, and let no crawl "
-            "run. A database written by a newer version is refused."
+            "Run all missing migrations of the database at DATABASE_URL (a setting or environment variable; by default "
+            "blocks.db in this folder) in one transaction. Back up the database first, and stop all crawls. A database "
+            "written by a newer version is an error."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -41,8 +38,7 @@ class UpgradeCommand(ScrapyCommand):
         self.exitcode = run_command(lambda: self._upgrade(as_json=opts.json))
 
     def _upgrade(self, *, as_json: bool) -> None:
-        assert self.settings is not None  # set by scrapy.cmdline
-        url = Config.read(self.settings).database_url
+        url = self.config.database_url
         with opened_engine(url, must_exist=True) as engine:
             with read_transaction(engine) as connection:
                 before = schema.current_revision(connection)

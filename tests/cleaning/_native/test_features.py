@@ -1,8 +1,6 @@
 """Features in C are the rows that numpy makes, to the last bit, on any page."""
 
-import sys
-from pathlib import Path
-
+import corpus
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,9 +12,6 @@ from cleaning.classifier import features
 from cleaning.classifier.features import LexiconScores, PageSums
 from cleaning.classifier.model import load_shipped_model
 from cleaning.leaf_table import read_leaf_table
-
-sys.path.append(str(Path(__file__).parents[2]))  # the programs in tests/ find each other there
-import corpus
 
 pytestmark = pytest.mark.skipif(
     load_compiled("features") is None, reason="COMPILER: Blocksieve was installed without its compiled core"

@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
+import corpus
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,9 +21,6 @@ from cleaning.classifier.model import load_shipped_model
 from cleaning.classifier.signals import PageSignals, _overlap_of, measure_overlap, word_runs
 from cleaning.leaf_table import read_leaf_table
 from cleaning.terms import tokenise
-
-sys.path.append(str(Path(__file__).parents[2]))  # the programs in tests/ find each other there
-import corpus
 
 pytestmark = pytest.mark.skipif(
     None in (load_compiled("words"), load_compiled("features")),

@@ -62,7 +62,7 @@ def test_a_page_without_punctuation_has_no_content():
 
 def test_a_part_with_fewer_marks_than_asked_for_is_noise():
     page = "<div><p>A, b, c.</p><p>D.</p></div>"
-    assert [reason for *_, reason in found(page, econ_least_marks=2)] == [Reason.KEPT, Reason.PUNCTUATION]
+    assert [reason for *_, reason in found(page, econ_min_marks=2)] == [Reason.KEPT, Reason.PUNCTUATION]
 
 
 def test_marks_are_those_of_running_text():

@@ -75,7 +75,7 @@ def test_the_tables_of_all_methods_fit_100_columns(scrapy, folder):
     assert max(len(line) for line in lines if line[:1] in "┏┃┡│└") <= 100
 
 
-def test_json_holds_every_figure(scrapy, folder):
+def test_json_contains_every_figure(scrapy, folder):
     compared = scrapy("compare", "pages", "--json", *TWO)
     assert (compared.returncode, compared.stderr) == (0, "")
     shown = json.loads(compared.stdout)

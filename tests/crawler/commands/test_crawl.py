@@ -29,7 +29,7 @@ def test_a_crawl_that_stored_pages_is_0(section):
     assert crawled.stats["visit/page"] == 4
 
 
-def test_a_crawl_without_a_page_is_1_and_says_what_came_instead(section):
+def test_a_crawl_without_a_page_is_1_and_prints_the_outcomes(section):
     crawled = section(status=404)
     assert crawled.code == 1
     assert sentences(crawled) == ["scrapy crawl: no page was stored (section 1, not_found 4)"]
@@ -40,7 +40,7 @@ def test_a_crawl_in_which_nothing_changed_is_0(section):
     assert section(conditions, status=304).code == 0
 
 
-def test_a_crawl_that_was_not_asking_whether_anything_changed_is_1(section):
+def test_a_crawl_without_revalidation_that_stores_nothing_is_1(section):
     assert section(status=304).code == 1
 
 
@@ -62,7 +62,7 @@ def test_the_share_of_refusals_is_a_setting(section):
         ("section", {}, {}, "the spider 'section' needs the argument 'url': the section's address"),
         ("section", {"ulr": "https://x.example/"}, {}, "has no argument 'ulr'; did you mean 'url'?"),
         ("section", {"url": "x.example"}, {}, "it takes an http or https URL"),
-        ("section", {"url": "https://x.example/", "allow": "("}, {}, "not a regular expression"),
+        ("section", {"url": "https://x.example/", "allow": "("}, {}, "it takes a regular expression"),
         ("section", {"url": "https://x.example/", "allow": "a" * 501}, {}, "at most 500 characters"),
         ("section", {"url": "https://x.example/", "pages": "0"}, {}, "a whole number from 1 to 100000"),
         ("section", {"url": "https://x.example/", "since": "31.5.2024"}, {}, "a date like 2024-05-31"),

@@ -19,13 +19,12 @@ from sqlalchemy import text, update
 from cleaning import Metadata, clean, parse
 from crawler import settings as settings_
 from crawler.commands.explain import ExplainCommand
-from crawler.config import Config
-from crawler.stages.dedup import DedupPipeline
+from crawler.fingerprinting import Fingerprinter
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 from crawler.storage.tables import page
-from crawler.visit import FetchedPage, Outcome, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 URL = "https://a.example/river"
 MIRROR = "https://b.example/river"
@@ -83,10 +82,10 @@ def database(tmp_path):
 def visit(url):
     body = ARTICLE.encode()
     fetched = FetchedPage(url, body, parse(body, url), Metadata())
-    made = Visit(
-        url, datetime(2024, 5, 1, 12, tzinfo=UTC), Outcome.PAGE, 200, fetched=fetched, cleaned=clean(body, url)
-    )
-    return DedupPipeline(Config(cleaning_options={})).process_item(made)
+    cleaned = clean(body, url)
+    found = Fingerprinter().fingerprint(cleaned.decisions)
+    page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+    return Visit(url, datetime(2024, 5, 1, 12, tzinfo=UTC), Outcome.PAGE, 200, page=page)
 
 
 def blocks(done):
@@ -219,7 +218,7 @@ def test_standard_input_is_a_page(explain, monkeypatch):
 def test_options_of_cleaning_are_taken(explain, saved):
     assert not any(
         block["kept"]
-        for block in blocks(explain("page.html", "--json", "--method", "econ", "--option", "econ_least_marks=99"))
+        for block in blocks(explain("page.html", "--json", "--method", "econ", "--option", "econ_min_marks=99"))
     )
     assert any(block["kept"] for block in blocks(explain("page.html", "--json", "--method", "econ")))
 

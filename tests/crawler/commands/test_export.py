@@ -13,7 +13,7 @@ from scrapy.exceptions import UsageError
 from crawler.commands.export import ExportCommand
 
 
-def test_blocks_are_written_and_what_changed_since(scrapy, database, tmp_path):
+def test_blocks_and_later_changes_are_written(scrapy, database, tmp_path):
     first = scrapy("export", "out.csv")
     assert (first.returncode, first.stderr) == (0, "")
     wrote, cursor = first.stdout.splitlines()
@@ -40,12 +40,12 @@ def test_pages_of_a_server_s_database_are_written(scrapy, on_server, tmp_path):
 
 
 @pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])
-def test_out_is_one_file_of_a_known_format(out):
+def test_out_must_be_one_file_of_a_known_format(out):
     with pytest.raises(UsageError, match=r"it takes one file whose name ends in .parquet, .jsonl, .jsonl.gz, .csv"):
         ExportCommand().run(out, None)
 
 
-def test_what_is_wrong_is_said_in_a_sentence(scrapy, database):
+def test_an_error_is_one_sentence(scrapy, database):
     failed = scrapy("export", "nowhere/out.csv", "--pages", "--blocks")
     assert (failed.returncode, "not allowed with argument" in failed.stderr) == (2, True)
     failed = scrapy("export", "nowhere/out.csv")

@@ -26,7 +26,7 @@ def stored(tmp_path):
     return address(1)
 
 
-def test_changes_are_printed_by_moment_with_marks_where_there_are_no_colours(scrapy, stored):
+def test_changes_are_printed_by_visit_with_brackets_without_colours(scrapy, stored):
     shown = scrapy("history", stored)
     assert shown.returncode == 0, shown.stderr
     assert "3 visits, 2 with changes" in shown.stdout
@@ -35,11 +35,11 @@ def test_changes_are_printed_by_moment_with_marks_where_there_are_no_colours(scr
     assert f"- {HOSTILE[:11]}" in shown.stdout
     assert "\x1b" not in shown.stdout
     last = scrapy("history", stored, "--limit", "1").stdout
-    assert "2 earlier moments are left out" in last
+    assert "2 earlier visits are left out" in last
     assert "early+}" not in last
 
 
-def test_json_has_all_moments(scrapy, stored):
+def test_json_contains_all_revisions(scrapy, stored):
     past = json.loads(scrapy("history", stored, "--format", "json", "--limit", "1").stdout)
     assert (past["page"]["url"], past["page"]["visits"]) == (stored, 3)
     assert [moment["first"] for moment in past["moments"]] == [True, False, False]
@@ -47,8 +47,10 @@ def test_json_has_all_moments(scrapy, stored):
     assert [part["text"] for part in parts if part["change"] == "added"] == ["early"]
 
 
-def test_what_is_not_known_is_one_sentence(scrapy, stored):
+def test_an_unknown_url_is_one_sentence(scrapy, stored):
     unknown = scrapy("history", "https://lake.example.org/2")
     assert (unknown.returncode, unknown.stdout) == (1, "")
-    assert unknown.stderr == f"https://lake.example.org/2 is not in the database; the nearest that is: {stored}\n"
+    assert (
+        unknown.stderr == f"https://lake.example.org/2 is not in the database; the most similar address is {stored}\n"
+    )
     assert scrapy("history").returncode == 2

@@ -50,7 +50,7 @@ def test_all_portals_are_listed(scrapy):
     assert len(json.loads(scrapy("portals", "--json", BLOCKSIEVE_DATA="").stdout)) == 40
 
 
-def test_what_the_saved_page_shows_is_proven(scrapy, folder):
+def test_a_value_on_the_saved_page_is_proven(scrapy, folder):
     shown = run(scrapy, folder, "--json")
     assert (shown.returncode, shown.stderr) == (0, "")
     (portal,) = json.loads(shown.stdout)
@@ -64,8 +64,8 @@ def test_what_the_saved_page_shows_is_proven(scrapy, folder):
     [
         ("/science/", "/sport/", "river: sections: https://river.example.org/sport/ is not named there"),
         ("/feed.xml", "/rss.xml", "river: feeds: https://river.example.org/rss.xml is not named there"),
-        (r"/\d{4}/", r"/\d{5}/", "river: articles: it finds neither https://river.example.org/2024/the-river nor 3"),
-        (r"/\d{4}/", "/", "river: articles: it finds https://river.example.org/, which is no article"),
+        (r"/\d{4}/", r"/\d{5}/", "river: articles: it matches neither https://river.example.org/2024/the-river nor 3"),
+        (r"/\d{4}/", "/", "river: articles: it matches https://river.example.org/, which is not an article"),
         ('language = "en"', 'language = "de"', "river: language: the text of https://river.example.org/2024/the-river"),
         ("notes.txt", "absent.txt", "river: host: there is no absent.txt"),
         ("sites/river/1.html", "sites/river/2.html", "there is no sites/river/2.html"),
@@ -73,7 +73,7 @@ def test_what_the_saved_page_shows_is_proven(scrapy, folder):
         ("river.example.org", "ver.example.org", "river: host: ver.example.org is not named there"),
     ],
 )
-def test_what_the_evidence_does_not_say_is_wrong(scrapy, folder, old, new, message):
+def test_a_value_missing_from_the_evidence_is_wrong(scrapy, folder, old, new, message):
     own = folder / "own.toml"
     own.write_text(own.read_text("utf-8").replace(old, new), "utf-8")
     shown = run(scrapy, folder)
@@ -89,7 +89,7 @@ def test_a_value_without_evidence_is_unproven_and_not_wrong(scrapy, folder):
     assert "1 portals; 0 values proven, 5 values unproven, 0 values wrong" in shown.stdout
 
 
-def test_the_shipped_table_says_what_its_evidence_says(scrapy, data):
+def test_the_shipped_table_matches_its_evidence(scrapy, data):
     shown = scrapy("portals", "--data", str(data))
     assert shown.stderr == ""
     assert "0 values unproven, 0 values wrong" in shown.stdout
@@ -106,7 +106,7 @@ def test_wrong_usage_is_one_sentence(scrapy, folder):
     assert "holds no saved pages" in scrapy("portals", "--data", str(folder)).stderr
 
 
-def test_live_asks_each_address_once_and_tells_what_it_is(scrapy, serve, answer, tmp_path):
+def test_live_requests_each_address_once_and_prints_its_kind(scrapy, serve, answer, tmp_path):
     feed = "<rss version='2.0'><channel><item><link>/2024/a</link></item></channel></rss>"
     answers = {
         "/": answer(PAGE),
@@ -135,6 +135,6 @@ def test_live_asks_each_address_once_and_tells_what_it_is(scrapy, serve, answer,
     assert shown.returncode == 1
     assert shown.stderr.splitlines() == [
         f"river: {site}/absent/: not_found: HTTP status 404",
-        f"river: {site}/map.xml: it is no feed or sitemap: html",
+        f"river: {site}/map.xml: it is not a feed or sitemap: html",
     ]
     assert sorted(path for path, _ in requests) == sorted([*answers, "/absent/", "/robots.txt"])

@@ -62,7 +62,7 @@ def undisturbed(tmp_path_factory):
         return state(engine)
 
 
-def test_a_run_that_was_killed_is_gone_on_with_to_the_same_end(url, scrapy, killed, undisturbed):
+def test_a_killed_run_continues_to_the_same_result(url, scrapy, killed, undisturbed):
     filled(url, PAGES)
     settings = ["-s", f"DATABASE_URL={url}", "-s", "BOILERPLATE_MIN_PAGES=0"]
     command = ["reclean", "--method", "pab", "--processes", "1", *settings]
@@ -82,7 +82,7 @@ def test_a_run_that_was_killed_is_gone_on_with_to_the_same_end(url, scrapy, kill
         assert after[name] == undisturbed[name]
 
 
-def test_what_is_printed_and_what_is_refused(scrapy, tmp_path):
+def test_output_and_errors(scrapy, tmp_path):
     url = f"sqlite:///{tmp_path / 'blocks.db'}"
     filled(url, 2)
     with opened_engine(url) as engine:

@@ -53,7 +53,7 @@ def rows(tmp_path):
     return read
 
 
-def test_what_failed_is_fetched_by_the_command_that_is_named(run, site, rows):
+def test_failed_requests_are_fetched_by_the_printed_command(run, site, rows):
     url, answers, requests = site
     assert run("crawl", "section", "-a", f"url={url}").returncode == 0
     assert rows("SELECT state, count(*) FROM request GROUP BY 1") == [("done", 2), ("failed", 2)]
@@ -74,7 +74,7 @@ def test_what_failed_is_fetched_by_the_command_that_is_named(run, site, rows):
     assert rows("SELECT state, reason FROM crawl") == [("finished", "finished")]
 
 
-def test_a_crawl_in_which_all_fails_again_has_failed(run, site):
+def test_a_crawl_whose_requests_all_fail_again_fails(run, site):
     url, _, _ = site
     run("crawl", "section", "-a", f"url={url}")
     run("retry", "--failed")
@@ -101,7 +101,7 @@ def test_a_dry_run_changes_nothing(scrapy, failed, rows):
     assert (rows("SELECT * FROM request"), rows("SELECT * FROM crawl")) == before
 
 
-def test_nothing_to_retry_is_said_and_no_failure(scrapy, failed, rows):
+def test_nothing_to_retry_is_not_an_error(scrapy, failed, rows):
     for chosen in (["--spider", "section"], ["--host", "b.example"], ["--outcome", "quota"]):
         retried = scrapy("retry", "--failed", *chosen)
         assert (retried.returncode, retried.stderr) == (0, "")
@@ -110,7 +110,7 @@ def test_nothing_to_retry_is_said_and_no_failure(scrapy, failed, rows):
     assert rows("SELECT state FROM request") == [("failed",)]
 
 
-def test_a_secret_has_to_be_given_again(scrapy, failed):
+def test_a_secret_argument_must_be_given_again(scrapy, failed):
     _, command, secret = scrapy("retry", "--failed").stdout.splitlines()
     assert command == "  scrapy crawl ezine -a 'token=***'"
     assert secret == "  *** stands for a secret that was not stored: give token again"
@@ -131,7 +131,7 @@ def test_json_has_the_crawl_and_its_command(scrapy, failed):
     ]
 
 
-def test_what_to_retry_has_to_be_said(scrapy):
+def test_failed_is_a_required_option(scrapy):
     refused = scrapy("retry")
     assert refused.returncode == 2
     assert "say what to retry: --failed" in refused.stderr

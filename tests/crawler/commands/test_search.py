@@ -44,24 +44,24 @@ def test_json_on_a_server(scrapy, on_server):
     assert hit["excerpt"] == {"text": "a text of a.example", "hits": [[10, 19]]}
 
 
-def test_nothing_found_is_no_error(capsys):
+def test_nothing_found_is_not_an_error(capsys):
     assert shown(capsys) == "Nothing found\n"
 
 
-def test_nothing_hostile_reaches_the_terminal(capsys):
+def test_no_control_characters_reach_the_terminal(capsys):
     out = shown(capsys, found(f"{HOSTILE} and \u202emore", (0, 4), title=HOSTILE))
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "[[/b]]\ufffd[2J and \ufffdmore" in out
 
 
-def test_a_text_from_right_to_left_ends_its_direction_with_itself(capsys):
+def test_a_right_to_left_text_is_isolated(capsys):
     out = shown(capsys, found("جسر قديم", (0, 3), title="جسر"))
     assert "\u2068[جسر] قديم\u2069" in out
     assert "\u2068جسر\u2069" in out
 
 
-def test_wide_texts_keep_the_table_straight(capsys):
+def test_wide_characters_keep_the_table_aligned(capsys):
     out = shown(capsys, found("计算机科学" * 30, (0, 3)))
     assert "[计算机]科学" in out
     assert all(line.endswith(("│", "┓", "┩", "┤", "┘", "┃")) for line in out.splitlines())
@@ -74,7 +74,7 @@ def test_wide_texts_keep_the_table_straight(capsys):
         (["site:a.example"], 1, "there is the option --site"),
     ],
 )
-def test_a_query_that_cannot_be_understood_is_told_in_a_sentence(scrapy, database, arguments, code, message):
+def test_a_malformed_query_is_one_sentence_on_stderr(scrapy, database, arguments, code, message):
     failed = scrapy("search", *arguments)
     assert (failed.returncode, failed.stdout) == (code, "")
     assert message in failed.stderr
@@ -101,7 +101,7 @@ def test_wrong_usage_is_named(arguments, message, capsys, monkeypatch):
     assert message in capsys.readouterr().err
 
 
-def test_an_older_database_is_to_be_upgraded(scrapy, database):
+def test_an_older_database_must_be_upgraded(scrapy, database):
     with opened_engine(f"sqlite:///{database}") as engine:
         schema.downgrade_schema(engine, "0003")
     failed = scrapy("search", "text")
@@ -112,7 +112,7 @@ def test_an_older_database_is_to_be_upgraded(scrapy, database):
 
 
 @pytest.mark.parametrize(("target", "code"), [("/dev/full", 1), (None, 0)])
-def test_a_full_disk_is_told_and_a_closed_pipe_is_none_of_our_business(environment, tmp_path, database, target, code):
+def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(environment, tmp_path, database, target, code):
     line = [sys.executable, "-m", "scrapy", "search", "text", "--format", "json"]
     reader, writer = os.pipe()
     os.close(reader)

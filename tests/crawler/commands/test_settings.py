@@ -29,20 +29,20 @@ def run(capsys):
     return command
 
 
-def test_a_setting_is_explained_in_the_terminal(scrapy):
+def test_a_setting_is_explained_on_the_terminal(scrapy):
     shown = scrapy("settings", "--explain", "DEDUP_DISTANCE", "-s", "DEDUP_DISTANCE=2")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.splitlines()[0] == "DEDUP_DISTANCE"
     assert "value    2, set by: command line" in shown.stdout
 
 
-def test_an_unknown_setting_has_exit_code_2_and_the_nearest_named(scrapy):
+def test_an_unknown_setting_has_exit_code_2_and_names_the_most_similar(scrapy):
     failed = scrapy("settings", "--explain", "DEDUP_SCOP")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert "there is no setting 'DEDUP_SCOP'; did you mean 'DEDUP_SCOPE'?" in failed.stderr
 
 
-def test_scrapys_own_options_answer_as_before(run):
+def test_scrapys_own_options_still_work(run):
     assert run("--get", "BOT_NAME", BOT_NAME="digger") == "digger\n"
     assert run("--getbool", "COOKIES_ENABLED", COOKIES_ENABLED="1") == "True\n"
     assert run("--getint", "RETRY_TIMES", RETRY_TIMES="4") == "4\n"
@@ -50,25 +50,25 @@ def test_scrapys_own_options_answer_as_before(run):
     assert run("--getlist", "SPIDER_MODULES", SPIDER_MODULES="a,b") == "['a', 'b']\n"
 
 
-def test_all_settings_stand_in_a_table_with_what_is_set(run):
+def test_all_settings_are_printed_as_a_table(run):
     rows = {line.split()[1]: line for line in run("--explain", DEDUP_SCOPE="site").splitlines() if line.startswith("│")}
     assert rows["DEDUP_SCOPE"].split("│")[2].strip() == "site"
     assert "project" in rows["DEDUP_SCOPE"]
     assert "PAGES_FROM" in rows
 
 
-def test_json_holds_one_setting_or_all(run):
+def test_json_contains_one_setting_or_all(run):
     one = json.loads(run("--explain", "DEDUP_SCOPE", "--json"))
     assert (one["default"], one["choices"]) == ("all", ["all", "site", "page", "off"])
     assert one in json.loads(run("--explain", "--json"))
 
 
-def test_a_value_that_would_stop_a_crawl_is_marked_not_only_by_colour(run):
+def test_an_invalid_value_is_marked_in_words(run):
     assert "9 (not allowed)" in run("--explain", DEDUP_DISTANCE=9)
     assert "A crawl would stop: DEDUP_DISTANCE is 9" in run("--explain", "DEDUP_DISTANCE", DEDUP_DISTANCE=9)
 
 
-def test_what_a_terminal_would_obey_is_not_printed(run):
+def test_control_characters_are_not_printed(run):
     assert "\x1b" not in run("--explain", "CONTACT", CONTACT="\x1b[2J") + run("--explain", CONTACT="\x1b[2J")
     with pytest.raises(UsageError) as error:
         run("--explain", "\x1b[2J")

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 
-def test_everything_is_shown_and_nothing_obeyed(scrapy, database):
+def test_everything_is_shown_without_control_characters(scrapy, database):
     shown = scrapy("status")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "\x1b" not in shown.stdout
@@ -22,7 +22,7 @@ def test_everything_is_shown_and_nothing_obeyed(scrapy, database):
         assert part in shown.stdout
 
 
-def test_json_holds_every_figure(scrapy, database):
+def test_json_contains_every_figure(scrapy, database):
     status = json.loads(scrapy("status", "--json").stdout)
     assert status["database"] == str(database)
     assert status["bytes"] >= database.stat().st_size
@@ -49,13 +49,13 @@ def url_option(url):
     return ["-s", f"DATABASE_URL={url}"]
 
 
-def test_a_database_that_a_server_lacks_is_named(scrapy, new_database):
+def test_a_database_missing_on_a_server_is_named(scrapy, new_database):
     failed = scrapy("status", *url_option(f"{new_database()}_absent"))
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "_absent does not exist; create it with `createdb blocksieve_test_" in failed.stderr
 
 
-def test_what_waits_is_shown(scrapy, database):
+def test_waiting_work_is_shown(scrapy, database):
     fill_queue(database)
     shown = scrapy("status").stdout
     for part in (
@@ -70,7 +70,7 @@ def test_what_waits_is_shown(scrapy, database):
     assert "\x1b" not in shown
 
 
-def test_json_holds_what_waits(scrapy, database):
+def test_json_contains_waiting_work(scrapy, database):
     fill_queue(database)
     status = json.loads(scrapy("status", "--json").stdout)
     (found,) = status["queues"]
@@ -112,14 +112,14 @@ def test_an_empty_database_has_a_status(scrapy):
     assert "0 pages of 0 sites" in scrapy("status").stdout
 
 
-def test_a_missing_database_is_named_and_not_made(scrapy, tmp_path):
+def test_a_missing_database_is_named_and_not_created(scrapy, tmp_path):
     failed = scrapy("status")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert f"there is no database at {tmp_path / 'blocks.db'}" in failed.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_database_is_named(scrapy, tmp_path):
+def test_a_file_that_is_not_a_database_is_named(scrapy, tmp_path):
     (tmp_path / "blocks.db").write_text("dear diary " * 100)
     failed = scrapy("status")
     assert failed.returncode == 1

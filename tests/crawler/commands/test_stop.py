@@ -43,7 +43,7 @@ def wait_for_pages(process, path):
         (signal.SIGTERM, 143, ("CLEANING_PROCESSES=1",)),
     ],
 )
-def test_a_stopped_crawl_ends_in_order(tmp_path, pages, number, code, settings):
+def test_a_stopped_crawl_stores_and_reports_its_pages(tmp_path, pages, number, code, settings):
     watched = ("METRICS=lake.prom", "METRICS_SECONDS=0.1", "SUMMARY=crawls.jsonl", "STORE_BATCH_SECONDS=0.1")
     with start(tmp_path, pages, *watched, *settings) as process:
         wait_for_pages(process, tmp_path / "lake.prom")

@@ -24,7 +24,7 @@ def next_link(page):
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_program_prints_one_line_and_ends_quietly_on_a_signal(program, stop):
+def test_program_prints_one_line_and_exits_quietly_on_a_signal(program, stop):
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
         process.send_signal(stop)
@@ -34,7 +34,7 @@ def test_program_prints_one_line_and_ends_quietly_on_a_signal(program, stop):
     assert (rest, errors, process.returncode) == ("", "", 0)
 
 
-def test_program_writes_the_truth_and_serves_nothing(program, tmp_path, facts):
+def test_program_writes_the_ground_truth_and_serves_nothing(program, tmp_path, facts):
     path = tmp_path / "truth.json"
 
     done = subprocess.run([*program, "--truth", path], capture_output=True, text=True, check=True)
@@ -49,7 +49,7 @@ def test_served_bytes_are_those_of_the_seed(site, get):
     assert get(path).content == reply.body
 
 
-def test_home_leads_to_each_category_and_a_category_to_its_subcategories(get, facts):
+def test_home_links_to_each_category_and_a_category_to_its_subcategories(get, facts):
     assert all(f'href="/?cat={name}"' in get("/").text for name in facts["sections"] if ":" not in name)
     category = get("/?cat=Health-and-Fitness").text
     assert all(f'href="/?cat={name}"' in category for name in facts["sections"] if name.startswith("Health"))
@@ -88,7 +88,7 @@ def test_every_article_shows_its_metadata_in_the_form_of_its_year(get, facts):
         assert f'<meta property="og:article:section" content="{article["section"]}">' in page
 
 
-def test_articles_hold_exactly_their_blocks_and_one_advertisement(facts, get):
+def test_articles_contain_exactly_their_blocks_and_one_advertisement(facts, get):
     advertisement = next(noise["text"] for noise in facts["noise"] if noise["kind"] == "ad_container")
     for article in facts["articles"]:
         page = html.fromstring(get(article["path"]).content.decode(article["encoding"]))
@@ -122,7 +122,7 @@ def test_an_outdated_or_unreadable_copy_is_sent_again(get, facts):
     assert get(path, If_Modified_Since="yesterday").status == 200
 
 
-def test_refusals_answer_as_their_outcome_says(get, facts):
+def test_refused_links_answer_with_their_outcome(get, facts):
     for path, outcome in facts["refusals"].items():
         response = get(path)
         if outcome in STATUSES:
@@ -132,7 +132,7 @@ def test_refusals_answer_as_their_outcome_says(get, facts):
     assert {*facts["refusals"].values()} == {*STATUSES, "not_html", "robots"}
 
 
-def test_refusals_carry_their_tell_tale_words(get, facts):
+def test_refused_links_contain_their_typical_words(get, facts):
     pages = {path: get(path).text for path in facts["refusals"]}
     words = {"captcha": "recaptcha", "quota": "excessive amount|maximum allowed daily", "removed": "Page not found"}
 
@@ -146,7 +146,7 @@ def test_both_captcha_statuses_exist(get, facts):
     assert {get(path).status for path in captchas} == {200, 503}
 
 
-def test_files_that_are_no_pages_say_so(get, facts):
+def test_files_have_their_own_content_type(get, facts):
     files = [path for path, outcome in facts["refusals"].items() if outcome == "not_html"]
 
     assert {get(path).headers["Content-Type"] for path in files} == {"application/pdf", "image/gif"}
@@ -182,13 +182,13 @@ def test_head_sends_no_body_and_keeps_the_connection_usable(get, facts):
     assert int(head.headers["Content-Length"]) == len(get(path).content)
 
 
-def test_site_tells_what_it_was_asked_for(get):
+def test_site_counts_its_requests(get):
     get("/?asked-for-once&id=2")
 
     assert json.loads(get("/demo/requests").text)["404 /?asked-for-once&id=2"] == 1
 
 
-def test_chinese_page_names_its_encoding_in_the_meta_element_only(get, facts):
+def test_chinese_page_declares_its_encoding_in_the_meta_element_only(get, facts):
     article = next(a for a in facts["articles"] if a["encoding"] == "gb18030")
     response = get(article["path"])
     page = response.content.decode("gb18030")
@@ -200,7 +200,7 @@ def test_chinese_page_names_its_encoding_in_the_meta_element_only(get, facts):
     assert article["path"] in facts["sections"][article["section"]]
 
 
-def test_one_article_contradicts_its_header_which_is_right(get, facts):
+def test_the_meta_element_of_one_article_contradicts_its_header(get, facts):
     article = next(a for a in facts["articles"] if "Zoë" in a["title"])
     response = get(article["path"])
 
@@ -209,12 +209,12 @@ def test_one_article_contradicts_its_header_which_is_right(get, facts):
     assert article["blocks"][0]["text"] in response.text
 
 
-def test_scrapy_asks_for_the_paths_as_they_are_listed(url, facts):
+def test_scrapy_requests_the_paths_as_they_are_listed(url, facts):
     for path in [*facts["refusals"], *(article["path"] for article in facts["articles"])]:
         assert Request(f"{url}{path[1:]}").url == f"{url}{path[1:]}"
 
 
-def test_a_client_that_takes_the_site_for_its_proxy_gets_the_same_page(get, facts):
+def test_the_site_serves_the_same_page_as_a_proxy(get, facts):
     path = facts["articles"][0]["path"]
 
     assert get(f"http://any.host.invalid{path}").content == get(path).content

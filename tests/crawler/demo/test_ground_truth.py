@@ -14,7 +14,7 @@ def has_fingerprint(text):
     return len(set(terms(text))) >= 20
 
 
-def test_site_has_enough_of_everything(facts):
+def test_site_has_the_planned_amounts(facts):
     sections = [name.partition(":") for name in facts["sections"]]
     categories = {category for category, _, _ in sections}
 
@@ -23,7 +23,7 @@ def test_site_has_enough_of_everything(facts):
     assert all(sum(bool(sub) for name, _, sub in sections if name == category) >= 2 for category in categories)
 
 
-def test_slugs_are_as_odd_as_the_real_ones(facts):
+def test_slugs_have_the_odd_characters_of_the_real_ones(facts):
     paths = [article["path"] for article in facts["articles"]]
 
     assert any("?&id=" in path for path in paths)
@@ -55,7 +55,7 @@ def test_paragraphs_have_40_to_120_words(facts):
     assert len(short) == 6  # three paragraphs too short for a fingerprint, each planted twice
 
 
-def test_near_families_are_stars_within_three_bits(facts, blocks):
+def test_near_duplicates_are_within_three_bits_of_their_centre(facts, blocks):
     assert len(facts["near"]) >= 10
     for family in facts["near"]:
         texts = [blocks[tuple(place)] for place in (family["centre"], *family["copies"])]
@@ -64,7 +64,7 @@ def test_near_families_are_stars_within_three_bits(facts, blocks):
         assert all(1 <= distance(*map(fingerprint, pair)) <= 3 for pair in combinations(texts, 2))
 
 
-def test_all_else_is_more_than_six_bits_apart(facts, blocks):
+def test_all_other_texts_are_more_than_six_bits_apart(facts, blocks):
     family_of = {tuple(place): n for n, f in enumerate(facts["near"]) for place in (f["centre"], *f["copies"])}
     family_of |= {tuple(place): -n - 1 for n, places in enumerate(facts["exact"]) for place in places}
     marks = [
@@ -88,7 +88,7 @@ def test_exact_families_are_complete(facts, blocks):
     assert not numbered & {tuple(places) for places in repeated}
 
 
-def test_exact_families_differ_in_case_and_never_meet_on_one_page(facts, blocks):
+def test_exact_duplicates_differ_in_case_and_are_never_on_the_same_page(facts, blocks):
     families = [[tuple(place) for place in family] for family in facts["exact"]]
     texts = [{blocks[place] for place in family} for family in families]
 
@@ -104,7 +104,7 @@ def test_mirrors_repeat_a_whole_article_under_another_id(facts):
     assert all(original != mirror and bodies[original] == bodies[mirror] for original, mirror in facts["mirrors"])
 
 
-def test_numbered_paragraphs_are_short_and_differ_in_the_number_only(facts, blocks):
+def test_numbered_paragraphs_are_short_and_differ_only_in_the_number(facts, blocks):
     assert len(facts["numbered"]) >= 5
     for group in facts["numbered"]:
         texts = [blocks[tuple(place)] for place in group]

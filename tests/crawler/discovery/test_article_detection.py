@@ -24,11 +24,11 @@ def cleaned(*words, type=None, confidence=None, method="default"):  # noqa: A002
         ((), False),
     ],
 )
-def test_an_article_is_running_text_of_some_length(words, found):
+def test_an_article_has_enough_running_text(words, found):
     assert is_article(cleaned(*words)) is found
 
 
-def test_words_are_those_of_kept_blocks():
+def test_only_kept_blocks_count():
     assert RunningText.of(cleaned(30, 5)) == RunningText(35, 30)
 
 
@@ -41,10 +41,10 @@ def test_words_are_those_of_kept_blocks():
         (PageType.ARTICLE, 0.9, True),
     ],
 )
-def test_a_page_told_to_be_a_listing_with_confidence_is_none(kind, confidence, found):
+def test_a_page_classified_as_a_listing_with_confidence_is_not_an_article(kind, confidence, found):
     assert is_article(cleaned(200, type=kind, confidence=confidence)) is found
 
 
-def test_blocks_of_other_methods_say_nothing():
+def test_pages_of_other_methods_are_not_judged():
     assert is_article(cleaned(method="weighted")) is None
     assert is_article(cleaned(500, method="pab")) is None

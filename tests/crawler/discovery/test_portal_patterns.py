@@ -25,13 +25,13 @@ def saved(data):
 
 
 @pytest.mark.parametrize("name", [name for name, portal in read_portals().items() if portal.articles])
-def test_a_pattern_finds_every_saved_article_of_its_site_and_nothing_else(saved, name):
+def test_a_pattern_matches_exactly_the_saved_articles_of_its_site(saved, name):
     portal = read_portals()[name]
     own = [url for url in saved if portal.owns(url)]
     assert own
     assert {urlsplit(url).path for url in own if not portal.articles.search(url)} == OTHERS.get(name, set())
 
 
-def test_every_saved_page_is_of_one_portal(saved):
+def test_every_saved_page_belongs_to_one_portal(saved):
     table = read_portals().values()
     assert {sum(portal.owns(url) for portal in table) for url in saved} == {1}

@@ -38,7 +38,7 @@ def test_every_value_of_the_shipped_table_names_its_evidence():
         ('host = "e.org"\nsections = "https://e.org/"', "it takes a list of http or https URLs, at most 500"),
         ('host = "e.org"\nfeeds = ["ftp://e.org/f"]', "it takes an http or https URL"),
         ('host = "e.org"\nfeeds = [7]', "it takes an http or https URL"),
-        ('host = "e.org"\narticles = "("', "'articles' of the portal 'x' is '(': not a regular expression"),
+        ('host = "e.org"\narticles = "("', "'articles' of the portal 'x' is '(': it takes a regular expression"),
         ('host = "e.org"\nlanguage = "English"', "it takes a language tag like en or zh-CN"),
         ('host = "e.org"\ndelay = -1', "it takes seconds from 0 to 3600"),
         ('host = "e.org"\ndelay = true', "it takes seconds from 0 to 3600"),
@@ -50,11 +50,11 @@ def test_every_value_of_the_shipped_table_names_its_evidence():
         ('host = "e.org"\nmethod = "vce"', "the portal 'x' has the method 'vce', which needs a browser: render = true"),
         ('host = "e.org"\nrender = 1', "it takes true or false"),
         ('host = "e.org"\nsections = ["https://f.org/"]', "'https://f.org/', which is on none of its hosts; name the"),
-        ('host = "e.org"\nevidence = { seccions = "a" }', "which is no column; did you mean 'sections'?"),
+        ('host = "e.org"\nevidence = { seccions = "a" }', "which is not a column; did you mean 'sections'?"),
         ('host = "e.org"\nevidence = { host = [] }', "it takes names of saved pages and documents"),
     ],
 )
-def test_a_wrong_row_is_told_what_its_column_takes(tmp_path, row, message):
+def test_an_invalid_row_is_an_error_with_what_the_column_takes(tmp_path, row, message):
     own = written(tmp_path, f"[x]\n{row}\n")
     with pytest.raises(ConfigError, match=re.escape(message)) as error:
         read_portals(own)
@@ -64,13 +64,13 @@ def test_a_wrong_row_is_told_what_its_column_takes(tmp_path, row, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[x", "is no TOML"),
-        ("[X]\nhost = 'e.org'", "'X' is no name of a portal"),
-        ("[all]\nhost = 'e.org'", "'all' is no name of a portal"),
+        ("[x", "is not valid TOML"),
+        ("[X]\nhost = 'e.org'", "'X' is not a valid name of a portal"),
+        ("[all]\nhost = 'e.org'", "'all' is not a valid name of a portal"),
         ("x = 7", "'x' is 7; a portal is a table of columns, [x]"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
+def test_an_invalid_file_is_an_error(tmp_path, text, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         read_portals(written(tmp_path, text))
 
@@ -80,7 +80,7 @@ def test_a_missing_file_is_named(tmp_path):
         read_portals(str(tmp_path / "absent.toml"))
 
 
-def test_a_row_of_ones_own_replaces_the_columns_that_it_names(tmp_path):
+def test_a_user_row_replaces_the_columns_that_it_names(tmp_path):
     shipped = read_portals()["bbc"]
     changed = read_portals(
         written(tmp_path, '[bbc]\ndelay = 7.5\nfeeds = ["https://www.bbc.com/f"]\nlanguage = "my"\n')
@@ -92,7 +92,7 @@ def test_a_row_of_ones_own_replaces_the_columns_that_it_names(tmp_path):
     assert changed.keys() == read_portals().keys()
 
 
-def test_sites_are_chosen_by_name_by_host_and_all_at_once():
+def test_portals_are_selected_by_name_by_host_and_all_at_once():
     portals = read_portals()
     assert select_portals(" all ", portals) == tuple(portals.values())
     assert [one.name for one in select_portals("bbc, THEHINDU,www.bbc.com,bbc", portals)] == ["bbc", "thehindu"]
@@ -111,12 +111,12 @@ def test_sites_are_chosen_by_name_by_host_and_all_at_once():
         ("a b.c", "host"),
     ],
 )
-def test_what_is_neither_portal_nor_host_is_refused(text, message):
+def test_text_that_names_neither_portal_nor_host_is_an_error(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         select_portals(text, read_portals())
 
 
-def test_a_portal_owns_what_is_below_its_domains():
+def test_a_portal_owns_urls_on_its_domains():
     portal = read_portal("x", {"host": "www.e.org", "hosts": ["old.f.co.uk"]}, "here")
     assert portal.owns("https://money.e.org/a")
     assert portal.owns("http://f.co.uk/a")

@@ -8,8 +8,9 @@ from cleaning import OptionError, clean
 from cleaning.blocks import Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
-from crawler.explain.explained import Dedup, explain
+from crawler.explain.explained import explain
 from crawler.explain.meanings import MEANINGS, SCALES
+from crawler.fingerprinting import Fingerprinter
 from crawler.storage.queries import PageContents, StoredText
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -70,7 +71,7 @@ def test_kept_blocks_that_would_be_stored_once_say_so(long):
     assert [row.decision.kept for row in rows] == [True, True]
     assert rows[1].repeats.position == 0
     assert rows[1].repeats.distance > 0
-    assert explain(page, dedup=Dedup(None)).rows[1].repeats is None
+    assert explain(page, fingerprinter=Fingerprinter(max_distance=None)).rows[1].repeats is None
 
 
 def test_a_block_whose_surroundings_overrule_its_score_says_so(golden_page):

@@ -23,7 +23,6 @@ from crawler.reclean import ArchivedBodies, RecleanPlan, run_reclean
 from crawler.storage.database import opened_engine
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
-from crawler.workers.worker import ProcessingOptions
 
 PIPELINES = {
     "ITEM_PIPELINES": '{"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, '
@@ -121,8 +120,7 @@ def statuses(archived):
 
 def recleaned(url, archive):
     """Clean the pages of a database again from an archive, which gives what cleaning the stored HTML does."""
-    way = ProcessingOptions("default", {}, Fingerprinter(), 3)
-    orders = RecleanPlan(RecleanJob("archive"), way, 0, None, processes=1, seconds=60.0)
+    orders = RecleanPlan(RecleanJob("archive"), "default", {}, Fingerprinter(), 0, None, processes=1, seconds=60.0)
     with opened_engine(url) as engine:
         bodies = ArchivedBodies(open_replay(archive, 1_000_000))
         return asyncio.run(run_reclean(Store(engine), bodies, orders, 0, lambda *_: None))

@@ -60,9 +60,9 @@ def test_crawls_leave_their_metrics(tmp_path, pages):
     ("name", "says"),
     [
         ("missing/lake.prom", "but there is no folder"),
-        ("lake.txt", "names end in .prom"),
+        ("lake.txt", "files with the suffix .prom"),
         ("diary.prom", "node_load1 in it is not Blocksieve's"),
-        ("bytes.prom", "which this crawl cannot go on from"),
+        ("bytes.prom", "that this crawl cannot continue"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_a_mistake_and_left_alone(tmp_path, name, says):

@@ -14,9 +14,9 @@ from crawler.reading.export import atomic_file
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crawler.export.file import whole_file
+from crawler.reading.export import atomic_file
 
-with whole_file(Path(sys.argv[1])) as file:
+with atomic_file(Path(sys.argv[1])) as file:
     file.write(b"half")
     file.flush()
     print("written", flush=True)
@@ -35,7 +35,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_old_file_stays_until_the_new_one_is_whole(out):
+def test_the_old_file_stays_until_the_new_one_is_complete(out):
     with atomic_file(out) as file:
         file.write(b"new")
         assert out.read_bytes() == b"old"
@@ -50,7 +50,7 @@ def umask():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
-def test_an_export_that_breaks_off_leaves_the_old_file_and_nothing_else(write, out, error):
+def test_a_failed_export_leaves_only_the_old_file(write, out, error):
     def stop(_):
         raise error
 
@@ -82,7 +82,7 @@ def test_a_full_disk_is_named_by_every_format(write, folder, name):
     assert names(folder) == []
 
 
-def test_what_a_killed_export_left_is_removed_by_the_next_but_not_what_is_being_written(out):
+def test_the_next_export_removes_abandoned_files_but_none_in_use(out):
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -98,6 +98,6 @@ def test_what_a_killed_export_left_is_removed_by_the_next_but_not_what_is_being_
     assert names(out.parent) == ["other.jsonl", "out.jsonl"]
 
 
-def test_a_folder_that_is_gone_is_named(folder):
+def test_a_missing_folder_is_named(folder):
     with pytest.raises(ExportError, match="No such file or directory"), atomic_file(folder / "none" / "out.csv"):
         pass

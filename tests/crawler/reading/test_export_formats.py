@@ -37,7 +37,7 @@ def timed(row):
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_every_format_holds_what_the_view_holds(write, engine, ending):
+def test_every_format_contains_the_rows_of_the_view(write, engine, ending):
     exported, path = write(f"blocks{ending}")
     with engine.connect() as connection:
         stored = [
@@ -54,7 +54,7 @@ def test_every_format_holds_what_the_view_holds(write, engine, ending):
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_every_format_holds_the_texts_of_pages(write, ending):
+def test_every_format_contains_the_texts_of_pages(write, ending):
     _, path = write(f"pages{ending}", content=ExportContent.PAGES)
     first, second = read(path)
     assert (first["url"], first["text"], first["blocks"]) == (URL, "\n".join(HOSTILE), len(HOSTILE))
@@ -70,7 +70,7 @@ def test_columns_have_the_types_that_are_declared(write, content):
     assert found == [(column.name, column.kind) for column in EXPORT_COLUMNS[content]]
 
 
-def test_a_parquet_file_tells_its_schema_and_its_cursor(write):
+def test_a_parquet_file_has_its_schema_and_cursor_in_the_metadata(write):
     exported, path = write("blocks.parquet")
     about = json.loads(parquet.read_schema(path).metadata[b"blocksieve"])
     assert about == {"schema": 1, "content": "blocks", "cursor": exported.cursor}
@@ -102,7 +102,7 @@ def test_the_same_rows_give_the_same_bytes(write):
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_an_export_of_nothing_is_a_whole_file(write, ending):
+def test_an_empty_export_is_a_valid_file(write, ending):
     exported, path = write(f"none{ending}", rows=RowFilter(language="xx"))
     assert (exported.rows, read(path)) == (0, [])
 
@@ -111,7 +111,7 @@ def test_an_export_of_nothing_is_a_whole_file(write, ending):
     ("wanted", "sites"), [({"site": "b.example"}, {"b.example"}), ({"language": "en"}, {"a.example"})]
 )
 @pytest.mark.parametrize("content", list(ExportContent))
-def test_sites_and_languages_are_chosen(write, wanted, sites, content):
+def test_filters_select_sites_and_languages(write, wanted, sites, content):
     _, path = write("some.jsonl", rows=RowFilter(**wanted), content=content)
     assert {row["site"] for row in read(path)} == sites
 

@@ -18,7 +18,7 @@ def save(engine, *visits):
     store.save(store.begin_crawl("test", {}), visits)
 
 
-def test_a_cursor_gives_what_has_changed_since(write, engine):
+def test_a_cursor_returns_the_changes_since_then(write, engine):
     first, _ = write()
     save(engine, make(OTHER, ("ganz neu",), Metadata(language="de")))
     later, _ = write("later.jsonl", since=first.cursor)
@@ -26,7 +26,7 @@ def test_a_cursor_gives_what_has_changed_since(write, engine):
     assert write("none.jsonl", since=later.cursor)[0].rows == 0
 
 
-def test_what_is_pruned_is_gone_and_nothing_else_is_told_of_it(write, engine):
+def test_a_pruned_block_is_gone_and_only_its_id_is_exported(write, engine):
     first = [write("first.jsonl", content=content)[0] for content in ExportContent]
     prune_pages(engine, PruneSelection.of(url=URL))
     blocks, pages = (
@@ -42,20 +42,20 @@ def test_what_is_pruned_is_gone_and_nothing_else_is_told_of_it(write, engine):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda _: "yesterday", "'yesterday', which is no cursor"),
-        (lambda _: "", "'', which is no cursor"),
-        (lambda cursor: f"{cursor}x", "which is no cursor"),
-        (lambda cursor: cursor + "\n", "which is no cursor"),
+        (lambda _: "yesterday", "'yesterday', which is not a cursor"),
+        (lambda _: "", "'', which is not a cursor"),
+        (lambda cursor: f"{cursor}x", "which is not a cursor"),
+        (lambda cursor: cursor + "\n", "which is not a cursor"),
         (
             lambda cursor: cursor.replace("1.", "2.", 1),
-            "cursor of version 2, this version of Blocksieve writes version 1",
+            "cursor of version 2, but this version of Blocksieve writes version 1",
         ),
         (lambda cursor: cursor.replace("blocks", "pages"), "an export of pages, made with other options"),
         (lambda cursor: f"{cursor}0", "a later state than the database"),
         (lambda cursor: ".".join([*cursor.split(".")[:2], "0" * 32, *cursor.split(".")[3:]]), "of another database"),
     ],
 )
-def test_a_cursor_that_cannot_be_is_named_and_nothing_is_written(write, folder, change, message):
+def test_an_invalid_cursor_is_an_error_and_nothing_is_written(write, folder, change, message):
     exported, path = write()
     path.unlink()
     with pytest.raises(ExportError, match=message):
@@ -63,7 +63,7 @@ def test_a_cursor_that_cannot_be_is_named_and_nothing_is_written(write, folder, 
     assert list(folder.iterdir()) == []
 
 
-def test_a_cursor_is_of_the_rows_that_were_chosen(write):
+def test_a_cursor_is_valid_for_its_selection_only(write):
     exported, _ = write(rows=RowFilter(site="a.example"))
     assert write("same.jsonl", rows=RowFilter(site="a.example"), since=exported.cursor)[0].rows == 0
     for other in (RowFilter(), RowFilter(site="b.example"), RowFilter("a.example", "en")):
@@ -71,7 +71,7 @@ def test_a_cursor_is_of_the_rows_that_were_chosen(write):
             write("other.jsonl", rows=other, since=exported.cursor)
 
 
-def test_a_cursor_of_before_a_downgrade_is_of_another_database(write, engine):
+def test_a_cursor_from_before_a_downgrade_is_of_another_database(write, engine):
     exported, _ = write()
     schema.downgrade_schema(engine, "0003")
     schema.upgrade_schema(engine)
@@ -79,7 +79,7 @@ def test_a_cursor_of_before_a_downgrade_is_of_another_database(write, engine):
         write(since=exported.cursor)
 
 
-def test_a_database_on_another_server_is_exported_after_an_upgrade_and_its_marks_go_on(new_database):
+def test_a_restored_database_is_exported_after_an_upgrade_and_its_sequence_continues(new_database):
     """As after restoring a dump there, where transactions have lower numbers."""
     with opened_engine(new_database()) as engine:
         schema.prepare_schema(engine)

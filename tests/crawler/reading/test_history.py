@@ -45,7 +45,7 @@ def save(store, *visits):
         store.save(crawl, [one])
 
 
-def test_a_page_s_visits_and_changes_are_told_by_moment(store, past):
+def test_visits_and_changes_of_a_page(store, past):
     changed = html(1).replace(LATE, EARLY)
     save(store, visit(0), visit(1), visit(1, day=1), visit(1, changed, day=3))
     found = past(address(1))
@@ -58,13 +58,13 @@ def test_a_page_s_visits_and_changes_are_told_by_moment(store, past):
     assert not second.gone
 
 
-def test_a_duplicate_says_whose_it_is_and_a_mirror_of_what(store, past):
+def test_a_duplicate_names_its_page_and_a_near_duplicate_page_its_original(store, past):
     save(store, visit(0), visit(1))
     texts = past(address(1)).moments[0].added
     assert {text.of for text in texts} == {None, address(0)}
 
 
-def test_a_page_is_known_by_its_canonical_address_too(store, past):
+def test_a_page_is_found_by_its_canonical_address_too(store, past):
     canonical = html(2).replace("<title>", '<link rel="canonical" href="https://lake.example.org/ferry"><title>')
     save(store, visit(2, canonical))
     for url in (address(2), "https://lake.example.org/ferry"):
@@ -72,7 +72,7 @@ def test_a_page_is_known_by_its_canonical_address_too(store, past):
         assert (found.asked, found.page.url, found.page.key) == (url, address(2), "https://lake.example.org/ferry")
 
 
-def test_requests_that_led_nowhere_are_told_where_no_page_is_stored(store, past):
+def test_failed_requests_are_returned_without_a_page(store, past):
     url = "https://lake.example.org/lost"
     wanted = RequestRecord(fingerprint(Request(url)).hex(), url, "lake.example.org")
     joined = store.join_crawl("test", {}, CrawlPolicy())
@@ -84,15 +84,15 @@ def test_requests_that_led_nowhere_are_told_where_no_page_is_stored(store, past)
     assert [(one.spider, one.outcome) for one in found.requests] == [("test", "not_found")]
 
 
-def test_an_unknown_address_is_told_with_the_nearest_one_of_its_host(store, past):
+def test_an_unknown_address_is_an_error_with_the_most_similar_one_of_its_host(store, past):
     save(store, visit(12), visit(50))
-    with pytest.raises(QueryError, match=r"/13 is not in the database; the nearest that is: .*/12$"):
+    with pytest.raises(QueryError, match=r"/13 is not in the database; the most similar address is .*/12$"):
         past(address(13))
     with pytest.raises(QueryError, match=r"nor is any page of other\.example"):
         past("https://other.example/13")
 
 
-def test_a_section_is_told_to_be_one(store, past):
+def test_a_section_is_an_error_that_says_so(store, past):
     store.join_crawl("test", {}, CrawlPolicy())
     url = "https://lake.example.org/news/"
     wanted = RequestRecord("key", url, "lake.example.org")
@@ -102,7 +102,7 @@ def test_a_section_is_told_to_be_one(store, past):
         past(url)
 
 
-def test_requests_are_looked_up_by_index(store, past):
+def test_requests_are_found_by_index(store, past):
     save(store, visit(0))
     plans = []
 

@@ -26,33 +26,33 @@ def told(*texts):
     ]
 
 
-def test_what_comes_and_what_goes_is_told_by_moment_in_reading_order():
+def test_added_and_removed_texts_are_grouped_by_visit_in_reading_order():
     assert told(
         text("first", 0), text("second words", 1, gone=2), text("third", 2, came=2), text("fourth", 1, came=2)
     ) == [(0, ["first", "second words"], [], []), (2, ["fourth", "third"], ["second words"], [])]
 
 
-def test_a_text_that_takes_the_place_of_one_much_like_it_is_an_edit():
+def test_a_text_that_replaces_a_similar_one_is_an_edit():
     old, new = text("the boat costs ten pounds", 3, gone=1), text("the boat costs twenty pounds", 5, came=1)
     assert told(old, new)[1] == (1, [], [], [(old.text, new.text)])
 
 
-def test_each_text_is_edited_once_by_the_one_most_like_it():
+def test_each_text_is_paired_once_with_the_most_similar_one():
     texts = [text("a b c d", 0, gone=1), text("a b c e", 1, came=1), text("a b c d f", 2, came=1)]
     assert told(*texts)[1] == (1, ["a b c e"], [], [("a b c d", "a b c d f")])
 
 
-def test_texts_of_other_kinds_or_too_little_alike_are_no_edit():
+def test_texts_of_different_kinds_or_too_different_are_not_an_edit():
     texts = [text("one two", 0, gone=1), text("one two", 0, came=1, kind="heading"), text("one six ten", 0, came=1)]
     assert told(*texts)[1] == (1, ["one two", "one six ten"], ["one two"], [])
 
 
-def test_what_a_page_began_with_is_no_edit_even_if_something_went_at_once():
+def test_the_first_visit_has_no_edits():
     found = page_revisions([text("a b c", 0, gone=0), text("a b d", 0)], START)
     assert (found[0].first, len(found[0].edited), len(found[0].gone)) == (True, 0, 1)
 
 
-def test_thousands_of_texts_that_change_at_once_take_no_time():
+def test_thousands_of_texts_that_change_at_once_are_fast():
     texts = [text(f"paragraph {n} of the old page", n, gone=1) for n in range(3_000)]
     texts += [text(f"paragraph {n} of the new page", n, came=1) for n in range(3_000)]
     began = time.process_time()

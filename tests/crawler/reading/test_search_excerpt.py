@@ -29,7 +29,7 @@ def marked(text, query, **options):
         ("", "else", []),
     ],
 )
-def test_hits_are_where_the_words_stand(text, query, expected):
+def test_hits_are_the_positions_of_the_words(text, query, expected):
     assert marked(text, query) == expected
 
 
@@ -60,11 +60,11 @@ def test_hits_are_in_order_and_within_the_excerpt(text, query):
 
 
 @given(st.text(alphabet="ab计算机ー' _.é\u0301ＡＢ", max_size=30))
-def test_words_with_their_places_are_the_words(text):
+def test_places_returns_the_same_words_as_cut(text):
     assert [place.word for place in token_spans(text)] == index_tokens(text)
 
 
-def test_each_row_of_joined_words_can_be_counted():
+def test_each_phrase_of_joined_words_can_be_counted():
     assert join_tokens("don t don t don".split()).count(join_tokens(["don", "t"])) == 2
 
 

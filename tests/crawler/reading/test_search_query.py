@@ -30,7 +30,7 @@ def phrase(words, *, begins=False):
         ('"计算机 科学"', [["计算 算机 机 科学"]], []),
     ],
 )
-def test_words_phrases_and_what_is_between_them(text, wanted, unwanted):
+def test_words_and_phrases_are_parsed(text, wanted, unwanted):
     expected = tuple(tuple(phrase(one) for one in alternatives) for alternatives in wanted)
     assert parse_query(text) == Query(expected, tuple(phrase(one) for one in unwanted))
 
@@ -38,30 +38,30 @@ def test_words_phrases_and_what_is_between_them(text, wanted, unwanted):
 @pytest.mark.parametrize(
     ("text", "words"), [("comput*", "comput"), ('"old brid"*', "old brid"), ("计算*", "计算"), ("机", "机")]
 )
-def test_the_last_word_may_be_a_beginning_and_a_single_character_is(text, words):
+def test_the_last_word_may_be_a_prefix_and_a_single_character_is_one(text, words):
     assert parse_query(text).wanted == ((phrase(words, begins=True),),)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no word"),
-        ("!!! ...", "holds no word"),
-        ("-one", "says only what is unwanted"),
+        ("", "has no words"),
+        ("!!! ...", "has no words"),
+        ("-one", "has unwanted words only"),
         ('one "two', "without its partner"),
         ("OR one", "nothing precedes it"),
         ("one OR OR two", "nothing precedes it"),
         ("one OR", "nothing follows"),
-        ("one OR -two", "cannot be one"),
+        ("one OR -two", "-word is not one"),
         ("one NOT two", "-word"),
-        ("*", "stands at the end"),
-        ("co*er", "stands at the end"),
+        ("*", "must follow the beginning"),
+        ("co*er", "must follow the beginning"),
         ("site:a.example one", "--site"),
         ("x" * (QUERY_MAX_CHARACTERS + 1), "1,001 characters; 1,000 is the most"),
         (" ".join(f"a{n}" for n in range(65)), "65 words; 64 is the most"),
     ],
 )
-def test_what_cannot_be_understood_is_told_in_a_sentence(text, message):
+def test_a_malformed_query_is_one_sentence(text, message):
     with pytest.raises(QueryError) as caught:
         parse_query(text)
     assert message in str(caught.value)
@@ -69,7 +69,7 @@ def test_what_cannot_be_understood_is_told_in_a_sentence(text, message):
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_parsed_or_raises_query_error(text):
     try:
         query = parse_query(text)
     except QueryError:
@@ -78,5 +78,5 @@ def test_any_text_is_read_or_refused(text):
     assert all(word and not set(word) & set("\"' \\*") for one in query.phrases for word in one.words)
 
 
-def test_a_word_asked_for_twice_counts_once():
+def test_a_repeated_word_counts_once():
     assert parse_query("one one OR two").phrases == (phrase("one"), phrase("two"))

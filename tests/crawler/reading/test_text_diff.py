@@ -11,7 +11,7 @@ from crawler.reading.text_diff import DIFF_MAX_WORDS, DiffOperation, DiffPart, c
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map(" ".join)
 
 
-def test_replaced_added_and_removed_words_are_told_apart():
+def test_replaced_added_and_removed_words_are_distinguished():
     assert diff_words("it costs 10 dollars today", "it now costs 20 dollars") == [
         DiffPart(DiffOperation.SAME, "it"),
         DiffPart(DiffOperation.ADDED, "now"),
@@ -28,18 +28,18 @@ def test_empty_texts_do_not_differ():
 
 
 @given(TEXTS, TEXTS)
-def test_both_texts_can_be_read_from_the_differences(old, new):
+def test_both_texts_can_be_restored_from_the_difference(old, new):
     found = diff_words(old, new)
     assert " ".join(one.text for one in found if one.change is not DiffOperation.ADDED) == old
     assert " ".join(one.text for one in found if one.change is not DiffOperation.REMOVED) == new
 
 
-def test_long_texts_are_compared_up_to_a_bound():
+def test_long_texts_are_compared_up_to_a_limit():
     (same,) = diff_words("word " * 5_000, "word " * 6_000)
     assert len(same.text.split()) == DIFF_MAX_WORDS
 
 
-def test_repetitive_texts_take_no_long():
+def test_repetitive_texts_are_fast():
     rng = random.Random(1)
     start = time.process_time()
     for old, new in (
@@ -60,6 +60,6 @@ def test_scripts_without_spaces_differ_by_character():
     ]
 
 
-def test_likeness_is_the_share_of_common_words():
+def test_dice_similarity_is_the_share_of_common_words():
     assert dice_similarity(count_words("one two three four"), count_words("one two three five")) == 0.75
     assert dice_similarity(count_words(""), count_words(" ")) == 0.0

@@ -8,8 +8,7 @@ from scrapy import Request, Spider
 from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 
-from crawler.arguments import RECRAWL
-from crawler.config import Config
+from crawler.config import RECRAWL, Config
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
 from crawler.schedule import PageKind, VisitHistory
 from crawler.storage import crawls, requests, schema

@@ -119,7 +119,7 @@ def test_a_stopped_recrawl_goes_on_where_it_stood(world, crawled):
     [
         (("--limit", "-1"), "--limit is -1"),
         (("now",), "unexpected argument: now"),
-        (("-s", "REVISIT_LEAST_SECONDS=9000", "-s", "REVISIT_MOST_SECONDS=8000"), "REVISIT_LEAST_SECONDS"),
+        (("-s", "REVISIT_MIN_SECONDS=9000", "-s", "REVISIT_MAX_SECONDS=8000"), "REVISIT_MIN_SECONDS"),
     ],
 )
 def test_a_mistake_is_one_sentence(world, arguments, sentence):

@@ -15,7 +15,7 @@ from crawler.storage.database import open_engine, opened_engine, write_transacti
 from crawler.storage.requests import Ack, LeaseOptions, RequestState, acknowledge_requests, add_requests, lease_requests
 from crawler.storage.store import Store
 from crawler.storage.tables import metadata
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, RequestRecord, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, RequestRecord, Visit
 
 DIALECTS = ("sqlite", "postgresql")
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -37,21 +37,23 @@ def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, rep
     )
 
 
-def make_visit(url, *blocks, day=0, body=None, title=None, canonical=None, stated=None):
+def make_visit(url, *blocks, day=0, body=None, stated=None, fingerprint=None, **metadata):
     """A visit whose page has these blocks: texts, or candidates already made."""
     candidates = tuple(
         make_candidate(position, block) if isinstance(block, str) else block for position, block in enumerate(blocks)
     )
     body = repr(blocks).encode() if body is None else body
-    metadata = Metadata(title=title, canonical=canonical)
     return Visit(
         url,
         START + timedelta(days=day),
         Outcome.PAGE,
         200,
-        fetched=FetchedPage(url, body, None, stated or Metadata()),
-        cleaned=CleanPage(url, "default", "utf-8", metadata, ()),
-        candidates=candidates,
+        page=ProcessedPage(
+            FetchedPage(url, body, None, stated or Metadata()),
+            CleanPage(url, "default", "utf-8", Metadata(**metadata), ()),
+            candidates,
+            fingerprint,
+        ),
     )
 
 

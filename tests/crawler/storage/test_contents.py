@@ -1,7 +1,5 @@
 """What the database knows of one page."""
 
-from dataclasses import replace
-
 import pytest
 from sqlalchemy import update
 
@@ -54,7 +52,7 @@ def test_what_is_gone_is_counted(contents, save, visit):
 
 
 def test_a_mirror_names_its_original(contents, save, visit):
-    save(replace(visit(A, "one"), fingerprint=0), replace(visit(B, "two"), fingerprint=3))
+    save(visit(A, "one", fingerprint=0), visit(B, "two", fingerprint=3))
     assert contents(B).mirrors == NearDuplicateOf(A, 2)
     assert contents(A).mirrors is None
 

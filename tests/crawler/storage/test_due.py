@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.arguments import RECRAWL
+from crawler.config import RECRAWL
 from crawler.schedule import PageKind
 from crawler.storage import crawls, due, requests
 from crawler.storage.database import write_transaction

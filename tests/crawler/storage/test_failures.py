@@ -16,17 +16,22 @@ import sys
 from datetime import UTC, datetime
 from sqlalchemy import event
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
-from crawler.storage.engine import open_engine
+from crawler.storage.database import open_engine
 from crawler.storage.store import Store
-from crawler.visit import Candidate, Fetched, Outcome, Visit
+from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
 
 def visit(number):
     url = f"https://a.example/{number}"
     blocks = [Block(n, "/p", Kind.PARAGRAPH, f"text {n} of page {number} " * 200, 5, 0, 1.0) for n in range(50)]
     return Visit(
         url, datetime.now(UTC), Outcome.PAGE,
-        fetched=Fetched(url, b"<p>", None, Metadata()), cleaned=CleanPage(url, "default", None, Metadata(), ()),
-        candidates=tuple(Candidate(Decision(b, 1.0, Reason.KEPT), number << 32 | b.position, 30, None) for b in blocks),
+        page=ProcessedPage(
+            FetchedPage(url, b"<p>", None, Metadata()),
+            CleanPage(url, "default", None, Metadata(), ()),
+            tuple(
+                FingerprintedBlock(Decision(b, 1.0, Reason.KEPT), number << 32 | b.position, 30, None) for b in blocks
+            ),
+        ),
     )
 
 def wait(_connection):

@@ -1,7 +1,5 @@
 """Originals and what repeats them."""
 
-from dataclasses import replace
-
 import pytest
 
 from crawler.errors import StoreError
@@ -28,7 +26,7 @@ def stored(save, visit, candidate):
         D: ["alone"],
     }
     marks = {A: 0, B: 1, C: 6, D: 2**40 - 1}
-    save(*(replace(visit(url, *texts, title=f"at {url}"), fingerprint=marks[url]) for url, texts in pages.items()))
+    save(*(visit(url, *texts, title=f"at {url}", fingerprint=marks[url]) for url, texts in pages.items()))
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Pages that are nearly the same as one stored before."""
 
-from dataclasses import replace
-
 import pytest
 
 from crawler.storage.near_duplicates import DuplicateRules
@@ -14,7 +12,7 @@ A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
 @pytest.fixture
 def page(visit):
     """A visit to a page of this fingerprint."""
-    return lambda url, fingerprint, *texts, day=0: replace(visit(url, *texts, day=day), fingerprint=fingerprint)
+    return lambda url, fingerprint, *texts, day=0: visit(url, *texts, day=day, fingerprint=fingerprint)
 
 
 @pytest.fixture

@@ -37,7 +37,8 @@ def test_a_page_without_blocks_has_no_prose_and_a_retired_one_is_left_out(engine
 
 def test_pages_of_other_methods_are_left_out(store, save, visit):
     other = visit("https://a.example/1", LONG)
-    save(replace(other, cleaned=replace(other.cleaned, method="weighted")), visit("https://a.example/2", LONG))
+    weighted = replace(other.page, cleaned=replace(other.page.cleaned, method="weighted"))
+    save(replace(other, page=weighted), visit("https://a.example/2", LONG))
     assert [one.url for one in store.outcomes(["a.example"])] == ["https://a.example/2"]
 
 

@@ -34,7 +34,7 @@ def again(ask, visit):
 
     def make(url, *blocks, method="pab", **values):
         page = next(one for one in ask() if one.url == url)
-        return RecleanedPage(replace(page, **values), method, 7, visit(url, *blocks).candidates, None)
+        return RecleanedPage(replace(page, **values), method, 7, visit(url, *blocks).page.blocks, None)
 
     return make
 

@@ -1,7 +1,5 @@
 """Digests and fingerprints of a new scheme."""
 
-from dataclasses import replace
-
 import pytest
 
 from cleaning.blocks import Kind
@@ -23,11 +21,11 @@ PLAIN = Fingerprinter("plain")
 @pytest.fixture
 def stored(save, visit):
     pages = {A: (LONG, "short"), B: (EDITED,), C: ("short", LONG.upper())}
-    save(*(replace(visit(url, *texts), fingerprint=of_page(texts, Fingerprinter())) for url, texts in pages.items()))
+    save(*(visit(url, *texts, fingerprint=of_page(texts, Fingerprinter())) for url, texts in pages.items()))
 
 
-def of_page(texts, marker):
-    return marker.page([marker.marks(text, Kind.PARAGRAPH) for text in texts])
+def of_page(texts, fingerprinter):
+    return fingerprinter.page_fingerprint([fingerprinter.block_keys(text, Kind.PARAGRAPH) for text in texts])
 
 
 def quietly(_):
@@ -73,7 +71,7 @@ def test_what_stands_on_many_pages_is_counted_by_the_new_digests(stored, engine,
 
 
 def test_texts_of_few_terms_get_none_and_lose_theirs(stored, engine, rows):
-    refingerprint(engine, Fingerprinter("plain", fewest_terms=1000), quietly)
+    refingerprint(engine, Fingerprinter("plain", min_terms=1000), quietly)
     assert rows("SELECT * FROM fingerprint") == []
     assert rows("SELECT id FROM block WHERE fingerprint IS NOT NULL") == []
 
@@ -96,7 +94,7 @@ def test_pages_of_the_scheme_are_left_alone(stored, engine):
 
 
 def test_a_run_that_broke_off_is_finished_by_the_next(stored, engine, rows, monkeypatch):
-    monkeypatch.setattr(dedup, "_PAGES", 1)
+    monkeypatch.setattr(dedup, "_PAGES_PER_TRANSACTION", 1)
 
     def broken(line):
         raise KeyboardInterrupt

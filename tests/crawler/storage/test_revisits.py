@@ -32,8 +32,8 @@ def read(visit):
 
     def make(wanted=WANTED, **values):
         made = visit(wanted.url, "one", body=b"the body")
-        fetched = replace(made.fetched, etag='"tag"', last_modified="Monday")
-        return replace(made, fetched=fetched, request=wanted, **values)
+        fetched = replace(made.page.fetched, etag='"tag"', last_modified="Monday")
+        return replace(made, page=replace(made.page, fetched=fetched), request=wanted, **values)
 
     return make
 

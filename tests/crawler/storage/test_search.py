@@ -88,7 +88,9 @@ def test_the_query_language(save, visit, find, texts, queries):
     assert found == queries
 
 
-def test_priority_is_that_of_the_block_times_the_share_of_its_words(save, visit, candidate, rows, pages, engine):
+def test_priority_rank_is_the_block_priority_times_the_share_of_matching_words(
+    save, visit, candidate, rows, pages, engine
+):
     save(
         visit(
             A, "compute one two three", "compute compute three four five six seven eight nine ten", "title of compute"
@@ -101,14 +103,14 @@ def test_priority_is_that_of_the_block_times_the_share_of_its_words(save, visit,
     assert [hit.rank for hit in found.hits] == pytest.approx([1 / 3, 0.225, 0.22])
 
 
-def test_blocks_of_no_priority_stand_by_density_after_all_others(save, visit, engine, find):
+def test_blocks_of_priority_0_come_last_ordered_by_density(save, visit, engine, find):
     save(visit(A, "word and three more", "word", "word and " + "more " * 30))
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE block SET priority = 0 WHERE position < 2")
     assert [len(text.split()) for text in find("word")] == [32, 1, 4]
 
 
-def test_bm25_is_the_same_number_on_both(save, visit, pages):
+def test_bm25_is_the_same_number_on_both_databases(save, visit, pages):
     save(visit(A, "alpha beta gamma", "alpha alpha delta epsilon"), visit(B, "beta", "delta", "epsilon zeta", "eta"))
     ranks = {hit.text: hit.rank for found in pages("alpha OR beta", rank=Rank.BM25) for hit in found.hits}
     average = 12 / 6
@@ -128,13 +130,13 @@ def test_bm25_is_the_same_number_on_both(save, visit, pages):
     )
 
 
-def test_a_word_in_a_row_counts_each_time(save, visit, pages):
+def test_repeated_words_count_each_time(save, visit, pages):
     save(visit(A, "ha ha ha no no no"))
     (found,) = pages("ha")
     assert found.hits[0].rank == pytest.approx(0.5)
 
 
-def test_a_sighting_is_shown_where_the_block_s_own_page_shows_it_no_more(save, visit, candidate, pages):
+def test_a_block_is_found_on_a_sighting_after_its_own_page_dropped_it(save, visit, candidate, pages):
     text = "one bridge of stone"
     save(visit(A, candidate(0, text, fingerprint=7)), visit(B, candidate(0, text, fingerprint=7)))
     assert [(page.url, page.hits[0].pages) for page in pages("bridge")] == [(A, 2)]
@@ -146,7 +148,7 @@ def test_a_sighting_is_shown_where_the_block_s_own_page_shows_it_no_more(save, v
     assert [page.url for page in pages("bridge")] == [A]
 
 
-def test_template_is_not_found(engine, visit, closing_store, find, url):
+def test_boilerplate_is_not_found(engine, visit, closing_store, find, url):
     with closing_store(templates=BoilerplateBounds(2, 0.5)) as store:
         crawl = store.begin_crawl("test", {})
         store.save(crawl, [visit(f"https://a.example/{n}", "Printer friendly page", f"text {n}") for n in range(3)])
@@ -176,21 +178,21 @@ def test_filters(save, visit, candidate, pages, engine):
     assert urls(site="a.example", since=date(2024, 5, 1), language="en", section="Rivers") == [A]
 
 
-def test_the_limit_is_of_pages_and_of_each_its_best_blocks(save, visit, pages):
+def test_the_limit_counts_pages_with_their_best_blocks(save, visit, pages):
     save(*(visit(f"https://a.example/{n}", *(f"word {'x ' * (n + i)}{n} {i}" for i in range(9))) for n in range(7)))
     found = pages("word", limit=3)
     assert [page.url for page in found] == [f"https://a.example/{n}" for n in range(3)]
     assert [len(hit.text.split()) for hit in found[0].hits] == [3, 4, 5]
 
 
-def test_gone_blocks_before_the_live_ones_are_passed_over(save, visit, pages):
+def test_gone_blocks_are_skipped(save, visit, pages):
     save(visit(A, *(f"word {n}" for n in range(200))))
     save(visit(A, "nothing", day=1), visit(B, "word and much more besides"))
     assert [page.url for page in pages("word", limit=1)] == [B]
 
 
 @pytest.mark.parametrize("rank", Rank)
-def test_no_query_reaches_the_database_s_own_language(save, visit, find, rank):
+def test_no_query_is_interpreted_by_the_database(save, visit, find, rank):
     save(visit(A, "quote ' and double \" and back\\slash 100% _under :* | & ! ( ) NEAR AND OR"))
     queries = (
         *("'", "a' OR 1=1 --", "back\\slash", "100%", ":*", "NEAR(a b)", "a:b", "{a}", "^a", "\x00\ud800 quote"),
@@ -208,7 +210,7 @@ def _found_or_refused(find, query, rank):
 
 
 @pytest.mark.postgresql
-def test_both_kinds_of_database_give_the_same(engine, url, tmp_path, visit):
+def test_both_databases_give_the_same_results(engine, url, tmp_path, visit):
     random = Random(1)
     words = "alpha beta gamma delta don't ÉTÉ 计算机 科学 计算 a a_b straße".split()
     texts = iter([" ".join(random.choices(words, k=random.randint(1, 9))) for _ in range(144)])

@@ -220,7 +220,7 @@ def test_a_failing_visit_undoes_its_whole_batch(save, visit, candidate, rows):
 
 def test_visits_without_a_page_are_returned_in_their_place(save, visit, rows):
     refused = Visit(B, visit(B).at, Outcome.CAPTCHA, 403)
-    uncleaned = Visit(C, visit(C).at, Outcome.CLEANING_FAILED, 200, fetched=visit(C).fetched)
+    uncleaned = Visit(C, visit(C).at, Outcome.CLEANING_FAILED, 200, page=visit(C).page.fetched)
     saved = save(refused, visit(A, prose(1)), uncleaned)
     assert [(one.url, one.state) for one in saved] == [(B, PageState.NONE), (A, PageState.NEW), (C, PageState.NONE)]
     assert rows("SELECT url FROM page") == [{"url": A}]

@@ -48,7 +48,7 @@ def with_repeats(make, texts):
 
 def repeat(one, other):
     near = None not in {one.fingerprint, other.fingerprint} and distance(one.fingerprint, other.fingerprint) <= 3
-    return bool(one.terms) and other.repeats is None and (one.digest == other.digest or near)
+    return bool(one.unique_terms) and other.repeats is None and (one.digest == other.digest or near)
 
 
 def query(connection, statement):
@@ -122,7 +122,7 @@ def copied(prepared):
 
 def check_results(visits, saved):
     for one, result in zip(visits, saved, strict=True):
-        assert result.stored + result.refreshed + result.exact + result.near == len(one.candidates)
+        assert result.stored + result.refreshed + result.exact + result.near == len(one.page.blocks)
 
 
 def check_nothing_is_new(saved, current):

@@ -150,7 +150,8 @@ def test_sightings_are_seen_too(keep, read, fruitless, rows):
 
 def test_new_validators_are_kept_and_missing_ones_change_nothing(keep, read, fruitless, stored):
     first = read(URL, "one")
-    keep(replace(first, fetched=replace(first.fetched, etag='"a"', last_modified="Monday")))
+    fetched = replace(first.page.fetched, etag='"a"', last_modified="Monday")
+    keep(replace(first, page=replace(first.page, fetched=fetched)))
     keep(fruitless(Outcome.NOT_MODIFIED, etag='"b"'))
     assert (stored().etag, stored().last_modified) == ('"b"', "Monday")
 
@@ -207,7 +208,7 @@ def test_a_visit_in_between_begins_the_count_anew(keep, read, fruitless, stored)
 def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitless, rows, stored):
     pages = [f"https://a.example/{number}" for number in range(1, 4)]
     visits = [read(url, "shared words", LONG, f"own text of {number}") for number, url in enumerate(pages)]
-    keep(*(replace(one, fingerprint=2**63 + 5) for one in visits))
+    keep(*(replace(one, page=replace(one.page, fingerprint=2**63 + 5)) for one in visits))
     tables = {
         "site": "SELECT site, pages FROM site",
         "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency "
@@ -225,7 +226,7 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     assert rows(tables["mirror"]) == [{"page_id": 3, "original_id": 2}]
     assert stored(pages[0]).page_fingerprint is None
     returned = read(pages[0], "shared words", LONG, "own text of 0", day=2)
-    (back,) = keep(replace(returned, fingerprint=2**63 + 5))
+    (back,) = keep(replace(returned, page=replace(returned.page, fingerprint=2**63 + 5)))
     assert (back.revived, back.state) == (3, PageState.CHANGED)
     assert (stored(pages[0]).retired_at, stored(pages[0]).misses) == (None, 0)
     assert rows(tables["site"]) == before["site"]

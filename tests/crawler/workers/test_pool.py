@@ -46,7 +46,7 @@ def run(cleaners, *whats):
     """Return what came of these pages at once: the process that did each, or its exception."""
 
     async def gather():
-        return await asyncio.gather(*(cleaners.clean(order(what)) for what in whats), return_exceptions=True)
+        return await asyncio.gather(*(cleaners.run(order(what)) for what in whats), return_exceptions=True)
 
     return asyncio.run(gather())
 
@@ -131,14 +131,14 @@ def test_an_exception_arrives_in_words_with_its_traceback(cleaners):
 
 def test_an_answer_that_nobody_waits_for_is_not_taken_for_the_next_page_s(cleaners):
     async def cancel(started):
-        await started.clean(order("nothing"))
-        first = asyncio.ensure_future(started.clean(order("endless")))
+        await started.run(order("nothing"))
+        first = asyncio.ensure_future(started.run(order("endless")))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        return await started.clean(order("nothing"))
+        return await started.run(order("nothing"))
 
     with cleaners() as started:
         assert isinstance(asyncio.run(cancel(started)), int)

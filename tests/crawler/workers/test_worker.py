@@ -10,7 +10,7 @@ from cleaning.classifier import model
 from cleaning.layout import Box, Layout
 from crawler.errors import SetupError
 from crawler.visit import FetchedPage
-from crawler.workers.worker import PageToClean, clean_in_worker, crawl_task, load_models, prepare_worker
+from crawler.workers.worker import PageToClean, clean_page, crawl_task, load_models, prepare_worker
 
 URL = "https://town.example.org/library"
 PROSE = "The town library — café, tables, lamps — opens again on Monday after two years of repairs. " * 3
@@ -37,32 +37,32 @@ def fetched(body, declared=None, **more):
 )
 def test_the_page_of_an_order_is_that_of_the_tree(body, declared):
     page = fetched(body, declared)
-    assert clean_in_worker(PageToClean.of(page), method="default", options={}) == clean(page.tree)
+    assert clean_page(PageToClean.from_fetched(page), method="default", options={}) == clean(page.tree)
 
 
 def test_method_and_options_are_the_task_s():
     task = crawl_task("pab", {"max_blocks": 100}, 1.0)
     page = fetched(PAGE.encode())
-    assert task.work(PageToClean.of(page)) == clean(page.tree, method="pab", max_blocks=100)
+    assert task.work(PageToClean.from_fetched(page)) == clean(page.tree, method="pab", max_blocks=100)
 
 
 def test_a_method_of_the_page_s_own_travels_with_it():
     page = fetched(PAGE.encode(), method="tags")
-    assert crawl_task("pab", {}, 1.0).work(PageToClean.of(page)) == clean(page.tree, method="tags")
+    assert crawl_task("pab", {}, 1.0).work(PageToClean.from_fetched(page)) == clean(page.tree, method="tags")
 
 
 def test_a_layout_travels_with_the_page():
     page = fetched(PAGE.encode())
     tags = tuple(element.tag for element in page.tree.root.iter())
     layout = Layout(tags, tuple(Box(0, 10 * place, 100, 10, 16.0) for place in range(len(tags))))
-    order = PageToClean.of(fetched(PAGE.encode()))
+    order = PageToClean.from_fetched(fetched(PAGE.encode()))
     laid_out = PageToClean(order.body, order.url, order.encoding, layout=layout)
     assert METHODS["vce"].needs == "layout"
-    assert clean_in_worker(laid_out, method="vce", options={}).decisions
+    assert clean_page(laid_out, method="vce", options={}).decisions
 
 
 def test_a_tree_that_was_not_made_of_bytes_is_no_order():
-    assert PageToClean.of(FetchedPage(URL, PAGE.encode(), parse(PAGE, URL), Metadata())) is None
+    assert PageToClean.from_fetched(FetchedPage(URL, PAGE.encode(), parse(PAGE, URL), Metadata())) is None
 
 
 def test_a_page_error_survives_the_way_back():
@@ -84,7 +84,7 @@ def test_a_damaged_model_is_a_broken_setup(monkeypatch, tmp_path):
     damaged.write_bytes(model.SHIPPED_MODEL.read_bytes()[:-1])
     hash_file = f"{model.SHIPPED_MODEL.name}.sha256"
     (tmp_path / hash_file).write_text(model.SHIPPED_MODEL.with_name(hash_file).read_text("utf-8"), "utf-8")
-    monkeypatch.setattr(model, "SHIPPED", damaged)
+    monkeypatch.setattr(model, "SHIPPED_MODEL", damaged)
     model.load_shipped_model.cache_clear()
     with pytest.raises(SetupError, match="is damaged: its SHA-256 is"):
         load_models()

@@ -64,7 +64,7 @@ def test_the_settings_of_crawls_hold(scrapy, compared):
     assert scrapy("dedup", "-s", "DEDUP_SCOPE=site").stdout.startswith("0 of 2")
 
 
-def test_another_scheme_is_refused_until_it_is_made_anew(scrapy, database):
+def test_another_scheme_is_an_error_until_refingerprinted(scrapy, database):
     refused = scrapy("dedup")
     assert refused.returncode == 1
     assert "scheme 'x'" in refused.stderr
@@ -75,12 +75,12 @@ def test_another_scheme_is_refused_until_it_is_made_anew(scrapy, database):
 
 
 @pytest.mark.parametrize("options", [["--refingerprint", "--dry-run"], ["blocks.db"]])
-def test_unclear_wishes_are_refused(scrapy, compared, options):
+def test_contradicting_options_are_an_error(scrapy, compared, options):
     assert scrapy("dedup", *options).returncode == 2
     assert rows(compared, "SELECT count(*) FROM block") == [(2,)]
 
 
-def test_killed_at_any_moment_it_goes_on_at_the_next_start(scrapy, environment, copied):
+def test_killed_at_any_moment_it_continues_at_the_next_start(scrapy, environment, copied):
     command = [sys.executable, "-m", "scrapy", "dedup"]
     with subprocess.Popen(
         command, cwd=copied.parent, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -36,7 +36,7 @@ def test_the_largest_families_are_listed(scrapy, repeated):
         assert part in shown.stdout
 
 
-def test_a_block_is_shown_with_the_words_that_differ_and_nothing_is_obeyed(scrapy, repeated):
+def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(scrapy, repeated):
     shown = scrapy("duplicates", "--block", "1")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout == (
@@ -76,7 +76,7 @@ def test_on_a_terminal_the_words_have_colours(tmp_path, environment, repeated):
     assert b"\x1b[2J" not in shown
 
 
-def test_json_holds_whole_families(scrapy, repeated):
+def test_json_contains_whole_families(scrapy, repeated):
     family = json.loads(scrapy("duplicates", "--block", "1", "--json").stdout)
     assert [one["text"] for one in family["sightings"]] == [HOSTILE]
     pages = json.loads(scrapy("duplicates", "--page", "https://a.example/1", "--json").stdout)
@@ -87,11 +87,11 @@ def test_json_holds_whole_families(scrapy, repeated):
     }
 
 
-def test_a_database_without_duplicates_is_said_to_have_none(scrapy, database):
+def test_a_database_without_duplicates(scrapy, database):
     assert scrapy("duplicates").stdout == "No repeated blocks\nNo repeated pages\n"
 
 
-def test_a_server_s_database_is_read_too(scrapy, on_server):
+def test_a_database_on_a_server(scrapy, on_server):
     shown = scrapy("duplicates", "--block", "1", "-s", f"DATABASE_URL={on_server}")
     assert "a text of a.example" in shown.stdout
 
@@ -104,7 +104,7 @@ def test_a_server_s_database_is_read_too(scrapy, on_server):
         (["--page", "https://c.example/", "--block", "1"], 2, "--block or --page, not both"),
     ],
 )
-def test_what_cannot_be_shown_is_named(scrapy, database, arguments, code, message):
+def test_unknown_ids_and_urls_are_an_error(scrapy, database, arguments, code, message):
     failed = scrapy("duplicates", *arguments)
     assert (failed.returncode, failed.stdout.count("Traceback")) == (code, 0)
     assert message in failed.stderr + failed.stdout

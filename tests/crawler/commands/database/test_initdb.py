@@ -3,14 +3,14 @@
 import json
 
 
-def test_a_database_is_made_in_an_empty_folder_and_named(scrapy, tmp_path):
+def test_a_database_is_created_in_an_empty_folder(scrapy, tmp_path):
     made = scrapy("initdb")
     assert (made.returncode, made.stderr) == (0, "")
     assert made.stdout == f"created: {tmp_path / 'blocks.db'} (schema 0006)\n"
     assert scrapy("initdb").stdout.startswith("ready: ")
 
 
-def test_the_setting_and_the_environment_say_where(scrapy, tmp_path):
+def test_the_setting_and_the_environment_name_the_database(scrapy, tmp_path):
     made = scrapy("initdb", "--json", "-s", f"DATABASE_URL=sqlite:///{tmp_path}/set.db")
     assert json.loads(made.stdout) == {"database": f"{tmp_path}/set.db", "schema": "0006", "created": True}
     assert scrapy("initdb", DATABASE_URL="sqlite:///environment.db").returncode == 0
@@ -25,7 +25,7 @@ def test_a_failure_is_one_sentence_and_an_exit_code(scrapy):
     assert "secret" not in failed.stderr
 
 
-def test_tables_are_made_on_a_server(scrapy, new_database):
+def test_tables_are_created_on_a_server(scrapy, new_database):
     url = new_database()
     made = scrapy("initdb", DATABASE_URL=url)
     assert (made.returncode, made.stderr) == (0, "")
@@ -34,7 +34,7 @@ def test_tables_are_made_on_a_server(scrapy, new_database):
     assert scrapy("upgrade", DATABASE_URL=url).stdout.endswith("schema 0006 to 0006\n")
 
 
-def test_a_server_that_does_not_answer_is_one_sentence(scrapy):
+def test_an_unreachable_server_is_one_sentence(scrapy):
     failed = scrapy("initdb", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/blocks")
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
     assert "cannot be reached; check that the server runs" in failed.stderr
@@ -47,12 +47,12 @@ def test_a_misspelt_setting_is_named(scrapy):
     assert "did you mean 'DATABASE_URL'?" in failed.stderr
 
 
-def test_an_argument_is_refused(scrapy, tmp_path):
+def test_an_argument_is_an_error(scrapy, tmp_path):
     assert scrapy("initdb", "other.db").returncode == 2
     assert list(tmp_path.iterdir()) == []
 
 
-def test_our_commands_are_listed_with_what_they_do(scrapy):
+def test_all_commands_are_listed_with_a_description(scrapy):
     listed = scrapy().stdout
     for line in (
         "compare       Compare",

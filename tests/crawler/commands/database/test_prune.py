@@ -19,7 +19,7 @@ def pages(database):
         return [row[0] for row in connection.execute("SELECT site FROM page ORDER BY id")]
 
 
-def test_a_site_is_removed_once_agreed_to(scrapy, database):
+def test_a_site_is_removed_after_consent(scrapy, database):
     pruned = scrapy("prune", "--site", "a.example", "--yes")
     assert (pruned.returncode, pruned.stderr) == (0, "")
     assert pruned.stdout.startswith("removed 1 pages, 1 blocks (0 live on")
@@ -34,7 +34,7 @@ def test_a_site_is_removed_from_a_server(scrapy, on_server):
         assert connection.execute("SELECT count(*) FROM fingerprint").fetchone() == (1,)
 
 
-def test_without_a_terminal_nothing_is_removed_unasked(scrapy, database):
+def test_without_a_terminal_removal_needs_yes(scrapy, database):
     refused = scrapy("prune", "--older-than", "30")
     assert refused.returncode == 1
     assert "nothing was removed; --yes removes without asking" in refused.stderr
@@ -47,13 +47,13 @@ def test_a_dry_run_only_counts(scrapy, database):
     assert len(pages(database)) == 2
 
 
-def test_nothing_to_remove_is_no_failure(scrapy, database):
+def test_nothing_to_remove_is_not_an_error(scrapy, database):
     pruned = scrapy("prune", "--site", "absent.example")
     assert (pruned.returncode, pruned.stdout.split(",")[0]) == (0, "removed 0 pages")
 
 
 @pytest.mark.parametrize("options", [[], ["--older-than", "0"], ["--older-than", "soon"], ["a.example", "--yes"]])
-def test_unclear_wishes_are_refused(scrapy, database, options):
+def test_contradicting_options_are_an_error(scrapy, database, options):
     assert scrapy("prune", *options).returncode == 2
     assert len(pages(database)) == 2
 

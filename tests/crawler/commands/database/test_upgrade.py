@@ -7,7 +7,7 @@ from contextlib import closing
 import psycopg
 
 
-def test_an_up_to_date_database_stays_as_it_is(scrapy, database):
+def test_a_current_database_is_not_changed(scrapy, database):
     assert scrapy("upgrade").stdout == f"{database}: schema 0006 to 0006\n"
     assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": "0006", "to": "0006"}
 
@@ -18,14 +18,14 @@ def test_an_empty_database_gets_its_tables(scrapy, tmp_path):
     assert scrapy("status").returncode == 0
 
 
-def test_a_missing_database_is_not_made(scrapy, tmp_path):
+def test_a_missing_database_is_not_created(scrapy, tmp_path):
     failed = scrapy("upgrade")
     assert failed.returncode == 1
     assert "`scrapy initdb` creates it" in failed.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_newer_database_on_a_server_is_refused(scrapy, on_server):
+def test_a_newer_database_on_a_server_is_an_error(scrapy, on_server):
     with psycopg.connect(on_server) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     failed = scrapy("upgrade", DATABASE_URL=on_server)
@@ -33,7 +33,7 @@ def test_a_newer_database_on_a_server_is_refused(scrapy, on_server):
     assert "schema 9999" in failed.stderr
 
 
-def test_a_newer_database_is_refused_by_every_command(scrapy, database):
+def test_a_newer_database_is_an_error_for_every_command(scrapy, database):
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     for command in (["upgrade"], ["status"], ["initdb"], ["prune", "--site", "a.example"]):

@@ -1,10 +1,11 @@
 """The papers' experiments: each prints the paper's table beside ours, and what became of its claims.
 
-    python tests/experiments.py list
-    python tests/experiments.py pab-blocks [--pages 50] [--json] [--plot FOLDER]
-    python tests/experiments.py all --write docs/experiments.md
+    python tests/research/experiments.py list
+    python tests/research/experiments.py pab-blocks [--pages 50] [--json] [--plot FOLDER]
+    python tests/research/experiments.py all --write docs/experiments.md
 
-Verdicts are computed from the figures, by the rules of tests/experiments/verdicts.py. --write puts tables, verdicts and
+Verdicts are computed from the figures, by the rules of tests/research/experiments/verdicts.py. --write puts tables,
+verdicts and
 plots into the page, each experiment between its own marks; what stands around them stays. The papers' own pages are not
 to be had: the development data stands in for them, and is found through BLOCKSIEVE_DATA (default: ../shared/data beside
 the checkout). An experiment is left out where its part of the data is missing, or the Chromium that `vce` needs, which
@@ -22,7 +23,7 @@ from pathlib import Path
 # The parts of this program find each other there, and the example that reads WebKB.
 sys.path += [
     str(Path(__file__).with_name("experiments")),
-    str(Path(__file__).parents[1] / "docs" / "examples" / "mining"),
+    str(Path(__file__).parents[2] / "docs" / "examples" / "mining"),
 ]
 
 import corpus

@@ -1,4 +1,4 @@
-"""docs/methods.md and docs/methods.svg: every method's F1 and cost, as one run of tests/quality.py measured them."""
+"""Write docs/methods.md and docs/methods.svg: the F1 and cost of each method in one run of quality.py."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ _BESIDE = """
 
 The same pages, in the same run ({versions}). How far
 `default` ({judged}) is ahead in F1, with the 95 % interval of a bootstrap that draws whole hosts. Each extractor
-goes from the bytes to the text, with the flags of tests/peers.py; where it fails or finds nothing, its text is empty.
+goes from the bytes to the text, with the flags of tests/research/peers.py; where it fails or finds nothing, its text
+is empty.
 
 | extractor | news F1 | under .5 | `default` ahead | mixed F1 | under .5 | `default` ahead | cost × lxml parse |
 | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cleaning.terms import count_words
 
-DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[4] / "shared" / "data"))
 LENGTHS = {"10-19": (10, 20), "20-49": (20, 50), "50-99": (50, 100), "100-199": (100, 200), "200+": (200, 2_000)}
 _SEED = 20
 _ENGLISH = {"us", "uk", "ca", "za", "au", "nz", "ie", None}

@@ -1,4 +1,4 @@
-"""Floors under the mean F1 of each method on a pinned sample of the development data, in tests/floors.json.
+"""Floors under the mean F1 of each method on a pinned sample of the development data, in tests/research/floors.json.
 
 Raising a floor is free; lowering one has to be asked for.
 """

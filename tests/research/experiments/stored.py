@@ -9,13 +9,13 @@ from itertools import islice
 from stand_ins import decide, read
 
 from cleaning.blocks import CleanPage, Metadata
-from crawler.fingerprinting import Fingerprinter, compare_within_page
+from crawler.fingerprinting import Fingerprinter
 from crawler.storage import schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine
 from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, Outcome, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 _NOW = datetime(2024, 5, 1, tzinfo=UTC)
 _BATCH = 10
@@ -40,17 +40,17 @@ def stored(path, method, samples):
 def visit(method, number, sample):
     """Return the visit of a page, with the blocks that a method keeps; the number makes its address unique."""
     decisions = decide(read(sample), method)
-    kept = [one for one in decisions if one.kept]
-    marker = Fingerprinter()
-    marks = [marker.marks(one.block.text, one.block.kind) for one in kept]
+    found = Fingerprinter(max_distance=None).fingerprint(decisions)
     url = f"https://{sample.host}/{number}"
     return Visit(
         url,
         _NOW,
         Outcome.PAGE,
         200,
-        fetched=FetchedPage(url, sample.body, None, Metadata()),
-        cleaned=CleanPage(url, method, "utf-8", Metadata(), tuple(decisions)),
-        candidates=tuple(compare_within_page(kept, marks, None)),
-        fingerprint=marker.page(marks),
+        page=ProcessedPage(
+            FetchedPage(url, sample.body, None, Metadata()),
+            CleanPage(url, method, "utf-8", Metadata(), tuple(decisions)),
+            found.blocks,
+            found.fingerprint,
+        ),
     )

@@ -5,11 +5,12 @@ with 95 % intervals, from a bootstrap that draws whole hosts. The cost is the CP
 multiple of lxml's parse of the same bytes; all take turns on each page. `ce` learns a site's template from the data
 set's pages of its host. `vce` needs a Chromium, whose time is counted apart; without one it is left out.
 
-    python tests/quality.py [--method default | --methods all|a,b] [--without vce] [--pages 100] [--json | --markdown]
-    python tests/quality.py --peers                      beside public extractors (extra `peers`), on the same pages
-    python tests/quality.py --cross-validate FOLDER      `default` judged by models that never saw a page's host
-    python tests/quality.py --write docs/methods.md      the page of all methods, and its plot
-    python tests/quality.py --floors [--lower METHOD]    tests/floors.json, from a pinned sample
+    python tests/research/quality.py [--method default | --methods all|a,b] [--without vce] [--pages 100]
+        [--json | --markdown]
+    python tests/research/quality.py --peers                beside public extractors (extra `peers`), on the same pages
+    python tests/research/quality.py --cross-validate FOLDER    `default` judged by models that never saw a page's host
+    python tests/research/quality.py --write docs/methods.md      the page of all methods, and its plot
+    python tests/research/quality.py --floors [--lower METHOD]    tests/research/floors.json, from a pinned sample
 
 `default` was made on this data: without --cross-validate its figures are in-sample, and marked so. FOLDER is what
 `python -m cleaning.training DATA --folds FOLDER` writes. Groups are data set, page type and language of the gold text.
@@ -59,7 +60,12 @@ def read_arguments():
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     shape.add_argument("--write", type=Path, metavar="FILE", help="write the page of the methods, its plot beside it")
     shape.add_argument(
-        "--floors", type=Path, nargs="?", const=floors.PATH, metavar="FILE", help="write the floors (tests/floors.json)"
+        "--floors",
+        type=Path,
+        nargs="?",
+        const=floors.PATH,
+        metavar="FILE",
+        help="write the floors (tests/research/floors.json)",
     )
     parser.add_argument("--lower", action="append", default=[], choices=METHODS, help="a method whose floor may sink")
     options = parser.parse_args()
@@ -161,7 +167,9 @@ def main():
         print(json.dumps(plain, indent=2))
     elif options.write:
         left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)
-        methods_table.write(options.write, results, left_out, f"python tests/quality.py {' '.join(sys.argv[1:])}")
+        methods_table.write(
+            options.write, results, left_out, f"python tests/research/quality.py {' '.join(sys.argv[1:])}"
+        )
     else:
         report.show(results, markdown=options.markdown)
     return 0

@@ -1,10 +1,11 @@
 """Fit the weights by which article links are told (spiders/data/link-weights.json), and judge them on sites unseen.
 
-    python tests/fit_links.py                 cross-validation by site, beside what tests/discovery.py compares with
-    python tests/fit_links.py --write         fit on all labelled pages, and write the file
-    python tests/fit_links.py --features      the same cross-validation without each feature in turn
+    python tests/research/fit_links.py  cross-validation by site, beside what tests/research/discovery.py compares with
+    python tests/research/fit_links.py --write         fit on all labelled pages, and write the file
+    python tests/research/fit_links.py --features      the same cross-validation without each feature in turn
 
-A logistic regression over `spiders.link_features.features_by_url`, on the pages labelled by hand (tests/listings.py).
+A logistic regression over `spiders.link_features.features_by_url`, on the pages labelled by hand
+(tests/research/listings.py).
 A page of n
 links weighs as much as the square root of n, so that three home pages of a thousand links do not decide all. The
 features were chosen among 43 by taking away, one after the other, that without which cross-validation was best, as
@@ -25,7 +26,7 @@ import numpy as np
 from spiders.link_features import features_by_url
 from spiders.links import page_anchors
 
-PATH = Path(__file__).parents[1] / "spiders" / "data" / "link-weights.json"
+PATH = Path(__file__).parents[2] / "spiders" / "data" / "link-weights.json"
 PENALTY = 60.0  # on the squares of standardised weights
 STEPS, CLOSE = 40, 1e-8
 

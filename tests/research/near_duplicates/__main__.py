@@ -1,6 +1,6 @@
 """What fingerprints find: edits planted in real texts, and different texts that must not be found.
 
-    python tests/near_duplicates [--json]
+    python tests/research/near_duplicates [--json]
 
 The weightings of `cleaning.fingerprint` at three bits stand beside Jaccard and MinHash on the sets of stems and beside
 the digest. Without --json, the tables in docs/near-duplicates.md and the plot beside it are written anew; the prose
@@ -16,9 +16,9 @@ from pathlib import Path
 from edits import DATA
 from measure import measure
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE, PLOT = ROOT / "docs" / "near-duplicates.md", ROOT / "docs" / "near-duplicates.svg"
-BEGIN, END = "<!-- made by tests/near_duplicates -->", "<!-- end of what is made -->"
+BEGIN, END = "<!-- made by tests/research/near_duplicates -->", "<!-- end of what is made -->"
 
 
 def main():

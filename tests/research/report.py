@@ -1,4 +1,4 @@
-"""The tables of tests/quality.py, for the terminal and as Markdown."""
+"""The tables of tests/research/quality.py, for the terminal and as Markdown."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from changing import ARTICLE
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-BEGIN, END = "<!-- made by tests/simulations/schedule.py -->", "<!-- end of what is made -->"
+BEGIN, END = "<!-- made by tests/research/simulations/schedule.py -->", "<!-- end of what is made -->"
 # Rates of change, a day, between which pages are put together.
 _EDGES = np.geomspace(1 / 128, 32, 13)
 _LEAST = 5e-3  # visits a day that are shown

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import xxhash
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
 
 

@@ -1,6 +1,7 @@
 """How fresh the crawler's schedule keeps a web of known change rates, beside other policies with the same requests.
 
-    python tests/simulations/schedule.py [--pages 10000] [--days 60] [--budget 500 2000 8000] [--plot FILE] [--json]
+    python tests/research/simulations/schedule.py [--pages 10000] [--days 60] [--budget 500 2000 8000] [--plot FILE]
+    [--json]
 
 The same arguments give the same web, the same visits and the same figures.
 """

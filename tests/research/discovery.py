@@ -1,10 +1,10 @@
 """How well article links are told from the other links of a section page: precision, recall and F1.
 
-    python tests/discovery.py [--set hand|silver] [--by-site | --by-page] [--json]
-    python tests/discovery.py --learned                  what the first articles of a site teach about its further links
-    python tests/discovery.py --outcomes                 how often cleaned pages are told to be articles rightly
-    python tests/discovery.py --next                     the next page of each listing, as far as one is found
-    python tests/discovery.py --wrong PAGE               the links of a page that are taken or left out wrongly
+    python tests/research/discovery.py [--set hand|silver] [--by-site | --by-page] [--json]
+    python tests/research/discovery.py --learned        what the first articles of a site teach about its further links
+    python tests/research/discovery.py --outcomes               how often cleaned pages are told to be articles rightly
+    python tests/research/discovery.py --next                     the next page of each listing, as far as one is found
+    python tests/research/discovery.py --wrong PAGE               the links of a page that are taken or left out wrongly
 
 Compared are `ours` (`spiders.links.article_links`, nothing known of the site), `every link` within the site, and
 `long text`: every link whose text has five words or more, the rule that is tried first by everybody.
@@ -12,7 +12,7 @@ Compared are `ours` (`spiders.links.article_links`, nothing known of the site), 
 `hand` has section and home pages whose links were labelled by hand: in the group `tuned` those of the seven portals on
 which the first rules were set, in `other` those of other sites. `silver` has the listings and collections of wcxb-dev,
 where a link is taken for an item of the list if its text stands in the page's gold text; it compares rules with each
-other only. tests/listings.py tells how both were made.
+other only. tests/research/listings.py tells how both were made.
 
 --learned plays a crawl on each page: of the links that ours takes, the first N (in the order of their hashes) turn out
 to be what their labels say, unclear ones to be no articles; then all other links are judged, with and without that
@@ -99,7 +99,7 @@ def after(listing, pages):
     learned = LinkHistory()
     for url in first:
         learned.learn(url, is_article=url in listing.articles)
-    taken = every_form(listing, article_links(listing.response, learned=learned))
+    taken = every_form(listing, article_links(listing.response, history=learned))
     return replace(listing, articles=listing.articles - set(first), others=listing.others - set(first)), taken
 
 

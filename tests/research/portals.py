@@ -1,6 +1,6 @@
 """Crawl all saved pages of each portal through the spider `news`, by replay: articles, listings, refusals, blocks.
 
-    python tests/portals.py [--site bbc,cnn] [--json | --write docs/portals.md]
+    python tests/research/portals.py [--site bbc,cnn] [--json | --write docs/portals.md]
 
 The saved pages are found through BLOCKSIEVE_DATA (default: ../shared/data beside the checkout). Each site is a crawl of
 its own, `scrapy crawl news -a site=NAME -a sources=saved -s REPLAY=DATA/sites`, into a database that is thrown away.
@@ -22,7 +22,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
 HEAD = (
     "| site | saved pages | articles stored | listings | article links on them | refused | blocks kept |\n"

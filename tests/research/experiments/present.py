@@ -52,7 +52,7 @@ def summarise(page, names):
 
 
 def marks(name):
-    return f"<!-- made by tests/experiments.py {name} -->", f"<!-- end of {name} -->"
+    return f"<!-- made by tests/research/experiments.py {name} -->", f"<!-- end of {name} -->"
 
 
 def _put(text, name, content):

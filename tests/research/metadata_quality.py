@@ -1,6 +1,6 @@
 """How often the metadata that we read is right, beside trafilatura's, on the pages of wcxb-dev with known metadata.
 
-    python tests/metadata_quality.py [--half A|B] [--pages N] [--wrong FIELD] [--json]
+    python tests/research/metadata_quality.py [--half A|B] [--pages N] [--wrong FIELD] [--json]
 
 Right is: for a title, the gold one after NFKC, straight quotation marks and dashes, and white space as one space;
 leniently, also without case, punctuation and white space. For authors, the same set of names, without case and full

@@ -1,0 +1,40 @@
+"""What Blocksieve's commands share."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from crawler.config import Config
+from crawler.storage import schema
+from crawler.storage.database import opened_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import Settings
+    from sqlalchemy.engine import Engine
+
+
+class BlocksieveCommand:
+    """Mixin for a command that prints a result and does not run Scrapy's crawler process.
+
+    It does not derive from ScrapyCommand, because Scrapy would take it for a command itself.
+    """
+
+    requires_crawler_process: bool = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    settings: Settings | None
+
+    @property
+    def config(self) -> Config:
+        """Blocksieve's settings. Raises ConfigError for an invalid one."""
+        assert self.settings is not None  # set by scrapy.cmdline
+        return Config.read(self.settings)
+
+    @contextmanager
+    def database(self) -> Iterator[Engine]:
+        """Yield the engine of an existing database with the current schema; otherwise raise StoreError."""
+        with opened_engine(self.config.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            yield engine
