@@ -1,7 +1,7 @@
-"""Between Scrapy and the pipelines: what is no page is refused, and each response becomes one visit.
+"""The middlewares of a crawl: responses that are not pages are rejected, and each response becomes one visit.
 
-JudgeMiddleware (downloader side, outermost) judges a response, parses it once and marks what is no page.
-VisitMiddleware (spider side, outermost) drains a callback's output into one Visit, refusals included.
+`ResponseFilterMiddleware` (downloader side, outermost) filters a response, parses its page once and marks rejections.
+`VisitMiddleware` (spider side, outermost) collects the output of a callback into a Visit, also for rejected responses.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _MAX_ERROR_CHARS = 500
 
 
 class ResponseFilterMiddleware:
-    """Turns responses into PageResponses and marks those that are no page.
+    """Turns responses into PageResponses, and marks those that are not pages.
 
-    A request with `meta={"judge": False}` gets its response as it came (feeds, sitemaps), whatever its type; a
-    status that the spider handles (`handle_httpstatus_list`, `handle_httpstatus_all`) is no reason to refuse.
+    A request with `meta={"judge": False}` (for feeds and sitemaps) gets its response unchanged, whatever its type. A
+    status that the spider handles (`handle_httpstatus_list`, `handle_httpstatus_all`) is not rejected.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -68,46 +68,47 @@ class ResponseFilterMiddleware:
         return cls(crawler)
 
     def process_response(self, request: Request, response: Response) -> Response | Request:
-        # robots.txt and the like are fetched for Scrapy itself.
+        # Scrapy's own requests, such as robots.txt, have no callback.
         if request.callback is NO_CALLBACK or _is_filtered(response):
             return response
         if revalidation.is_doubtful_304(request, response):
             self._crawler.stats.inc_value("page/not_modified_doubted")
             return revalidation.without_conditions(request)
-        judged = self._judge(request, response)
-        if isinstance(judged, Rejection):
-            judged.mark(response)
+        result = self._filter(request, response)
+        if isinstance(result, Rejection):
+            result.mark(response)
             return response
-        if judged is None or isinstance(response, PageResponse):
+        if result is None or isinstance(response, PageResponse):
             return response
-        return PageResponse.of(response, judged)
+        return PageResponse.of(response, result)
 
-    def _judge(self, request: Request, response: Response) -> Rejection | Page | None:
-        """Return the page, or why it is none; nothing for a response that is not to be judged."""
-        if not self._handles(request, response.status):
-            verdict = revalidation.reject_unmodified(request, response) or reject_status(response.status, response.body)
-            if verdict and response.status == HTTPStatus.OK:
+    def _filter(self, request: Request, response: Response) -> Rejection | Page | None:
+        """Return the page or its rejection, None for a response that is passed on unchanged."""
+        if not self._is_handled(request, response.status):
+            rejection = revalidation.reject_unmodified(request, response)
+            rejection = rejection or reject_status(response.status, response.body)
+            if rejection and response.status == HTTPStatus.OK:
                 self._crawler.stats.inc_value("page/same_body")
-            if verdict:
-                return verdict
+            if rejection:
+                return rejection
         if request.meta.get("judge", True) is False:
             return None
         return filter_response(response, self._max_bytes)
 
-    def _handles(self, request: Request, status: int) -> bool:
+    def _is_handled(self, request: Request, status: int) -> bool:
         own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
         statuses = request.meta.get("handle_httpstatus_list", own)
         return bool(request.meta.get("handle_httpstatus_all")) or status in statuses
 
 
 def _is_filtered(response: Response) -> bool:
-    """Tell whether a response has its page already, other than from the renderer, which judges nothing."""
+    """Return True if a response was filtered before; the renderer makes PageResponses without filtering them."""
     return isinstance(response, PageResponse) and RENDERED_FLAG not in response.flags
 
 
 @dataclass(slots=True)
 class _CallbackOutput:
-    """What a callback has given so far, beside the items that went on at once, and requests without a frontier."""
+    """What a callback has yielded: pages, requests for the frontier, and the numbers of all requests and items."""
 
     pages: list[FetchedPage] = field(default_factory=list)
     requests: list[RequestRecord] = field(default_factory=list)
@@ -117,112 +118,114 @@ class _CallbackOutput:
 
 
 class VisitMiddleware:
-    """Drains what a callback yields into one Visit a response, and counts it as `visit/<outcome>`.
+    """Collects the output of a callback into one Visit per response, and counts it as `visit/<outcome>`.
 
-    Ordinary items pass untouched and in order; the visit comes last. So do child requests, unless the frontier is in
-    the database: then they are part of the visit, to be stored with it. A callback that fails has one visit too, with
-    the error and the last page it gave before.
+    Items pass unchanged and in order, and the visit comes last. With Scrapy's own scheduler requests pass too; with the
+    frontier they are part of the visit and are stored with it. A callback that fails also has a visit, with the error
+    and the last page that it yielded.
     """
 
     def __init__(self, crawler: Crawler, backoff: RefusalBackoff | None) -> None:
         self._crawler = crawler
         self._backoff = backoff
-        self._begun: WeakSet[Response] = WeakSet()
+        self._started: WeakSet[Response] = WeakSet()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
-        # A replayed site is not contacted: there is nobody to spare.
+        # A replay contacts no site.
         backoff = None if config.replay else RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row)
         return cls(crawler, backoff)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Give the start requests to the frontier, unless it has them."""
+        """Pass on the start requests, unless the frontier has stored all of them."""
         frontier = self._frontier
         if frontier is None:
-            async for thing in start:
-                yield thing
-        elif not frontier.seeded:
+            async for output in start:
+                yield output
+        elif not frontier.is_seeded:
             number = 0
-            async for thing in start:
-                if isinstance(thing, Request):
-                    await frontier.room()
-                    thing.meta[START_NUMBER] = f"start{number}"
-                    frontier.check(thing)
+            async for output in start:
+                if isinstance(output, Request):
+                    await frontier.wait_for_capacity()
+                    output.meta[START_NUMBER] = f"start{number}"
+                    frontier.check_storable(output)
                     number += 1
-                yield thing
+                yield output
             frontier.end_seeding()
+
+    def process_spider_input(self, response: Response) -> None:
+        if rejection := Rejection.read(response):
+            raise ResponseRejected(rejection, response)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        collected = _CallbackOutput()
+        # The output that another middleware returns for an exception arrives as a second stream.
+        is_second = response in self._started
+        self._started.add(response)
+        try:
+            async for output in result:
+                if isinstance(output, FetchedPage):
+                    collected.pages.append(output)
+                    continue
+                if isinstance(output, Request):
+                    collected.children += 1
+                    if self._take_request(output, response, collected):
+                        continue
+                else:
+                    collected.items += 1
+                yield output
+        except Exception as error:  # noqa: BLE001 — the boundary of a page: one page must not end the crawl
+            collected.error = self._report(error, response)
+        if collected.pages or collected.error or not is_second:
+            for visit in self._end_response(response, collected):
+                yield visit
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> list[Visit] | None:
+        """Return the visit of a response whose callback was not called, or failed before it returned an iterator."""
+        if response in self._started:
+            return None  # raised during iteration, and handled there
+        collected = _CallbackOutput()
+        if not isinstance(exception, ResponseRejected):
+            collected.error = self._report(exception, response)
+        return self._end_response(response, collected)
 
     @property
     def _frontier(self) -> Frontier | None:
         frontier: Frontier | None = context_of(self._crawler).frontier
         return frontier
 
-    def process_spider_input(self, response: Response) -> None:
-        if verdict := Rejection.read(response):
-            raise ResponseRejected(verdict, response)
-
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        drained = _CallbackOutput()
-        # Output that another middleware gives in place of an exception comes as a second stream.
-        again = response in self._begun
-        self._begun.add(response)
-        try:
-            async for thing in result:
-                if isinstance(thing, FetchedPage):
-                    drained.pages.append(thing)
-                    continue
-                if isinstance(thing, Request):
-                    drained.children += 1
-                    if self._keep(thing, response, drained):
-                        continue
-                else:
-                    drained.items += 1
-                yield thing
-        except Exception as error:  # noqa: BLE001 — the per-page boundary: one page must not end the crawl
-            drained.error = self._report(error, response)
-        if drained.pages or drained.error or not again:
-            for visit in self._conclude(response, drained):
-                yield visit
-
-    def process_spider_exception(self, response: Response, exception: Exception) -> list[Visit] | None:
-        """Return the visit of a response whose callback was not called, or failed before it gave an iterator."""
-        if response in self._begun:
-            return None  # raised while draining: it arrives there
-        drained = _CallbackOutput()
-        if not isinstance(exception, ResponseRejected):
-            drained.error = self._report(exception, response)
-        return self._conclude(response, drained)
-
-    def _keep(self, request: Request, response: Response, drained: _CallbackOutput) -> bool:
-        """Tell whether a child request is the visit's to bring along, or refused by those who are asked beforehand."""
+    def _find_lease(self, response: Response) -> LeasedRequest | None:
         frontier = self._frontier
-        leased = frontier.lease(response.request) if frontier and response.request else None
+        return frontier.find_lease(response.request) if frontier and response.request else None
+
+    def _take_request(self, request: Request, response: Response, collected: _CallbackOutput) -> bool:
+        """Add a request to the visit unless other components reject it; return False if Scrapy schedules it."""
+        frontier, leased = self._frontier, self._find_lease(response)
         if frontier is None or leased is None:
             return False
         if self._is_admitted(request):
-            drained.requests.append(frontier.pack(request, leased.child(len(drained.requests))))
+            collected.requests.append(frontier.serialize(request, leased.child(len(collected.requests))))
         return True
 
     def _is_admitted(self, request: Request) -> bool:
-        """Ask what the engine asks before it gives a request to the scheduler: other sites are refused here."""
+        """Send the signal that the engine sends before scheduling; a receiver may reject requests to other sites."""
         answers = self._crawler.signals.send_catch_log(
             signals.request_scheduled, request=request, spider=self._crawler.spider, dont_log=IgnoreRequest
         )
         return not any(isinstance(answer, Failure) and isinstance(answer.value, IgnoreRequest) for _, answer in answers)
 
-    def _conclude(self, response: Response, drained: _CallbackOutput) -> list[Visit]:
-        verdict = Rejection.read(response)
-        visits = _make_visits(response, drained, verdict)
-        frontier = self._frontier
-        leased = frontier.lease(response.request) if frontier and response.request else None
+    def _end_response(self, response: Response, collected: _CallbackOutput) -> list[Visit]:
+        rejection = Rejection.read(response)
+        visits = _make_visits(response, collected, rejection)
+        leased = self._find_lease(response)
         if leased is not None:
-            visits = list(_add_request(visits, leased, drained.requests))
+            visits = list(_add_request(visits, leased, collected.requests))
         for visit in visits:
             self._count(visit)
         if self._backoff is not None:
-            _update_backoff(self._backoff, response, verdict, served=bool(drained.pages or drained.items))
+            _update_backoff(self._backoff, response, rejection, served=bool(collected.pages or collected.items))
         return visits
 
     def _count(self, visit: Visit) -> None:
@@ -231,7 +234,7 @@ class VisitMiddleware:
             logger.debug("No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
 
     def _report(self, error: Exception, response: Response) -> str | None:
-        """Log and count a callback's exception as Scrapy does; return it in words, None where it ends the crawl."""
+        """Log and count a callback's exception as Scrapy does; return its text, None for CloseSpider."""
         request = response.request
         assert request is not None
         failure = Failure(error)  # type: ignore[no-untyped-call] # twisted is untyped
@@ -241,38 +244,44 @@ class VisitMiddleware:
         return f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]
 
 
-def _make_visits(response: Response, drained: _CallbackOutput, verdict: Rejection | None) -> list[Visit]:
-    """Return a visit for each page, or one without; the error stands on the last of them, the children on the first."""
-    without_page = verdict.outcome if verdict else Outcome.SECTION
-    whole = Visit(
+def _make_visits(response: Response, collected: _CallbackOutput, rejection: Rejection | None) -> list[Visit]:
+    """Return one visit per page, or one without a page. The first has the children, the last the error."""
+    without_page = rejection.outcome if rejection else Outcome.SECTION
+    common = Visit(
         url=response.url,
         at=datetime.now(UTC),
-        outcome=Outcome.PAGE if drained.pages else without_page,
+        outcome=Outcome.PAGE if collected.pages else without_page,
         status=response.status,
-        items=drained.items,
-        error=verdict.detail if verdict else None,
+        items=collected.items,
+        error=rejection.detail if rejection else None,
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
     )
-    visits = [replace(whole, url=page.url, page=page) for page in drained.pages] or [whole]
-    visits[0] = replace(visits[0], children=drained.children)
-    if drained.error is not None:
-        visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=drained.error)
+    visits = [replace(common, url=page.url, page=page) for page in collected.pages] or [common]
+    visits[0] = replace(visits[0], children=collected.children)
+    if collected.error is not None:
+        visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=collected.error)
     return visits
 
 
-def _add_request(visits: list[Visit], leased: LeasedRequest, requests: list[RequestRecord]) -> Iterator[Visit]:
-    """Yield the visits of a leased request; the last of them ends it, and brings its children."""
+def _add_request(visits: list[Visit], leased: LeasedRequest, children: list[RequestRecord]) -> Iterator[Visit]:
+    """Yield the visits of a leased request; the last one ends it and has its children."""
     for number, visit in enumerate(visits, 1):
-        asked = replace(visit, lease_token=leased.lease_token, request=leased.record, attempts=leased.attempts)
-        part = replace(asked, part=number, parts=len(visits))
-        yield replace(part, requests=tuple(requests)) if part.ends_request else part
+        part = replace(
+            visit,
+            lease_token=leased.lease_token,
+            request=leased.record,
+            attempts=leased.attempts,
+            part=number,
+            parts=len(visits),
+        )
+        yield replace(part, requests=tuple(children)) if part.ends_request else part
 
 
-def _update_backoff(backoff: RefusalBackoff, response: Response, verdict: Rejection | None, *, served: bool) -> None:
-    if verdict and verdict.outcome in REFUSAL_OUTCOMES:
+def _update_backoff(backoff: RefusalBackoff, response: Response, rejection: Rejection | None, *, served: bool) -> None:
+    if rejection and rejection.outcome in REFUSAL_OUTCOMES:
         backoff.record_refusal(response)
     elif served:
         backoff.record_success(response)
-    if verdict and "Retry-After" in response.headers:
+    if rejection and "Retry-After" in response.headers:
         backoff.record_retry_after(response)

@@ -119,7 +119,7 @@ class RecrawlCommand(Crawl):
         if fault is None:
             return True
         print_error(f"scrapy recrawl: {fault}; left out:")
-        for way in group.ways:
+        for way in group.revisits:
             print_error(f"  {way.revisit.url}")
         return False
 

@@ -1,4 +1,4 @@
-"""Requests that end without a response: each becomes a visit too, with what its errback yields."""
+"""Requests that end without a response: each becomes a visit, with the requests that its errback yields."""
 
 from __future__ import annotations
 
@@ -22,41 +22,47 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from crawler.frontier.scheduler import Frontier
+    from crawler.storage.requests import LeasedRequest
     from crawler.visit import RequestRecord
 
 _MAX_ERROR_CHARS = 500
 
 
 class RequestFailures:
-    """Puts itself in front of the errbacks of leased requests."""
+    """Wraps the errbacks of leased requests, so that every failure ends as a visit."""
 
-    def __init__(self, crawler: Crawler, frontier: Frontier) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        find_lease: Callable[[Request], LeasedRequest | None],
+        serialize: Callable[[Request, str], RequestRecord],
+    ) -> None:
         self._crawler = crawler
-        self._frontier = frontier
+        self._find_lease = find_lease
+        self._serialize = serialize
 
     def wrap(self, request: Request) -> None:
-        """See to it that a failure of this request ends as a visit, after its own errback has had its say."""
+        """Make a failure of this request end as a visit, after the request's own errback."""
         request.errback = WatchedErrback(request.errback, self._end)
 
     def _end(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> Any:
         if isinstance(failure.value, ResponseRejected):
-            # There is a response: the visit is made of that, and of what comes from here.
+            # There is a response, so VisitMiddleware makes the visit, and takes the errback's output into it.
             return errback(failure) if errback else ()
         if isinstance(failure.value, ArchiveError):
-            return ()  # not an end: the crawl closes, gives the lease back, and asks again when it goes on
+            return ()  # not an end: the crawl closes and releases the lease
         return self._visit(failure, errback)
 
     async def _visit(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> AsyncIterator[Any]:
         request: Request = failure.request  # type: ignore[attr-defined] # set by Scrapy
-        leased = self._frontier.lease(request)
-        wanted: list[RequestRecord] = []
+        leased = self._find_lease(request)
+        children: list[RequestRecord] = []
         try:
-            async for thing in as_async_generator(await _errback_output(errback, failure)):
-                if leased is not None and isinstance(thing, Request):
-                    wanted.append(self._frontier.pack(thing, leased.child(len(wanted))))
+            async for output in as_async_generator(await _errback_output(errback, failure)):
+                if leased is not None and isinstance(output, Request):
+                    children.append(self._serialize(output, leased.child(len(children))))
                 else:
-                    yield thing
+                    yield output
         except Exception:  # noqa: BLE001 — one errback must not end the crawl
             self._crawler.engine.scraper.handle_spider_error(
                 Failure(),  # type: ignore[no-untyped-call] # twisted is untyped
@@ -69,15 +75,15 @@ class RequestFailures:
                 at=datetime.now(UTC),
                 outcome=failure_outcome(failure.value),
                 error=failure.getErrorMessage()[:_MAX_ERROR_CHARS],
-                children=len(wanted),
+                children=len(children),
                 lease_token=leased.lease_token,
                 request=leased.record,
                 attempts=leased.attempts,
-                requests=tuple(wanted),
+                requests=tuple(children),
             )
 
 
 async def _errback_output(errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:
     output = errback(failure) if errback else None
-    # An errback that gives the failure back has nothing to add.
+    # An errback that returns the failure yields nothing.
     return () if isinstance(output, Failure) else await ensure_awaitable(iterate_spider_output(output))

@@ -1,4 +1,8 @@
-"""One process's client of the frontier in the database: it pushes new requests and ends, and leases requests."""
+"""One process's client of the frontier in the database: it pushes new requests and ends, and leases requests.
+
+`LeaseClient` collects what the database must be told and syncs with it every few seconds, in the store thread. One sync
+is `push_update` and then, if the process has capacity, `lease_batch`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlalchemy import func, select
 
 from crawler.errors import StoreError
-from crawler.storage import pages, requests
+from crawler.storage import requests
 from crawler.storage.crawls import mark_seeded
-from crawler.storage.pages import is_repeatable, target_key
+from crawler.storage.pages import find_validators, is_repeatable, keys_not_due, target_key
 from crawler.storage.requests import LeaseOptions, lease_requests, queue_status
 from crawler.storage.store import PageAbsence
 from crawler.storage.tables import request
@@ -30,50 +34,59 @@ if TYPE_CHECKING:
     from crawler.storage.requests import Ack, LeasedRequest, QueueStatus
     from crawler.visit import LeaseToken, RequestRecord
 
+WriteResultT = TypeVar("WriteResultT")
+
+# Requests are leased up to this long before their host may be asked.
+_HORIZON_SECONDS = 2.0
+_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.2, 5.0
+_RENEWALS_PER_LEASE = 3
+# The time between two checks for expired leases.
+_EXPIRY_SECONDS = 1.0
+# The time between two counts of the queued requests. Counting takes at most this share of the time.
+_COUNT_SECONDS = 5.0
+_COUNT_SHARE = 0.02
+
 
 class RequestEnd(StrEnum):
-    """Stored as the request's outcome, beside the outcomes of visits; counted as `frontier/<end>`."""
+    """How a request ended without a visit; stored as its outcome and counted as `frontier/<end>`."""
 
     REDIRECTED = "redirected"
-    """What it led to is a request of its own, or was one already."""
+    """The target of the redirect is a request of its own."""
     CALLBACK_MISSING = "callback_missing"
-    """The spider has no method of the stored name any more."""
+    """The spider no longer has the stored callback or errback."""
     UNREADABLE = "unreadable"
-    """What is stored of it makes no request."""
+    """The stored values do not make a request."""
     UNACKNOWLEDGED = "unacknowledged"
-    """Nothing was heard of it although nothing was under way any more."""
-
-
-_HORIZON_SECONDS = 2.0  # how far ahead of a host's next turn its requests are leased
+    """No end was reported, although nothing was in progress any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlWorker:
-    """One process at one crawl: under which name it leases, for how long, how often a request may be lost.
+    """One process that works on a crawl: its lease id, the length of a lease, and how often a request is tried.
 
-    `most_pause_seconds` is the longest time that a host may be left alone: what says more is an error of the clock.
-    Without a `reader` all pages are fetched whole.
+    `max_pause_seconds` is the longest pause of a host; a longer one in the database is a clock error. Without a
+    `reader` all pages are fetched unconditionally.
     """
 
     crawl_id: int
     lease_id: str
     lease_seconds: float
-    most_attempts: int
-    most_pause_seconds: float
+    max_attempts: int
+    max_pause_seconds: float
     reader: ReadPolicy | None = None
     is_recrawl: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierUpdate:
-    """What a process has to tell: requests it wants, ends of those it had, those it gives back, that all are seeded.
+    """What one sync writes: new requests, acknowledgements, leases to release, and whether seeding has finished.
 
-    `delays` are those of the hosts, in seconds, as they are now; to `renew` is to keep the leases that are held.
+    With `renew` the held leases are renewed. `delays` are the delays of hosts that changed, in seconds.
     """
 
-    wanted: tuple[RequestRecord, ...] = ()
-    endings: tuple[Ack, ...] = ()
-    returned: tuple[LeaseToken, ...] = ()
+    new: tuple[RequestRecord, ...] = ()
+    acks: tuple[Ack, ...] = ()
+    released: tuple[LeaseToken, ...] = ()
     seeded: bool = False
     renew: bool = False
     delays: Mapping[str, float] = field(default_factory=dict)
@@ -81,260 +94,252 @@ class FrontierUpdate:
 
 @dataclass(frozen=True, slots=True)
 class LeaseBatch:
-    """Leases taken, with the database's clock; `outlook` is given where there were fewer than asked for.
+    """The leases from one sync and the database's time; `queue_status` is set if they are fewer than the capacity.
 
-    `known` has, by the request's id, what is stored of pages that need not be read again where they have not changed.
+    `validators` has, by request id, what is stored of pages that need not be read again unless they have changed.
     """
 
     now: datetime
     leased: tuple[LeasedRequest, ...]
-    outlook: QueueStatus | None
-    known: Mapping[int, PageValidators] = field(default_factory=dict)
+    queue_status: QueueStatus | None
+    validators: Mapping[int, PageValidators] = field(default_factory=dict)
 
 
-def push_update(connection: Connection, worker: CrawlWorker, news: FrontierUpdate) -> int:
-    """Store the news, all or nothing; return how many wanted requests a re-crawl does not make, as they are not due."""
+def push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpdate) -> int:
+    """Store an update; return how many new requests a re-crawl skips because their pages are not due."""
     now = requests.database_now(connection)
-    if news.endings:
-        requests.acknowledge_requests(connection, news.endings, now)
-    requests.release_leases(connection, news.returned)
-    if news.renew:
+    if update.acks:
+        requests.acknowledge_requests(connection, update.acks, now)
+    requests.release_leases(connection, update.released)
+    if update.renew:
         until = now + timedelta(seconds=worker.lease_seconds)
         requests.renew_lease(connection, worker.crawl_id, worker.lease_id, until)
-    spared = pages.keys_not_due(connection, news.wanted, now) if worker.is_recrawl else frozenset()
-    added = requests.add_due_requests(connection, worker.crawl_id, news.wanted, spared, now)
-    if news.seeded:
+    not_due = keys_not_due(connection, update.new, now) if worker.is_recrawl else frozenset()
+    added = requests.add_due_requests(connection, worker.crawl_id, update.new, not_due, now)
+    if update.seeded:
         mark_seeded(connection, worker.crawl_id, now)
-    if news.delays:
-        requests.set_host_delays(connection, news.delays)
+    if update.delays:
+        requests.set_host_delays(connection, update.delays)
     return len(added.spared)
 
 
 def lease_batch(
-    connection: Connection, worker: CrawlWorker, room: int, after_host: str, *, expire: bool = True
+    connection: Connection, worker: CrawlWorker, capacity: int, after_host: str, *, expire: bool = True
 ) -> LeaseBatch:
-    """Lease up to so many requests, of the hosts that come after one before those that come before it.
+    """Lease up to `capacity` requests, starting with the hosts that follow `after_host`.
 
-    With `expire` requests are handed on first whose leases have expired.
+    With `expire`, requests whose leases have expired are put back into the queue first.
     """
     now = requests.database_now(connection)
-    terms = LeaseOptions(
+    options = LeaseOptions(
         lease_id=worker.lease_id,
         now=now,
         until=now + timedelta(seconds=worker.lease_seconds),
         horizon_seconds=_HORIZON_SECONDS,
-        limit=room,
+        limit=capacity,
         after_host=after_host,
-        most_attempts=worker.most_attempts,
-        most_pause_seconds=worker.most_pause_seconds,
+        most_attempts=worker.max_attempts,
+        most_pause_seconds=worker.max_pause_seconds,
         expire=expire,
     )
-    leased = lease_requests(connection, worker.crawl_id, terms)
-    short = len(leased) < room
-    seen = (worker.crawl_id, now, worker.lease_id, worker.most_pause_seconds)
-    ahead = queue_status(connection, *seen) if short else None
-    known = pages.find_validators(connection, worker.reader, leased) if worker.reader else {}
-    return LeaseBatch(now, tuple(leased), ahead, known)
+    leased = lease_requests(connection, worker.crawl_id, options)
+    status = None
+    if len(leased) < capacity:
+        status = queue_status(connection, worker.crawl_id, now, worker.lease_id, worker.max_pause_seconds)
+    validators = find_validators(connection, worker.reader, leased) if worker.reader else {}
+    return LeaseBatch(now, tuple(leased), status, validators)
 
 
 def count_queued(connection: Connection, crawl_id: int) -> int:
-    """Return how many requests of a crawl are queued; it takes the longer the more there are."""
+    """Return the number of queued requests of a crawl; the time this takes grows with the number."""
     statement = select(func.count()).select_from(request).where(*requests.is_queued(crawl_id))
     return connection.execute(statement).scalar_one()
 
 
-Result = TypeVar("Result")
-
-_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.2, 5.0
-_RENEWALS_PER_LEASE = 3  # of a lease before it would expire
-_EXPIRY_SECONDS = 1.0  # from one look for expired leases to the next
-_COUNT_SECONDS = 5.0  # from one count of what is queued to the next
-_COUNT_SHARE = 0.02  # of the time, at most
-
-
 class LeaseClient:
-    """Keeps the leases that have not ended (`held`, by the request's id) and exchanges with the database.
+    """Holds the leases of this process (`leases`, by request id) and syncs with the database.
 
-    `arrived` is called in the crawl's own thread after each exchange that asked for leases; `delays` tells those of the
-    hosts, in seconds; `counted` is told every few seconds, and at the end, how many requests are queued. `outlook` is
-    what the last exchange saw: None until one was given fewer than it asked for. `spared` counts requests that a
-    re-crawl does not make, as they are not due.
+    `on_leased` is called in the crawl's own thread after each sync that leased requests. `host_delays` returns the
+    current delays of hosts, in seconds. `on_counted` is called every few seconds, and at the end, with the number of
+    queued requests. `queue_status` is that of the last sync; it is None until a sync finds fewer requests than the
+    capacity. `skipped_not_due` counts the requests that a re-crawl skips because their pages are not due.
     """
 
     def __init__(
         self,
-        writer: StoreThread,
+        store_thread: StoreThread,
         worker: CrawlWorker,
-        arrived: Callable[[LeaseBatch], None],
-        delays: Callable[[], Mapping[str, float]],
-        counted: Callable[[int], None],
+        on_leased: Callable[[LeaseBatch], None],
+        host_delays: Callable[[], Mapping[str, float]],
+        on_counted: Callable[[int], None],
     ) -> None:
-        self.held: dict[int, LeasedRequest] = {}
-        self.outlook: QueueStatus | None = None
-        self.spared = 0
-        self._writer = writer
+        self.leases: dict[int, LeasedRequest] = {}
+        self.queue_status: QueueStatus | None = None
+        self.skipped_not_due = 0
+        self._store_thread = store_thread
         self._worker = worker
-        self._arrived = arrived
-        self._delays = delays
-        self._told_delays: Mapping[str, float] = {}
-        self._counted = counted
-        self._wanted: list[RequestRecord] = []
-        self._endings: list[Ack] = []
-        self._moved: list[PageAbsence] = []
-        self._returned: list[LeaseToken] = []
+        self._on_leased = on_leased
+        self._host_delays = host_delays
+        self._pushed_delays: Mapping[str, float] = {}
+        self._on_counted = on_counted
+        self._new: list[RequestRecord] = []
+        self._acks: list[Ack] = []
+        self._absences: list[PageAbsence] = []
+        self._released: list[LeaseToken] = []
         self._seeded = False
-        self._unasked = True  # there may be requests that nobody has
+        # True if the database may have requests that no process has leased.
+        self._may_have_more = True
         self._running: asyncio.Future[None] | None = None
-        self._poll_at = self._rests_until = self._count_at = self._expire_at = 0.0
+        self._poll_at = self._ready_at = self._count_at = self._expire_at = 0.0
         self._renew_at = monotonic() + worker.lease_seconds / _RENEWALS_PER_LEASE
         self._after_host = ""
 
     @property
     def is_settled(self) -> bool:
-        """Whether all is told, no lease is held, and none was there to be had when the database was last asked."""
-        return not (self._untold or self._unasked or self._running or self.held)
+        """True if everything is pushed, no lease is held, and the last sync found nothing to lease."""
+        return not (self._has_updates or self._may_have_more or self._running or self.leases)
 
     @property
-    def unsent(self) -> int:
-        """How many new requests have not been brought to the database yet."""
-        return len(self._wanted)
+    def unpushed(self) -> int:
+        """The number of new requests that are not in the database yet."""
+        return len(self._new)
 
-    def rests(self, seconds: float) -> bool:
-        """Tell whether all that is left is put off for longer than this, and no other process has any of it."""
-        seen = self.outlook
-        return seen is not None and seen.queued > 0 and not seen.leased and self._rests_until > monotonic() + seconds
+    def is_deferred(self, seconds: float) -> bool:
+        """Return True if no queued request may be made within this time, and no other process holds a lease."""
+        status = self.queue_status
+        return status is not None and status.queued > 0 and not status.leased and self._ready_at > monotonic() + seconds
 
-    def want(self, wanted: RequestRecord) -> None:
-        """Note a request that is to be made."""
-        self._wanted.append(wanted)
-        self._unasked = True
+    def push(self, record: RequestRecord) -> None:
+        """Add a new request to the next sync."""
+        self._new.append(record)
+        self._may_have_more = True
 
-    def end(self, ending: Ack) -> None:
-        """Note how a held request ends, unless that was noted before."""
-        leased = self.held.pop(ending.lease_token.request_id, None)
+    def acknowledge(self, ack: Ack) -> None:
+        """Add the end of a leased request to the next sync, unless it has ended before."""
+        leased = self.leases.pop(ack.lease_token.request_id, None)
         if leased is not None:
-            self._endings.append(ending)
-            self._unasked = True
-            if ending.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.record):
-                self._moved.append(PageAbsence(target_key(leased.record), leased.record.url, datetime.now(UTC)))
+            self._acks.append(ack)
+            self._may_have_more = True
+            if ack.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.record):
+                self._absences.append(PageAbsence(target_key(leased.record), leased.record.url, datetime.now(UTC)))
 
-    def give_back(self, request_id: int) -> None:
-        """Note that a held request is to be leased again some other time."""
-        leased = self.held.pop(request_id, None)
+    def release(self, request_id: int) -> None:
+        """Return a leased request to the queue at the next sync, as if it had not been leased."""
+        leased = self.leases.pop(request_id, None)
         if leased is not None:
-            self._returned.append(leased.lease_token)
-            self._unasked = True
+            self._released.append(leased.lease_token)
+            self._may_have_more = True
 
-    def ended(self, lease_tokens: Iterable[LeaseToken]) -> None:
-        """Forget leases that were acknowledged in the transaction of their visit, which may have brought requests."""
+    def forget(self, lease_tokens: Iterable[LeaseToken]) -> None:
+        """Drop leases that were acknowledged in the transaction of their visit, which may have added requests."""
         for lease_token in lease_tokens:
-            self.held.pop(lease_token.request_id, None)
-        self._unasked = True
+            self.leases.pop(lease_token.request_id, None)
+        self._may_have_more = True
 
-    def seed(self) -> None:
-        """Note that the last start request was noted."""
+    def end_seeding(self) -> None:
+        """Record at the next sync that all start requests are stored."""
         self._seeded = True
 
-    def stir(self, room: int) -> None:
-        """Exchange, where there is reason to and it is not being done; up to so many leases are asked for."""
+    def sync(self, capacity: int) -> None:
+        """Start a sync if one is needed and none is running; lease up to `capacity` requests."""
         now = monotonic()
-        asks = room > 0 and (self._unasked or now >= self._poll_at)
-        due = self._untold or asks or now >= min(self._renew_at, self._count_at)
-        if due and self._running is None and not self._writer.failed:
-            self._running = asyncio.ensure_future(self._exchange(room if asks else 0))
+        wants_leases = capacity > 0 and (self._may_have_more or now >= self._poll_at)
+        needed = self._has_updates or wants_leases or now >= min(self._renew_at, self._count_at)
+        if needed and self._running is None and not self._store_thread.failed:
+            self._running = asyncio.ensure_future(self._sync(capacity if wants_leases else 0))
 
     async def wait(self) -> None:
-        """Wait for the exchange that is under way."""
+        """Wait for the running sync to end."""
         if self._running is not None:
             await asyncio.wait([self._running])
 
     async def close(self) -> None:
-        """Tell what is left, and give back the leases that have not ended."""
+        """Push the remaining updates and release the leases that have not ended."""
         await self.wait()
-        for request_id in list(self.held):
-            self.give_back(request_id)
+        for request_id in list(self.leases):
+            self.release(request_id)
         self._count_at = 0.0
-        self.stir(0)
+        self.sync(0)
         await self.wait()
 
     @property
-    def _untold(self) -> bool:
-        return bool(self._wanted or self._endings or self._returned or self._seeded)
+    def _has_updates(self) -> bool:
+        return bool(self._new or self._acks or self._released or self._seeded)
 
-    async def _exchange(self, room: int) -> None:
+    async def _sync(self, capacity: int) -> None:
         try:
-            await self._tell()
-            await self._miss()
-            taken = await self._take(room) if room else None
+            await self._push()
+            await self._record_absences()
+            batch = await self._lease(capacity) if capacity else None
             await self._count()
         except StoreError as error:
-            self._writer.fail(error)
+            self._store_thread.fail(error)
             return
         finally:
             self._running = None
-        if taken is not None:
-            self._arrived(taken)
+        if batch is not None:
+            self._on_leased(batch)
 
-    async def _tell(self) -> None:
+    async def _push(self) -> None:
         now = monotonic()
         renew = now >= self._renew_at
-        if not (self._untold or renew):
+        if not (self._has_updates or renew):
             return
         if renew:
             self._renew_at = now + self._worker.lease_seconds / _RENEWALS_PER_LEASE
-        delays = self._delays()
-        news = FrontierUpdate(
-            wanted=tuple(self._wanted),
-            endings=tuple(self._endings),
-            returned=tuple(self._returned),
+        delays = self._host_delays()
+        update = FrontierUpdate(
+            new=tuple(self._new),
+            acks=tuple(self._acks),
+            released=tuple(self._released),
             seeded=self._seeded,
             renew=renew,
-            delays=dict(delays.items() - self._told_delays.items()),
+            delays=dict(delays.items() - self._pushed_delays.items()),
         )
-        self._told_delays = delays
-        self._wanted, self._endings, self._returned, self._seeded = [], [], [], False
-        self.spared += await self._write(lambda connection: push_update(connection, self._worker, news))
-        # What was noted while leases were being taken could not be among them.
-        self._unasked = self._unasked or bool(news.wanted or news.endings or news.returned)
+        self._pushed_delays = delays
+        self._new, self._acks, self._released, self._seeded = [], [], [], False
+        self.skipped_not_due += await self._write(lambda connection: push_update(connection, self._worker, update))
+        # The lease of an earlier sync could not include these requests.
+        self._may_have_more = self._may_have_more or bool(update.new or update.acks or update.released)
 
-    async def _miss(self) -> None:
-        moved, self._moved = self._moved, []
-        if moved:
-            await self._writer.run(partial(self._writer.store.miss, moved))
+    async def _record_absences(self) -> None:
+        absences, self._absences = self._absences, []
+        if absences:
+            await self._store_thread.run(partial(self._store_thread.store.miss, absences))
 
     async def _count(self) -> None:
         began = monotonic()
         if began < self._count_at:
             return
-        self._counted(await self._write(lambda connection: count_queued(connection, self._worker.crawl_id)))
+        self._on_counted(await self._write(lambda connection: count_queued(connection, self._worker.crawl_id)))
         ended = monotonic()
         self._count_at = ended + max(_COUNT_SECONDS, (ended - began) / _COUNT_SHARE)
 
-    async def _take(self, room: int) -> LeaseBatch:
-        self._unasked = False
+    async def _lease(self, capacity: int) -> LeaseBatch:
+        self._may_have_more = False
         now = monotonic()
         expire = now >= self._expire_at
         if expire:
             self._expire_at = now + _EXPIRY_SECONDS
-        taken = await self._write(
-            lambda connection: lease_batch(connection, self._worker, room, self._after_host, expire=expire)
+        batch = await self._write(
+            lambda connection: lease_batch(connection, self._worker, capacity, self._after_host, expire=expire)
         )
-        # What expired because this process was slow to renew it, and came back to it, is under way here already.
-        new = tuple(leased for leased in taken.leased if leased.lease_token.request_id not in self.held)
-        for leased in taken.leased:
-            self.held[leased.lease_token.request_id] = leased
+        # A lease that this process renewed too late may come back to it: that request is in progress here already.
+        new = tuple(leased for leased in batch.leased if leased.lease_token.request_id not in self.leases)
+        for leased in batch.leased:
+            self.leases[leased.lease_token.request_id] = leased
             self._after_host = leased.record.host
-        self._look_ahead(taken)
-        return replace(taken, leased=new)
+        self._plan_next_poll(batch)
+        return replace(batch, leased=new)
 
-    def _look_ahead(self, taken: LeaseBatch) -> None:
-        self.outlook = taken.outlook
-        self._unasked = self._unasked or taken.outlook is None
+    def _plan_next_poll(self, batch: LeaseBatch) -> None:
+        status = self.queue_status = batch.queue_status
+        self._may_have_more = self._may_have_more or status is None
         pause = _MAX_POLL_SECONDS
-        if taken.outlook is not None and taken.outlook.ready_at is not None:
-            pause = (taken.outlook.ready_at - taken.now).total_seconds()
-            self._rests_until = monotonic() + pause
+        if status is not None and status.ready_at is not None:
+            pause = (status.ready_at - batch.now).total_seconds()
+            self._ready_at = monotonic() + pause
         self._poll_at = monotonic() + min(max(pause, _MIN_POLL_SECONDS), _MAX_POLL_SECONDS)
 
-    async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        return await self._writer.run(partial(self._writer.store.write, work))
+    async def _write(self, work: Callable[[Connection], WriteResultT]) -> WriteResultT:
+        return await self._store_thread.run(partial(self._store_thread.store.write, work))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecrawlChoice:
-    """What is asked for: what is due or all, of a site or of all, at most so many (None: all)."""
+    """Which pages to revisit: due ones or all, of one site or all, and at most how many (None: no limit)."""
 
     only_due: bool = False
     site: str | None = None
@@ -39,49 +39,49 @@ class RecrawlChoice:
 
 @dataclass(frozen=True, slots=True)
 class RecrawlGroup:
-    """The pages and sections of one spider with the same arguments (secrets masked), in the order of their visits.
+    """The pages and sections to revisit by one spider with the same arguments (secrets redacted), in visiting order.
 
-    A group without any is a re-crawl that has not come to its end.
+    A group without any continues an unfinished re-crawl.
     """
 
     spider: str
     arguments: Mapping[str, str]
-    ways: tuple[RevisitRequest, ...] = field(default=())
+    revisits: tuple[RevisitRequest, ...] = field(default=())
 
     @property
-    def masked(self) -> list[str]:
-        """The names of arguments that are not stored in full, since they are or have secrets."""
+    def redacted(self) -> list[str]:
+        """The names of arguments that were stored without their secrets."""
         return [name for name, value in self.arguments.items() if REDACTED in value]
 
     def fault(self, spider: type[Spider] | None, given: Mapping[str, str]) -> str | None:
-        """Return why it cannot be crawled with a spider (None: there is none), None where it can."""
+        """Return why this spider class cannot crawl the group (None: the spider is missing); None if it can."""
         if spider is None:
-            return f"there is no spider {self.spider!r} any more"
-        if missing := [name for name in self.masked if name not in given]:
+            return f"the spider {self.spider!r} no longer exists"
+        if missing := [name for name in self.redacted if name not in given]:
             again = " ".join(f"-a {name}=VALUE" for name in missing)
-            return f"secrets among the arguments of {self.spider!r} are not stored: give them again, {again}"
-        called = {way.callback or "parse" for way in self.ways}
+            return f"the secrets in the arguments of {self.spider!r} are not stored; pass them again: {again}"
+        called = {one.callback or "parse" for one in self.revisits}
         if lost := sorted(name for name in called if not callable(getattr(spider, name, None))):
-            return f"the spider {self.spider!r} has no {', '.join(lost)} any more"
+            return f"the spider {self.spider!r} no longer has {', '.join(lost)}"
         return None
 
     def filled(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the arguments with those given in the place of the masked ones."""
-        return {name: given[name] if name in self.masked else value for name, value in self.arguments.items()}
+        """Return the arguments, with the given values for the redacted ones."""
+        return {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
 
     def requests(self, crawler: Crawler) -> list[tuple[Revisit, RequestRecord]]:
-        """Return the request of each page and section, with the key that a crawler of the spider gives it."""
+        """Return the request of each page and section, with the key that the spider's crawler gives it."""
         fingerprinter = build_from_crawler(load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"]), crawler)
         return [
-            (way.revisit, _revisit_request(way, fingerprinter.fingerprint(Request(way.revisit.url)).hex(), -rank))
-            for rank, way in enumerate(self.ways)
+            (one.revisit, _revisit_request(one, fingerprinter.fingerprint(Request(one.revisit.url)).hex(), -rank))
+            for rank, one in enumerate(self.revisits)
         ]
 
 
 def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> list[Revisit]:
-    """Return what is to be visited, the most worthwhile first; without `only_due`, the oldest visit first.
+    """Return the pages to visit: changes announced by a trusted sitemap first, then by expected gain.
 
-    First of all is what a sitemap that is believed says has changed.
+    Without `only_due` the order is that of the last visits, the oldest first.
     """
     budget = _remaining_budget(connection, choice, config, now)
     if not choice.only_due:
@@ -95,21 +95,21 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
 
 
 def group_revisits(connection: Connection, revisits: Sequence[Revisit]) -> list[RecrawlGroup]:
-    """Return the crawls to be made, that of the most worthwhile page first; unfinished ones last."""
+    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last."""
     found: dict[str, RecrawlGroup] = {}
-    ways: dict[str, list[RevisitRequest]] = {}
-    for way in due.revisit_requests(connection, revisits):
-        key = _crawl_key(way.spider, way.arguments)
-        found.setdefault(key, RecrawlGroup(way.spider, way.arguments))
-        ways.setdefault(key, []).append(way)
+    by_crawl: dict[str, list[RevisitRequest]] = {}
+    for one in due.revisit_requests(connection, revisits):
+        key = _crawl_key(one.spider, one.arguments)
+        found.setdefault(key, RecrawlGroup(one.spider, one.arguments))
+        by_crawl.setdefault(key, []).append(one)
     for row in due.open_recrawls(connection):
         origin = PageOrigin.of(row.spider, row.arguments)
         found.setdefault(_crawl_key(row.spider, origin.arguments), RecrawlGroup(row.spider, origin.arguments))
-    return [RecrawlGroup(group.spider, group.arguments, tuple(ways.get(key, ()))) for key, group in found.items()]
+    return [RecrawlGroup(group.spider, group.arguments, tuple(by_crawl.get(key, ()))) for key, group in found.items()]
 
 
 def _remaining_budget(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> int | None:
-    """Return how many may be visited now: the least of what is asked for and what is left of a day's budget."""
+    """Return how many pages may be visited now: the limit, or what is left of the day's budget if that is less."""
     left = max(0, config.revisit_budget - due.count_recent_visits(connection, now)) if config.revisit_budget else None
     return min((number for number in (choice.limit, left) if number is not None), default=None)
 
@@ -118,15 +118,15 @@ def _crawl_key(spider: str, arguments: Mapping[str, Any]) -> str:
     return json.dumps([spider, dict(arguments)], sort_keys=True)
 
 
-def _revisit_request(way: RevisitRequest, key: str, priority: int) -> RequestRecord:
-    url = way.revisit.url
+def _revisit_request(one: RevisitRequest, key: str, priority: int) -> RequestRecord:
+    url = one.revisit.url
     return RequestRecord(
         key=key,
         url=url,
         host=host_of(url),
-        headers=way.headers,
-        callback=way.callback,
-        cb_kwargs=way.cb_kwargs,
-        meta={**way.meta, REVISIT_KEY: way.revisit.history.key},
+        headers=one.headers,
+        callback=one.callback,
+        cb_kwargs=one.cb_kwargs,
+        meta={**one.meta, REVISIT_KEY: one.revisit.history.key},
         priority=priority,
     )

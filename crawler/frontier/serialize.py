@@ -23,38 +23,28 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from twisted.python.failure import Failure
 
-
 LEASED_REQUEST_ID = "frontier_ticket"
-"""Where a request carries the id of its row, through retries and redirects, but never to its children."""
+"""The key in `meta` for the id of a leased request; it survives retries and redirects, but no child gets it."""
 START_NUMBER = "frontier_start"
-"""Where a start request carries its number."""
-
+"""The key in `meta` for the number of a start request."""
 _UNFILTERED, _FLAGS = "frontier_unfiltered", "frontier_flags"
-# What Scrapy and we put there for one request or response, so that a spider's `meta=response.meta` hands it on.
+
+# Values in `meta` that belong to one request or response; a spider that uses `meta=response.meta` passes them on.
 _TRANSIENT_META = frozenset(
     {LEASED_REQUEST_ID, START_NUMBER, KNOWN_PAGE, REVISIT_KEY}
     | {"download_latency", "_auth_proxy", "is_start_request", "playwright_page"}
 )
+
 _PROXY, _ENVIRONMENT_PROXY = "proxy", "_scheme_proxy"
+
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedErrback:
-    """An errback, None for a request without, and `end`, which is called with the failure and that in its place."""
-
-    errback: Callable[[Failure], Any] | None
-    end: Callable[[Failure, Callable[[Failure], Any] | None], Any]
-
-    def __call__(self, failure: Failure) -> Any:
-        return self.end(failure, self.errback)
-
-
 def serialize_request(request: Request, spider: Spider, key: str) -> RequestRecord:
-    """Return a request as it is stored, under its key.
+    """Return the stored form of a request.
 
-    Raises FrontierError for one that cannot be: its callback is no method of the spider, or what it carries is no JSON.
-    Secrets are left out: see `secrets`.
+    Raises FrontierError if a callback is not a method of the spider, or a value is not JSON. Secrets are left out (see
+    `secret_parts`).
     """
     headers = {
         name.decode("latin-1"): [value.decode("latin-1") for value in values]
@@ -81,26 +71,37 @@ def serialize_request(request: Request, spider: Spider, key: str) -> RequestReco
     )
 
 
-def deserialize_request(wanted: RequestRecord, spider: Spider) -> Request:
-    """Return a stored request. Raises FrontierError where the spider has no method of the stored name any more."""
-    meta = dict(wanted.meta)
+def deserialize_request(record: RequestRecord, spider: Spider) -> Request:
+    """Return the request of a record. Raises FrontierError if the spider no longer has a stored callback."""
+    meta = dict(record.meta)
     return Request(
-        wanted.url,
-        callback=_spider_method(wanted, wanted.callback, spider),
-        errback=_spider_method(wanted, wanted.errback, spider),
-        method=wanted.method,
-        headers={name: [value.encode("latin-1") for value in values] for name, values in wanted.headers.items()},
-        body=wanted.body,
+        record.url,
+        callback=_spider_method(record, record.callback, spider),
+        errback=_spider_method(record, record.errback, spider),
+        method=record.method,
+        headers={name: [value.encode("latin-1") for value in values] for name, values in record.headers.items()},
+        body=record.body,
         flags=meta.pop(_FLAGS, None),
         dont_filter=meta.pop(_UNFILTERED, False),
         meta=meta,
-        priority=wanted.priority,
-        cb_kwargs=dict(wanted.cb_kwargs),
+        priority=record.priority,
+        cb_kwargs=dict(record.cb_kwargs),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedErrback:
+    """Wraps a request's errback, which may be None: `end` is called instead, with the failure and the errback."""
+
+    errback: Callable[[Failure], Any] | None
+    end: Callable[[Failure, Callable[[Failure], Any] | None], Any]
+
+    def __call__(self, failure: Failure) -> Any:
+        return self.end(failure, self.errback)
+
+
 def secret_parts(request: Request) -> list[str]:
-    """Return the names of what `pack` leaves out since it is nobody else's business; [] for most requests."""
+    """Return the names of the secrets that `serialize_request` leaves out; [] for most requests."""
     found = [name.decode("latin-1") for name in request.headers if name.decode("latin-1").lower() in _SECRET_HEADERS]
     if request.cookies:
         found.append("cookies")
@@ -113,7 +114,7 @@ def secret_parts(request: Request) -> list[str]:
 
 
 def is_json(value: Any) -> bool:
-    """Tell whether a value can be stored as it is: texts, numbers, lists and mappings of them."""
+    """Return True if a value can be stored as JSON."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
@@ -122,12 +123,12 @@ def is_json(value: Any) -> bool:
 
 
 def _stored_meta(request: Request) -> dict[str, Any]:
-    """Return the request's `meta` without what is of the moment; a proxy stays if the spider chose it."""
+    """Return `meta` without the transient values; a proxy stays if the spider chose it."""
     meta = {name: value for name, value in request.meta.items() if name not in _TRANSIENT_META}
     of_environment = meta.pop(_ENVIRONMENT_PROXY, False)
     proxy = meta.pop(_PROXY, None)
     if isinstance(proxy, str) and not of_environment:
-        # One that wants a password says so; without it the request would go out from here.
+        # A proxy that needs a password rejects the request. Without the proxy, the request would come from this host.
         meta[_PROXY] = without_credentials(_with_scheme(proxy))
     return meta
 
@@ -146,24 +147,23 @@ def _method_name(request: Request, role: str, spider: Spider) -> str | None:
     if getattr(function, "__self__", None) is spider:
         if getattr(spider, name, None) == function:
             return str(name)
-        # A decorator that keeps no name, or one that begins with two underscores, has it go by another.
+        # The method has another attribute name: a decorator changed `__name__`, or the name is mangled.
         methods = inspect.getmembers(type(spider), lambda member: member is function.__func__)
         if methods:
             return methods[0][0]
     raise FrontierError(
-        f"the request for {redact_text(request.url)} has the {role} {function!r}, which is no method of the spider "
-        f"{spider.name!r}; only a method can be called after a crash"
+        f"the request for {redact_text(request.url)} has the {role} {function!r}, which is not a method of the "
+        f"spider {spider.name!r}; only a method can be called after a restart"
     )
 
 
-def _spider_method(wanted: RequestRecord, name: str | None, spider: Spider) -> Any:
+def _spider_method(record: RequestRecord, name: str | None, spider: Spider) -> Any:
     if name is None:
         return None
     found = getattr(spider, name, None)
     if not callable(found):
         raise FrontierError(
-            f"the stored request for {redact_text(wanted.url)} is for {spider.name}.{name}, which does not exist "
-            f"any more"
+            f"the stored request for {redact_text(record.url)} is for {spider.name}.{name}, which no longer exists"
         )
     return found
 
@@ -174,8 +174,9 @@ def _as_json(request: Request, part: str, values: Mapping[str, Any]) -> dict[str
     try:
         copied: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
     except (TypeError, ValueError) as error:
-        named = ", ".join(name for name, value in values.items() if not is_json(value)) or "a name that is no text"
+        keys = ", ".join(name for name, value in values.items() if not is_json(value)) or "a key is not a string"
         raise FrontierError(
-            f"the request for {redact_text(request.url)} carries what is no JSON in its {part} ({named}): {error}"
+            f"the request for {redact_text(request.url)} has a value in its {part} that JSON cannot store "
+            f"({keys}): {error}"
         ) from error
     return copied

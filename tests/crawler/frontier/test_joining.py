@@ -41,7 +41,7 @@ def test_the_same_command_goes_on_with_an_open_crawl(run, site, database):
 
     rest = run(None, {"site": address})
     assert rest.code == 0, rest.log
-    assert "Going on with crawl 1" in rest.log
+    assert "Continuing the unfinished crawl 1" in rest.log
     assert [(one["id"], one["state"]) for one in database.crawls()] == [(1, "finished")]
     assert sorted(asked()) == ["/", *PATHS]
     assert database.pages() == PATHS

@@ -1,4 +1,4 @@
-"""The books of one process, kept with a real database."""
+"""The lease client of one process, with a real database."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -19,45 +19,45 @@ from crawler.storage.tables import request
 from crawler.visit import RequestRecord
 
 
-class Books:
-    """A ledger, what arrived, and the delays that it is to tell."""
+class Process:
+    """A lease client, the leases that it got, and the delays that it is to push."""
 
     def __init__(self, database, lease_id="one"):
         engine = open_engine(database.url)
         schema.prepare_schema(engine)
         with write_transaction(engine) as connection:
             crawl_id = join_crawl(connection, "test", {}, fresh=False).crawl_id
-        self.writer = StoreThread(get_crawler(), Store(engine))
-        self.arrived, self.delays = [], {}
+        self.thread = StoreThread(get_crawler(), Store(engine))
+        self.leased, self.delays = [], {}
         worker = CrawlWorker(crawl_id, lease_id, 60.0, 3, 3600.0)
-        self.ledger = LeaseClient(
-            self.writer,
+        self.client = LeaseClient(
+            self.thread,
             worker,
-            lambda taken: self.arrived.extend(taken.leased),
+            lambda batch: self.leased.extend(batch.leased),
             lambda: dict(self.delays),
             lambda _number: None,
         )
 
-    async def exchange(self, room=10):
-        self.ledger.stir(room)
-        await self.ledger.wait()
-        return [one.record.key for one in self.arrived]
+    async def sync(self, capacity=10):
+        self.client.sync(capacity)
+        await self.client.wait()
+        return [one.record.key for one in self.leased]
 
 
 @pytest.fixture
-def books(database):
+def processes(database):
     made = []
 
     def make(*arguments):
-        made.append(Books(database, *arguments))
+        made.append(Process(database, *arguments))
         return made[-1]
 
     yield make
     for each in made:
-        each.writer.close()
+        each.thread.close()
 
 
-def wanted(key, host="a.example"):
+def record(key, host="a.example"):
     return RequestRecord(key, f"https://{host}/{key}", host)
 
 
@@ -65,166 +65,166 @@ def done(leased):
     return Ack(leased.lease_token, RequestState.DONE, "page")
 
 
-def test_what_is_wanted_is_stored_and_leased_at_once(books):
+def test_new_requests_are_stored_and_leased_in_one_sync(processes):
     async def scenario():
-        one = books()
-        assert not one.ledger.is_settled
+        one = processes()
+        assert not one.client.is_settled
         for key in "abc":
-            one.ledger.want(wanted(key))
-        assert one.ledger.unsent == 3
-        assert await one.exchange(room=2) == ["a", "b"]
-        assert (one.ledger.unsent, len(one.ledger.held)) == (0, 2)
+            one.client.push(record(key))
+        assert one.client.unpushed == 3
+        assert await one.sync(capacity=2) == ["a", "b"]
+        assert (one.client.unpushed, len(one.client.leases)) == (0, 2)
 
     asyncio.run(scenario())
 
 
-def test_what_is_wanted_during_an_exchange_is_leased_soon_after(books):
+def test_a_request_pushed_during_a_sync_is_leased_by_the_next(processes):
     async def scenario():
-        one = books()
-        one.ledger.want(wanted("a"))
-        one.ledger.stir(10)
+        one = processes()
+        one.client.push(record("a"))
+        one.client.sync(10)
         await asyncio.sleep(0)  # "a" is on its way
-        one.ledger.want(wanted("b"))
-        await one.ledger.wait()
-        await one.exchange()
-        assert await one.exchange() == ["a", "b"]
+        one.client.push(record("b"))
+        await one.client.wait()
+        await one.sync()
+        assert await one.sync() == ["a", "b"]
 
     asyncio.run(scenario())
 
 
-def test_it_is_settled_once_everything_has_ended_and_nothing_is_left(books, database):
+def test_it_is_settled_when_all_requests_have_ended(processes, database):
     async def scenario():
-        one = books()
-        one.ledger.want(wanted("a"))
-        await one.exchange()
-        assert not one.ledger.is_settled
-        one.ledger.end(done(one.arrived[0]))
-        assert not one.ledger.is_settled
-        await one.exchange()
-        assert one.ledger.is_settled
-        assert (one.ledger.outlook.queued, one.ledger.outlook.leased) == (0, 0)
-
-    asyncio.run(scenario())
-    assert database.states() == {"done": 1}
-
-
-def test_an_end_is_told_once(books, database):
-    async def scenario():
-        one = books()
-        one.ledger.want(wanted("a"))
-        await one.exchange()
-        leased = one.arrived[0]
-        one.ledger.end(done(leased))
-        one.ledger.end(Ack(leased.lease_token, RequestState.FAILED, "unacknowledged"))
-        await one.exchange()
+        one = processes()
+        one.client.push(record("a"))
+        await one.sync()
+        assert not one.client.is_settled
+        one.client.acknowledge(done(one.leased[0]))
+        assert not one.client.is_settled
+        await one.sync()
+        assert one.client.is_settled
+        assert (one.client.queue_status.queued, one.client.queue_status.leased) == (0, 0)
 
     asyncio.run(scenario())
     assert database.states() == {"done": 1}
 
 
-def test_what_is_given_back_is_for_others(books, database):
+def test_only_the_first_end_of_a_request_counts(processes, database):
     async def scenario():
-        one, other = books("one"), books("two")
+        one = processes()
+        one.client.push(record("a"))
+        await one.sync()
+        leased = one.leased[0]
+        one.client.acknowledge(done(leased))
+        one.client.acknowledge(Ack(leased.lease_token, RequestState.FAILED, "unacknowledged"))
+        await one.sync()
+
+    asyncio.run(scenario())
+    assert database.states() == {"done": 1}
+
+
+def test_a_released_request_can_be_leased_by_another_process(processes, database):
+    async def scenario():
+        one, other = processes("one"), processes("two")
         for key in "ab":
-            one.ledger.want(wanted(key))
-        assert await one.exchange() == ["a", "b"]
-        assert await other.exchange() == []
-        one.ledger.give_back(one.arrived[0].lease_token.request_id)
-        await one.exchange(room=0)
-        other.ledger._poll_at = 0.0
-        assert await other.exchange() == ["a"]
+            one.client.push(record(key))
+        assert await one.sync() == ["a", "b"]
+        assert await other.sync() == []
+        one.client.release(one.leased[0].lease_token.request_id)
+        await one.sync(capacity=0)
+        other.client._poll_at = 0.0
+        assert await other.sync() == ["a"]
 
     asyncio.run(scenario())
     assert database.rows("SELECT lease_id FROM request ORDER BY key") == [{"lease_id": "two"}, {"lease_id": "one"}]
 
 
-def test_closing_gives_everything_back(books, database):
+def test_closing_releases_all_leases(processes, database):
     async def scenario():
-        one = books()
+        one = processes()
         for key in "abc":
-            one.ledger.want(wanted(key))
-        await one.exchange()
-        one.ledger.end(done(one.arrived[0]))
-        one.ledger.want(wanted("d"))
-        await one.ledger.close()
-        assert one.ledger.held == {}
+            one.client.push(record(key))
+        await one.sync()
+        one.client.acknowledge(done(one.leased[0]))
+        one.client.push(record("d"))
+        await one.client.close()
+        assert one.client.leases == {}
 
     asyncio.run(scenario())
     assert database.states() == {"done": 1, "queued": 3}
 
 
-def test_delays_are_told_where_they_have_changed(books, database):
+def test_only_changed_delays_are_pushed(processes, database):
     def stored():
         return {one["host"]: one["delay"] for one in database.rows("SELECT host, delay FROM host")}
 
     async def scenario():
-        one = books()
+        one = processes()
         database.write("INSERT INTO host (host, delay, refusals) VALUES ('a.example', 5.0, 0), ('b.example', 5.0, 0)")
         one.delays = {"a.example": 0.0, "b.example": 2.0}
-        one.ledger.want(wanted("a"))
-        await one.exchange()
+        one.client.push(record("a"))
+        await one.sync()
         assert stored() == {"a.example": 0.0, "b.example": 2.0}
         database.write("UPDATE host SET delay = 9.0 WHERE host = 'b.example'")  # by another process
-        one.ledger.want(wanted("b"))
-        await one.exchange()
+        one.client.push(record("b"))
+        await one.sync()
         assert stored() == {"a.example": 0.0, "b.example": 9.0}
 
     asyncio.run(scenario())
 
 
-def test_leases_are_renewed_before_they_expire(books, database):
+def test_leases_are_renewed_before_they_expire(processes, database):
     def until():
         return database.rows("SELECT lease_until FROM request")[0]["lease_until"]
 
     async def scenario():
-        one = books()
-        one.ledger.want(wanted("a"))
-        await one.exchange()
+        one = processes()
+        one.client.push(record("a"))
+        await one.sync()
         before = until()
-        await one.exchange(room=0)
+        await one.sync(capacity=0)
         assert until() == before
-        one.ledger._renew_at = 0.0  # its time has come
-        await one.exchange(room=0)
+        one.client._renew_at = 0.0  # its time has come
+        await one.sync(capacity=0)
         assert until() > before
 
     asyncio.run(scenario())
 
 
-def test_all_work_in_the_thread_that_fails_is_an_error_of_the_database(books, caplog):
+def test_any_error_in_the_store_thread_becomes_a_store_error(processes, caplog):
     async def scenario():
         with pytest.raises(StoreError, match="the database was not written: ZeroDivisionError: "):
-            await books().writer.run(lambda: 1 // 0)
+            await processes().thread.run(lambda: 1 // 0)
 
     asyncio.run(scenario())
     assert "Storing failed" in caplog.text
 
 
-def test_what_expires_between_two_looks_for_it_is_left_to_be_done(books, database):
+def test_a_lease_that_expires_between_two_checks_is_leased_later(processes, database):
     async def scenario():
-        one, other = books("one"), books("two")
-        one.ledger.want(wanted("a"))
-        assert await one.exchange() == ["a"]
-        assert await other.exchange() == []  # has just looked
+        one, other = processes("one"), processes("two")
+        one.client.push(record("a"))
+        assert await one.sync() == ["a"]
+        assert await other.sync() == []  # has just looked
         database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
-        other.ledger.want(wanted("b"))
-        assert await other.exchange() == ["b"]
-        assert other.ledger.outlook.leased == 1
-        other.ledger._expire_at = other.ledger._poll_at = 0.0  # the time to look again has come
-        assert await other.exchange() == ["b", "a"]
+        other.client.push(record("b"))
+        assert await other.sync() == ["b"]
+        assert other.client.queue_status.leased == 1
+        other.client._expire_at = other.client._poll_at = 0.0  # the time to look again has come
+        assert await other.sync() == ["b", "a"]
 
     asyncio.run(scenario())
 
 
-def test_what_expires_and_comes_back_to_the_same_process_is_not_begun_twice(books, database):
+def test_an_expired_lease_that_returns_to_its_process_is_not_started_twice(processes, database):
     async def scenario():
-        one = books()
-        one.ledger.want(wanted("a"))
-        assert await one.exchange() == ["a"]
+        one = processes()
+        one.client.push(record("a"))
+        assert await one.sync() == ["a"]
         database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
-        one.ledger.want(wanted("b"))
-        one.ledger._expire_at = 0.0  # the time to look for them has come
-        assert await one.exchange() == ["a", "b"]
-        assert sorted(leased.record.key for leased in one.ledger.held.values()) == ["a", "b"]
+        one.client.push(record("b"))
+        one.client._expire_at = 0.0  # the time to look for them has come
+        assert await one.sync() == ["a", "b"]
+        assert sorted(leased.record.key for leased in one.client.leases.values()) == ["a", "b"]
         assert database.states() == {"leased": 2}
 
     asyncio.run(scenario())

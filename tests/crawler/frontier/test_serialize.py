@@ -114,7 +114,7 @@ def test_an_errback_with_ours_in_front_of_it_is_stored_as_it_was():
 )
 @pytest.mark.parametrize("role", ["callback", "errback"])
 def test_what_is_no_method_of_the_spider_is_refused_with_its_name(callback, role):
-    with pytest.raises(FrontierError, match=rf"https://a\.example/page has the {role} .* no method of the spider"):
+    with pytest.raises(FrontierError, match=rf"https://a\.example/page has the {role} .* not a method of the spider"):
         serialize_request(scrapy.Request(URL, **{role: callback}), SPIDER, "key")
 
 
@@ -122,7 +122,7 @@ def test_what_is_no_method_of_the_spider_is_refused_with_its_name(callback, role
 @pytest.mark.parametrize("part", ["meta", "cb_kwargs"])
 def test_what_is_no_json_is_refused_with_its_name(part, value):
     request = scrapy.Request(URL, **{part: {"fine": 1, "culprit": value}})
-    with pytest.raises(FrontierError, match=rf"page carries what is no JSON in its {part} \(culprit\)"):
+    with pytest.raises(FrontierError, match=rf"page has a value in its {part} that JSON cannot store \(culprit\)"):
         serialize_request(request, SPIDER, "key")
 
 

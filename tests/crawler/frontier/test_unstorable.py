@@ -70,8 +70,8 @@ def test_a_child_that_cannot_be_stored_fails_its_callback_only(run, site, databa
     }
     errors = {one["url"].rpartition("/")[2]: one["error"] for one in database.rows("SELECT url, error FROM request")}
     assert "/child has the callback <function" in errors["lambda"]
-    assert "which is no method of the spider 'the_spider'" in errors["lambda"]
-    assert "/child carries what is no JSON in its meta (culprit)" in errors["object"]
+    assert "which is not a method of the spider 'the_spider'" in errors["lambda"]
+    assert "/child has a value in its meta that JSON cannot store (culprit)" in errors["object"]
     assert database.crawls()[0]["state"] == "finished"
 
 

@@ -42,18 +42,18 @@ def test_a_group_that_can_be_crawled_has_no_fault():
 
 
 def test_a_spider_that_is_gone_is_named():
-    assert RecrawlGroup("news", {}).fault(None, {}) == "there is no spider 'news' any more"
+    assert RecrawlGroup("news", {}).fault(None, {}) == "the spider 'news' no longer exists"
 
 
 def test_a_callback_that_is_gone_is_named():
     group = RecrawlGroup("news", {}, (a_way(), a_way(2, callback="parse_gallery")))
-    assert group.fault(News, {}) == "the spider 'news' has no parse_gallery any more"
+    assert group.fault(News, {}) == "the spider 'news' no longer has parse_gallery"
 
 
 def test_secrets_are_to_be_given_again():
     group = RecrawlGroup("news", {"token": "***", "url": "https://***@a.example/", "pages": "2"})
     assert group.fault(News, {"token": "1"}) == (
-        "secrets among the arguments of 'news' are not stored: give them again, -a url=VALUE"
+        "the secrets in the arguments of 'news' are not stored; pass them again: -a url=VALUE"
     )
     given = {"token": "1", "url": "https://me:1@a.example/", "pages": "9"}
     assert group.fault(News, given) is None
@@ -155,7 +155,7 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
     section("/3", {"url": "one"}, day=2)
     with engine.connect() as connection:
         found = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
-    assert [(group.arguments, [way.revisit.url[-2:] for way in group.ways]) for group in found] == [
+    assert [(group.arguments, [one.revisit.url[-2:] for one in group.revisits]) for group in found] == [
         ({"url": "one"}, ["/1", "/3"]),
         ({"url": "two"}, ["/2"]),
     ]

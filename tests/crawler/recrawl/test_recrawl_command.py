@@ -79,7 +79,7 @@ def test_what_cannot_be_visited_is_named_and_the_rest_is_visited(world, crawled)
     world.change("UPDATE section SET next_visit = NULL")
     finished = world.scrapy("recrawl")
     assert finished.returncode == 1
-    assert "there is no spider 'blog' any more" in finished.stderr
+    assert "the spider 'blog' no longer exists" in finished.stderr
     assert "give them again, -a token=VALUE" in finished.stderr
     assert f"  {url}/news/1\n" in finished.stderr
     assert f"  {url}/news/2\n" in finished.stderr
