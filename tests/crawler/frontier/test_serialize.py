@@ -132,7 +132,7 @@ def test_a_method_that_is_gone_is_named():
     class Changed(scrapy.Spider):
         name = "spider"
 
-    with pytest.raises(FrontierError, match=r"https://a\.example/page is for spider\.article, which does not exist"):
+    with pytest.raises(FrontierError, match=r"https://a\.example/page is for spider\.article, which no longer exists"):
         deserialize_request(wanted, Changed())
 
 
