@@ -44,7 +44,7 @@ class CrawlCommand(ScrapyCrawl):
             try:
                 check_packages()
             except CrawlerError as error:
-                _complain(str(error))
+                _print_error(str(error))
                 sys.exit(EXIT_USAGE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -53,7 +53,7 @@ class CrawlCommand(ScrapyCrawl):
         try:
             self.exitcode = self._crawl(args[0], opts.spargs)
         except CrawlerError as error:
-            _complain(str(error))
+            _print_error(str(error))
             self.exitcode = EXIT_USAGE
 
     def _crawl(self, name: str, arguments: dict[str, str]) -> int:
@@ -69,7 +69,7 @@ class CrawlCommand(ScrapyCrawl):
         process.start()
         error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
         if error is None:
-            return EXIT_FAILURE if process.bootstrap_failed else finish_crawl(crawler)
+            return EXIT_FAILURE if process.bootstrap_failed else exit_code_of(crawler)
         if not isinstance(error, CrawlerError):
             logger.error("The crawl failed", exc_info=error)
             return EXIT_FAILURE
@@ -79,7 +79,7 @@ class CrawlCommand(ScrapyCrawl):
 def record_stop_signal(crawler: Crawler) -> None:
     """Record in the stats which signal stops the crawl, because Scrapy's finish reason is always `shutdown`."""
 
-    def noted(number: int, frame: FrameType | None) -> None:
+    def record(number: int, frame: FrameType | None) -> None:
         # A crawl that is stopped before it has stats counts as failed.
         with contextlib.suppress(RuntimeError):
             crawler.stats.set_value(STOP_SIGNAL_STAT, number)
@@ -87,16 +87,16 @@ def record_stop_signal(crawler: Crawler) -> None:
 
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in handlers:
-        signal.signal(number, noted)
+        signal.signal(number, record)
 
 
-def finish_crawl(crawler: Crawler) -> int:
+def exit_code_of(crawler: Crawler) -> int:
     """Return the exit code of a finished crawl, and print the reason if it is not 0."""
     ending = find_exit_status(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
     if ending.problem:
-        _complain(ending.problem)
+        _print_error(ending.problem)
     return ending.exit_code
 
 
-def _complain(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     sys.stderr.write(f"scrapy crawl: {sentence}\n")

@@ -61,7 +61,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1 or (ending := format_of(args[0])) is None:
+        if len(args) != 1 or (suffix := format_of(args[0])) is None:
             given = " ".join(args) or "missing"
             raise UsageError(
                 f"OUT is {given}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
@@ -69,19 +69,19 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = run_command(lambda: self._export(args[0], ending, opts))
+            self.exitcode = run_command(lambda: self._export(args[0], suffix, opts))
         except KeyboardInterrupt:
             print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
 
-    def _export(self, out: str, ending: str, opts: argparse.Namespace) -> None:
+    def _export(self, out: str, suffix: str, opts: argparse.Namespace) -> None:
         config = self.config
         site = None if opts.site is None else urls.parse_site(opts.site)
         language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
-        order = ExportRequest(writable_path("OUT", out), ending, content, RowFilter(site, language), opts.since)
+        request = ExportRequest(writable_path("OUT", out), suffix, content, RowFilter(site, language), opts.since)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
-            exported = write_export(engine, order, counting.show)
+            exported = write_export(engine, request, counting.show)
         if opts.json:
             print_json(asdict(exported))
         else:

@@ -59,8 +59,8 @@ class HistoryCommand(BlocksieveCommand, ScrapyCommand):
 
     def _show(self, url: str, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            past = read_page_history(connection, url)
+            history = read_page_history(connection, url)
         if opts.format == "json":
-            print_json(asdict(past))
+            print_json(asdict(history))
         else:
-            print_history(past, opts.limit)
+            print_history(history, opts.limit)

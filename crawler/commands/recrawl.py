@@ -1,10 +1,10 @@
-"""`scrapy recrawl`: visit stored pages and sections again. It is what cron calls, as often as one likes.
+"""`scrapy recrawl`: visit stored pages and sections again. Cron may run it as often as it likes.
 
-0    all went well, or nothing was due
-1    a crawl failed, or something could not be visited: its spider is gone, or its arguments hold secrets
+0    all crawls succeeded, or nothing was due
+1    a crawl failed, or pages could not be visited: their spider is gone, or its arguments contain secrets
 2    a setting, an option or the installation is wrong: nothing was crawled
-130  Ctrl-C stopped it; what was fetched until then is stored, the rest is visited by the next run
-143  SIGTERM did
+130  Ctrl-C stopped the crawl; the pages fetched before are stored, and the next run visits the rest
+143  SIGTERM stopped the crawl
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.commands.crawl import CrawlCommand as Crawl
-from crawler.commands.crawl import finish_crawl, record_stop_signal
+from crawler.commands.crawl import CrawlCommand, exit_code_of, record_stop_signal
 from crawler.config import RECRAWL, Config
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
@@ -40,21 +39,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ANNOUNCED = "its sitemap says that it has changed; "
+_ANNOUNCED = "its sitemap announces a change; "
 _COLUMNS = ("url", "kind", "last seen", "changed", "due since", "why")
 
 
 @dataclass(slots=True)
 class _Run:
-    """A group's crawl, and how it ended."""
+    """The crawl of a group and its exit code. Without a crawler, there was nothing to do or the start failed."""
 
     group: RecrawlGroup
     pages: int = 0
     crawler: Crawler | None = None
-    code: int = EXIT_SUCCESS
+    exit_code: int = EXIT_SUCCESS
 
 
-class RecrawlCommand(Crawl):
+class RecrawlCommand(CrawlCommand):
     def syntax(self) -> str:
         return "[--due] [--site SITE] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
 
@@ -71,16 +70,16 @@ class RecrawlCommand(Crawl):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--due", action="store_true", help="visit only what is due")
+        parser.add_argument("--due", action="store_true", help="visit only pages and sections that are due")
         parser.add_argument("--site", metavar="SITE", help="visit only pages of a site: a domain or a URL of it")
         parser.add_argument("--limit", type=int, metavar="N", help="visit at most N stored pages and sections")
-        parser.add_argument("--dry-run", action="store_true", help="show what would be visited and why; fetch nothing")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be visited and why; fetch nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         expect_no_arguments(args)
         if opts.limit is not None and opts.limit < 0:
-            raise UsageError(f"--limit is {opts.limit}; it takes a number of pages from 0 on", print_help=False)
+            raise UsageError(f"--limit is {opts.limit}; it must be 0 or more", print_help=False)
         site = None if opts.site is None else urls.parse_site(opts.site)
         choice = RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit)
         try:
@@ -98,21 +97,21 @@ class RecrawlCommand(Crawl):
                 chosen = choose_revisits(connection, choice, config, now)
                 planned = group_revisits(connection, chosen)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
-        code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
+        exit_code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
         if opts.dry_run:
-            _show(list(_rows(chosen, config, now)), as_json=opts.json)
-            return code
+            _print_plan(list(_plan_rows(chosen, config, now)), as_json=opts.json)
+            return exit_code
         runs = self._crawl_all(runnable, opts.spargs, config)
         if opts.json:
-            print_json({"crawls": [_summary(one) for one in runs]})
+            print_json({"crawls": [_run_summary(one) for one in runs]})
         elif not runnable:
-            print_line("Nothing is to be visited.")
+            print_line("There is nothing to visit.")
         if len(runs) < len(runnable):
-            code = EXIT_FAILURE
-        return max((one.code for one in runs if one.code), default=code)
+            exit_code = EXIT_FAILURE
+        return max((one.exit_code for one in runs if one.exit_code), default=exit_code)
 
     def _is_runnable(self, group: RecrawlGroup, given: Mapping[str, str]) -> bool:
-        """Tell whether a group can be crawled; say why it cannot, and which pages are left out."""
+        """Return True if a group can be crawled. Otherwise print the reason and the pages that are left out."""
         assert self.crawler_process is not None
         loader = self.crawler_process.spider_loader
         fault = group.fault(loader.load(group.spider) if group.spider in loader.list() else None, given)
@@ -124,38 +123,38 @@ class RecrawlCommand(Crawl):
         return False
 
     def _crawl_all(self, planned: Sequence[RecrawlGroup], given: Mapping[str, str], config: Config) -> list[_Run]:
-        """Crawl the groups, one after the other, and return how that went; a signal ends it with the present one."""
+        """Crawl the groups one after the other and return the runs. A signal ends the current crawl and the loop."""
         process = self.crawler_process
         assert process is not None
         runs: list[_Run] = []
         left = iter(planned)
 
-        def go_on(ended: asyncio.Task[None] | None = None) -> None:
+        def start_next(ended: asyncio.Task[None] | None = None) -> None:
             if ended is not None:
                 crawler = runs[-1].crawler
                 assert crawler is not None
-                runs[-1].code = _code(runs[-1], ended)
+                runs[-1].exit_code = _exit_code(runs[-1], ended)
                 if STOP_SIGNAL_STAT in _stats(crawler):
                     return
             for group in left:
                 runs.append(run := self._begin(group, given, config))
                 if run.crawler is not None:
                     task = process.crawl(run.crawler, **group.filled(given), **{RECRAWL: "1"})
-                    assert isinstance(task, asyncio.Task)  # what Scrapy's process on asyncio gives
+                    assert isinstance(task, asyncio.Task)  # as Scrapy's AsyncCrawlerProcess returns it
                     if ended is None:
                         task.get_loop().call_soon(record_stop_signal, run.crawler)
                     else:
                         record_stop_signal(run.crawler)
-                    task.add_done_callback(go_on)
+                    task.add_done_callback(start_next)
                     return
 
-        go_on()
+        start_next()
         if runs and runs[-1].crawler is not None:
             process.start()
         return runs
 
     def _begin(self, group: RecrawlGroup, given: Mapping[str, str], config: Config) -> _Run:
-        """Put a group's requests into the database; there is no crawler where nothing is left to do."""
+        """Queue a group's requests in the database. The run has no crawler if nothing is left to do."""
         crawler = self._create_crawler(group.spider)
         wanted = group.requests(crawler)
         try:
@@ -163,14 +162,14 @@ class RecrawlCommand(Crawl):
                 begun = due.begin_recrawl(connection, group.spider, group.filled(given), wanted)
         except CrawlerError as error:
             print_error(f"scrapy recrawl: {group.spider}: {error}")
-            return _Run(group, code=EXIT_FAILURE)
+            return _Run(group, exit_code=EXIT_FAILURE)
         if begun is None:
             return _Run(group)
         logger.info("Visiting %d pages and sections again by the spider %s", begun, group.spider)
         return _Run(group, begun, crawler)
 
 
-def _code(run: _Run, ended: asyncio.Task[None]) -> int:
+def _exit_code(run: _Run, ended: asyncio.Task[None]) -> int:
     assert run.crawler is not None
     error = None if ended.cancelled() else ended.exception()
     if isinstance(error, CrawlerError):
@@ -180,20 +179,20 @@ def _code(run: _Run, ended: asyncio.Task[None]) -> int:
     if error is not None or not stats:
         logger.error("The crawl of %s failed", run.group.spider, exc_info=error)
         return EXIT_FAILURE
-    # Another process may have done it all.
+    # Another process may have made all the requests.
     idle = stats.get("finish_reason") == "finished" and not any(name.startswith("visit/") for name in stats)
-    return EXIT_SUCCESS if idle else finish_crawl(run.crawler)
+    return EXIT_SUCCESS if idle else exit_code_of(run.crawler)
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:
-    """Return what a crawl has counted; {} for one that failed before it could."""
+    """Return the stats of a crawl; {} if it failed before it had any."""
     try:
         return crawler.stats.get_stats()
-    except RuntimeError:  # Scrapy's way to say that there are none yet
+    except RuntimeError:  # Scrapy raises this while the crawler has no stats
         return {}
 
 
-def _rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[dict[str, Any]]:
+def _plan_rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[dict[str, Any]]:
     for one in chosen:
         history = one.history
         yield {
@@ -207,7 +206,7 @@ def _rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[
         }
 
 
-def _show(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print_json(list(rows))
         return
@@ -222,13 +221,13 @@ def _show(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
         )
         for row in rows
     ]
-    make_console().print(make_table("To be visited", _COLUMNS, shown) if shown else Text("Nothing is to be visited."))
+    make_console().print(make_table("To visit", _COLUMNS, shown) if shown else Text("There is nothing to visit."))
 
 
-def _summary(run: _Run) -> dict[str, Any]:
+def _run_summary(run: _Run) -> dict[str, Any]:
     return {
         "spider": run.group.spider,
         "arguments": dict(run.group.arguments),
         "begun_with": run.pages,
-        "exit_code": run.code,
+        "exit_code": run.exit_code,
     }

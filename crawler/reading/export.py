@@ -18,9 +18,7 @@ from crawler.reading.export_rows import (
     ExportCursor,
     RowChange,
     RowFilter,
-    all_rows,
-    changed_rows,
-    row_source,
+    read_rows,
 )
 from crawler.storage import database
 from crawler.storage.database import read_transaction
@@ -29,12 +27,57 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sqlalchemy.engine import Connection, Engine
+    from sqlalchemy.engine import Engine
 
-    from crawler.reading.export_rows import Row
 
+_ROWS_PER_WRITE = 1_000
+
+_CHANGE_INDEX = 1  # of the column `change`
 
 _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-export-", ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows)."""
+
+    path: Path
+    suffix: str
+    content: ExportContent = ExportContent.BLOCKS
+    rows: RowFilter = RowFilter()  # noqa: RUF009 — frozen
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """The number of rows that an export wrote, and the cursor at which the next one starts."""
+
+    path: str
+    content: str
+    rows: int
+    new: int
+    changed: int
+    gone: int
+    cursor: str
+
+
+def write_export(engine: Engine, request: ExportRequest, report: Callable[[int], None]) -> ExportResult:
+    """Write an export and return its figures; call `report` regularly with the number of rows so far.
+
+    Raises ExportError if the file cannot be written, or if the cursor is from another database or selection.
+    """
+    require_format(request.suffix)
+    with read_transaction(engine) as connection:
+        cursor = ExportCursor(request.content, request.rows, database.read_position(connection))
+        since = None if request.since is None else cursor.since(request.since)
+        rows, counts = read_rows(connection, request.content, request.rows, since), Counter[str]()
+        with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
+            while some := list(islice(rows, _ROWS_PER_WRITE)):
+                writer.write(some)
+                counts.update(row[_CHANGE_INDEX] for row in some)
+                report(counts.total())
+    numbers = {change.value: counts[change.value] for change in RowChange}
+    return ExportResult(str(request.path), request.content.value, counts.total(), **numbers, cursor=str(cursor))
 
 
 @contextmanager
@@ -88,56 +131,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-_ROWS_PER_WRITE = 1_000
-_CHANGE_INDEX = 1  # of the column `change`
-
-
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
-    """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows)."""
-
-    path: Path
-    ending: str
-    content: ExportContent = ExportContent.BLOCKS
-    rows: RowFilter = RowFilter()  # noqa: RUF009 — frozen
-    since: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportResult:
-    """The number of rows that an export wrote, and the cursor at which the next one starts."""
-
-    path: str
-    content: str
-    rows: int
-    new: int
-    changed: int
-    gone: int
-    cursor: str
-
-
-def write_export(engine: Engine, order: ExportRequest, report: Callable[[int], None]) -> ExportResult:
-    """Write an export and return its figures; call `report` regularly with the number of rows so far.
-
-    Raises ExportError if the file cannot be written, or if the cursor is from another database or selection.
-    """
-    require_format(order.ending)
-    with read_transaction(engine) as connection:
-        cursor = ExportCursor(order.content, order.rows, database.read_position(connection))
-        rows, counts = _export_rows(connection, order, cursor), Counter[str]()
-        with atomic_file(order.path) as file, open_row_writer(order.ending, file, cursor) as writer:
-            while some := list(islice(rows, _ROWS_PER_WRITE)):
-                writer.write(some)
-                counts.update(row[_CHANGE_INDEX] for row in some)
-                report(counts.total())
-    numbers = {change.value: counts[change.value] for change in RowChange}
-    return ExportResult(str(order.path), order.content.value, counts.total(), **numbers, cursor=str(cursor))
-
-
-def _export_rows(connection: Connection, order: ExportRequest, cursor: ExportCursor) -> Iterator[Row]:
-    found = row_source(connection, order.content, order.rows)
-    if order.since is None:
-        return all_rows(found)
-    return changed_rows(connection, found, order.content, cursor.since(order.since))

@@ -23,9 +23,25 @@ if TYPE_CHECKING:
 
     from crawler.storage.database import DatabasePosition
 
-
 EXPORT_VERSION = 1
 """Version of the columns and of the cursor. It changes when a column is removed or changes its meaning."""
+
+Row = tuple[Any, ...]
+"""The values of an export's columns."""
+
+_ROWS_PER_READ = 2_000
+
+_BLOCKS_PER_BATCH = 500
+
+_PAGES_PER_BATCH = 50
+
+_ID_COLUMNS = 3  # schema, change and id
+
+_CURSOR = re.compile(r"([0-9]{1,6})\.(.{1,50000})", re.ASCII)
+
+_CURSOR_BODY = re.compile(r"(blocks|pages)\.([0-9a-f]{32})\.([0-9a-f]{8})\.([0-9]{1,18})((?:\.[0-9]{1,18})*)", re.ASCII)
+
+_SHOWN_CHARS = 80
 
 
 class ExportContent(StrEnum):
@@ -56,6 +72,7 @@ _ROW_COLUMNS = (
     ExportColumn("schema", "int16", f"version of these columns: {EXPORT_VERSION}"),
     ExportColumn("change", "string", "`new`, `changed` or `gone`; in a whole export always `new`"),
 )
+
 _PAGE_COLUMNS = (
     ExportColumn("url", "string", "the page's address, as fetched"),
     ExportColumn("site", "string", "its registered domain, or host:port"),
@@ -91,14 +108,6 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
     ),
 }
 
-Row = tuple[Any, ...]
-"""The values of an export's columns."""
-
-_ROWS_PER_READ = 2_000
-_BLOCKS_PER_BATCH = 500
-_PAGES_PER_BATCH = 50
-_ID_COLUMNS = 3  # schema, change and id
-
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
@@ -111,124 +120,6 @@ class RowFilter:
         """Return the statement with the filter's conditions on a table that has the columns `site` and `language`."""
         wanted = {"site": self.site, "language": self.language}
         return statement.where(*(table.c[name] == value for name, value in wanted.items() if value is not None))
-
-
-class RowSource(Protocol):
-    """Reads the rows of one kind of content. The values start with the column `id`."""
-
-    at_once: int
-
-    def everything(self) -> Iterator[Row]:
-        """Yield the values of all rows in order of their ids."""
-
-    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
-        """Yield the values of the rows with these ids that belong to the export now."""
-
-    def changed(self, since: Horizon) -> CompoundSelect[int]:
-        """Return the query for the ids of the rows that may have changed."""
-
-    def added(self, ids: Sequence[int]) -> dict[int, int]:
-        """Return the change sequence at which each id was added. Deleted rows have none."""
-
-
-class _BlockRows:
-    at_once = _BLOCKS_PER_BATCH
-
-    def __init__(self, connection: Connection, rows: RowFilter) -> None:
-        self._connection = connection
-        names = [column.name for column in EXPORT_COLUMNS[ExportContent.BLOCKS][_ID_COLUMNS - 1 :]]
-        self._select = rows.of(select(*(informative_block.c[name] for name in names)), informative_block)
-
-    def everything(self) -> Iterator[Row]:
-        return _stream_rows(self._connection, self._select.order_by(informative_block.c.id))
-
-    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
-        return _stream_rows(self._connection, self._select.where(informative_block.c.id.in_(ids)))
-
-    def changed(self, since: Horizon) -> CompoundSelect[int]:
-        return changed_blocks(since)
-
-    def added(self, ids: Sequence[int]) -> dict[int, int]:
-        found = self._connection.execute(select(block.c.id, block.c.added).where(block.c.id.in_(ids)))
-        return {row.id: row.added for row in found}
-
-
-class _PageRows:
-    """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none."""
-
-    at_once = _PAGES_PER_BATCH
-
-    def __init__(self, connection: Connection, rows: RowFilter) -> None:
-        self._connection = connection
-        names = [
-            column.name for column in EXPORT_COLUMNS[ExportContent.PAGES][_ID_COLUMNS - 1 :] if column.name in page.c
-        ]
-        self._select = rows.of(select(*(page.c[name] for name in names)), page).order_by(page.c.id)
-
-    def everything(self) -> Iterator[Row]:
-        rows = _stream_rows(self._connection, self._select)
-        while some := list(islice(rows, self.at_once)):
-            yield from self._with_texts(some)
-
-    def standing(self, ids: Sequence[int]) -> Iterator[Row]:
-        return self._with_texts(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
-
-    def changed(self, since: Horizon) -> CompoundSelect[int]:
-        return changed_pages(since)
-
-    def added(self, ids: Sequence[int]) -> dict[int, int]:
-        found = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
-        return {row.id: row.added or 0 for row in self._connection.execute(found.where(page.c.id.in_(ids)))}
-
-    def _with_texts(self, pages: Sequence[Row]) -> Iterator[Row]:
-        described = {row[0]: row for row in pages}
-        texts = (
-            select(page_text.c.page_id, page_text.c.words, page_text.c.text)
-            .where(page_text.c.page_id.in_(list(described)))
-            .order_by(page_text.c.page_id, page_text.c.position)
-        )
-        for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
-            blocks = list(found)
-            words = sum(each[1] for each in blocks)
-            yield (*described[page_id], len(blocks), words, "\n".join(each[2] for each in blocks))
-
-
-def row_source(connection: Connection, content: ExportContent, rows: RowFilter) -> RowSource:
-    """Return the rows of the database state that the connection sees."""
-    return _BlockRows(connection, rows) if content is ExportContent.BLOCKS else _PageRows(connection, rows)
-
-
-def all_rows(found: RowSource) -> Iterator[Row]:
-    """Yield all rows in order of their ids."""
-    for values in found.everything():
-        yield (EXPORT_VERSION, RowChange.NEW.value, *values)
-
-
-def changed_rows(connection: Connection, found: RowSource, content: ExportContent, since: Horizon) -> Iterator[Row]:
-    """Yield the rows that changed since a cursor, in order of their ids. A row that is gone has only an id."""
-    nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
-    ids = (row[0] for row in _stream_rows(connection, found.changed(since)))
-    while some := list(islice(ids, found.at_once)):
-        standing = {values[0]: values for values in found.standing(some)}
-        added = found.added(some)
-        for each in some:
-            is_new = each in added and since.hides(added[each])
-            if each in standing:
-                yield (EXPORT_VERSION, (RowChange.NEW if is_new else RowChange.CHANGED).value, *standing[each])
-            elif not is_new:
-                yield (EXPORT_VERSION, RowChange.GONE.value, each, *nothing)
-
-
-def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:
-    """Yield rows as they arrive, so that only a few are in memory."""
-    result: Iterable[Any] = connection.execute(statement.execution_options(yield_per=_ROWS_PER_READ))
-    for row in result:
-        yield tuple(row)
-
-
-_CURSOR = re.compile(r"([0-9]{1,6})\.(.{1,50000})", re.ASCII)
-_CURSOR_BODY = re.compile(r"(blocks|pages)\.([0-9a-f]{32})\.([0-9a-f]{8})\.([0-9]{1,18})((?:\.[0-9]{1,18})*)", re.ASCII)
-_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,3 +178,121 @@ class ExportCursor:
 
 def _filter_digest(rows: RowFilter) -> str:
     return xxh32_hexdigest(f"{rows.site!r} {rows.language!r}".encode())
+
+
+def read_rows(
+    connection: Connection, content: ExportContent, rows: RowFilter, since: Horizon | None = None
+) -> Iterator[Row]:
+    """Yield the rows of the database state that the connection sees, in order of their ids.
+
+    With `since`, yield only the rows that differ from that earlier state. A row that is gone has only an id.
+    """
+    reader = _BlockRows if content is ExportContent.BLOCKS else _PageRows
+    source: _RowSource = reader(connection, rows)
+    return _all_rows(source) if since is None else _changed_rows(connection, source, content, since)
+
+
+def _all_rows(source: _RowSource) -> Iterator[Row]:
+    for values in source.read_all():
+        yield (EXPORT_VERSION, RowChange.NEW.value, *values)
+
+
+def _changed_rows(connection: Connection, source: _RowSource, content: ExportContent, since: Horizon) -> Iterator[Row]:
+    nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
+    ids = (row[0] for row in _stream_rows(connection, source.changed_ids(since)))
+    while some := list(islice(ids, source.batch_size)):
+        present = {values[0]: values for values in source.read(some)}
+        added = source.added_at(some)
+        for each in some:
+            is_new = each in added and since.hides(added[each])
+            if each in present:
+                yield (EXPORT_VERSION, (RowChange.NEW if is_new else RowChange.CHANGED).value, *present[each])
+            elif not is_new:
+                yield (EXPORT_VERSION, RowChange.GONE.value, each, *nothing)
+
+
+class _RowSource(Protocol):
+    """Reads the rows of one kind of content. The values start with the column `id`."""
+
+    batch_size: int
+
+    def read_all(self) -> Iterator[Row]:
+        """Yield the values of all rows in order of their ids."""
+
+    def read(self, ids: Sequence[int]) -> Iterator[Row]:
+        """Yield the values of the rows with these ids that belong to the export now."""
+
+    def changed_ids(self, since: Horizon) -> CompoundSelect[int]:
+        """Return the query for the ids of the rows that may have changed."""
+
+    def added_at(self, ids: Sequence[int]) -> dict[int, int]:
+        """Return the change sequence at which each id was added. Deleted rows have none."""
+
+
+class _BlockRows:
+    batch_size = _BLOCKS_PER_BATCH
+
+    def __init__(self, connection: Connection, rows: RowFilter) -> None:
+        self._connection = connection
+        names = [column.name for column in EXPORT_COLUMNS[ExportContent.BLOCKS][_ID_COLUMNS - 1 :]]
+        self._select = rows.of(select(*(informative_block.c[name] for name in names)), informative_block)
+
+    def read_all(self) -> Iterator[Row]:
+        return _stream_rows(self._connection, self._select.order_by(informative_block.c.id))
+
+    def read(self, ids: Sequence[int]) -> Iterator[Row]:
+        return _stream_rows(self._connection, self._select.where(informative_block.c.id.in_(ids)))
+
+    def changed_ids(self, since: Horizon) -> CompoundSelect[int]:
+        return changed_blocks(since)
+
+    def added_at(self, ids: Sequence[int]) -> dict[int, int]:
+        found = self._connection.execute(select(block.c.id, block.c.added).where(block.c.id.in_(ids)))
+        return {row.id: row.added for row in found}
+
+
+class _PageRows:
+    """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none."""
+
+    batch_size = _PAGES_PER_BATCH
+
+    def __init__(self, connection: Connection, rows: RowFilter) -> None:
+        self._connection = connection
+        names = [
+            column.name for column in EXPORT_COLUMNS[ExportContent.PAGES][_ID_COLUMNS - 1 :] if column.name in page.c
+        ]
+        self._select = rows.of(select(*(page.c[name] for name in names)), page).order_by(page.c.id)
+
+    def read_all(self) -> Iterator[Row]:
+        rows = _stream_rows(self._connection, self._select)
+        while some := list(islice(rows, self.batch_size)):
+            yield from self._with_texts(some)
+
+    def read(self, ids: Sequence[int]) -> Iterator[Row]:
+        return self._with_texts(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
+
+    def changed_ids(self, since: Horizon) -> CompoundSelect[int]:
+        return changed_pages(since)
+
+    def added_at(self, ids: Sequence[int]) -> dict[int, int]:
+        found = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
+        return {row.id: row.added or 0 for row in self._connection.execute(found.where(page.c.id.in_(ids)))}
+
+    def _with_texts(self, pages: Sequence[Row]) -> Iterator[Row]:
+        described = {row[0]: row for row in pages}
+        texts = (
+            select(page_text.c.page_id, page_text.c.words, page_text.c.text)
+            .where(page_text.c.page_id.in_(list(described)))
+            .order_by(page_text.c.page_id, page_text.c.position)
+        )
+        for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
+            blocks = list(found)
+            words = sum(each[1] for each in blocks)
+            yield (*described[page_id], len(blocks), words, "\n".join(each[2] for each in blocks))
+
+
+def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:
+    """Yield rows as they arrive, so that only a few are in memory."""
+    result: Iterable[Any] = connection.execute(statement.execution_options(yield_per=_ROWS_PER_READ))
+    for row in result:
+        yield tuple(row)

@@ -31,11 +31,16 @@ if TYPE_CHECKING:
 
     from crawler.reading.text_diff import DiffPart
 
-
 # Two texts that are less similar are a removed and an added text, not an edit.
 _SIMILARITY_MIN = 0.5
+
 # If more texts than this change at once, only texts at the same position are compared.
 _COMPARED_MAX = 200
+
+_NEAREST_MAX = 50
+
+# Characters that are printed of each end of an unchanged run of words.
+_UNCHANGED_MAX_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,65 +75,6 @@ class PageRevision:
     added: tuple[TextLifetime, ...]
     gone: tuple[TextLifetime, ...]
     edited: tuple[TextEdit, ...]
-
-
-@dataclass(slots=True)
-class _RevisionTexts:
-    added: list[TextLifetime] = field(default_factory=list)
-    gone: list[TextLifetime] = field(default_factory=list)
-
-
-def page_revisions(texts: Sequence[TextLifetime], first_seen: datetime) -> tuple[PageRevision, ...]:
-    """Return the visits at which texts were added or removed, the earliest first."""
-    changes: defaultdict[datetime, _RevisionTexts] = defaultdict(_RevisionTexts)
-    for text in texts:
-        changes[text.first_seen].added.append(text)
-        if text.gone is not None:
-            changes[text.gone].gone.append(text)
-    return tuple(_page_revision(at, changes[at], first=at == first_seen) for at in sorted(changes))
-
-
-def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
-    added, gone = (sorted(some, key=lambda text: text.position) for some in (changes.added, changes.gone))
-    edited = () if first else _pair_edits(gone, added)
-    old, new = {id(edit.old) for edit in edited}, {id(edit.new) for edit in edited}
-    return PageRevision(
-        at=at,
-        first=first,
-        added=tuple(text for text in added if id(text) not in new),
-        gone=tuple(text for text in gone if id(text) not in old),
-        edited=edited,
-    )
-
-
-def _pair_edits(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> tuple[TextEdit, ...]:
-    """Pair removed texts with added ones, the most similar first; of equally similar pairs the closest first."""
-    old, new = [count_words(text.text) for text in gone], [count_words(text.text) for text in added]
-    pairs = sorted(
-        (-alike, abs(gone[i].position - added[j].position), i, j)
-        for i, j in _candidate_pairs(gone, added)
-        if gone[i].kind == added[j].kind and (alike := dice_similarity(old[i], new[j])) >= _SIMILARITY_MIN
-    )
-    taken_old: set[int] = set()
-    taken_new: set[int] = set()
-    edits = []
-    for _, _, i, j in pairs:
-        if i not in taken_old and j not in taken_new:
-            taken_old.add(i)
-            taken_new.add(j)
-            edits.append(TextEdit(gone[i], added[j], tuple(diff_words(gone[i].text, added[j].text))))
-    return tuple(sorted(edits, key=lambda edit: edit.new.position))
-
-
-def _candidate_pairs(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> Iterator[tuple[int, int]]:
-    if max(len(gone), len(added)) <= _COMPARED_MAX:
-        yield from product(range(len(gone)), range(len(added)))
-        return
-    places = {text.position: j for j, text in enumerate(added)}
-    yield from ((i, places[text.position]) for i, text in enumerate(gone) if text.position in places)
-
-
-_NEAREST_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +168,8 @@ def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
             )
 
 
-def _request_order(asked: PageRequest) -> tuple[bool, datetime | int]:
-    return (asked.ended is None, asked.ended or asked.crawl)
+def _request_order(one: PageRequest) -> tuple[bool, datetime | int]:
+    return (one.ended is None, one.ended or one.crawl)
 
 
 def _text_lifetime(row: Any) -> TextLifetime:
@@ -277,11 +223,13 @@ _SELECT_PAGE = select(
     page.c.next_visit,
     page.c.retired_at,
 )
+
 _SELECT_ORIGINAL = (
     select(page.c.url)
     .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
 )
+
 # By crawl, so that the index on (crawl_id, key) is used.
 _SELECT_REQUESTS = select(
     request.c.crawl_id, request.c.url, request.c.state, request.c.outcome, request.c.error, request.c.ended
@@ -290,7 +238,9 @@ _SELECT_REQUESTS = select(
     request.c.key >= bindparam("first"),
     request.c.key < bindparam("behind"),
 )
+
 _LIFETIME_COLUMNS = ("position", "kind", "first_seen", "last_seen", "gone_at")
+
 _SELECT_TEXTS = (
     select(
         block.c.id.label("block_id"), null().label("of"), block.c.text, *(block.c[name] for name in _LIFETIME_COLUMNS)
@@ -309,34 +259,88 @@ _SELECT_TEXTS = (
     )
 )
 
-# Characters that are printed of each end of an unchanged run of words.
-_UNCHANGED_MAX_CHARS = 60
+
+@dataclass(slots=True)
+class _RevisionTexts:
+    added: list[TextLifetime] = field(default_factory=list)
+    gone: list[TextLifetime] = field(default_factory=list)
 
 
-def print_history(past: PageHistory, most_moments: int) -> None:
-    """Print a page's history, with the last `most_moments` visits that changed it."""
+def page_revisions(texts: Sequence[TextLifetime], first_seen: datetime) -> tuple[PageRevision, ...]:
+    """Return the visits at which texts were added or removed, the earliest first."""
+    changes: defaultdict[datetime, _RevisionTexts] = defaultdict(_RevisionTexts)
+    for text in texts:
+        changes[text.first_seen].added.append(text)
+        if text.gone is not None:
+            changes[text.gone].gone.append(text)
+    return tuple(_page_revision(at, changes[at], first=at == first_seen) for at in sorted(changes))
+
+
+def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
+    added, gone = (sorted(some, key=lambda text: text.position) for some in (changes.added, changes.gone))
+    edited = () if first else _pair_edits(gone, added)
+    old, new = {id(edit.old) for edit in edited}, {id(edit.new) for edit in edited}
+    return PageRevision(
+        at=at,
+        first=first,
+        added=tuple(text for text in added if id(text) not in new),
+        gone=tuple(text for text in gone if id(text) not in old),
+        edited=edited,
+    )
+
+
+def _pair_edits(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> tuple[TextEdit, ...]:
+    """Pair removed texts with added ones, the most similar first; of equally similar pairs the closest first."""
+    old, new = [count_words(text.text) for text in gone], [count_words(text.text) for text in added]
+    pairs = sorted(
+        (-alike, abs(gone[i].position - added[j].position), i, j)
+        for i, j in _candidate_pairs(gone, added)
+        if gone[i].kind == added[j].kind and (alike := dice_similarity(old[i], new[j])) >= _SIMILARITY_MIN
+    )
+    taken_old: set[int] = set()
+    taken_new: set[int] = set()
+    edits = []
+    for _, _, i, j in pairs:
+        if i not in taken_old and j not in taken_new:
+            taken_old.add(i)
+            taken_new.add(j)
+            edits.append(TextEdit(gone[i], added[j], tuple(diff_words(gone[i].text, added[j].text))))
+    return tuple(sorted(edits, key=lambda edit: edit.new.position))
+
+
+def _candidate_pairs(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> Iterator[tuple[int, int]]:
+    if max(len(gone), len(added)) <= _COMPARED_MAX:
+        yield from product(range(len(gone)), range(len(added)))
+        return
+    places = {text.position: j for j, text in enumerate(added)}
+    yield from ((i, places[text.position]) for i, text in enumerate(gone) if text.position in places)
+
+
+def print_history(history: PageHistory, max_revisions: int) -> None:
+    """Print a page's history, with the last `max_revisions` visits that changed it."""
     out = make_console()
-    _print_line(out, past.asked if past.page is None else past.page.url, "bold")
-    if past.page is None:
+    _print_line(out, history.asked if history.page is None else history.page.url, "bold")
+    if history.page is None:
         _print_line(out, "No page is stored at this address")
     else:
-        for line in _page_lines(past, past.page):
+        for line in _page_lines(history, history.page):
             _print_line(out, line)
-    if past.requests:
+    if history.requests:
         rows = [
-            (one.crawl, one.spider, _format_time(one.ended), one.outcome, one.error, one.url) for one in past.requests
+            (one.crawl, one.spider, _format_time(one.ended), one.outcome, one.error, one.url)
+            for one in history.requests
         ]
         out.print(make_table("Requests", ("crawl", "spider", "ended", "outcome", "error", "url"), rows))
-    left_out = len(past.moments) - most_moments
+    left_out = len(history.moments) - max_revisions
     if left_out > 0:
         _print_line(out, f"{left_out:,} earlier visits are left out; --limit shows more, --format json all", "dim")
-    for moment in past.moments[-most_moments:]:
-        _print_revision(out, moment)
+    for revision in history.moments[-max_revisions:]:
+        _print_revision(out, revision)
 
 
-def _page_lines(past: PageHistory, page: PageFacts) -> list[str]:
+def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
     visits = "1 visit" if page.visits == 1 else f"{page.visits:,} visits"
-    facts = [
+    lines = [
         (
             f"first seen {_format_time(page.first_seen)}, last seen {_format_time(page.last_seen)}, "
             f"last changed {_format_time(page.last_changed)}"
@@ -344,29 +348,29 @@ def _page_lines(past: PageHistory, page: PageFacts) -> list[str]:
         f"{visits}, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
     ]
     if page.key != page.url:
-        facts.insert(0, f"known as {page.key}")
-    if past.asked not in {page.url, page.key}:
-        facts.insert(0, f"requested as {past.asked}")
+        lines.insert(0, f"known as {page.key}")
+    if history.asked not in {page.url, page.key}:
+        lines.insert(0, f"requested as {history.asked}")
     if page.title:
-        facts.insert(0, page.title)
+        lines.insert(0, page.title)
     if page.mirrors:
-        facts.append(f"near-duplicate of {page.mirrors}")
+        lines.append(f"near-duplicate of {page.mirrors}")
     if page.retired:
-        facts.append(f"gone from its site: retired {_format_time(page.retired)}")
+        lines.append(f"gone from its site: retired {_format_time(page.retired)}")
     elif page.next_visit:
-        facts.append(f"next visit {_format_time(page.next_visit)}")
-    return facts
+        lines.append(f"next visit {_format_time(page.next_visit)}")
+    return lines
 
 
-def _print_revision(out: Console, moment: PageRevision) -> None:
-    counts = f"{len(moment.added):,} added, {len(moment.gone):,} gone, {len(moment.edited):,} edited"
-    heading = f"{len(moment.added):,} texts at the first visit" if moment.first else counts
+def _print_revision(out: Console, revision: PageRevision) -> None:
+    counts = f"{len(revision.added):,} added, {len(revision.gone):,} gone, {len(revision.edited):,} edited"
+    heading = f"{len(revision.added):,} texts at the first visit" if revision.first else counts
     out.print()
-    _print_line(out, f"{_format_time(moment.at)}  {heading}", "bold")
+    _print_line(out, f"{_format_time(revision.at)}  {heading}", "bold")
     # The texts of the first visit are not changes. The JSON output has them.
-    lines = [(text.position, _text_line("+", text)) for text in (() if moment.first else moment.added)]
-    lines += [(text.position, _text_line("-", text)) for text in moment.gone]
-    lines += [(edit.new.position, _edit_line(out, edit)) for edit in moment.edited]
+    lines = [(text.position, _text_line("+", text)) for text in (() if revision.first else revision.added)]
+    lines += [(text.position, _text_line("-", text)) for text in revision.gone]
+    lines += [(edit.new.position, _edit_line(out, edit)) for edit in revision.edited]
     for _, line in sorted(lines, key=itemgetter(0)):
         out.print(line, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""A news site to crawl, as a portal of a table or as a host in none."""
+"""A news site to crawl, as a portal of the table or as an unknown host."""
 
 import json
 

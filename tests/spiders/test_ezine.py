@@ -1,4 +1,4 @@
-"""`scrapy crawl ezine`: the site's grammar, categories, article pages and refusals."""
+"""`scrapy crawl ezine`: the site's addresses, categories, article pages and refusals."""
 
 import pytest
 from scrapy import Request

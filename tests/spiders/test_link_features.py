@@ -1,4 +1,4 @@
-"""What links look like."""
+"""Features of links."""
 
 import pytest
 from scrapy.http import HtmlResponse

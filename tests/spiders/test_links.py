@@ -1,4 +1,4 @@
-"""Which links of a listing are articles, and which is its next page."""
+"""Article links of a listing, and its next page."""
 
 import re
 import time

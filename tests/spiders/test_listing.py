@@ -1,10 +1,43 @@
-"""Listings that never end, calendars, session ids; and what a crawl learns about which links are articles."""
+"""Endless listings, calendars and session ids; the URLs that a listing has shown; learning about article links."""
 
 import json
 from collections import Counter
 from itertools import count
 
 import pytest
+
+from spiders.listing import SeenUrls
+
+NEWS, WORLD = "https://a.example/news/", "https://a.example/world/"
+
+
+def test_a_seen_url_is_not_new():
+    seen = SeenUrls()
+    assert seen.add(NEWS, ["https://a.example/1", "https://a.example/2"]) == 2
+    assert seen.add(NEWS, ["https://a.example/2", "https://a.example/3", "https://a.example/3#top"]) == 1
+    assert seen.has(NEWS, "https://a.example/1")
+    assert not seen.has(NEWS, "https://a.example/4")
+
+
+def test_session_ids_and_tracking_do_not_make_a_url_new():
+    seen = SeenUrls()
+    seen.add(NEWS, ["https://a.example/1;jsessionid=AB12?a=1"])
+    assert seen.add(NEWS, ["https://a.example/1?a=1&PHPSESSID=8f2a&utm_source=x"]) == 0
+
+
+def test_listings_are_separate():
+    seen = SeenUrls()
+    seen.add(NEWS, ["https://a.example/1"])
+    assert seen.add(WORLD, ["https://a.example/1"]) == 1
+
+
+def test_the_oldest_are_forgotten_first():
+    seen = SeenUrls(most=3)
+    seen.add(NEWS, ["https://a.example/1"])
+    for number in range(2, 5):
+        seen.add(NEWS, [f"https://a.example/{number}"])
+    assert [seen.has(NEWS, f"https://a.example/{number}") for number in range(1, 5)] == [False, True, True, True]
+
 
 SENTENCE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 STORY = "<title>A story</title><article>" + f"<p>{SENTENCE * 2}</p>" * 6 + "</article>"
@@ -44,7 +77,7 @@ def entries(paths, text="The river rose again and carried the bridge away"):
     return "<ul>" + "".join(f'<li><a href="{path}">{text} {n}</a></li>' for n, path in enumerate(paths)) + "</ul>"
 
 
-def listed(crawled):
+def seen(crawled):
     return [visit["url"].split("/", 3)[3] for visit in crawled.visits if visit["outcome"] == "section"]
 
 
@@ -77,7 +110,7 @@ def test_a_next_page_that_was_seen_ends_the_listing(crawl, serve, answer):
 
     url, _ = serve({"/news/": page(30, "/news/?page=2"), "/news/?page=2": page(29, "/news/?utm_source=pager")})
     crawled = crawl("section", {"url": f"{url}/news/", "pages": "100"})
-    assert listed(crawled) == ["news/", "news/?page=2"]
+    assert seen(crawled) == ["news/", "news/?page=2"]
     assert crawled.stats["section/repeated"] == 1
 
 
@@ -107,7 +140,7 @@ def test_two_listings_of_the_same_articles_are_both_read_to_their_end(crawl, ser
     url, _ = serve(site | {story: answer(STORY) for day in stories for story in day})
     (tmp_path / "both.py").write_text(BOTH, "utf-8")
     crawled = crawl(tmp_path / "both.py", {"pages": "9"}, {"SITE": url})
-    assert sorted(listed(crawled)) == ["all/", "all/2", "world/", "world/2"]
+    assert sorted(seen(crawled)) == ["all/", "all/2", "world/", "world/2"]
 
 
 @pytest.fixture

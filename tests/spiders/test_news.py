@@ -1,4 +1,4 @@
-"""`scrapy crawl news`: sections, feeds and sitemaps of sites in the table and of sites in none."""
+"""`scrapy crawl news`: sections, feeds and sitemaps of sites in the table and of unknown hosts."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""`scrapy crawl news`: wrong arguments, sites that answer with something else, and saved pages."""
+"""`scrapy crawl news`: invalid arguments, unexpected responses, and saved pages."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""`scrapy crawl section`: listing → articles → further pages."""
+"""`scrapy crawl section`: listing, articles, next pages."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sections and feeds that pages lead to."""
+"""Sections and feeds that pages link to."""
 
 import gzip
 

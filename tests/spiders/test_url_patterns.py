@@ -1,11 +1,10 @@
-"""Shapes of URLs, and what is learned of them."""
+"""Patterns of URLs, and variants of articles by their URLs."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spiders.link_history import LinkHistory
-from spiders.url_patterns import url_pattern
+from spiders.url_patterns import drop_variants, url_pattern, variant_of
 
 SITE = "https://www.portal.example"
 
@@ -29,56 +28,52 @@ def test_the_pattern_of_a_url(path, exact, kind):
     assert (found.exact, found.kind) == (f"www.portal.example{exact}", f"*/{kind}")
 
 
-def test_a_pattern_has_no_likelihood_before_three_pages():
-    learned = LinkHistory()
-    for number in range(3):
-        assert learned.likelihood(f"{SITE}/read/1234") is None
-        learned.learn(f"{SITE}/read/{number}1234", is_article=True)
-    assert learned.likelihood(f"{SITE}/read/91234") == pytest.approx(0.8)
-
-
-def test_patterns_of_the_same_kind_are_distinguished_by_their_words():
-    learned = LinkHistory()
-    for number in range(10, 20):
-        learned.learn(f"{SITE}/read/{number}1234", is_article=True)
-        learned.learn(f"{SITE}/watch/{number}1234", is_article=False)
-    assert learned.likelihood(f"{SITE}/read/991234") == pytest.approx(11 / 12)
-    assert learned.likelihood(f"{SITE}/watch/991234") == pytest.approx(1 / 12)
-    assert learned.likelihood(f"{SITE}/hear/991234") == pytest.approx(0.5)  # by its kind
-
-
-def test_sites_are_separate():
-    learned = LinkHistory()
-    for number in range(5):
-        learned.learn(f"{SITE}/read/{number}1234", is_article=True)
-    assert learned.likelihood("https://portal.other/read/1234") is None
-
-
-def test_a_rebuilt_site_is_learned_again():
-    learned = LinkHistory()
-    for number in range(1_000):
-        learned.learn(f"{SITE}/read/{number}1234", is_article=True)
-    for number in range(100):
-        learned.learn(f"{SITE}/read/{number}1234", is_article=False)
-    assert learned.likelihood(f"{SITE}/read/991234") < 0.4
-
-
-def test_memory_is_limited_and_the_oldest_are_forgotten():
-    learned = LinkHistory(most_sites=3, most_patterns=4)
-    for number in range(10):
-        for _ in range(3):
-            learned.learn(f"https://s{number}.example/read/1234", is_article=True)
-    for name in ("one", "two", "three", "four"):
-        for _ in range(3):
-            learned.learn(f"https://s9.example/{name}/1234", is_article=True)
-    assert len(learned._sites) == 3
-    assert all(len(known) <= 4 for known in learned._sites.values())
-    assert learned.likelihood("https://s0.example/read/1234") is None
-    assert learned.likelihood("https://s9.example/four/1234") is not None
-
-
 @given(st.text(max_size=200))
 def test_any_url_has_a_pattern(path):
     found = url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
     assert found == url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
     assert len(found.exact) <= 1_000
+
+
+ARTICLE = "https://www.e.org/news/the-river-rose-2024"
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "https://www.e.org/news/the-river-rose-2024/amp/",
+        "https://www.e.org/amp/news/the-river-rose-2024",
+        "https://amp.e.org/news/the-river-rose-2024",
+        "https://m.e.org/news/the-river-rose-2024",
+        "http://e.org/news/the-river-rose-2024/print",
+        "https://www.e.org/news/the-river-rose-2024?amp=1",
+        "https://www.e.org/news/the-river-rose-2024?outputType=amp",
+        "https://www.e.org/news/the-river-rose-2024?print=true",
+        "https://www.e.org/news/the-river-rose-2024?amp",
+        "https://www.e.org/news/amp_the-river-rose-2024",
+    ],
+)
+def test_a_variant_is_dropped_beside_its_article_and_kept_alone(variant):
+    assert drop_variants([variant, ARTICLE], str) == [ARTICLE]
+    assert drop_variants([variant], str) == [variant]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        ARTICLE,
+        "https://e.org/news/example-of-a-river",
+        "https://e.org/printing/the-press",
+        "https://e.org/news/amplifier",
+        "https://e.org/news?print=7",
+        "https://e.org/a?id=1&amp%3Bx=2",
+        "http://[::1/broken",
+    ],
+)
+def test_other_urls_are_not_variants(url):
+    assert variant_of(url) is None
+
+
+def test_urls_with_different_queries_are_not_variants():
+    urls = ["https://e.org/story?id=1", "https://e.org/story?id=2&print=1", "https://e.org/story?id=1&print=1"]
+    assert drop_variants(urls, str) == urls[:2]

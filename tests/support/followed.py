@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 
-from crawler.reading.export_rows import ExportContent, RowFilter, all_rows, changed_rows, row_source
+from crawler.reading.export_rows import ExportContent, RowFilter, read_rows
 from crawler.storage import database, schema
 from crawler.storage.database import opened_engine, read_transaction
 
@@ -22,7 +22,7 @@ class Follower:
     def catch_up(self):
         """Take an increment, the first time everything; return its rows as (change, id)."""
         with read_transaction(self._engine) as connection:
-            taken = list(self._read(connection))
+            taken = list(read_rows(connection, self._content, self._filter, self._horizon))
             self._horizon = database.read_position(connection).horizon
         for _, change, identity, *values in taken:
             if change == "gone":
@@ -34,14 +34,8 @@ class Follower:
     def expected(self):
         """Return what a whole export gives now."""
         with read_transaction(self._engine) as connection:
-            found = all_rows(row_source(connection, self._content, self._filter))
+            found = read_rows(connection, self._content, self._filter)
             return {identity: tuple(values) for _, _, identity, *values in found}
-
-    def _read(self, connection):
-        found = row_source(connection, self._content, self._filter)
-        if self._horizon is None:
-            return all_rows(found)
-        return changed_rows(connection, found, self._content, self._horizon)
 
 
 @contextmanager

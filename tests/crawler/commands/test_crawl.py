@@ -1,4 +1,4 @@
-"""`scrapy crawl`: one sentence for a mistake, and an exit code that tells what became of the crawl."""
+"""`scrapy crawl`: one sentence for a mistake, and an exit code for each result."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`scrapy history`: a page's past as it is printed."""
+"""`scrapy history`: the printed history of a page."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`scrapy reclean`: another method for what is stored, killed and gone on with."""
+"""`scrapy reclean`: another method for stored pages, killed and continued."""
 
 import json
 import os

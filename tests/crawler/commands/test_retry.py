@@ -1,4 +1,4 @@
-"""`scrapy retry`: what failed is asked for once more, by the command that it names."""
+"""`scrapy retry`: failed requests are queued again, and the printed command fetches them."""
 
 import json
 import shlex

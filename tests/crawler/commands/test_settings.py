@@ -1,4 +1,4 @@
-"""`scrapy settings`, Scrapy's own and explained."""
+"""`scrapy settings`: Scrapy's options and `--explain`."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""A crawl that is told to stop ends in order: what was fetched is stored, and all that watch it know how it ended."""
+"""A stopped crawl stores the pages that it fetched and reports how it ended."""
 
 import json
 import signal

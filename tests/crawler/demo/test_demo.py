@@ -1,4 +1,4 @@
-"""The demo site as its users meet it: a program of its own, asked over HTTP."""
+"""The demo site as a program of its own, requested over HTTP."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the truth file promises, recomputed from the site itself."""
+"""The statements of the ground truth, recomputed from the site itself."""
 
 import re
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Whether a page turned out to be an article."""
+"""Deciding whether a page is an article."""
 
 import pytest
 

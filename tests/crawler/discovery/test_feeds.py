@@ -1,4 +1,4 @@
-"""`crawler.discovery.feeds`: what feeds and sitemaps list, and what of the bytes that only say they were one."""
+"""`read_listing`: the entries of feeds and sitemaps, and the problems of other documents."""
 
 import gzip
 import resource

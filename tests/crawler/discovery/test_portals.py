@@ -1,11 +1,13 @@
-"""The table of portals: what a row takes, what a wrong one is told, and whose rows win."""
+"""The table of portals: its columns, errors, user rows, and its patterns on all saved pages with a known address."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
 from crawler.discovery.portals import PORTAL_COLUMNS, read_portal, read_portals, select_portals
 from crawler.errors import ConfigError
+from crawler.fetching.replay import read_replay_index
 
 
 def written(tmp_path, text):
@@ -122,3 +124,33 @@ def test_a_portal_owns_urls_on_its_domains():
     assert portal.owns("http://f.co.uk/a")
     assert not portal.owns("https://e.org.evil.com/")
     assert portal.download_slots == {"www.e.org", "old.f.co.uk"}
+
+
+# What was saved beside articles: home pages, sections, an archive of links, television, a gallery.
+OTHERS = {
+    "abcnews": {"/Entertainment/slideshow/lindsay-lohan-makeup-3161542"},
+    "bbc": {"/news", "/technology"},
+    "cnn": {"/"},
+    "indianexpress": {"/"},
+    "news18": {"/livetv/"},
+    "thehindu": {"/archive/web/2025/07/11/"},
+    "timesofindia": {"", "/business", "/city/delhi", "/city/nagpur"},
+}
+
+
+@pytest.fixture(scope="module")
+def saved(data):
+    return [url for url, _ in read_replay_index(data / "sites") if ".invalid/" not in url]
+
+
+@pytest.mark.parametrize("name", [name for name, portal in read_portals().items() if portal.articles])
+def test_a_pattern_matches_exactly_the_saved_articles_of_its_site(saved, name):
+    portal = read_portals()[name]
+    own = [url for url in saved if portal.owns(url)]
+    assert own
+    assert {urlsplit(url).path for url in own if not portal.articles.search(url)} == OTHERS.get(name, set())
+
+
+def test_every_saved_page_belongs_to_one_portal(saved):
+    table = read_portals().values()
+    assert {sum(portal.owns(url) for portal in table) for url in saved} == {1}

@@ -1,4 +1,4 @@
-"""A small database of both kinds, and exports of it."""
+"""A small database, and exports of it."""
 
 import pytest
 from exported import fill

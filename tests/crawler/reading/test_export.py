@@ -1,4 +1,4 @@
-"""An export is there as a whole or not at all, and leaves nothing else behind."""
+"""An export appears complete or not at all, and leaves nothing else behind."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""What stands in the files is what stands in the database."""
+"""The files of an export contain the rows of the database."""
 
 import csv
 import gzip

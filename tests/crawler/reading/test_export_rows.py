@@ -1,4 +1,4 @@
-"""What a cursor is good for, and what it is refused for."""
+"""Cursors: which changes they return, and when they are an error."""
 
 import pytest
 from exported import OTHER, URL, make

@@ -1,4 +1,4 @@
-"""Two texts, word by word."""
+"""The difference of two texts, word by word."""
 
 import random
 import time

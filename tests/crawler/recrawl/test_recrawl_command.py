@@ -40,7 +40,7 @@ def test_two_at_once_fetch_nothing_twice(either_world, crawled):
 
 def test_what_is_shown_is_what_is_visited_and_showing_fetches_nothing(world, crawled):
     crawled(world, PATHS[:3])
-    assert "Nothing is to be visited" in world.scrapy("recrawl", "--due", "--dry-run").stdout
+    assert "There is nothing to visit" in world.scrapy("recrawl", "--due", "--dry-run").stdout
     world.make_due("/news/2", "/news/")
     shown = json.loads(world.scrapy("recrawl", "--due", "--dry-run", "--json").stdout)
     assert [(row["url"].removeprefix(world.site.url), row["kind"]) for row in shown] == [
@@ -58,7 +58,7 @@ def test_what_is_shown_is_what_is_visited_and_showing_fetches_nothing(world, cra
 def test_with_nothing_due_nothing_is_done(world, crawled):
     crawled(world, PATHS[:1])
     finished = world.scrapy("recrawl", "--due")
-    assert (finished.returncode, finished.stdout) == (0, "Nothing is to be visited.\n")
+    assert (finished.returncode, finished.stdout) == (0, "There is nothing to visit.\n")
     assert world.site.asked == []
     assert len(world.rows("SELECT id FROM crawl")) == 1
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cleaning.blocks import Metadata
 from crawler.fingerprinting import Fingerprinter
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter, all_rows, row_source
+from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter, read_rows
 from crawler.storage import database, schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
@@ -157,9 +157,9 @@ def test_an_export_sees_one_state_while_others_write(engine, save, visit):
     save(visit(A, "one", "two"), visit(B, "three"))
     with read_transaction(engine) as connection:
         before = database.read_position(connection)
-        expected = list(all_rows(row_source(connection, ExportContent.BLOCKS, RowFilter())))
+        expected = list(read_rows(connection, ExportContent.BLOCKS, RowFilter()))
         save(visit(A, "one", "four", day=1), visit("https://c.example/1", "five"))
-        assert list(all_rows(row_source(connection, ExportContent.BLOCKS, RowFilter()))) == expected
+        assert list(read_rows(connection, ExportContent.BLOCKS, RowFilter())) == expected
         assert database.read_position(connection) == before
 
 

@@ -1,4 +1,4 @@
-"""Searches of both kinds of database, which give the same."""
+"""Searches of both kinds of database, with the same results."""
 
 import math
 from contextlib import suppress
