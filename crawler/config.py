@@ -71,7 +71,7 @@ class Theme:
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseSettings(Theme):
-    title: ClassVar[str] = "Database"
+    title = "Database"
 
     database_url: str = option(
         "sqlite:///blocks.db",
@@ -95,7 +95,7 @@ class DatabaseSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class CleaningSettings(Theme):
-    title: ClassVar[str] = "Cleaning"
+    title = "Cleaning"
 
     cleaning_method: str = option("default", one_of(tuple(METHODS)), "Cleaning method that decides on blocks.")
     cleaning_options: Mapping[str, Any] = option(
@@ -117,7 +117,7 @@ class CleaningSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateSettings(Theme):
-    title: ClassVar[str] = "Duplicates and boilerplate"
+    title = "Duplicates and boilerplate"
 
     dedup_scope: str = option(
         "all",
@@ -153,7 +153,7 @@ class DuplicateSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierSettings(Theme):
-    title: ClassVar[str] = "Frontier"
+    title = "Frontier"
 
     frontier_lease_seconds: float = option(
         60.0,
@@ -170,7 +170,7 @@ class FrontierSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class PolitenessSettings(Theme):
-    title: ClassVar[str] = "Politeness and network"
+    title = "Politeness and network"
 
     contact: str = option("", text(), "Mail address or URL for webmasters, sent in the User-Agent header.")
     crawl_delay_max: float = option(
@@ -203,7 +203,7 @@ class PolitenessSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class RevisitSettings(Theme):
-    title: ClassVar[str] = "Re-crawls"
+    title = "Re-crawls"
 
     conditional: bool = option(
         True,
@@ -224,7 +224,7 @@ class RevisitSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class RenderSettings(Theme):
-    title: ClassVar[str] = "Rendering"
+    title = "Rendering"
 
     render: bool = option(
         False, switch(), "Render pages in a browser before they are parsed. Needs the extra `render`."
@@ -245,7 +245,7 @@ class RenderSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSettings(Theme):
-    title: ClassVar[str] = "Archive and replay"
+    title = "Archive and replay"
 
     archive: str = option(
         "",
@@ -260,7 +260,7 @@ class ArchiveSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class NewsSettings(Theme):
-    title: ClassVar[str] = "News portals"
+    title = "News portals"
 
     portals: str = option(
         "",
@@ -272,7 +272,7 @@ class NewsSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class HostProjectSettings(Theme):
-    title: ClassVar[str] = "Add-on `Cleaning` in other projects"
+    title = "Add-on `Cleaning` in other projects"
 
     pages_from: tuple[str, ...] = option(
         (),
@@ -296,7 +296,7 @@ class HostProjectSettings(Theme):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringSettings(Theme):
-    title: ClassVar[str] = "Monitoring"
+    title = "Monitoring"
 
     progress: str = option(
         "auto", one_of(("auto", "on", "off")), "Progress line on stderr. `auto` shows it on a terminal."
@@ -423,7 +423,7 @@ def _check_names(settings: BaseSettings) -> None:
                 raise ConfigError(f"unknown setting {name}; did you mean {meant!r}?")
 
 
-# --- Settings explained (`scrapy settings --explain`) ---
+# Settings explained (`scrapy settings --explain`)
 
 _SET_BY = {"cmdline": "command line", "command": "this command", "addon": "add-on"}
 
@@ -510,7 +510,7 @@ def _without_secrets(name: str, value: Any) -> Any:
     return redact_arguments({"value": value})["value"] if isinstance(value, dict) else value
 
 
-# --- Spider arguments (`-a NAME=VALUE`) ---
+# Spider arguments (`-a NAME=VALUE`)
 
 
 class ArgumentSpider(Spider):
@@ -558,7 +558,7 @@ def given_arguments(spider: Spider) -> dict[str, str]:
     return {name: value for name, value in found.items() if name == RECRAWL or not name.startswith("_")}
 
 
-# --- Reference page (docs/settings.md) ---
+# Reference page (docs/settings.md)
 
 _SETTINGS_HEAD = """# Settings
 

@@ -19,10 +19,7 @@ from crawler.errors import ConfigError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.visit import Outcome
-from spiders.archive import ArchiveSpider
-from spiders.ezine import EzineSpider
 from spiders.news import NewsSpider
-from spiders.section import SectionSpider
 
 ROOT = Path(__file__).parents[1]
 SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
@@ -111,13 +108,6 @@ def test_crawling_tells_of_every_outcome():
     section = CRAWL.split("## What is refused, and counted\n")[1].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(Outcome)
-
-
-def test_crawling_tells_of_every_argument_of_every_spider():
-    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|", CRAWL, re.MULTILINE)
-    told = {(spider, name) for name, spiders in rows for spider in re.findall(r"`(\w+)`", spiders)}
-    spiders = (ArchiveSpider, EzineSpider, NewsSpider, SectionSpider)
-    assert told == {(spider.name, one.name) for spider in spiders for one in fields(spider.Arguments)}
 
 
 def test_portals_md_describes_the_columns_the_arguments_and_the_number_of_sites():
