@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
@@ -40,14 +40,13 @@ from crawler.workers.pool import WorkerPool
 from crawler.workers.worker import PageToClean, crawl_task, load_models, load_stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from cleaning import CleanPage
-    from crawler.frontier.scheduler import Frontier
     from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.store import CrawlPolicy, SavedVisit
     from crawler.visit import LeaseToken
@@ -192,6 +191,22 @@ _GATHER_SECONDS = 0.1
 _NOTHING_LEFT = "finished"  # Scrapy's finish reason of a crawl that nobody stopped
 
 
+class LeaseHolder(Protocol):
+    """The part of the frontier (`crawler.frontier.scheduler.Frontier`) that `StoreStep` uses."""
+
+    @property
+    def is_starving(self) -> bool: ...
+
+    @property
+    def is_drained(self) -> bool: ...
+
+    def holds(self, token: LeaseToken) -> bool: ...
+
+    def acknowledged(self, tokens: Iterable[LeaseToken]) -> None: ...
+
+    def leave_alone(self, host: str) -> None: ...
+
+
 class StoreStep:
     """Third step: store visits in batches, one transaction each, through the store thread.
 
@@ -271,8 +286,8 @@ class StoreStep:
         self.thread.close()
 
     @property
-    def _frontier(self) -> Frontier | None:
-        frontier: Frontier | None = context_of(self._crawler).frontier
+    def _frontier(self) -> LeaseHolder | None:
+        frontier: LeaseHolder | None = context_of(self._crawler).frontier
         return frontier
 
     def _add(self, visit: Visit) -> None:
@@ -346,7 +361,7 @@ class StoreStep:
                 self._stats.inc_value(stat, count)
 
 
-def _inform(frontier: Frontier, batch: Sequence[Visit]) -> None:
+def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:
     """Tell the frontier which requests have ended, and which hosts ask for a pause."""
     frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends_request])
     for visit in batch:
