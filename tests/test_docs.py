@@ -47,7 +47,7 @@ QUICK = """
 from {module} import *
 PROGRESS, STORE_BATCH_SECONDS, REPLAY = "off", 0.05, {saved!r}
 """
-# A browser, which costs more than all else, is not found on this path; tests/crawler/compare has one.
+# A browser, which costs more than all else, is not found on this path; tests/crawler/reports has one.
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "SCRAPY_SETTINGS_MODULE": "quick",

@@ -19,17 +19,20 @@ from cleaning.errors import OptionError
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
 from crawler.commands.base import BlocksieveCommand
-from crawler.compare.fetch import fetch
-from crawler.compare.figures import Figures
-from crawler.compare.output import Pages
-from crawler.compare.plan import browser_for, make_plan, read_methods
-from crawler.compare.record import JsonWriter
-from crawler.compare.run import Comparison
-from crawler.compare.table import sentences, show
-from crawler.compare.targets import is_address, open_target
-from crawler.compare.templates import Templates
 from crawler.errors import CompareError
 from crawler.monitoring.progress import track_progress
+from crawler.reports.compare import (
+    ComparisonTotals,
+    MethodComparer,
+    SiteBoilerplate,
+    make_plan,
+    offline_browser,
+    read_methods,
+)
+from crawler.reports.compare_page import ComparisonPages
+from crawler.reports.comparison import ComparisonJson, failure_lines, print_comparison
+from crawler.reports.fetch import fetch_page
+from crawler.reports.sources import is_address, open_target
 from crawler.terminal import expect_one_argument, print_error, run_printing_command
 
 if TYPE_CHECKING:
@@ -38,16 +41,16 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawler.compare.run import Compared, Failure
-    from crawler.compare.targets import Source, Target
+    from crawler.reports.compare import ComparedPage, CompareFailure
+    from crawler.reports.sources import ReportTarget, UnreadPage
 
 
 class ComparisonWriter(Protocol):
-    """Takes each page as it is compared, and all figures at the end."""
+    """Takes each page as it is compared, and all totals at the end."""
 
-    def add(self, source: Source, found: Compared | Failure) -> None: ...
+    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None: ...
 
-    def finish(self, figures: Figures) -> None: ...
+    def finish(self, totals: ComparisonTotals) -> None: ...
 
 
 class CompareCommand(BlocksieveCommand, ScrapyCommand):
@@ -99,44 +102,46 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         config = self.config
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
         target = _open(name, opts.url, options.max_bytes, self.settings)
-        templates = Templates(target.sources, options.max_bytes)
-        browser = browser_for(self.settings, options.max_bytes)
+        boilerplate = SiteBoilerplate(target.sources, options.max_bytes)
+        browser = offline_browser(self.settings, options.max_bytes)
         with ExitStack() as stack:
-            plan = make_plan(opts.chosen, templates, lambda: stack.enter_context(browser))
-            writers: list[ComparisonWriter] = [JsonWriter(sys.stdout, target, plan)] if opts.json else []
+            plan = make_plan(opts.chosen, boilerplate, lambda: stack.enter_context(browser))
+            writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan)] if opts.json else []
             if opts.html:
-                writers.append(stack.enter_context(Pages(Path(opts.html), target, plan, options.max_blocks)))
-            comparison = Comparison(plan.methods, options, templates, plan.browser)
+                writers.append(stack.enter_context(ComparisonPages(Path(opts.html), target, plan, options.max_blocks)))
+            comparer = MethodComparer(plan.methods, options, boilerplate, plan.browser)
             # A progress line and JSON would mix on one terminal.
             progress = "off" if opts.json and sys.stdout.isatty() else config.progress
-            figures = _run(comparison, track_progress(target.sources, progress), writers)
-        if not figures.compared:
-            _give_up(figures)
+            totals = _run(comparer, track_progress(target.sources, progress), writers)
+        if not totals.compared:
+            _give_up(totals)
         if not opts.json:
-            show(target, plan, figures)
+            print_comparison(target, plan, totals)
 
 
-def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) -> Target:
+def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) -> ReportTarget:
     if not is_address(name, url):
         return open_target(name, url, max_bytes)
-    return fetch(name, settings)
+    return fetch_page(name, settings)
 
 
-def _run(comparison: Comparison, sources: Iterable[Source], writers: Sequence[ComparisonWriter]) -> Figures:
-    figures = Figures(comparison.methods)
+def _run(
+    comparer: MethodComparer, sources: Iterable[UnreadPage], writers: Sequence[ComparisonWriter]
+) -> ComparisonTotals:
+    totals = ComparisonTotals(comparer.methods)
     for source in sources:
-        found = comparison.run(source)
-        figures.add(source, found)
+        found = comparer.compare(source)
+        totals.add(source, found)
         for writer in writers:
             writer.add(source, found)
     for writer in writers:
-        writer.finish(figures)
-    return figures
+        writer.finish(totals)
+    return totals
 
 
-def _give_up(figures: Figures) -> NoReturn:
+def _give_up(totals: ComparisonTotals) -> NoReturn:
     """Print why each page could not be compared, one line for each, and raise the last one."""
-    *others, last = sentences(figures)
+    *others, last = failure_lines(totals)
     for line in others:
         print_error(line)
     raise CompareError(last)

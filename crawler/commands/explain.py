@@ -18,16 +18,13 @@ from cleaning.errors import CleaningError, OptionError
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
 from crawler.commands.base import BlocksieveCommand
-from crawler.compare.output import check_free, write_file
-from crawler.compare.plan import browser_for
 from crawler.config import Config
 from crawler.errors import CompareError
-from crawler.explain.explained import explain, is_empty
-from crawler.explain.origin import Place, find_page
-from crawler.explain.page import page_html
-from crawler.explain.record import record
-from crawler.explain.show import show
 from crawler.fingerprinting import Fingerprinter
+from crawler.reports.compare import offline_browser
+from crawler.reports.explain import PageLookup, explain, find_page
+from crawler.reports.explanation import explanation_page, explanation_record, print_explanation
+from crawler.reports.inert_page import check_output, write_page
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 
 if TYPE_CHECKING:
@@ -36,8 +33,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from cleaning.blocks import Page
-    from crawler.explain.explained import Explained
-    from crawler.explain.origin import Found
+    from crawler.reports.explain import Explanation, PageToExplain
 
 _MOST_ROWS = 500
 
@@ -92,38 +88,38 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
 
     def _run(self, name: str, opts: argparse.Namespace) -> None:
         if opts.html:
-            check_free(Path(opts.html), several=False)
+            check_output(Path(opts.html))
         assert self.settings is not None  # set by scrapy.cmdline
         config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
-        place = Place(self.settings, config.database_url, Options.read(options).max_bytes, anew=opts.fetch)
-        found = find_page(name, opts.url, place)
+        lookup = PageLookup(self.settings, config.database_url, Options.read(options).max_bytes, refetch=opts.fetch)
+        found = find_page(name, opts.url, lookup)
         stored = None if found.contents is None else found.contents.method
         method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
-        explained = _explain(found, method, options, self.settings)
+        explanation = _explain(found, method, options, self.settings)
         if opts.html:
-            write_file(Path(opts.html), page_html(explained, found))
+            write_page(Path(opts.html), explanation_page(explanation, found))
         if opts.json:
-            print_json(record(found, explained))
+            print_json(explanation_record(found, explanation))
         else:
-            show(found, explained, opts.limit)
+            print_explanation(found, explanation, opts.limit)
 
 
-def _explain(found: Found, method: str, options: dict[str, Any], settings: BaseSettings) -> Explained:
-    """Return the explanation of a page; raises CompareError where there is nothing to explain."""
+def _explain(found: PageToExplain, method: str, options: dict[str, Any], settings: BaseSettings) -> Explanation:
+    """Return the explanation of a page; raises CompareError if there is nothing to explain."""
     fingerprinter = Fingerprinter.from_config(Config.read(settings))
     try:
         html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
-        explained = explain(
+        explanation = explain(
             html, found.url, method=method, encoding=found.loaded.content_type, fingerprinter=fingerprinter, **options
         )
     except CleaningError as error:
         raise CompareError(f"{found.name}: {error}") from error
-    if is_empty(explained):
+    if explanation.is_empty:
         raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
-    return explained if found.contents is None else explained.beside(found.contents)
+    return explanation if found.contents is None else explanation.with_contents(found.contents)
 
 
-def _rendered(found: Found, options: dict[str, Any], settings: BaseSettings) -> Page:
-    with browser_for(settings, Options.read(options).max_bytes) as browser:
+def _rendered(found: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:
+    with offline_browser(settings, Options.read(options).max_bytes) as browser:
         return browser.render(found.loaded.body, found.url, found.loaded.content_type)

@@ -17,11 +17,11 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import TextResponse
 
 from cleaning import PageError, clean, parse
-from crawler.compare.fetch import as_in_a_crawl, said_of
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.errors import ConfigError, CrawlerError, ReplayError, SetupError
 from crawler.fetching.replay import read_replay_index
 from crawler.fetching.response_filter import ResponseRejected
+from crawler.reports.fetch import failure_message, fetch_settings
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class _LiveCheckSpider(Spider):
     def fail(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined] # Scrapy puts it there
         response = failure.value.response if isinstance(failure.value, ResponseRejected) else None
-        self._note(request.meta["about"], response or request, problem=said_of(failure))
+        self._note(request.meta["about"], response or request, problem=failure_message(failure))
 
     def _note(
         self, about: dict[str, Any], told: Response | Request, kind: str = "", entries: int = 0, *, problem: str = ""
@@ -276,7 +276,7 @@ def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAn
     Raises CrawlerError if the crawl cannot start.
     """
     asked = _LiveCheck(portals)
-    process = AsyncCrawlerProcess(as_in_a_crawl(settings))
+    process = AsyncCrawlerProcess(fetch_settings(settings))
     running = process.crawl(_LiveCheckSpider, asked=asked)
     process.start()
     error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None

@@ -118,7 +118,8 @@ def test_a_stored_page_is_read_from_the_database_and_says_what_it_repeats(explai
     lines = explain(MIRROR).out
     assert f"duplicate of stored block {long['stored']['block']} of {URL}" in lines
     assert (
-        f"stored, last seen 2024-05-01 12:00 UTC; decided anew from its stored HTML; mirror of {URL} (0 bits)" in lines
+        f"stored, last seen 2024-05-01 12:00 UTC; cleaned again from its stored HTML; near-duplicate of {URL} (0 bits)"
+        in lines
     )
 
 

@@ -1,1 +1,0 @@
-"""Methods side by side on the user's own pages: `scrapy compare`."""

@@ -1,0 +1,414 @@
+"""Compare cleaning methods on pages: what each keeps, how long it takes, and how far each two agree."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import time
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, combinations, islice
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from xxhash import xxh64_intdigest
+
+from cleaning.blocks import ParseWarning
+from cleaning.clean import decide_leaves
+from cleaning.declare import did_you_mean
+from cleaning.errors import CleaningError, PageError
+from cleaning.leaves import walk
+from cleaning.methods import METHODS, informative_sections
+from cleaning.parse import parse
+from cleaning.terms import tokenise
+from crawler.config import Config
+from crawler.errors import CompareError, RenderError
+from crawler.fetching.render.browser import Browser
+from crawler.reports.sources import NoPage, ReportFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scrapy.settings import BaseSettings
+
+    from cleaning.blocks import Block, Page
+    from cleaning.clean import DecidedLeaf
+    from cleaning.leaves import Leaf
+    from cleaning.options import Options
+    from crawler.reports.sources import LoadedPage, UnreadPage
+
+logger = logging.getLogger(__name__)
+
+_NEEDS_PAGES = "needs several pages of a site to learn what repeats; compare a folder of them"
+# Enough pages to learn what repeats; they are read and parsed once more for it.
+_MAX_LEARNING_PAGES = 30
+_MIN_LEARNING_PAGES = 2
+_MAX_NOTED = 5
+_WARM_UP = "<title>A title</title><h1>A title</h1><p>Some words, and <a href='https://b.example/'>a link</a>.</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareFailure:
+    """Why a page, or a method on a page, has no result; failures are counted by `reason`."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ComparedMethod:
+    """A method's decisions on a page; `ms` is the time of its three steps.
+
+    `rendered` is True if it read the page as a browser builds it: a different tree from that of the page's HTML.
+    """
+
+    judged: list[DecidedLeaf]
+    ms: float
+    rendered: bool = False
+
+    @cached_property
+    def kept(self) -> list[Block]:
+        return [judged.decision.block for judged in self.judged if judged.decision.kept]
+
+    @cached_property
+    def words(self) -> int:
+        return sum(block.words for block in self.kept)
+
+    @cached_property
+    def reasons(self) -> Counter[str]:
+        """Blocks by reason, `kept` among them."""
+        return Counter(str(judged.decision.reason) for judged in self.judged)
+
+    @cached_property
+    def tokens(self) -> Counter[str]:
+        """The kept words; pairs of characters in scripts without spaces."""
+        return Counter(token for block in self.kept for token in tokenise(block.text))
+
+
+@dataclass(frozen=True)
+class ComparedPage:
+    """A page with the result of every method. `render_ms` is None if the page was not rendered."""
+
+    source: UnreadPage
+    page: Page
+    leaves: list[Leaf]
+    parse_ms: float
+    render_ms: float | None
+    outcomes: dict[str, ComparedMethod | CompareFailure] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> int:
+        return sum(leaf.block.words for leaf in self.leaves)
+
+    @property
+    def results(self) -> dict[str, ComparedMethod]:
+        return {name: found for name, found in self.outcomes.items() if isinstance(found, ComparedMethod)}
+
+    @property
+    def failures(self) -> dict[str, CompareFailure]:
+        return {name: found for name, found in self.outcomes.items() if isinstance(found, CompareFailure)}
+
+    @cached_property
+    def agreement(self) -> dict[tuple[str, str], float]:
+        """How far each two methods agree on the words to keep, 0 to 1, in the methods' order."""
+        return {
+            (one, other): agreement(ours.tokens, theirs.tokens)
+            for (one, ours), (other, theirs) in combinations(self.results.items(), 2)
+        }
+
+    @property
+    def mean_agreement(self) -> float | None:
+        """The mean over all pairs of methods; None for fewer than two methods."""
+        return sum(self.agreement.values()) / len(self.agreement) if self.agreement else None
+
+
+def agreement(ours: Counter[str], theirs: Counter[str]) -> float:
+    """Return the F1 of two multisets of words: twice the common words by all words; 1.0 if both are empty."""
+    total = ours.total() + theirs.total()
+    return 2 * (ours & theirs).total() / total if total else 1.0
+
+
+class SiteBoilerplate:
+    """What repeats between the pages of each site, learned when its first page is compared; holds no page."""
+
+    def __init__(self, sources: Sequence[UnreadPage], max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._sources: dict[str, list[UnreadPage]] = {}
+        self._learned: dict[str, frozenset[int] | None] = {}
+        for source in sources:
+            self._sources.setdefault(source.site, []).append(source)
+
+    def can_learn(self) -> bool:
+        """Return True if any site has more than one page."""
+        return any(len(sources) >= _MIN_LEARNING_PAGES for sources in self._sources.values())
+
+    def of(self, source: UnreadPage) -> frozenset[int] | None:
+        """Return the boilerplate of the page's site; None if fewer than two different pages of it can be read."""
+        if source.site not in self._learned:
+            self._learned[source.site] = self._learn(self._sources[source.site])
+        return self._learned[source.site]
+
+    def _learn(self, sources: Sequence[UnreadPage]) -> frozenset[int] | None:
+        pages = islice(self._pages(sources), _MAX_LEARNING_PAGES)
+        first = list(islice(pages, _MIN_LEARNING_PAGES))
+        return informative_sections.learn_template(chain(first, pages)) if len(first) >= _MIN_LEARNING_PAGES else None
+
+    def _pages(self, sources: Sequence[UnreadPage]) -> Iterator[Page]:
+        """Yield the readable pages; a page saved twice counts once, otherwise all of it would repeat."""
+        seen: set[int] = set()
+        for source in sources:
+            try:
+                loaded = source.load()
+                page = parse(loaded.body, source.url, loaded.content_type, max_bytes=self._max_bytes)
+            except (NoPage, PageError):
+                continue  # counted when the page itself is compared
+            digest = xxh64_intdigest(loaded.body)
+            if digest not in seen:
+                seen.add(digest)
+                yield page
+
+
+@dataclass(slots=True)
+class ComparisonPlan:
+    """The methods to compare, in the order of METHODS, and why others are left out."""
+
+    methods: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    browser: Browser | None = None
+
+
+def read_methods(text: str) -> list[str]:
+    """Return the methods of a list with commas, each once. Raises ValueError for an unknown method or an empty list."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
+    if not names:
+        raise ValueError(f"no method is named; known: {', '.join(METHODS)}")
+    return list(dict.fromkeys(names))
+
+
+def offline_browser(settings: BaseSettings, max_bytes: int) -> Browser:
+    """Return a browser for saved pages; scripts, which mostly need their site, run only if RENDER_JAVASCRIPT is set."""
+    config = Config.read(settings)
+    javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
+    return Browser(config.rendering, network=False, javascript=javascript, max_bytes=max_bytes)
+
+
+def make_plan(
+    asked: Sequence[str] | None, boilerplate: SiteBoilerplate, start_browser: Callable[[], Browser]
+) -> ComparisonPlan:
+    """Return the methods to compare; the browser starts only if a method needs it.
+
+    If no methods are asked for, a method that cannot work here is left out. Raises CompareError or RenderError for a
+    method that was asked for and cannot work.
+    """
+    plan = ComparisonPlan()
+    for name in asked or METHODS:
+        problem: CompareError | RenderError | None = None
+        if METHODS[name].needs == "template" and not boilerplate.can_learn():
+            problem = CompareError(f"{name} {_NEEDS_PAGES}")
+        elif METHODS[name].needs == "layout" and plan.browser is None:
+            try:
+                plan.browser = start_browser()
+            except RenderError as error:
+                problem = error
+        if problem is None:
+            plan.methods.append(name)
+        elif asked:
+            raise problem
+        else:
+            plan.left_out[name] = str(problem)
+    return plan
+
+
+class MethodComparer:
+    """Compares methods on one page after the other, and keeps nothing of them."""
+
+    def __init__(
+        self, methods: Sequence[str], options: Options, boilerplate: SiteBoilerplate, browser: Browser | None = None
+    ) -> None:
+        self.methods = methods
+        self._options = options
+        self._boilerplate = boilerplate
+        self._browser = browser
+        self._warm_up()
+
+    def compare(self, source: UnreadPage) -> ComparedPage | CompareFailure:
+        """Return the page with every method's result, or why there is none."""
+        try:
+            loaded = source.load()
+            started = time.perf_counter()
+            page = parse(loaded.body, source.url, loaded.content_type, max_bytes=self._options.max_bytes)
+            parse_ms = _since(started)
+        except NoPage as error:
+            return CompareFailure(error.reason, str(error))
+        except PageError as error:
+            return CompareFailure(error.cause, str(error))
+        if ParseWarning.EMPTY in page.parse_warnings:
+            return CompareFailure(ReportFault.EMPTY, "no element and no text")
+        rendered, render_ms = self._render(source, loaded)
+        compared = ComparedPage(source, page, walk(page.root), parse_ms, render_ms)
+        for name in self.methods:
+            compared.outcomes[name] = self._outcome(name, page, source, rendered)
+        if compared.results:
+            return compared
+        name, failure = next(iter(compared.failures.items()))
+        return CompareFailure(failure.reason, f"{name}: {failure.message}")
+
+    def _outcome(
+        self, name: str, page: Page, source: UnreadPage, rendered: Page | CompareFailure | None
+    ) -> ComparedMethod | CompareFailure:
+        needs = METHODS[name].needs
+        if needs == "layout":
+            assert rendered is not None  # the plan started a browser
+            return rendered if isinstance(rendered, CompareFailure) else self._judge(name, rendered, source.name)
+        if needs == "template":
+            template = self._boilerplate.of(source)
+            if template is None:
+                return CompareFailure(ReportFault.NO_TEMPLATE, "this is the only page of its site")
+            page = replace(page, template=template)
+        return self._judge(name, page, source.name)
+
+    def _judge(self, name: str, page: Page, where: str) -> ComparedMethod | CompareFailure:
+        started = time.perf_counter()
+        try:
+            judged = decide_leaves(page, METHODS[name], self._options)
+        except CleaningError as error:
+            return CompareFailure(ReportFault.METHOD_FAILED, str(error))
+        except Exception as error:
+            # The boundary of one method on one page: the other methods and pages are still compared.
+            logger.exception("%s failed on %s", name, where)
+            return CompareFailure(ReportFault.METHOD_FAILED, f"{type(error).__name__}: {error}")
+        return ComparedMethod(judged, _since(started), rendered=METHODS[name].needs == "layout")
+
+    def _render(self, source: UnreadPage, loaded: LoadedPage) -> tuple[Page | CompareFailure | None, float | None]:
+        if self._browser is None:
+            return None, None
+        started = time.perf_counter()
+        try:
+            page = self._browser.render(loaded.body, source.url, loaded.content_type)
+        except (RenderError, PageError) as error:
+            return CompareFailure(ReportFault.RENDER_FAILED, str(error)), None
+        return page, _since(started)
+
+    def _warm_up(self) -> None:
+        """Run each method once, so that loading its lists and models is not measured on the first page."""
+        page = replace(parse(_WARM_UP, "https://a.example/"), template=frozenset())
+        for name in self.methods:
+            if METHODS[name].needs != "layout":
+                self._judge(name, page, "the page that loads the methods")
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
+
+
+@dataclass(slots=True)
+class MethodTotals:
+    """A method's figures over all pages that it worked on; `page_words` are the words of these pages."""
+
+    pages: int = 0
+    blocks: int = 0
+    kept: int = 0
+    words: int = 0
+    page_words: int = 0
+    milliseconds: array[float] = field(default_factory=lambda: array("d"))
+    reasons: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    last_failure: str | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Kept words by words of the pages; None for pages without words."""
+        return self.words / self.page_words if self.page_words else None
+
+    @property
+    def median_ms(self) -> float | None:
+        return median(self.milliseconds) if self.milliseconds else None
+
+    @property
+    def mean_ms(self) -> float | None:
+        return fmean(self.milliseconds) if self.milliseconds else None
+
+    def add(self, compared: ComparedPage, outcome: ComparedMethod | CompareFailure) -> None:
+        if isinstance(outcome, CompareFailure):
+            self.failures[outcome.reason] += 1
+            self.last_failure = outcome.message
+            return
+        self.pages += 1
+        self.blocks += len(outcome.judged)
+        self.kept += len(outcome.kept)
+        self.words += outcome.words
+        self.page_words += compared.words
+        self.milliseconds.append(outcome.ms)
+        self.reasons.update(outcome.reasons)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Disagreement:
+    """A page on which methods agree little."""
+
+    agreement: float
+    number: int
+    name: str
+
+
+class ComparisonTotals:
+    """Figures over all pages; memory grows by one number for each page and method."""
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        self.methods = {name: MethodTotals() for name in methods}
+        self.pages = 0
+        self.compared = 0
+        self.blocks = 0
+        self.words = 0
+        self.parse_ms: array[float] = array("d")
+        self.render_ms: array[float] = array("d")
+        self.parse_warnings: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+        self.failed: list[tuple[str, CompareFailure]] = []
+        self._agreement: dict[tuple[str, str], tuple[float, int]] = {}
+        self._least: list[tuple[float, int, str]] = []
+
+    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
+        """Count a page; `pages` is its number afterwards, from 1."""
+        self.pages += 1
+        if isinstance(found, CompareFailure):
+            self.failures[found.reason] += 1
+            if len(self.failed) < _MAX_NOTED:
+                self.failed.append((source.name, found))
+            return
+        self.compared += 1
+        self.blocks += len(found.leaves)
+        self.words += found.words
+        self.parse_ms.append(found.parse_ms)
+        if found.render_ms is not None:
+            self.render_ms.append(found.render_ms)
+        self.parse_warnings.update(map(str, found.page.parse_warnings))
+        for name, outcome in found.outcomes.items():
+            self.methods[name].add(found, outcome)
+        self._add_agreement(found)
+
+    def agreement(self, one: str, other: str) -> float | None:
+        """Return the mean over the pages on which both methods worked; None if there is no such page."""
+        total, pages = self._agreement.get((one, other)) or self._agreement.get((other, one)) or (0.0, 0)
+        return total / pages if pages else None
+
+    def most_disagreed(self) -> list[Disagreement]:
+        """Return the few pages on which methods agree least, worst first; pages of full agreement are left out."""
+        worst = sorted((-negative, -number, name) for negative, number, name in self._least)
+        return [Disagreement(*one) for one in worst if one[0] < 1]
+
+    def _add_agreement(self, found: ComparedPage) -> None:
+        for pair, value in found.agreement.items():
+            total, pages = self._agreement.get(pair, (0.0, 0))
+            self._agreement[pair] = (total + value, pages + 1)
+        mean = found.mean_agreement
+        if mean is not None:
+            # A heap has its least item first: the page of most agreement leaves it; of equal ones, the later page.
+            heapq.heappush(self._least, (-mean, -self.pages, found.source.name))
+            if len(self._least) > _MAX_NOTED:
+                heapq.heappop(self._least)

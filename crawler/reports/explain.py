@@ -1,0 +1,265 @@
+"""Explain a page: each block with its decision, what it repeats, and what the database holds of it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cleaning.blocks import Page, ParseWarning, Reason
+from cleaning.clean import clean, decide_leaves
+from cleaning.fingerprint import NearFingerprints, fingerprint
+from cleaning.methods import METHODS
+from cleaning.methods.weighted import DistinctBlock
+from cleaning.options import Options
+from cleaning.parse import parse
+from crawler.errors import CompareError, StoreError, StoreMissingError
+from crawler.fingerprinting import Fingerprinter
+from crawler.reports.fetch import fetch_page
+from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
+from crawler.storage import schema
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.queries import read_contents
+from crawler.urls import without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lxml.html import HtmlElement
+    from scrapy.settings import BaseSettings
+
+    from cleaning.blocks import Block, CleanPage, Decision
+    from cleaning.leaves import Leaf
+    from crawler.storage.queries import PageContents, StoredText
+
+
+class EarlierBlock(NamedTuple):
+    """The position of the block that another one repeats, and by how many bits the two differ."""
+
+    position: int
+    distance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedBlock:
+    """A block of the page, with its text nodes and the decision on it.
+
+    `repeats` is the earlier block of the page that it is a duplicate of. `overruled` is True if the words of an
+    element around it outweigh a score that other blocks are kept with. `stored` is its text in the database.
+    """
+
+    leaf: Leaf
+    decision: Decision
+    repeats: EarlierBlock | None = None
+    overruled: bool = False
+    stored: StoredText | None = None
+
+    @property
+    def block(self) -> Block:
+        return self.decision.block
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A page with one row for each block, in the method's order; `cleaned` has its type, encoding and metadata.
+
+    `threshold` is the score that the method asks of a block to be kept, None if it has no such number. `contents` is
+    what the database holds of the page, `missing` how many of the stored texts are not among the blocks kept now.
+    """
+
+    page: Page
+    cleaned: CleanPage
+    options: Options
+    rows: tuple[ExplainedBlock, ...]
+    threshold: float | None = None
+    contents: PageContents | None = None
+    missing: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """True if the page has no element and no text."""
+        return ParseWarning.EMPTY in self.page.parse_warnings
+
+    @property
+    def words(self) -> int:
+        return sum(row.block.words for row in self.rows)
+
+    @property
+    def lowest_kept(self) -> float | None:
+        """The lowest score of a kept block; None if nothing is kept."""
+        return min((row.decision.score for row in self.rows if row.decision.kept), default=None)
+
+    def counts(self) -> dict[Reason, int]:
+        """Return blocks by reason, `kept` first, then the most frequent; they add up to the rows."""
+        counts = Counter(row.decision.reason for row in self.rows)
+        order = sorted(counts, key=lambda reason: (reason is not Reason.KEPT, -counts[reason], reason))
+        return {reason: counts[reason] for reason in order}
+
+    def word_counts(self) -> dict[Reason, int]:
+        """Return words by reason, in the order of `counts`; they add up to the page's words."""
+        words: dict[Reason, int] = dict.fromkeys(self.counts(), 0)
+        for row in self.rows:
+            words[row.decision.reason] += row.block.words
+        return words
+
+    def with_contents(self, contents: PageContents) -> Explanation:
+        """Return the explanation with what the database holds of the page; equal texts are matched in order."""
+        unmatched: dict[str, deque[StoredText]] = {}
+        for text in contents.texts:
+            unmatched.setdefault(text.text, deque()).append(text)
+        rows = []
+        for row in self.rows:
+            texts = unmatched.get(row.block.text) if row.decision.kept else None
+            rows.append(replace(row, stored=texts.popleft()) if texts else row)
+        return replace(self, rows=tuple(rows), contents=contents, missing=sum(map(len, unmatched.values())))
+
+
+def explain(
+    html: bytes | str | HtmlElement | Page,
+    url: str | None = None,
+    *,
+    method: str = "default",
+    encoding: str | None = None,
+    fingerprinter: Fingerprinter | None = None,
+    **options: Any,
+) -> Explanation:
+    """Return why each block of a page is kept or dropped.
+
+    It takes the arguments of `cleaning.clean`, makes the same decisions and raises the same errors. `fingerprinter`
+    says how kept blocks are compared with one another. A page without text has no rows.
+    """
+    settled = Options.read(options)
+    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
+    cleaned = clean(page, method=method, **options)
+    leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], settled)]
+    decisions = cleaned.decisions
+    repeats = find_copies(decisions, settled.weighted_distance if method == "weighted" else None)
+    repeats |= _future_duplicates(decisions, fingerprinter or Fingerprinter())
+    overruled = _overruled(decisions) if method == "default" and not settled.comments else frozenset()
+    rows = tuple(
+        ExplainedBlock(leaf, decision, repeats.get(place), place in overruled)
+        for place, (leaf, decision) in enumerate(zip(leaves, decisions, strict=True))
+    )
+    threshold = next((leaf.threshold for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
+    return Explanation(page, cleaned, settled, rows, threshold)
+
+
+def _future_duplicates(decisions: Sequence[Decision], fingerprinter: Fingerprinter) -> dict[int, EarlierBlock]:
+    """Return, by place, the kept blocks that would be stored as duplicates of an earlier block of the page."""
+    places = [place for place, decision in enumerate(decisions) if decision.kept]
+    return {
+        place: EarlierBlock(block.repeats, block.distance)
+        for place, block in zip(places, fingerprinter.fingerprint(decisions).blocks, strict=True)
+        if block.repeats is not None
+    }
+
+
+def _overruled(decisions: Sequence[Decision]) -> frozenset[int]:
+    """Return the places of dropped blocks whose score is higher than that of a kept block."""
+    chosen = (Reason.KEPT, Reason.PAGE_DUPLICATE)
+    lowest = min((decision.score for decision in decisions if decision.reason in chosen), default=None)
+    if lowest is None:
+        return frozenset()
+    return frozenset(
+        place
+        for place, decision in enumerate(decisions)
+        if decision.reason not in (*chosen, Reason.TRUNCATED) and decision.score > lowest
+    )
+
+
+def find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict[int, EarlierBlock]:
+    """Return, by place, the block that each `page_duplicate` repeats: the first remaining block with the same text.
+
+    With `max_distance` (for the method `weighted`, which compares before it scores), the nearest fingerprint counts
+    too. A copy is left out if its original is not found: the method may compare other texts than those of the blocks.
+    """
+    found: dict[int, EarlierBlock] = {}
+    if not any(decision.reason is Reason.PAGE_DUPLICATE for decision in decisions):
+        return found
+    originals = {Reason.KEPT} if max_distance is None else {Reason.KEPT, Reason.LOW_SCORE}
+    by_text: dict[str, int] = {}
+    by_fingerprint: NearFingerprints[int] | None = None if max_distance is None else NearFingerprints(max_distance)
+    for place, decision in enumerate(decisions):
+        text, position = decision.block.text, decision.block.position
+        if decision.reason is Reason.PAGE_DUPLICATE:
+            if text in by_text:
+                found[place] = EarlierBlock(by_text[text])
+            elif by_fingerprint and (near := by_fingerprint.nearest(fingerprint(text))):
+                found[place] = EarlierBlock(near.item, near.bits)
+        elif decision.reason in originals and text not in by_text:
+            by_text[text] = position
+            if by_fingerprint:
+                by_fingerprint.add(fingerprint(text), position)
+    return found
+
+
+class HtmlOrigin(StrEnum):
+    """Where the HTML was taken from."""
+
+    FILE = "file"
+    STORED = "stored"
+    FETCHED = "fetched"
+
+
+@dataclass(frozen=True, slots=True)
+class PageToExplain:
+    """The page's HTML, and what the database holds of it: None for a file, and for a page that is not stored."""
+
+    name: str
+    url: str | None
+    origin: HtmlOrigin
+    loaded: LoadedPage
+    contents: PageContents | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageLookup:
+    """Where to look for a page. `refetch` fetches a stored page too; `max_bytes` limits a file."""
+
+    settings: BaseSettings
+    database_url: str
+    max_bytes: int
+    refetch: bool = False
+
+
+def find_page(name: str, url: str | None, lookup: PageLookup) -> PageToExplain:
+    """Return the page that a file, `-` or an address names; `url` is the address that a saved page came from.
+
+    A stored page is read from the database if its HTML was kept. Raises CompareError if there is no page, or several.
+    """
+    if not is_address(name, url):
+        return _saved_page(name, url, lookup.max_bytes)
+    contents = _stored_contents(name, lookup)
+    if contents is not None and contents.html is not None and not lookup.refetch:
+        loaded = LoadedPage(contents.html, contents.encoding)
+        return PageToExplain(contents.url, contents.url, HtmlOrigin.STORED, loaded, contents)
+    (source,) = fetch_page(name, lookup.settings).sources
+    return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents)
+
+
+def _saved_page(name: str, url: str | None, max_bytes: int) -> PageToExplain:
+    target = open_target(name, url, max_bytes)
+    if target.several:
+        raise CompareError(f"{name!r} may hold many pages; name one of them (scrapy compare shows several)")
+    (source,) = target.sources
+    try:
+        loaded = source.load()
+    except NoPage as error:
+        raise CompareError(f"{source.name}: {error.reason}: {error}") from error
+    return PageToExplain(source.name, source.url, HtmlOrigin.FILE, loaded)
+
+
+def _stored_contents(url: str, lookup: PageLookup) -> PageContents | None:
+    """Return what is stored of a page; None if nothing is, or there is no database."""
+    try:
+        with opened_engine(lookup.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with read_transaction(engine) as connection:
+                return read_contents(connection, without_credentials(url))
+    except StoreMissingError:
+        return None
+    except StoreError as error:
+        if lookup.refetch:
+            return None
+        raise CompareError(f"{error}; --fetch explains the page as its site gives it now") from error

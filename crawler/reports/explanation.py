@@ -1,0 +1,353 @@
+"""An explanation for readers: on the terminal, as JSON, and as an HTML page with kept and dropped blocks in colour."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from cleaning.blocks import Reason
+from cleaning.clean import DecidedLeaf
+from crawler.reports.explain import HtmlOrigin
+from crawler.reports.inert_page import render_page
+from crawler.reports.markup import PagePart, RebuiltPage, head_parts
+from crawler.terminal import make_console, make_table, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from markupsafe import Markup
+    from rich.console import Console
+
+    from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain
+    from crawler.storage.queries import PageContents, StoredText
+
+MEANINGS: Mapping[Reason, str] = MappingProxyType(
+    {
+        Reason.KEPT: "part of the text",
+        Reason.SHORT: "too few words to say anything where it stands",
+        Reason.LINKS: "most of its words are links",
+        Reason.OUTSIDE: "outside the part that holds the main text",
+        Reason.NAVIGATION: "in a menu, breadcrumb trail, pager or search box",
+        Reason.FOOTER: "in the page's footer",
+        Reason.OVERLAY: "in a cookie notice, pop-up or dialog",
+        Reason.FORM: "in a form, button or label, or asks to sign up",
+        Reason.ADVERTISEMENT: "marked as an advertisement or promotion",
+        Reason.RELATED: "leads to other pages: related, popular, tags",
+        Reason.SOCIAL: "share buttons, links to social sites, embedded posts",
+        Reason.ASIDE: "in a sidebar or widget",
+        Reason.COMMENT: "a reader's comment",
+        Reason.BYLINE: "names the author, the date or the section",
+        Reason.CAPTION: "describes or credits a picture",
+        Reason.HIDDEN: "not visible to readers",
+        Reason.EMPTY: "has no text",
+        Reason.UNBLOCKED: "in no element that the method makes blocks of",
+        Reason.IRRELEVANT: "in an element whose tag the method discards",
+        Reason.PLUGIN: "stands for an embedded player or program",
+        Reason.LEGAL: "has links to terms, disclaimer or copyright",
+        Reason.PUNCTUATION: "too little punctuation",
+        Reason.OUTER_LINKS: "most of its links lead to other sites",
+        Reason.NO_PRIORITY: "has none of the tags that have a priority",
+        Reason.LOW_SCORE: "its score is too low",
+        Reason.TEMPLATE: "the same on several pages of the site",
+        Reason.NO_MAIN: "no block has what the method asks of a main one",
+        Reason.TRUNCATED: "beyond the limit on blocks (option max_blocks)",
+        Reason.PAGE_DUPLICATE: "repeats an earlier block of the page",
+    }
+)
+SCALES: Mapping[str, str] = MappingProxyType(
+    {
+        "default": "probability of being main text, 0 to 1",
+        "weighted": "1 minus the weighted shares of title, link and content words; has no lower bound",
+        "tags": "1 if no rule drops the block",
+        "vce": "factor value of the visual block that the text is part of",
+        "fe": "words outside links by these and all other features, 0 to 1",
+        "kfe": "words outside links by these and all other features, 0 to 1",
+        "ce": "length in characters",
+        "pab": "sum of the priorities of the block's tags",
+        "eniw": "1 for an informative block, 0 for noise",
+        "subtree": "share of characters outside links in what is kept, 0 to 1",
+        "coreex": "score of the best node for what is kept, 0 to 1",
+        "econ": "punctuation marks",
+    }
+)
+_DIGITS = 6
+_WHOLE_FROM = 1_000
+_REASON_WIDTH = 16
+_NUMBER_WIDTH = 6
+_KIND_WIDTH = 10
+_MIN_TEXT_CELLS = 20
+_MAX_TEXT_CHARS = 1_000  # of a text that is cut to one line
+# Places of the palette and the colour that is legible on each; the greens stand for what is kept.
+_DROPPED_COLOURS = tuple(
+    (place, "#000" if place in {1, 3, 4, 10} else "#fff") for place in (5, 0, 3, 1, 8, 6, 4, 11, 10, 13)
+)
+_MAX_PATH = 300
+
+
+def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: int) -> None:
+    """Print the first blocks, and the counts of all, on stdout."""
+    out = make_console()
+    _line(out, found.name, "bold")
+    _line(out, f"{explanation.cleaned.method}; {_origin(found, explanation)}")
+    _line(out, "; ".join(_page_facts(explanation)))
+    if (difference := _difference(explanation)) is not None:
+        _line(out, difference)
+    out.print()
+    width = max(5, len(str(len(explanation.rows))))
+    _line(
+        out, f"{'block':>{width}} {'decision':{_REASON_WIDTH}} {'score':>6} {'prior.':>6} {'kind':{_KIND_WIDTH}} text"
+    )
+    for row in explanation.rows[:max_rows]:
+        _print_row(out, row, width)
+    rest = len(explanation.rows) - max_rows
+    if rest > 0:
+        _line(out, f"and {rest:,} more blocks; --limit shows more, --json all")
+    out.print()
+    words = explanation.word_counts()
+    rows: list[tuple[object, ...]] = [
+        (Text(_decision(reason), _style(reason)), count, words[reason], MEANINGS[reason])
+        for reason, count in explanation.counts().items()
+    ]
+    rows.append((Text("all", "bold"), len(explanation.rows), explanation.words, ""))
+    out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
+
+
+def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[str, Any]:
+    """Return everything about the page and each of its blocks, as values for JSON."""
+    cleaned, contents = explanation.cleaned, explanation.contents
+    words = explanation.word_counts()
+    return {
+        "name": found.name,
+        "url": found.url,
+        "origin": found.origin,
+        "method": cleaned.method,
+        "score": SCALES[cleaned.method],
+        "threshold": explanation.threshold,
+        "lowest_kept": explanation.lowest_kept,
+        "type": cleaned.type,
+        "confidence": cleaned.confidence,
+        "encoding": cleaned.encoding,
+        "parse_warnings": list(cleaned.parse_warnings),
+        "title": cleaned.title,
+        "stored": None if contents is None else _contents_record(contents, explanation.missing),
+        "reasons": {
+            reason: {"blocks": count, "words": words[reason], "meaning": MEANINGS[reason]}
+            for reason, count in explanation.counts().items()
+        },
+        "blocks": [_block_record(row) for row in explanation.rows],
+    }
+
+
+def explanation_page(explanation: Explanation, found: PageToExplain | None = None) -> Iterator[str]:
+    """Yield the HTML page piece by piece; `found` says where the explained page was read."""
+    dropped = [reason for reason in explanation.counts() if reason is not Reason.KEPT]
+    numbers: dict[Reason, int] = {reason: number for number, reason in enumerate(dropped, 1)}
+    judged = [DecidedLeaf(row.leaf, row.decision) for row in explanation.rows]
+    root = explanation.page.root
+    rebuilt = RebuiltPage(root, judged)
+    cleaned = explanation.cleaned
+    name = found.name if found else explanation.page.url or "a page"
+    facts = [f"method {cleaned.method}", *_page_facts(explanation)]
+    facts += [cleaned.encoding] if cleaned.encoding else []
+    facts += [parse_warning.replace("_", " ") for parse_warning in cleaned.parse_warnings]
+    return render_page(
+        "explanation",
+        name=name,
+        page_title=cleaned.title or name,
+        url=explanation.page.url,
+        origin=_origin(found, explanation) if found else None,
+        facts=facts,
+        difference=_difference(explanation),
+        explanation=explanation,
+        numbers=numbers,
+        colours=_DROPPED_COLOURS,
+        meanings=MEANINGS,
+        head=_part_views(head_parts(root, judged), explanation, numbers),
+        parts=_part_views(rebuilt.parts(), explanation, numbers),
+        rebuilt=rebuilt,
+    )
+
+
+def _origin(found: PageToExplain, explanation: Explanation) -> str:
+    """Return where the page was read, and what the database holds of it as a whole."""
+    contents = found.contents
+    if contents is None:
+        return "a saved page" if found.origin is HtmlOrigin.FILE else "fetched now; not stored"
+    parts = [f"stored, last seen {contents.last_seen:%Y-%m-%d %H:%M} UTC"]
+    if found.origin is HtmlOrigin.STORED:
+        parts.append("cleaned again from its stored HTML")
+    else:
+        parts += ["its HTML was not kept"] * (contents.html is None) + ["fetched now"]
+    if contents.method != explanation.cleaned.method:
+        parts.append(f"its crawl used the method {contents.method}")
+    if contents.retired is not None:
+        parts.append(f"the page was gone on {contents.retired:%Y-%m-%d}")
+    if contents.mirrors is not None:
+        parts.append(f"near-duplicate of {contents.mirrors.url} ({contents.mirrors.distance} bits)")
+    return "; ".join(parts)
+
+
+def _difference(explanation: Explanation) -> str | None:
+    """Return how the stored texts differ from those kept now; None if they do not, or nothing is stored."""
+    if explanation.contents is None:
+        return None
+    new = sum(row.decision.kept and row.stored is None for row in explanation.rows)
+    if not new and not explanation.missing:
+        return None
+    return (
+        f"the database differs from what is kept now: {explanation.missing:,} stored texts are not kept, "
+        f"{new:,} kept blocks are not stored"
+    )
+
+
+def _page_facts(explanation: Explanation) -> Iterator[str]:
+    """Yield what the method says of the whole page, and what its score means."""
+    cleaned = explanation.cleaned
+    if cleaned.type is not None and cleaned.confidence is not None:
+        yield f"page type {cleaned.type}, {cleaned.confidence:.0%} sure"
+    yield f"score: {SCALES[cleaned.method]}"
+    if cleaned.method == "default":
+        yield f"favour {explanation.options.favour}"
+    if explanation.threshold is not None:
+        yield f"kept above {_number(explanation.threshold)}"
+    if explanation.lowest_kept is not None:
+        yield f"lowest score kept {_number(explanation.lowest_kept)}"
+
+
+def _notes(row: ExplainedBlock) -> Iterator[str]:
+    """Yield what there is to say of a block beside its decision, score and priority."""
+    if row.overruled:
+        yield "its score is high enough, but the words of an element around it overrule it"
+    if row.repeats is not None:
+        yield f"repeats block {row.repeats.position}{_bits(row.repeats.distance)}"
+    if row.stored is None:
+        return
+    if row.stored.distance is None:
+        yield f"stored as block {row.stored.block_id}"
+    else:
+        yield f"duplicate of stored block {row.stored.block_id}{_bits(row.stored.distance)} of {row.stored.url}"
+    if row.stored.template:
+        yield "template: on many pages of the site"
+
+
+def _bits(distance: int) -> str:
+    return f" (differs in {distance} bit{'s' * (distance != 1)})" if distance else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.2f}"
+
+
+def _print_row(out: Console, row: ExplainedBlock, width: int) -> None:
+    reason = row.decision.reason
+    line = Text(f"{row.block.position:>{width}} ", no_wrap=True)
+    line.append(f"{_decision(reason):{_REASON_WIDTH}} ", _style(reason))
+    line.append(f"{_number(row.decision.score):>{_NUMBER_WIDTH}} {_number(row.block.priority):>{_NUMBER_WIDTH}} ")
+    line.append(f"{row.block.kind.replace('_', ' '):{_KIND_WIDTH}} ", "dim")
+    text = Text(printable(" ".join(row.block.text[:_MAX_TEXT_CHARS].split())), "" if row.decision.kept else "dim")
+    # Characters of two cells count as two.
+    text.truncate(max(_MIN_TEXT_CELLS, out.width - cell_len(line.plain)), overflow="ellipsis")
+    out.print(line.append_text(text), soft_wrap=True)
+    for note in _notes(row):
+        _line(out, f"{'':{width}} {'':{_REASON_WIDTH}} {note}", "dim")
+
+
+def _decision(reason: Reason) -> str:
+    """Return the decision with its sign: not every reader, and no file, shows colours."""
+    return f"{'+' if reason is Reason.KEPT else '-'} {reason}"
+
+
+def _style(reason: Reason) -> str:
+    return "green" if reason is Reason.KEPT else "red"
+
+
+def _line(out: Console, text: str, style: str = "") -> None:
+    out.print(Text(printable(text), style), soft_wrap=True)
+
+
+def _contents_record(contents: PageContents, missing: int) -> dict[str, Any]:
+    original = contents.mirrors
+    return {
+        "url": contents.url,
+        "method": contents.method,
+        "first_seen": contents.first_seen.isoformat(),
+        "last_seen": contents.last_seen.isoformat(),
+        "visits": contents.visits,
+        "retired": None if contents.retired is None else contents.retired.isoformat(),
+        "html_kept": contents.html is not None,
+        "mirror_of": None if original is None else {"url": original.url, "distance": original.distance},
+        "texts": len(contents.texts),
+        "not_kept_now": missing,
+        "gone": contents.gone,
+    }
+
+
+def _block_record(row: ExplainedBlock) -> dict[str, Any]:
+    block = row.block
+    return {
+        "position": block.position,
+        "kept": row.decision.kept,
+        "reason": row.decision.reason,
+        "score": round(row.decision.score, _DIGITS),
+        "priority": block.priority,
+        "overruled": row.overruled,
+        "kind": block.kind,
+        "words": block.words,
+        "link_words": block.link_words,
+        "path": block.path,
+        "text": block.text,
+        "repeats": None if row.repeats is None else row.repeats._asdict(),
+        "stored": None if row.stored is None else _stored_record(row.stored),
+    }
+
+
+def _stored_record(text: StoredText) -> dict[str, Any]:
+    return {
+        "block": text.block_id,
+        "duplicate": text.distance is not None,
+        "distance": text.distance or 0,
+        "url": text.url,
+        "template": text.template,
+    }
+
+
+class _PartView(NamedTuple):
+    """A part of the page as the template prints it: `look` names the classes, `why` stands under the pointer."""
+
+    tags: Markup
+    text: str
+    look: str = ""
+    why: str = ""
+
+
+def _part_views(
+    parts: Iterable[PagePart], explanation: Explanation, numbers: Mapping[Reason, int]
+) -> Iterator[_PartView]:
+    """Yield parts with looks and reasons; the first text of a dropped block begins with its reason's number."""
+    rows = {row.block.position: row for row in explanation.rows}
+    begun: set[int] = set()
+    for tags, text, decision in parts:
+        if decision is None:
+            yield _PartView(tags, text)
+            continue
+        position = decision.block.position
+        look = "k" if decision.kept else f"d r{numbers[decision.reason]}"
+        yield _PartView(tags, text, look if position in begun else f"{look} f", _why(rows[position]))
+        begun.add(position)
+
+
+def _why(row: ExplainedBlock) -> str:
+    block, reason = row.block, row.decision.reason
+    facts = [
+        f"block {block.position}",
+        f"score {_number(row.decision.score)}",
+        f"priority {_number(block.priority)}",
+        block.kind.replace("_", " "),
+        f"{block.words:,} words, {block.link_words:,} in links",
+        block.path[:_MAX_PATH],
+    ]
+    decision = "kept" if row.decision.kept else f"dropped: {reason.replace('_', ' ')}, {MEANINGS[reason]}"
+    return "\n".join([decision, " · ".join(facts), *_notes(row)])

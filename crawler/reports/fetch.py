@@ -1,0 +1,108 @@
+"""Fetch one page as a crawl does: robots.txt, User-Agent, limits and response filter apply; nothing is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import IgnoreRequest
+
+import crawler.settings as our_settings
+from cleaning.declare import web_url
+from crawler.errors import CompareError, CrawlerError
+from crawler.fetching.response_filter import ResponseRejected, content_type
+from crawler.reports.sources import LoadedPage, ReportTarget, UnreadPage
+from crawler.urls import without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+_ADDON = "crawler.addon.Blocksieve"
+_FORCED: dict[str, Any] = {
+    "ARCHIVE": "",
+    "ITEM_PIPELINES": {},
+    "PROGRESS": "off",
+    "RENDER": False,
+    "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
+}
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """The address and bytes of the page, or the reason why there is none."""
+
+    url: str = ""
+    page: LoadedPage | None = None
+    problem: str = "there was no response; -L INFO says more"
+
+
+class _OnePageSpider(Spider):
+    name = "one_page"
+    url: str
+    fetched: _Fetched
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.url, callback=self.parse, errback=self.fail, dont_filter=True)
+
+    def parse(self, response: Response) -> None:
+        self.fetched.url = response.url
+        self.fetched.page = LoadedPage(response.body, content_type(response))
+
+    def fail(self, failure: Failure) -> None:
+        self.fetched.problem = failure_message(failure)
+
+
+def fetch_page(url: str, settings: BaseSettings) -> ReportTarget:
+    """Return the page at an address. Raises CompareError, in one sentence, if there is no page."""
+    shown = without_credentials(url)
+    try:
+        web_url().read(url)
+    except ValueError as error:
+        raise CompareError(f"{shown!r} is no address of a page: {error}") from error
+    if shown != url.strip():
+        raise CompareError(f"the address of {shown!r} has a user name, which is not sent; leave it out")
+    fetched = _Fetched()
+    _run(url, fetched, settings)
+    page = fetched.page
+    if page is None:
+        raise CompareError(f"there is no page at {shown}: {fetched.problem}")
+    name = without_credentials(fetched.url)
+    return ReportTarget(name, [UnreadPage(name, name, "", lambda: page)])
+
+
+def failure_message(failure: Failure) -> str:
+    """Return in words why a request gave no page."""
+    error = failure.value
+    if isinstance(error, ResponseRejected):
+        return str(error)
+    if isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
+        return "the site's robots.txt forbids it"
+    return failure.getErrorMessage() or type(error).__name__
+
+
+def fetch_settings(settings: BaseSettings) -> Any:
+    """Return settings for fetching as in a crawl: ours where the project sets none, and nothing that stores."""
+    complete = settings.copy()
+    complete.setmodule(our_settings, priority="default")
+    complete.set("ADDONS", complete.getdict("ADDONS") | {_ADDON: 100}, priority="cmdline")
+    for name, value in _FORCED.items():
+        complete.set(name, value, priority="cmdline")
+    return complete
+
+
+def _run(url: str, fetched: _Fetched, settings: BaseSettings) -> None:
+    process = AsyncCrawlerProcess(fetch_settings(settings))
+    running = process.crawl(_OnePageSpider, url=url, fetched=fetched)
+    process.start()
+    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
+    if isinstance(error, CrawlerError):
+        raise error
+    if error is not None:
+        raise CompareError(f"the page could not be fetched: {type(error).__name__}: {error}") from error

@@ -1,0 +1,166 @@
+"""HTML pages that show hostile text safely: they run nothing, load nothing, and print every text as text.
+
+`inert` is the only way from a text to HTML. It is applied to each value that a template prints; only markup that this
+package made itself passes unchanged. The Content-Security-Policy of a page allows its style sheet and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from crawler.errors import CompareError
+from crawler.files import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+INDEX = "index.html"
+_OUR_NAMES = re.compile(r"index\.html|page-\d{5,}\.html")
+_GENERATOR = Markup('<meta name="generator" content="blocksieve">')
+_HEAD_BYTES = 1_000
+# Controls except tab and line feed, marks that change the reading direction, and code points that UTF-8 cannot hold.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_MAX_NAME = 300
+_WHOLE_FROM_MS = 100
+# Okabe and Ito's palette, then Tol's "muted" one: safe for the colour-blind. A number stands beside each colour.
+_PALETTE = (
+    "#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #332288 #999933 #882255 #44aa99 #ddcc77 #aa4499 #117733 #666666"
+).split()
+_TINT_SHARE = 0.18
+
+
+class Colour(NamedTuple):
+    """A colour of the palette, and the same colour mixed with white, as a background for text."""
+
+    full: str
+    tint: str
+
+
+def colour(place: int) -> Colour:
+    """Return the colour at a place of the palette; after 14 colours it starts again."""
+    full = _PALETTE[place % len(_PALETTE)]
+    channels = [int(full[i : i + 2], 16) for i in (1, 3, 5)]
+    mixed = [round(255 - (255 - channel) * _TINT_SHARE) for channel in channels]
+    return Colour(full, "#" + "".join(f"{channel:02x}" for channel in mixed))
+
+
+def inert(value: object) -> Markup:
+    """Return a value for any place in HTML, quoted attributes included; Markup is returned as it is."""
+    return value if isinstance(value, Markup) else escape(_UNSAFE.sub("", str(value)))
+
+
+def render_page(template: str, **context: Any) -> Iterator[str]:
+    """Yield a page of this package's templates piece by piece."""
+    return _environment().get_template(f"{template}.html.j2").generate(context)
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage, "–" for None."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def short(value: float | None) -> str:
+    """Return an agreement in at most three characters, "–" for None."""
+    if value is None:
+        return "–"
+    # Only full agreement is 1: a rounded-up 1 would say that nothing differs.
+    return "1" if value == 1 else f"{min(value, 0.99):.2f}".removeprefix("0")
+
+
+def check_output(out: Path, *, folder: bool = False) -> None:
+    """Raise CompareError if the output cannot be written, or something is there that this program did not write."""
+    try:
+        if out.is_symlink() or (out.exists() and out.is_dir() != folder):
+            kind = "folder" if folder else "file"
+            raise CompareError(f"--html {str(out)!r} must be a {kind}, but something else is there")
+        if out.exists() and not (_is_our_folder(out) if folder else _is_our_page(out)):
+            raise CompareError(f"--html {str(out)!r} was not written by this program; it is not overwritten")
+        if not out.parent.is_dir():
+            raise CompareError(f"--html {str(out)!r}: there is no folder {str(out.parent)!r}")
+    except OSError as error:
+        raise unwritable(out, error) from error
+
+
+def write_page(out: Path, parts: Iterable[str]) -> None:
+    """Write a page as a whole or not at all; raises CompareError if it cannot be written."""
+    try:
+        replace_file(out, "".join(parts).encode())
+    except OSError as error:
+        raise unwritable(out, error) from error
+
+
+def unwritable(out: Path, error: OSError) -> CompareError:
+    return CompareError(f"cannot write {str(out)!r}: {error.strerror or error}")
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("crawler.reports")
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        finalize=inert,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    style, _, _ = loader.get_source(environment, "style.css")
+    style_sheet = Markup(style)  # noqa: S704 — our own file
+    environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR, "colour": colour}
+    environment.filters |= {
+        "cut": _cut,
+        "policy": _policy,
+        "percent": percent,
+        "short": short,
+        "thousands": "{:,}".format,
+        "milliseconds": _milliseconds,
+    }
+    environment.tests["web_address"] = _is_web_address
+    return environment
+
+
+def _cut(text: str) -> str:
+    """Return a title, file name or address, cut to a limit."""
+    return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}…"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE_FROM_MS else f"{value:.1f}"
+
+
+def _policy(style: str) -> str:
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _is_web_address(url: str | None) -> bool:
+    try:
+        return url is not None and urlsplit(url).scheme in {"http", "https"}
+    except ValueError:
+        return False
+
+
+def _is_our_folder(folder: Path) -> bool:
+    entries = list(folder.iterdir())
+    named = all(_OUR_NAMES.fullmatch(each.name) and each.is_file() and not each.is_symlink() for each in entries)
+    return not entries or (named and _is_our_page(folder / INDEX))
+
+
+def _is_our_page(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        start = opened.read(_HEAD_BYTES)
+    return not start or _GENERATOR.encode() in start
