@@ -35,280 +35,16 @@ if TYPE_CHECKING:
 
     from crawler.demo.prose import ProseGenerator, Topic
 
+SEED = 7
 
 # Two texts within NEAR_BITS are near-duplicates. Unrelated texts must differ by more than twice as many bits, so that
 # no third text can be a near-duplicate of both.
 NEAR_BITS = 3
+
 UNRELATED_BITS = 6
+
 # Shorter texts are compared by digest only.
 FINGERPRINTED_TERMS_MIN = 20
-
-_ATTEMPTS_MAX = 500
-
-
-class DistinctTexts:
-    """The texts of the site so far, by digest and fingerprint. Only planned duplicates may resemble each other."""
-
-    def __init__(self) -> None:
-        self._digests: set[int] = set()
-        self._fingerprints: list[int] = []
-
-    def fresh(self, write: Callable[[], str]) -> str:
-        """Call `write` until it returns a text that is unlike all accepted ones; accept and return that text.
-
-        Raises RuntimeError after many attempts, because the vocabulary is too small.
-        """
-        for _ in range(_ATTEMPTS_MAX):
-            text = write()
-            if self.admits(text):
-                self.accept(text)
-                return text
-        raise RuntimeError(f"{_ATTEMPTS_MAX} texts in a row resemble earlier ones; the last: {text!r}")
-
-    def admits(self, text: str) -> bool:
-        if digest(text) in self._digests:
-            return False
-        mark = fingerprint(text)
-        return not has_fingerprint(text) or all(distance(mark, other) > UNRELATED_BITS for other in self._fingerprints)
-
-    def accept(self, text: str) -> None:
-        self._digests.add(digest(text))
-        if has_fingerprint(text):
-            self._fingerprints.append(fingerprint(text))
-
-
-def has_fingerprint(text: str) -> bool:
-    """Return True if a text is long enough to be compared by fingerprint."""
-    return len(set(terms(text))) >= FINGERPRINTED_TERMS_MIN
-
-
-_EXACT_FAMILIES = 2
-_NEAR_FAMILIES = 2
-_COPY_COUNTS = (2, 3, 4)
-_NUMBERS = (10, 20, 30)
-_CENTRE_WORDS = 95
-_WORD = re.compile(r"[A-Za-z]+")
-
-DuplicateFamily = list[Passage]
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicatePlanter:
-    """Writes the families of duplicates of one topic."""
-
-    topic: Topic
-    prose: ProseGenerator
-    originals: DistinctTexts
-    rng: Random
-    edits: Mapping[str, str]
-
-    def near_family(self, number: int) -> DuplicateFamily:
-        """Return a paragraph and its copies, each with a word changed or dropped; all are 1 to 3 bits apart."""
-        wanted = 1 + self.rng.choice(_COPY_COUNTS)
-        while True:
-            centre = self.prose.paragraph(self.topic, self.rng, _CENTRE_WORDS)
-            star = self._star(centre, wanted)
-            if len(star) == wanted:
-                break
-        for text in star:
-            self.originals.accept(text)
-        return [_paragraph(text, f"near-{self.topic.name}-{number}", n) for n, text in enumerate(star)]
-
-    def exact_family(self) -> DuplicateFamily:
-        """Return one paragraph several times: as it is, in capitals, with other white space, with other markup."""
-        text = self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, 50))
-        forms = [
-            _paragraph(text.upper()),
-            replace(_paragraph(text), markup=PassageMarkup.SPREAD),
-            replace(_paragraph(text), markup=PassageMarkup.EMPHASISED),
-            replace(_paragraph(text), markup=PassageMarkup.LINKED),
-        ]
-        return [_paragraph(text), *self.rng.sample(forms, self.rng.choice(_COPY_COUNTS))]
-
-    def _star(self, centre: str, wanted: int) -> list[str]:
-        star = [centre] if self.originals.admits(centre) else []
-        marks = [fingerprint(text) for text in star]
-        for copy in self._shuffled_edits(centre):
-            if not 0 < len(star) < wanted:
-                break
-            mark = fingerprint(copy)
-            if all(1 <= distance(mark, other) <= NEAR_BITS for other in marks) and self.originals.admits(copy):
-                star.append(copy)
-                marks.append(mark)
-        return star
-
-    def _shuffled_edits(self, text: str) -> list[str]:
-        copies = [_replace_word(text, word, self.edits[word[0].lower()]) for word in _editable_words(text, self.edits)]
-        self.rng.shuffle(copies)
-        return copies
-
-
-def plant_duplicates(
-    planter: DuplicatePlanter, hosts: Sequence[int], fixed: Sequence[DuplicateFamily]
-) -> dict[int, DuplicateFamily]:
-    """Return the planted passages of each host article of the topic. No host gets two members of one family."""
-    near = [planter.near_family(number) for number in range(_NEAR_FAMILIES)]
-    exact = [planter.exact_family() for _ in range(_EXACT_FAMILIES)]
-    shuffled = planter.rng.sample(hosts, len(hosts))
-    turns = cycle(shuffled)
-    planted: dict[int, DuplicateFamily] = {host: [] for host in shuffled}
-    for family in (*near, *exact, *fixed):
-        for host, passage in zip(islice(turns, len(family)), family, strict=True):
-            planted[host].append(passage)
-    return planted
-
-
-def numbered_family(template: str, topic: Topic) -> DuplicateFamily:
-    """Return short paragraphs that differ only in a number. They are not duplicates."""
-    group = f"numbered-{topic.name}"
-    return [_paragraph(template.format(number=number), group, n) for n, number in enumerate(_NUMBERS)]
-
-
-def short_family(text: str) -> DuplicateFamily:
-    """Return twice the same paragraph that is too short for a fingerprint."""
-    return [_paragraph(text), _paragraph(text)]
-
-
-def _paragraph(text: str, group: str = "", member: int = 0) -> Passage:
-    return Passage(Kind.PARAGRAPH, text, group=group, member=member)
-
-
-def _editable_words(text: str, edits: Mapping[str, str]) -> Iterator[re.Match[str]]:
-    return (word for word in _WORD.finditer(text) if word[0].lower() in edits)
-
-
-def _replace_word(text: str, word: re.Match[str], new: str) -> str:
-    """Return the text with the word replaced. If it is dropped, the next word takes over its capital."""
-    before, after = text[: word.start()], text[word.end() :]
-    if not new:
-        before, after = (before, after[1:]) if after.startswith(" ") else (before.removesuffix(" "), after)
-    changed = new + after
-    return before + (changed[:1].upper() + changed[1:] if word[0][0].isupper() else changed)
-
-
-_ARTICLES_PER_TOPIC = 18
-
-# The passages of an article: P paragraph, B bare paragraph, H heading, S shared heading, L list item, T table cell,
-# Q quote, C code. The articles of a topic cycle through the layouts.
-_LAYOUTS = ("PPPPPP", "PPHPPSPP", "PPLLLLPSP", "BBBBB", "PPTTTTTTPP", "PPQPHPPP")
-_CODE_LAYOUT = "PPCPHPCP"
-_CODE_CATEGORY = "Computers-and-Technology"
-_LINE_KINDS = {
-    "L": (Kind.LIST_ITEM, "item"),
-    "T": (Kind.TABLE_CELL, "cell"),
-    "Q": (Kind.QUOTE, "quote"),
-    "C": (Kind.CODE, "code"),
-}
-
-# For each topic, the article that appears a second time under another id. All layouts but the bare one occur.
-_MIRRORED_ARTICLES = (12, 13, 14, 16, 17, 12, 13)
-
-
-@dataclass(frozen=True, slots=True)
-class _TopicWriter:
-    """Writes the articles of one topic."""
-
-    topic: Topic
-    prose: ProseGenerator
-    originals: DistinctTexts
-    rng: Random
-    fixed: Mapping[str, Any]
-
-    def draft(self, layout: str, planted: DuplicateFamily, *, mirrored: bool) -> Draft:
-        title = self.title()
-        body = [self.passage(letter, last=n == len(layout) - 1) for n, letter in enumerate(layout)]
-        for passage in planted:
-            _insert_passage(body, passage, self.rng)
-        names = (self.topic.category, self.topic.name)
-        return Draft(title, slug(title), *names, tuple(body), bare=layout[0] == "B", mirrored=mirrored)
-
-    def passage(self, letter: str, *, last: bool = False) -> Passage:
-        if letter in _LINE_KINDS:
-            kind, frame = _LINE_KINDS[letter]
-            return Passage(kind, self._line(frame))
-        if letter == "H":
-            return Passage(Kind.HEADING, self.title("heading"))
-        if letter == "S":
-            return Passage(Kind.HEADING, self.rng.choice(self.fixed["headings"]))
-        return Passage(Kind.PARAGRAPH, self._paragraph(closing=last))
-
-    def title(self, kind: str = "title") -> str:
-        return self.originals.fresh(lambda: self.prose.title(kind, self.topic, self.rng))
-
-    def _line(self, kind: str) -> str:
-        return self.originals.fresh(lambda: self.prose.line(kind, self.topic, self.rng))
-
-    def _paragraph(self, *, closing: bool) -> str:
-        words = self.rng.randint(40, 90)
-        return self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, words, closing=closing))
-
-
-def write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> list[Draft]:
-    """Return all articles except the mirrored copies, ordered by topic, then the two with an unusual encoding."""
-    fixed = load_texts("fixed")
-    for text in _fixed_texts(fixed):
-        originals.accept(text)
-    desks = [_TopicWriter(topic, prose, originals, rng, fixed) for topic in prose.topics]
-    drafts = [draft for n, desk in enumerate(desks) for draft in _topic_drafts(desk, n)]
-    return [*drafts, _accented_draft(desks, fixed["accents"]), _chinese_draft(fixed["chinese"])]
-
-
-def _topic_drafts(desk: _TopicWriter, topic_number: int) -> Iterator[Draft]:
-    layouts = [_topic_layout(desk.topic, number) for number in range(_ARTICLES_PER_TOPIC)]
-    mirrored = _MIRRORED_ARTICLES[topic_number] if topic_number < len(_MIRRORED_ARTICLES) else None
-    # Nothing is planted in a bare article, where a block may be the whole body, nor in a mirrored article, whose blocks
-    # are duplicates already.
-    hosts = [n for n, layout in enumerate(layouts) if layout[0] != "B" and n != mirrored]
-    planted = _plant_families(desk, hosts)
-    for number, layout in enumerate(layouts):
-        yield desk.draft(layout, planted.get(number, []), mirrored=number == mirrored)
-
-
-def _topic_layout(topic: Topic, number: int) -> str:
-    layout = _LAYOUTS[number % len(_LAYOUTS)]
-    return _CODE_LAYOUT if topic.category == _CODE_CATEGORY and number > len(layout) and "Q" in layout else layout
-
-
-def _plant_families(desk: _TopicWriter, hosts: Sequence[int]) -> dict[int, DuplicateFamily]:
-    topic, fixed = desk.topic, desk.fixed
-    planter = DuplicatePlanter(topic, desk.prose, desk.originals, desk.rng, fixed["edits"])
-    families = [numbered_family(fixed["numbered"][topic.name], topic)]
-    if topic.name in fixed["short"]:
-        families.append(short_family(fixed["short"][topic.name]))
-    return plant_duplicates(planter, hosts, families)
-
-
-def _insert_passage(body: list[Passage], passage: Passage, rng: Random) -> None:
-    """Insert the passage after one of the paragraphs, so that it never splits a list or a table."""
-    places = [n for n, earlier in enumerate(body, 1) if earlier.kind is Kind.PARAGRAPH]
-    body.insert(rng.choice(places), passage)
-
-
-def _fixed_texts(fixed: Mapping[str, Any]) -> Iterator[str]:
-    yield from fixed["headings"]
-    yield from fixed["short"].values()
-    yield from fixed["numbered"].values()
-    yield fixed["accents"]["text"]
-    yield from fixed["chinese"]["paragraphs"]
-
-
-def _accented_draft(desks: Sequence[_TopicWriter], fixed: Mapping[str, Any]) -> Draft:
-    """Return the article whose meta element contradicts the header. The header is right."""
-    desk = next(desk for desk in desks if desk.topic.name == fixed["topic"])
-    body = (Passage(Kind.PARAGRAPH, fixed["text"]), *(desk.passage("P") for _ in range(3)))
-    names = (fixed["title"], slug(fixed["title"]), desk.topic.category, desk.topic.name)
-    return Draft(*names, body, charset=Charset(meta="iso-8859-1"))
-
-
-def _chinese_draft(fixed: Mapping[str, Any]) -> Draft:
-    """Return the article in GB2312. Only its meta element declares the encoding."""
-    body = tuple(Passage(Kind.PARAGRAPH, text) for text in fixed["paragraphs"])
-    names = (fixed["title"], fixed["slug"], fixed["category"], fixed["topic"])
-    author = Author(fixed["author"], 1_000, fixed["workshop"])
-    return Draft(*names, body, author, charset=Charset("gb18030", None, "gb2312"), language="zh")
-
-
-SEED = 7
 
 # The responses of the listed links that do not lead to an article: outcome, status, template or file.
 _REFUSALS = (
@@ -323,13 +59,53 @@ _REFUSALS = (
     (ExpectedOutcome.NOT_HTML, 200, "gif"),
     (ExpectedOutcome.ROBOTS, 200, "private"),
 )
+
 _REDIRECT_STATUSES = (301, 302, 301, 302)
 
 _FIRST_DAY = dt.date(2006, 1, 1)
+
 _DAYS = 6_000
+
 _IDS = range(110_000, 10_900_000)
+
 # Articles with these ids have an address without the title.
 _SHORT_PATHS_FROM = 10_000_000
+
+_ARTICLES_PER_TOPIC = 18
+
+# The passages of an article: P paragraph, B bare paragraph, H heading, S shared heading, L list item, T table cell,
+# Q quote, C code. The articles of a topic cycle through the layouts.
+_LAYOUTS = ("PPPPPP", "PPHPPSPP", "PPLLLLPSP", "BBBBB", "PPTTTTTTPP", "PPQPHPPP")
+
+_CODE_LAYOUT = "PPCPHPCP"
+
+_CODE_CATEGORY = "Computers-and-Technology"
+
+_LINE_KINDS = {
+    "L": (Kind.LIST_ITEM, "item"),
+    "T": (Kind.TABLE_CELL, "cell"),
+    "Q": (Kind.QUOTE, "quote"),
+    "C": (Kind.CODE, "code"),
+}
+
+# For each topic, the article that appears a second time under another id. All layouts but the bare one occur.
+_MIRRORED_ARTICLES = (12, 13, 14, 16, 17, 12, 13)
+
+_EXACT_FAMILIES = 2
+
+_NEAR_FAMILIES = 2
+
+_COPY_COUNTS = (2, 3, 4)
+
+_NUMBERS = (10, 20, 30)
+
+_CENTRE_WORDS = 95
+
+_WORD = re.compile(r"[A-Za-z]+")
+
+_ATTEMPTS_MAX = 500
+
+DuplicateFamily = list[Passage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,3 +180,237 @@ def _site_noise(articles: Sequence[Article], authors: Sequence[Author]) -> tuple
     signing = dict.fromkeys([*authors, *(article.author for article in articles)])
     boxes = [NoiseText("resource_box", a.workshop, f"runs the {a.workshop} workshop") for a in signing]
     return (*template, *boxes)
+
+
+def write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> list[Draft]:
+    """Return all articles except the mirrored copies, ordered by topic, then the two with an unusual encoding."""
+    fixed = load_texts("fixed")
+    for text in _fixed_texts(fixed):
+        originals.accept(text)
+    desks = [_TopicWriter(topic, prose, originals, rng, fixed) for topic in prose.topics]
+    drafts = [draft for n, desk in enumerate(desks) for draft in _topic_drafts(desk, n)]
+    return [*drafts, _accented_draft(desks, fixed["accents"]), _chinese_draft(fixed["chinese"])]
+
+
+def _topic_drafts(desk: _TopicWriter, topic_number: int) -> Iterator[Draft]:
+    layouts = [_topic_layout(desk.topic, number) for number in range(_ARTICLES_PER_TOPIC)]
+    mirrored = _MIRRORED_ARTICLES[topic_number] if topic_number < len(_MIRRORED_ARTICLES) else None
+    # Nothing is planted in a bare article, where a block may be the whole body, nor in a mirrored article, whose blocks
+    # are duplicates already.
+    hosts = [n for n, layout in enumerate(layouts) if layout[0] != "B" and n != mirrored]
+    planted = _plant_families(desk, hosts)
+    for number, layout in enumerate(layouts):
+        yield desk.draft(layout, planted.get(number, []), mirrored=number == mirrored)
+
+
+def _topic_layout(topic: Topic, number: int) -> str:
+    layout = _LAYOUTS[number % len(_LAYOUTS)]
+    return _CODE_LAYOUT if topic.category == _CODE_CATEGORY and number > len(layout) and "Q" in layout else layout
+
+
+def _plant_families(desk: _TopicWriter, hosts: Sequence[int]) -> dict[int, DuplicateFamily]:
+    topic, fixed = desk.topic, desk.fixed
+    planter = DuplicatePlanter(topic, desk.prose, desk.originals, desk.rng, fixed["edits"])
+    families = [numbered_family(fixed["numbered"][topic.name], topic)]
+    if topic.name in fixed["short"]:
+        families.append(short_family(fixed["short"][topic.name]))
+    return plant_duplicates(planter, hosts, families)
+
+
+def _insert_passage(body: list[Passage], passage: Passage, rng: Random) -> None:
+    """Insert the passage after one of the paragraphs, so that it never splits a list or a table."""
+    places = [n for n, earlier in enumerate(body, 1) if earlier.kind is Kind.PARAGRAPH]
+    body.insert(rng.choice(places), passage)
+
+
+def _fixed_texts(fixed: Mapping[str, Any]) -> Iterator[str]:
+    yield from fixed["headings"]
+    yield from fixed["short"].values()
+    yield from fixed["numbered"].values()
+    yield fixed["accents"]["text"]
+    yield from fixed["chinese"]["paragraphs"]
+
+
+def _accented_draft(desks: Sequence[_TopicWriter], fixed: Mapping[str, Any]) -> Draft:
+    """Return the article whose meta element contradicts the header. The header is right."""
+    desk = next(desk for desk in desks if desk.topic.name == fixed["topic"])
+    body = (Passage(Kind.PARAGRAPH, fixed["text"]), *(desk.passage("P") for _ in range(3)))
+    names = (fixed["title"], slug(fixed["title"]), desk.topic.category, desk.topic.name)
+    return Draft(*names, body, charset=Charset(meta="iso-8859-1"))
+
+
+def _chinese_draft(fixed: Mapping[str, Any]) -> Draft:
+    """Return the article in GB2312. Only its meta element declares the encoding."""
+    body = tuple(Passage(Kind.PARAGRAPH, text) for text in fixed["paragraphs"])
+    names = (fixed["title"], fixed["slug"], fixed["category"], fixed["topic"])
+    author = Author(fixed["author"], 1_000, fixed["workshop"])
+    return Draft(*names, body, author, charset=Charset("gb18030", None, "gb2312"), language="zh")
+
+
+@dataclass(frozen=True, slots=True)
+class _TopicWriter:
+    """Writes the articles of one topic."""
+
+    topic: Topic
+    prose: ProseGenerator
+    originals: DistinctTexts
+    rng: Random
+    fixed: Mapping[str, Any]
+
+    def draft(self, layout: str, planted: DuplicateFamily, *, mirrored: bool) -> Draft:
+        title = self.title()
+        body = [self.passage(letter, last=n == len(layout) - 1) for n, letter in enumerate(layout)]
+        for passage in planted:
+            _insert_passage(body, passage, self.rng)
+        names = (self.topic.category, self.topic.name)
+        return Draft(title, slug(title), *names, tuple(body), bare=layout[0] == "B", mirrored=mirrored)
+
+    def passage(self, letter: str, *, last: bool = False) -> Passage:
+        if letter in _LINE_KINDS:
+            kind, frame = _LINE_KINDS[letter]
+            return Passage(kind, self._line(frame))
+        if letter == "H":
+            return Passage(Kind.HEADING, self.title("heading"))
+        if letter == "S":
+            return Passage(Kind.HEADING, self.rng.choice(self.fixed["headings"]))
+        return Passage(Kind.PARAGRAPH, self._paragraph(closing=last))
+
+    def title(self, kind: str = "title") -> str:
+        return self.originals.fresh(lambda: self.prose.title(kind, self.topic, self.rng))
+
+    def _line(self, kind: str) -> str:
+        return self.originals.fresh(lambda: self.prose.line(kind, self.topic, self.rng))
+
+    def _paragraph(self, *, closing: bool) -> str:
+        words = self.rng.randint(40, 90)
+        return self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, words, closing=closing))
+
+
+def plant_duplicates(
+    planter: DuplicatePlanter, hosts: Sequence[int], fixed: Sequence[DuplicateFamily]
+) -> dict[int, DuplicateFamily]:
+    """Return the planted passages of each host article of the topic. No host gets two members of one family."""
+    near = [planter.near_family(number) for number in range(_NEAR_FAMILIES)]
+    exact = [planter.exact_family() for _ in range(_EXACT_FAMILIES)]
+    shuffled = planter.rng.sample(hosts, len(hosts))
+    turns = cycle(shuffled)
+    planted: dict[int, DuplicateFamily] = {host: [] for host in shuffled}
+    for family in (*near, *exact, *fixed):
+        for host, passage in zip(islice(turns, len(family)), family, strict=True):
+            planted[host].append(passage)
+    return planted
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatePlanter:
+    """Writes the families of duplicates of one topic."""
+
+    topic: Topic
+    prose: ProseGenerator
+    originals: DistinctTexts
+    rng: Random
+    edits: Mapping[str, str]
+
+    def near_family(self, number: int) -> DuplicateFamily:
+        """Return a paragraph and its copies, each with a word changed or dropped; all are 1 to 3 bits apart."""
+        wanted = 1 + self.rng.choice(_COPY_COUNTS)
+        while True:
+            centre = self.prose.paragraph(self.topic, self.rng, _CENTRE_WORDS)
+            star = self._star(centre, wanted)
+            if len(star) == wanted:
+                break
+        for text in star:
+            self.originals.accept(text)
+        return [_paragraph(text, f"near-{self.topic.name}-{number}", n) for n, text in enumerate(star)]
+
+    def exact_family(self) -> DuplicateFamily:
+        """Return one paragraph several times: as it is, in capitals, with other white space, with other markup."""
+        text = self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, 50))
+        forms = [
+            _paragraph(text.upper()),
+            replace(_paragraph(text), markup=PassageMarkup.SPREAD),
+            replace(_paragraph(text), markup=PassageMarkup.EMPHASISED),
+            replace(_paragraph(text), markup=PassageMarkup.LINKED),
+        ]
+        return [_paragraph(text), *self.rng.sample(forms, self.rng.choice(_COPY_COUNTS))]
+
+    def _star(self, centre: str, wanted: int) -> list[str]:
+        star = [centre] if self.originals.admits(centre) else []
+        marks = [fingerprint(text) for text in star]
+        for copy in self._shuffled_edits(centre):
+            if not 0 < len(star) < wanted:
+                break
+            mark = fingerprint(copy)
+            if all(1 <= distance(mark, other) <= NEAR_BITS for other in marks) and self.originals.admits(copy):
+                star.append(copy)
+                marks.append(mark)
+        return star
+
+    def _shuffled_edits(self, text: str) -> list[str]:
+        copies = [_replace_word(text, word, self.edits[word[0].lower()]) for word in _editable_words(text, self.edits)]
+        self.rng.shuffle(copies)
+        return copies
+
+
+def numbered_family(template: str, topic: Topic) -> DuplicateFamily:
+    """Return short paragraphs that differ only in a number. They are not duplicates."""
+    group = f"numbered-{topic.name}"
+    return [_paragraph(template.format(number=number), group, n) for n, number in enumerate(_NUMBERS)]
+
+
+def short_family(text: str) -> DuplicateFamily:
+    """Return twice the same paragraph that is too short for a fingerprint."""
+    return [_paragraph(text), _paragraph(text)]
+
+
+def _paragraph(text: str, group: str = "", member: int = 0) -> Passage:
+    return Passage(Kind.PARAGRAPH, text, group=group, member=member)
+
+
+def _editable_words(text: str, edits: Mapping[str, str]) -> Iterator[re.Match[str]]:
+    return (word for word in _WORD.finditer(text) if word[0].lower() in edits)
+
+
+def _replace_word(text: str, word: re.Match[str], new: str) -> str:
+    """Return the text with the word replaced. If it is dropped, the next word takes over its capital."""
+    before, after = text[: word.start()], text[word.end() :]
+    if not new:
+        before, after = (before, after[1:]) if after.startswith(" ") else (before.removesuffix(" "), after)
+    changed = new + after
+    return before + (changed[:1].upper() + changed[1:] if word[0][0].isupper() else changed)
+
+
+class DistinctTexts:
+    """The texts of the site so far, by digest and fingerprint. Only planned duplicates may resemble each other."""
+
+    def __init__(self) -> None:
+        self._digests: set[int] = set()
+        self._fingerprints: list[int] = []
+
+    def fresh(self, write: Callable[[], str]) -> str:
+        """Call `write` until it returns a text that is unlike all accepted ones; accept and return that text.
+
+        Raises RuntimeError after many attempts, because the vocabulary is too small.
+        """
+        for _ in range(_ATTEMPTS_MAX):
+            text = write()
+            if self.admits(text):
+                self.accept(text)
+                return text
+        raise RuntimeError(f"{_ATTEMPTS_MAX} texts in a row resemble earlier ones; the last: {text!r}")
+
+    def admits(self, text: str) -> bool:
+        if digest(text) in self._digests:
+            return False
+        mark = fingerprint(text)
+        return not has_fingerprint(text) or all(distance(mark, other) > UNRELATED_BITS for other in self._fingerprints)
+
+    def accept(self, text: str) -> None:
+        self._digests.add(digest(text))
+        if has_fingerprint(text):
+            self._fingerprints.append(fingerprint(text))
+
+
+def has_fingerprint(text: str) -> bool:
+    """Return True if a text is long enough to be compared by fingerprint."""
+    return len(set(terms(text))) >= FINGERPRINTED_TERMS_MIN

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
     from crawler.demo.site import Article, Author, DemoSite, Draft, ListingEntry, Passage, RefusedLink
 
+LINKS_PER_PAGE = 20
+
+_TEMPLATES = ("page-old", "page-new", "article", "article-head-old", "article-head-new", "listing")
+
+_SUMMARY_CHARACTERS = 140
+
+_SIDE_LINKS = 5
 
 # The element of each kind of block.
 _ELEMENTS = {
@@ -32,49 +39,88 @@ _ELEMENTS = {
     Kind.QUOTE: "<blockquote>{}</blockquote>",
     Kind.CODE: "<pre><code>{}</code></pre>",
 }
+
 _TABLE_COLUMNS = 2
 
+_HTML = "text/html; charset=UTF-8"
 
-def body_parts(draft: Draft) -> list[str]:
-    """Return the first paragraph and the rest of the body. The site puts an advertisement between them."""
-    if draft.bare:
-        lines = [_render_inline(passage) for passage in draft.passages]
-        return [lines[0] + "<br>\n<br>", "<br>\n<br>\n".join(lines[1:])]
-    runs = [_render_run(kind, list(run)) for kind, run in groupby(draft.passages[1:], key=lambda passage: passage.kind)]
-    return [_render_run(draft.passages[0].kind, draft.passages[:1]), "\n".join(runs)]
+_PDF = b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
 
+_GIF = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+)
 
-def _render_run(kind: Kind, passages: Sequence[Passage]) -> str:
-    """Return consecutive passages of one kind, with the list or table around them."""
-    blocks = [_ELEMENTS[kind].format(_render_inline(passage)) for passage in passages]
-    if kind is Kind.LIST_ITEM:
-        return "<ul>\n" + "\n".join(blocks) + "\n</ul>"
-    if kind is Kind.TABLE_CELL:
-        rows = ("".join(blocks[n : n + _TABLE_COLUMNS]) for n in range(0, len(blocks), _TABLE_COLUMNS))
-        return '<table border="1">\n' + "\n".join(f"<tr>{row}</tr>" for row in rows) + "\n</table>"
-    return "\n".join(blocks)
+_ROBOTS = b"User-agent: *\nDisallow: /private\n"
+
+_PRIVATE = "<html><head><title>Private</title></head><body><p>For members only; see robots.txt.</p></body></html>"
 
 
-def _render_inline(passage: Passage) -> str:
-    words = escape(passage.text, quote=False).split(" ")
-    match passage.markup:
-        case PassageMarkup.EMPHASISED:
-            words[:3] = ["<b>" + " ".join(words[:3]) + "</b>"]
-            words[-2:] = ["<em>" + " ".join(words[-2:]) + "</em>"]
-        case PassageMarkup.LINKED:
-            words[4:7] = ['<a href="http://foxglade.example/guide">' + " ".join(words[4:7]) + "</a>"]
-        case PassageMarkup.SPREAD:
-            words = [word + "\n\t" if n % 7 == 0 else word + " " for n, word in enumerate(words)]
-        case PassageMarkup.PLAIN:
-            pass
-    return " ".join(words)
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A response. `etag` and `last_modified` are "" if the page has none; `location` is "" except for redirects."""
+
+    status: int
+    content_type: str
+    body: bytes
+    etag: str = ""
+    last_modified: str = ""
+    location: str = ""
 
 
-LINKS_PER_PAGE = 20
+def site_replies(site: DemoSite) -> dict[str, Reply]:
+    """Return the response to each request target (path and query) of the site."""
+    pages = site_pages(site)
+    answers = {"/robots.txt": Reply(200, "text/plain", _ROBOTS), "/": _html_reply(pages.home())}
+    answers["/sitemap.html"] = _html_reply(pages.sitemap())
+    answers |= _listing_replies(pages)
+    answers |= _author_replies(pages)
+    answers |= {article.entry.path: _article_reply(pages, article) for article in site.articles}
+    answers |= {refusal.entry.path: _refusal_reply(refusal) for refusal in site.refusals}
+    answers |= {r.entry.path: Reply(r.status, _HTML, b"", location=r.target) for r in site.redirects}
+    return answers
 
-_TEMPLATES = ("page-old", "page-new", "article", "article-head-old", "article-head-new", "listing")
-_SUMMARY_CHARACTERS = 140
-_SIDE_LINKS = 5
+
+def not_found_reply() -> Reply:
+    return _html_reply(load_template("removed").template, 404)
+
+
+def _html_reply(html: str, status: int = 200) -> Reply:
+    return Reply(status, _HTML, html.encode())
+
+
+def _listing_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
+    for section, entries in pages.sections.items():
+        for page in range(1, page_count(entries) + 1):
+            yield listing_path(section, page), _html_reply(pages.listing(section, page))
+        # Some scrapers request the first page by its number.
+        yield f"{listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
+
+
+def _author_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
+    for author in dict.fromkeys(article.author for article in pages.site.articles):
+        page = _html_reply(pages.by_author(author))
+        yield from ((path, page) for path in author_paths(author))
+
+
+def _article_reply(pages: SitePages, article: Article) -> Reply:
+    charset = article.draft.charset
+    body = pages.article(article).encode(charset.codec)
+    content_type = f"text/html; charset={charset.header}" if charset.header else "text/html"
+    noon = dt.datetime.combine(article.published, dt.time(12), dt.UTC)
+    etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+    return Reply(200, content_type, body, etag, format_datetime(noon, usegmt=True))
+
+
+def _refusal_reply(refusal: RefusedLink) -> Reply:
+    match refusal.template:
+        case "pdf":
+            return Reply(200, "application/pdf", _PDF)
+        case "gif":
+            return Reply(200, "image/gif", _GIF)
+        case "private":
+            return _html_reply(_PRIVATE)
+        case name:
+            return _html_reply(load_template(name).template, refusal.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,78 +290,36 @@ def _readable(section: str) -> str:
     return section.replace("-", " ")
 
 
-_HTML = "text/html; charset=UTF-8"
-_PDF = b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
-_GIF = (
-    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
-)
-_ROBOTS = b"User-agent: *\nDisallow: /private\n"
-_PRIVATE = "<html><head><title>Private</title></head><body><p>For members only; see robots.txt.</p></body></html>"
+def body_parts(draft: Draft) -> list[str]:
+    """Return the first paragraph and the rest of the body. The site puts an advertisement between them."""
+    if draft.bare:
+        lines = [_render_inline(passage) for passage in draft.passages]
+        return [lines[0] + "<br>\n<br>", "<br>\n<br>\n".join(lines[1:])]
+    runs = [_render_run(kind, list(run)) for kind, run in groupby(draft.passages[1:], key=lambda passage: passage.kind)]
+    return [_render_run(draft.passages[0].kind, draft.passages[:1]), "\n".join(runs)]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A response. `etag` and `last_modified` are "" if the page has none; `location` is "" except for redirects."""
-
-    status: int
-    content_type: str
-    body: bytes
-    etag: str = ""
-    last_modified: str = ""
-    location: str = ""
-
-
-def site_replies(site: DemoSite) -> dict[str, Reply]:
-    """Return the response to each request target (path and query) of the site."""
-    pages = site_pages(site)
-    answers = {"/robots.txt": Reply(200, "text/plain", _ROBOTS), "/": _html_reply(pages.home())}
-    answers["/sitemap.html"] = _html_reply(pages.sitemap())
-    answers |= _listing_replies(pages)
-    answers |= _author_replies(pages)
-    answers |= {article.entry.path: _article_reply(pages, article) for article in site.articles}
-    answers |= {refusal.entry.path: _refusal_reply(refusal) for refusal in site.refusals}
-    answers |= {r.entry.path: Reply(r.status, _HTML, b"", location=r.target) for r in site.redirects}
-    return answers
+def _render_run(kind: Kind, passages: Sequence[Passage]) -> str:
+    """Return consecutive passages of one kind, with the list or table around them."""
+    blocks = [_ELEMENTS[kind].format(_render_inline(passage)) for passage in passages]
+    if kind is Kind.LIST_ITEM:
+        return "<ul>\n" + "\n".join(blocks) + "\n</ul>"
+    if kind is Kind.TABLE_CELL:
+        rows = ("".join(blocks[n : n + _TABLE_COLUMNS]) for n in range(0, len(blocks), _TABLE_COLUMNS))
+        return '<table border="1">\n' + "\n".join(f"<tr>{row}</tr>" for row in rows) + "\n</table>"
+    return "\n".join(blocks)
 
 
-def not_found_reply() -> Reply:
-    return _html_reply(load_template("removed").template, 404)
-
-
-def _html_reply(html: str, status: int = 200) -> Reply:
-    return Reply(status, _HTML, html.encode())
-
-
-def _listing_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
-    for section, entries in pages.sections.items():
-        for page in range(1, page_count(entries) + 1):
-            yield listing_path(section, page), _html_reply(pages.listing(section, page))
-        # Some scrapers request the first page by its number.
-        yield f"{listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
-
-
-def _author_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
-    for author in dict.fromkeys(article.author for article in pages.site.articles):
-        page = _html_reply(pages.by_author(author))
-        yield from ((path, page) for path in author_paths(author))
-
-
-def _article_reply(pages: SitePages, article: Article) -> Reply:
-    charset = article.draft.charset
-    body = pages.article(article).encode(charset.codec)
-    content_type = f"text/html; charset={charset.header}" if charset.header else "text/html"
-    noon = dt.datetime.combine(article.published, dt.time(12), dt.UTC)
-    etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-    return Reply(200, content_type, body, etag, format_datetime(noon, usegmt=True))
-
-
-def _refusal_reply(refusal: RefusedLink) -> Reply:
-    match refusal.template:
-        case "pdf":
-            return Reply(200, "application/pdf", _PDF)
-        case "gif":
-            return Reply(200, "image/gif", _GIF)
-        case "private":
-            return _html_reply(_PRIVATE)
-        case name:
-            return _html_reply(load_template(name).template, refusal.status)
+def _render_inline(passage: Passage) -> str:
+    words = escape(passage.text, quote=False).split(" ")
+    match passage.markup:
+        case PassageMarkup.EMPHASISED:
+            words[:3] = ["<b>" + " ".join(words[:3]) + "</b>"]
+            words[-2:] = ["<em>" + " ".join(words[-2:]) + "</em>"]
+        case PassageMarkup.LINKED:
+            words[4:7] = ['<a href="http://foxglade.example/guide">' + " ".join(words[4:7]) + "</a>"]
+        case PassageMarkup.SPREAD:
+            words = [word + "\n\t" if n % 7 == 0 else word + " " for n, word in enumerate(words)]
+        case PassageMarkup.PLAIN:
+            pass
+    return " ".join(words)

@@ -23,9 +23,83 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+# The crawl uses the site as an HTTP proxy for this host name, so that pages keep their URLs when the port changes.
+BASE_URL = "http://ezinearticles.invalid/"
+
+_LOG_FILE = "demo.log"
+
+# The demo site needs no politeness.
+FAST_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "AUTOTHROTTLE_MAX_DELAY": "0",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
+    "DOWNLOAD_DELAY": "0",
+    "FRONTIER_MAX_ATTEMPTS": "1",
+    "HOST_PAUSE_SECONDS": "0",
+    "LOG_FILE": _LOG_FILE,
+    "LOG_FILE_APPEND": "False",
+    "MAX_REFUSALS_IN_A_ROW": "1000",
+    "PROGRESS": "on",
+    "RETRY_TIMES": "0",
+}
 
 _BEST_BLOCKS = 3
+
 _SHOWN_CHARS = 300
+
+
+def main() -> int:
+    """Run the demo and return the exit code of its crawl."""
+    parser = argparse.ArgumentParser(prog="python -m crawler.demo.run", description=__doc__)
+    parser.add_argument("--database", type=Path, default=Path("blocks.db"), help="SQLite file (default: blocks.db)")
+    options = parser.parse_args()
+    database = options.database.resolve()
+    console = Console()
+    with run_site() as address:
+        console.print(f"The demo site runs at {address}; crawling it into {database}", soft_wrap=True, highlight=False)
+        code = crawl_site(address, database, {"categories": "all"}, {})
+    if code:
+        console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
+        return code
+    print_summary(database, console)
+    return 0
+
+
+@contextmanager
+def run_site() -> Iterator[str]:
+    """Run the demo site in a process of its own, yield its address, and stop it at the end."""
+    command = [sys.executable, "-m", "crawler.demo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 — our own module
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().strip()
+            if not address:
+                raise SystemExit(f"the demo site did not start (exit code {process.wait()})")
+            yield address
+        finally:
+            process.terminate()
+
+
+def crawl_site(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
+    """Crawl the site at an address into the database, and return the exit code of `scrapy crawl ezine`."""
+    line = crawl_command(database, arguments, settings)
+    return subprocess.run(line, env=crawl_environment(address), check=False).returncode  # noqa: S603 — our own command line
+
+
+def crawl_command(database: Path, arguments: dict[str, str], settings: dict[str, str]) -> list[str]:
+    """Return the command line of a crawl of the site."""
+    line = [sys.executable, "-m", "scrapy", "crawl", "ezine"]
+    for name, value in ({"base_url": BASE_URL} | arguments).items():
+        line += ["-a", f"{name}={value}"]
+    for name, value in (FAST_SETTINGS | {"DATABASE_URL": f"sqlite:///{database}"} | settings).items():
+        line += ["-s", f"{name}={value}"]
+    return line
+
+
+def crawl_environment(address: str) -> dict[str, str]:
+    """Return the environment in which a crawl reaches the site at an address."""
+    ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
+    return os.environ | ours
 
 
 def print_summary(database: Path, console: Console) -> None:
@@ -68,79 +142,6 @@ def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
 def _format_counts(counts: Mapping[str, int]) -> str:
     named = ", ".join(f"{count} {name}" for name, count in counts.items())
     return f"{sum(counts.values())} ({named})" if counts else "0"
-
-
-# The crawl uses the site as an HTTP proxy for this host name, so that pages keep their URLs when the port changes.
-BASE_URL = "http://ezinearticles.invalid/"
-_LOG_FILE = "demo.log"
-# The demo site needs no politeness.
-FAST_SETTINGS = {
-    "AUTOTHROTTLE_ENABLED": "False",
-    "AUTOTHROTTLE_MAX_DELAY": "0",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
-    "DOWNLOAD_DELAY": "0",
-    "FRONTIER_MAX_ATTEMPTS": "1",
-    "HOST_PAUSE_SECONDS": "0",
-    "LOG_FILE": _LOG_FILE,
-    "LOG_FILE_APPEND": "False",
-    "MAX_REFUSALS_IN_A_ROW": "1000",
-    "PROGRESS": "on",
-    "RETRY_TIMES": "0",
-}
-
-
-@contextmanager
-def run_site() -> Iterator[str]:
-    """Run the demo site in a process of its own, yield its address, and stop it at the end."""
-    command = [sys.executable, "-m", "crawler.demo"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 — our own module
-        assert process.stdout is not None
-        try:
-            address = process.stdout.readline().strip()
-            if not address:
-                raise SystemExit(f"the demo site did not start (exit code {process.wait()})")
-            yield address
-        finally:
-            process.terminate()
-
-
-def crawl_site(address: str, database: Path, arguments: dict[str, str], settings: dict[str, str]) -> int:
-    """Crawl the site at an address into the database, and return the exit code of `scrapy crawl ezine`."""
-    line = crawl_command(database, arguments, settings)
-    return subprocess.run(line, env=crawl_environment(address), check=False).returncode  # noqa: S603 — our own command line
-
-
-def crawl_command(database: Path, arguments: dict[str, str], settings: dict[str, str]) -> list[str]:
-    """Return the command line of a crawl of the site."""
-    line = [sys.executable, "-m", "scrapy", "crawl", "ezine"]
-    for name, value in ({"base_url": BASE_URL} | arguments).items():
-        line += ["-a", f"{name}={value}"]
-    for name, value in (FAST_SETTINGS | {"DATABASE_URL": f"sqlite:///{database}"} | settings).items():
-        line += ["-s", f"{name}={value}"]
-    return line
-
-
-def crawl_environment(address: str) -> dict[str, str]:
-    """Return the environment in which a crawl reaches the site at an address."""
-    ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
-    return os.environ | ours
-
-
-def main() -> int:
-    """Run the demo and return the exit code of its crawl."""
-    parser = argparse.ArgumentParser(prog="python -m crawler.demo.run", description=__doc__)
-    parser.add_argument("--database", type=Path, default=Path("blocks.db"), help="SQLite file (default: blocks.db)")
-    options = parser.parse_args()
-    database = options.database.resolve()
-    console = Console()
-    with run_site() as address:
-        console.print(f"The demo site runs at {address}; crawling it into {database}", soft_wrap=True, highlight=False)
-        code = crawl_site(address, database, {"categories": "all"}, {})
-    if code:
-        console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
-        return code
-    print_summary(database, console)
-    return 0
 
 
 if __name__ == "__main__":

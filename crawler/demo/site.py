@@ -14,20 +14,6 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Kind
 
-
-def load_texts(name: str) -> dict[str, Any]:
-    """Return the tables of `texts/<name>.toml`."""
-    return tomllib.loads(_read(f"texts/{name}.toml"))
-
-
-def load_template(name: str) -> Template:
-    return Template(_read(f"templates/{name}.html"))
-
-
-def _read(path: str) -> str:
-    return resources.files("crawler.demo").joinpath(path).read_text("utf-8")
-
-
 # ezinearticles changed its markup over the years, and so does the demo site.
 NEW_MARKUP_SINCE = 2012
 
@@ -186,3 +172,16 @@ class DemoSite:
             sections.setdefault(entry.category, []).append(entry)
             sections.setdefault(entry.section, []).append(entry)
         return dict(sorted(sections.items()))
+
+
+def load_texts(name: str) -> dict[str, Any]:
+    """Return the tables of `texts/<name>.toml`."""
+    return tomllib.loads(_read(f"texts/{name}.toml"))
+
+
+def load_template(name: str) -> Template:
+    return Template(_read(f"templates/{name}.html"))
+
+
+def _read(path: str) -> str:
+    return resources.files("crawler.demo").joinpath(path).read_text("utf-8")

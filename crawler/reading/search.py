@@ -1,4 +1,15 @@
-"""Search the stored blocks by words, phrases and prefixes; docs/search.md describes the query language."""
+"""Search the stored blocks by words, phrases and prefixes; docs/search.md describes the query language.
+
+    from crawler.reading.search import search
+    from crawler.storage.database import opened_engine, read_transaction
+
+    with opened_engine("sqlite:///blocks.db", must_exist=True) as engine, read_transaction(engine) as connection:
+        for page in search(connection, 'computer "operating system" -games', limit=5):
+            print(page.url, [hit.excerpt.text for hit in page.hits])
+
+`search` parses the query, lets the database find and rank blocks (`best_blocks`), and then looks up the pages that show
+the best ones.
+"""
 
 from __future__ import annotations
 
@@ -25,128 +36,43 @@ if TYPE_CHECKING:
     from sqlalchemy import TextClause
     from sqlalchemy.engine import Connection
 
+HITS_PER_PAGE = 3
+"""Blocks that are returned of one page."""
 
 QUERY_MAX_CHARACTERS = 1_000
+
 QUERY_MAX_WORDS = 64
 
-# Word processors replace typed quotation marks with these.
-_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
-_QUERY_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?')
-_OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
-_OPTION = re.compile(rf"(?:{'|'.join(_OPTION_NAMES)}):", re.IGNORECASE)
+EXCERPT_WIDTH = 240
+
+# Ranks blocks of priority 0 by density, after all others.
+PRIORITY_EPSILON = 1e-9
+
+# Pages are looked up for this many blocks per requested page, and for this many times more if those are not enough.
+_BLOCKS_PER_PAGE = 4
+
+_GROWTH = 8
+
+_EXCERPT_LEAD = 60  # characters before the first hit
+
+_EXCERPT_MAX_CHARACTERS = 50_000
+
+_ELLIPSIS = "\u2026"
+
+_BM25_K1, _BM25_B = 1.2, 0.75
+
+_RANK_UNITS = 1e12  # BM25 is rounded to this fraction: the last bits of logarithms differ between servers
+
+_IDF_MIN = 1e-6  # as in FTS5, for words in more than half of all blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Consecutive words, often a single one. If `begins` is True, the last one is a prefix."""
+class Rank(StrEnum):
+    """The order of the found blocks."""
 
-    words: tuple[str, ...]
-    begins: bool = False
-
-    @classmethod
-    def read(cls, text: str, *, begins: bool = False) -> Phrase | None:
-        """Return the words of a text as they are indexed, None if it has no words."""
-        words = index_tokens(text)
-        if not words:
-            return None
-        last = words[-1]
-        if is_unspaced(last):
-            # `cut` ends a run of characters with its last character alone. In a stored text the run may continue.
-            if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
-                words.pop()
-            else:
-                begins = True
-        return cls(tuple(words), begins)
-
-    @property
-    def pattern(self) -> str:
-        """The string that a block's joined words contain if the block contains the phrase."""
-        whole = join_tokens(self.words)
-        return whole.rstrip(" ") if self.begins else whole
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`."""
-
-    wanted: tuple[tuple[Phrase, ...], ...]
-    unwanted: tuple[Phrase, ...] = ()
-
-    @property
-    def phrases(self) -> tuple[Phrase, ...]:
-        """The wanted phrases, each once. They determine a block's rank."""
-        return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
-
-
-def parse_query(text: str) -> Query:
-    """Return a parsed query. Raises QueryError for a query that is malformed or has no wanted word."""
-    if len(text) > QUERY_MAX_CHARACTERS:
-        raise QueryError(f"the query has {len(text):,} characters; {QUERY_MAX_CHARACTERS:,} is the most")
-    plain = text.translate(_QUOTES)
-    if plain.count('"') % 2:
-        raise QueryError('the query has a quotation mark (") without its partner')
-    query = _QueryParser().read(_split_query(plain))
-    words = sum(len(phrase.words) for phrase in (*query.phrases, *query.unwanted))
-    if words > QUERY_MAX_WORDS:
-        raise QueryError(
-            f"the query has {words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
-        )
-    if not query.wanted:
-        what = "has unwanted words only" if query.unwanted else "has no words"
-        raise QueryError(f'the query {text!r} {what}; it takes words, "a phrase", begin*, -without, one OR another')
-    return query
-
-
-def _split_query(text: str) -> Iterator[re.Match[str]]:
-    return (match for match in _QUERY_PART.finditer(text) if match.group())
-
-
-class _QueryParser:
-    """Builds a query from its parts, in order."""
-
-    def __init__(self) -> None:
-        self._wanted: list[tuple[Phrase, ...]] = []
-        self._unwanted: list[Phrase] = []
-        self._joins = False  # True between an OR and its right side
-
-    def read(self, parts: Iterable[re.Match[str]]) -> Query:
-        for part in parts:
-            self._take(part)
-        if self._joins:
-            raise QueryError("OR stands between two words or phrases; nothing follows the last one")
-        return Query(tuple(self._wanted), tuple(self._unwanted))
-
-    def _take(self, part: re.Match[str]) -> None:
-        minus, plain, star = part["minus"], part["plain"], part["star"]
-        if plain in {"OR", "NOT"} and not minus and not star:
-            self._join(plain)
-            return
-        if plain and _OPTION.match(plain):
-            name = plain.partition(":")[0].lower()
-            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
-        phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
-        if star and (phrase is None or part.string[part.end() :][:1].strip()):
-            raise QueryError("* must follow the beginning of a word (comput*)")
-        if phrase is not None:
-            self._add(phrase, without=bool(minus))
-
-    def _join(self, word: str) -> None:
-        if word == "NOT":
-            raise QueryError('to exclude a word, write -word; to search for NOT itself, write "NOT"')
-        if not self._wanted or self._joins:
-            raise QueryError("OR stands between two words or phrases; nothing precedes it")
-        self._joins = True
-
-    def _add(self, phrase: Phrase, *, without: bool) -> None:
-        if without and self._joins:
-            raise QueryError("OR stands between two wanted words or phrases; -word is not one")
-        if without:
-            self._unwanted.append(phrase)
-        elif self._joins:
-            self._wanted[-1] = (*self._wanted[-1], phrase)
-        else:
-            self._wanted.append((phrase,))
-        self._joins = False
+    PRIORITY = "priority"
+    """Bp = Pb x Kd (Kabir et al. 2015, Eq. 4): the block's priority times the share of its words that match."""
+    BM25 = "bm25"
+    """BM25 as in SQLite's FTS5, with k1 = 1.2 and b = 0.75."""
 
 
 _NOT_BOILERPLATE = """
@@ -156,6 +82,7 @@ NOT EXISTS (
     document_frequency.boilerplate_since IS NOT NULL
 )
 """
+
 # The page that a block was found on, and the pages with a sighting of it.
 _PAGES_OF_BLOCKS = f"""
 SELECT block_id, min(own_page) AS own_page, min(page_id) AS first_page, count(DISTINCT page_id) AS pages
@@ -171,6 +98,7 @@ FROM (
 ) AS places
 GROUP BY block_id
 """  # noqa: S608 — of constants
+
 _SHOWN_ON_A_PAGE = """
 (
     EXISTS (
@@ -182,6 +110,13 @@ _SHOWN_ON_A_PAGE = """
     )
 )
 """
+
+_PAGE_CRITERIA = {
+    "site": "page.site = :site",
+    "section": "page.section = :section",
+    "language": "page.language = :language",
+    "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,256 +171,12 @@ class SearchFilters:
         return statement if self.since is None else statement.bindparams(bindparam("since", type_=UtcDateTime))
 
 
-_PAGE_CRITERIA = {
-    "site": "page.site = :site",
-    "section": "page.section = :section",
-    "language": "page.language = :language",
-    "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
-}
-
-EXCERPT_WIDTH = 240
-_EXCERPT_LEAD = 60  # characters before the first hit
-_EXCERPT_MAX_CHARACTERS = 50_000
-_ELLIPSIS = "\u2026"
-
-
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A part of a text, on one line. `hits` are the (start, end) positions of the matches in it."""
 
     text: str
     hits: tuple[tuple[int, int], ...]
-
-
-def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDTH) -> Excerpt:
-    """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
-    plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
-    hits = _merge_overlaps(find_phrases(plain, phrases))
-    start, end = _best_window(plain, hits, width)
-    before, after = _ELLIPSIS * (start > 0), _ELLIPSIS * (end < len(plain))
-    shift = len(before) - start
-    inside = tuple((first + shift, min(last, end) + shift) for first, last in hits if start <= first < end)
-    return Excerpt(f"{before}{plain[start:end]}{after}", inside)
-
-
-def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
-    """Return the (start, end) positions of phrases in a text, in order. They may overlap."""
-    words = list(token_spans(text))
-    found = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
-    return sorted(found)
-
-
-def _find_phrase(words: Sequence[TokenSpan], phrase: Phrase) -> Iterator[tuple[int, int]]:
-    length = len(phrase.words)
-    for number in range(len(words) - length + 1):
-        row = words[number : number + length]
-        *whole, last = phrase.words
-        fits = row[-1].word.startswith(last) if phrase.begins else row[-1].word == last
-        if fits and all(place.word == word for place, word in zip(row, whole, strict=False)):
-            end = row[-1].start + len(last) if is_unspaced(last) else row[-1].end
-            yield row[0].start, end
-
-
-def _merge_overlaps(hits: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the hits with overlapping ones merged."""
-    merged: list[tuple[int, int]] = []
-    for start, end in hits:
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tuple[int, int]:
-    """Return the start and end of the part with the most hits. It is cut between words if the text has spaces."""
-    if len(text) <= width:
-        return 0, len(text)
-    starts = [max(0, first - _EXCERPT_LEAD) for first, _ in hits] or [0]
-    start = max(starts, key=lambda one: (sum(one <= first and last <= one + width for first, last in hits), -one))
-    start = min(start, len(text) - width)
-    if start and (space := text.find(" ", start, start + _EXCERPT_LEAD)) >= 0:
-        start = space + 1
-    end = min(len(text), start + width)
-    if end < len(text) and (space := text.rfind(" ", end - _EXCERPT_LEAD, end)) > 0:
-        end = space
-    return start, end
-
-
-class Rank(StrEnum):
-    """The order of the found blocks."""
-
-    PRIORITY = "priority"
-    BM25 = "bm25"
-
-
-@dataclass(frozen=True, slots=True)
-class SqlText:
-    """SQL and its bound parameters."""
-
-    sql: str
-    values: Mapping[str, Any]
-
-
-class Matcher(Protocol):
-    """Finds and ranks blocks in one kind of database. Both kinds give the same blocks in the same order."""
-
-    block_id: str
-    """The column of `ranked` with the block's id."""
-
-    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
-        """Return a statement for the ids and ranks of all matching blocks, in no order."""
-
-
-# Ranks blocks of priority 0 by density, after all others.
-PRIORITY_EPSILON = 1e-9
-_BM25_K1, _BM25_B = 1.2, 0.75
-_RANK_UNITS = 1e12  # BM25 is rounded to this fraction: the last bits of logarithms differ between servers
-_IDF_MIN = 1e-6  # as in FTS5, for words in more than half of all blocks
-
-
-class SQLiteMatcher:
-    """Uses FTS5 to find blocks and for BM25. For the density, occurrences are counted in the tokens."""
-
-    block_id = f"{TOKENS_INDEX}.rowid"
-
-    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:  # noqa: ARG002 — the protocol's
-        match = {"match": _fts5_query(query)}
-        if rank is Rank.BM25:
-            return SqlText(
-                f"SELECT {self.block_id}, CAST(-bm25({TOKENS_INDEX}) * {_RANK_UNITS} + 0.5 AS bigint) "  # noqa: S608 — of constants
-                f"FROM {TOKENS_INDEX} WHERE {TOKENS_INDEX} MATCH :match",
-                match,
-            )
-        patterns = _pattern_values(query.phrases)
-        found = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
-        return SqlText(
-            f"SELECT {self.block_id}, {_density_sql(found)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
-            f"CROSS JOIN block_tokens ON block_id = {self.block_id} WHERE {TOKENS_INDEX} MATCH :match",
-            match | patterns,
-        )
-
-
-class PostgreSQLMatcher:
-    """Uses a GIN index over tsvector to find blocks with the words. Phrases are then searched in the blocks' tokens."""
-
-    block_id = "block_tokens.block_id"
-
-    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
-        # For frequent words the planner may choose a scan, but computing the vectors of all blocks takes 30 seconds.
-        connection.execute(text("SET LOCAL enable_seqscan = off"))
-        condition = _tsquery(query)
-        patterns = _pattern_values(query.phrases)
-        if rank is Rank.BM25:
-            score, more = self._bm25(connection, query)
-        else:
-            score, more = _density_sql(" + ".join(map(_occurrences_sql, patterns))), {}
-        return SqlText(
-            f"SELECT {self.block_id}, {score} FROM block_tokens WHERE {condition.sql}",  # noqa: S608 — of constants
-            {**condition.values, **patterns, **more},
-        )
-
-    def _bm25(self, connection: Connection, query: Query) -> tuple[str, dict[str, Any]]:
-        blocks, length = connection.execute(_COLLECTION_SIZE).one()
-        values: dict[str, Any] = {"average": length / max(1, blocks)}
-        parts = []
-        asked = [phrase for alternatives in query.wanted for phrase in alternatives]
-        for number, phrase in enumerate(query.phrases):
-            condition = _tsquery(Query(((phrase,),)))
-            count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
-            holding = connection.execute(count, condition.values).scalar_one()
-            idf = max(_IDF_MIN, math.log((blocks - holding + 0.5) / (holding + 0.5)))
-            values[f"idf_{number}"] = idf * asked.count(phrase)
-            found = _occurrences_sql(f"pattern_{number}")
-            norm = f"{_BM25_K1} * ({1 - _BM25_B} + {_BM25_B} * length / CAST(:average AS double precision))"
-            parts.append(f"CAST(:idf_{number} AS double precision) * ({found}) * {_BM25_K1 + 1} / (({found}) + {norm})")
-        return f"CAST(floor(({' + '.join(parts)}) * {_RANK_UNITS} + 0.5) AS bigint)", values
-
-
-MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
-
-_COLLECTION_SIZE = text(
-    "SELECT CAST(coalesce(sum(blocks), 0) AS bigint), CAST(coalesce(sum(length), 0) AS bigint) FROM search_total"
-)
-_VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
-
-
-def best_blocks(
-    connection: Connection, query: Query, rank: Rank, filters: SearchFilters, most: int
-) -> list[tuple[int, float]]:
-    """Return the ids and ranks of at most `most` matching blocks, the best first.
-
-    Only with filters does the query check that a page shows the block.
-    """
-    matching = MATCHERS[connection.dialect.name]
-    ranked = matching.ranked(connection, query, rank)
-    shown = f" AND {filters.condition(matching.block_id)}" if filters.values else ""
-    statement = filters.bound(f"{ranked.sql}{shown} ORDER BY 2 DESC, 1 LIMIT :most")
-    rows = connection.execute(statement, {**ranked.values, **filters.values, "most": most})
-    units = _RANK_UNITS if rank is Rank.BM25 else 1
-    return [(row[0], row[1] / units) for row in rows]
-
-
-def _density_sql(found: str) -> str:
-    """Return Bp = Pb x Kd (Kabir et al. 2015, Eq. 4) in SQL: priority times the share of words that were found."""
-    return f"(priority + {PRIORITY_EPSILON}) * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
-
-
-def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
-    return {f"pattern_{number}": phrase.pattern for number, phrase in enumerate(phrases)}
-
-
-def _occurrences_sql(name: str) -> str:
-    """Return PostgreSQL's SQL for the number of occurrences of a pattern in the tokens."""
-    without = f"octet_length(replace(tokens, :{name}, ''))"
-    return f"(octet_length(tokens) - {without}) / octet_length(CAST(:{name} AS text))"
-
-
-def _fts5_query(query: Query) -> str:
-    """Return a query in FTS5's syntax. Words consist of letters, digits and _, so nothing needs escaping."""
-    wanted = " AND ".join(f"({_fts5_any(alternatives)})" for alternatives in query.wanted)
-    return f"({wanted}) NOT ({_fts5_any(query.unwanted)})" if query.unwanted else wanted
-
-
-def _fts5_any(phrases: Iterable[Phrase]) -> str:
-    return " OR ".join(f'"{" ".join(phrase.words)}"{" *" * phrase.begins}' for phrase in phrases)
-
-
-def _tsquery(query: Query) -> SqlText:
-    """Return a query as a condition on `block_tokens`.
-
-    All single words form one condition that the index answers alone. Computing a block's vector again to check an
-    unwanted word would take longer than everything else.
-    """
-    without = [phrase for phrase in query.unwanted if len(phrase.words) == 1]
-    words = [f"({' | '.join(map(_all_words, alternatives))})" for alternatives in query.wanted]
-    words += [f"!{_all_words(phrase)}" for phrase in without]
-    wanted = [alternatives for alternatives in query.wanted if any(len(phrase.words) > 1 for phrase in alternatives)]
-    unwanted = tuple(phrase for phrase in query.unwanted if phrase not in without)
-    rows = dict(enumerate(phrase.pattern for alternatives in (*wanted, unwanted) for phrase in alternatives))
-    names = iter(rows)
-    conditions = [f"{_VECTOR} @@ CAST(:words AS tsquery)"]
-    conditions += [f"({' OR '.join(_holds_sql(next(names)) for _ in alternatives)})" for alternatives in wanted]
-    conditions += [f"NOT {_holds_sql(next(names))}" for _ in unwanted]
-    return SqlText(" AND ".join(conditions), {"words": " & ".join(words), **{f"row_{n}": rows[n] for n in rows}})
-
-
-def _holds_sql(number: int) -> str:
-    return f"(position(:row_{number} in tokens) > 0)"
-
-
-def _all_words(phrase: Phrase) -> str:
-    """Return a phrase's words in PostgreSQL's syntax. As for FTS5, nothing needs escaping."""
-    *whole, last = [f"'{word}'" for word in phrase.words]
-    return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
-
-
-HITS_PER_PAGE = 3
-"""Blocks that are returned of one page."""
-
-# Pages are looked up for this many blocks per requested page, and for this many times more if those are not enough.
-_BLOCKS_PER_PAGE = 4
-_GROWTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,8 +282,11 @@ class _RankedPages:
 
 
 _NO_EXCERPT = Excerpt("", ())
+
 _BOUND_IDS: Any = bindparam("ids", expanding=True)
+
 _SELECT_BLOCKS = select(block.c.id, block.c.kind, block.c.text, block.c.priority).where(block.c.id.in_(_BOUND_IDS))
+
 _SELECT_PAGES = select(
     page.c.id, page.c.url, page.c.title, page.c.site, page.c.section, page.c.language, page.c.published
 ).where(page.c.id.in_(_BOUND_IDS))
@@ -606,3 +300,341 @@ def _shown_on(connection: Connection, filters: SearchFilters, ids: Sequence[int]
 
 def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
     return FoundPage(row.url, row.title, row.site, row.section, row.language, row.published, tuple(hits))
+
+
+# Word processors replace typed quotation marks with these.
+_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
+
+_QUERY_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?')
+
+_OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
+
+_OPTION = re.compile(rf"(?:{'|'.join(_OPTION_NAMES)}):", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Consecutive words, often a single one. If `begins` is True, the last one is a prefix."""
+
+    words: tuple[str, ...]
+    begins: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, begins: bool = False) -> Phrase | None:
+        """Return the words of a text as they are indexed, None if it has no words."""
+        words = index_tokens(text)
+        if not words:
+            return None
+        last = words[-1]
+        if is_unspaced(last):
+            # `cut` ends a run of characters with its last character alone. In a stored text the run may continue.
+            if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
+                words.pop()
+            else:
+                begins = True
+        return cls(tuple(words), begins)
+
+    @property
+    def pattern(self) -> str:
+        """The string that a block's joined words contain if the block contains the phrase."""
+        whole = join_tokens(self.words)
+        return whole.rstrip(" ") if self.begins else whole
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`."""
+
+    wanted: tuple[tuple[Phrase, ...], ...]
+    unwanted: tuple[Phrase, ...] = ()
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The wanted phrases, each once. They determine a block's rank."""
+        return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
+
+
+def parse_query(text: str) -> Query:
+    """Return a parsed query: words that must all occur, "a phrase", prefix*, -without, one OR another.
+
+    The result does not depend on the kind of database. Raises QueryError for a query that is malformed or has no wanted
+    word.
+    """
+    if len(text) > QUERY_MAX_CHARACTERS:
+        raise QueryError(f"the query has {len(text):,} characters; {QUERY_MAX_CHARACTERS:,} is the most")
+    plain = text.translate(_QUOTES)
+    if plain.count('"') % 2:
+        raise QueryError('the query has a quotation mark (") without its partner')
+    query = _QueryParser().read(_split_query(plain))
+    words = sum(len(phrase.words) for phrase in (*query.phrases, *query.unwanted))
+    if words > QUERY_MAX_WORDS:
+        raise QueryError(
+            f"the query has {words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
+        )
+    if not query.wanted:
+        what = "has unwanted words only" if query.unwanted else "has no words"
+        raise QueryError(f'the query {text!r} {what}; it takes words, "a phrase", begin*, -without, one OR another')
+    return query
+
+
+def _split_query(text: str) -> Iterator[re.Match[str]]:
+    return (match for match in _QUERY_PART.finditer(text) if match.group())
+
+
+class _QueryParser:
+    """Builds a query from its parts, in order."""
+
+    def __init__(self) -> None:
+        self._wanted: list[tuple[Phrase, ...]] = []
+        self._unwanted: list[Phrase] = []
+        self._joins = False  # True between an OR and its right side
+
+    def read(self, parts: Iterable[re.Match[str]]) -> Query:
+        for part in parts:
+            self._take(part)
+        if self._joins:
+            raise QueryError("OR stands between two words or phrases; nothing follows the last one")
+        return Query(tuple(self._wanted), tuple(self._unwanted))
+
+    def _take(self, part: re.Match[str]) -> None:
+        minus, plain, star = part["minus"], part["plain"], part["star"]
+        if plain in {"OR", "NOT"} and not minus and not star:
+            self._join(plain)
+            return
+        if plain and _OPTION.match(plain):
+            name = plain.partition(":")[0].lower()
+            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
+        phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
+        if star and (phrase is None or part.string[part.end() :][:1].strip()):
+            raise QueryError("* must follow the beginning of a word (comput*)")
+        if phrase is not None:
+            self._add(phrase, without=bool(minus))
+
+    def _join(self, word: str) -> None:
+        if word == "NOT":
+            raise QueryError('to exclude a word, write -word; to search for NOT itself, write "NOT"')
+        if not self._wanted or self._joins:
+            raise QueryError("OR stands between two words or phrases; nothing precedes it")
+        self._joins = True
+
+    def _add(self, phrase: Phrase, *, without: bool) -> None:
+        if without and self._joins:
+            raise QueryError("OR stands between two wanted words or phrases; -word is not one")
+        if without:
+            self._unwanted.append(phrase)
+        elif self._joins:
+            self._wanted[-1] = (*self._wanted[-1], phrase)
+        else:
+            self._wanted.append((phrase,))
+        self._joins = False
+
+
+_COLLECTION_SIZE = text(
+    "SELECT CAST(coalesce(sum(blocks), 0) AS bigint), CAST(coalesce(sum(length), 0) AS bigint) FROM search_total"
+)
+
+_VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
+
+
+def best_blocks(
+    connection: Connection, query: Query, rank: Rank, filters: SearchFilters, most: int
+) -> list[tuple[int, float]]:
+    """Return the ids and ranks of at most `most` matching blocks, the best first.
+
+    Only with filters does the query check that a page shows the block.
+    """
+    matching = MATCHERS[connection.dialect.name]
+    ranked = matching.ranked(connection, query, rank)
+    shown = f" AND {filters.condition(matching.block_id)}" if filters.values else ""
+    statement = filters.bound(f"{ranked.sql}{shown} ORDER BY 2 DESC, 1 LIMIT :most")
+    rows = connection.execute(statement, {**ranked.values, **filters.values, "most": most})
+    units = _RANK_UNITS if rank is Rank.BM25 else 1
+    return [(row[0], row[1] / units) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlText:
+    """SQL and its bound parameters."""
+
+    sql: str
+    values: Mapping[str, Any]
+
+
+class Matcher(Protocol):
+    """Finds and ranks blocks in one kind of database. Both kinds give the same blocks in the same order."""
+
+    block_id: str
+    """The column of `ranked` with the block's id."""
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
+        """Return a statement for the ids and ranks of all matching blocks, in no order."""
+
+
+class SQLiteMatcher:
+    """Uses FTS5 to find blocks and for BM25. For the density, occurrences are counted in the tokens."""
+
+    block_id = f"{TOKENS_INDEX}.rowid"
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:  # noqa: ARG002 — the protocol's
+        match = {"match": _fts5_query(query)}
+        if rank is Rank.BM25:
+            return SqlText(
+                f"SELECT {self.block_id}, CAST(-bm25({TOKENS_INDEX}) * {_RANK_UNITS} + 0.5 AS bigint) "  # noqa: S608 — of constants
+                f"FROM {TOKENS_INDEX} WHERE {TOKENS_INDEX} MATCH :match",
+                match,
+            )
+        patterns = _pattern_values(query.phrases)
+        found = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
+        return SqlText(
+            f"SELECT {self.block_id}, {_density_sql(found)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
+            f"CROSS JOIN block_tokens ON block_id = {self.block_id} WHERE {TOKENS_INDEX} MATCH :match",
+            match | patterns,
+        )
+
+
+class PostgreSQLMatcher:
+    """Uses a GIN index over tsvector to find blocks with the words. Phrases are then searched in the blocks' tokens."""
+
+    block_id = "block_tokens.block_id"
+
+    def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
+        # For frequent words the planner may choose a scan, but computing the vectors of all blocks takes 30 seconds.
+        connection.execute(text("SET LOCAL enable_seqscan = off"))
+        condition = _tsquery(query)
+        patterns = _pattern_values(query.phrases)
+        if rank is Rank.BM25:
+            score, more = self._bm25(connection, query)
+        else:
+            score, more = _density_sql(" + ".join(map(_occurrences_sql, patterns))), {}
+        return SqlText(
+            f"SELECT {self.block_id}, {score} FROM block_tokens WHERE {condition.sql}",  # noqa: S608 — of constants
+            {**condition.values, **patterns, **more},
+        )
+
+    def _bm25(self, connection: Connection, query: Query) -> tuple[str, dict[str, Any]]:
+        blocks, length = connection.execute(_COLLECTION_SIZE).one()
+        values: dict[str, Any] = {"average": length / max(1, blocks)}
+        parts = []
+        asked = [phrase for alternatives in query.wanted for phrase in alternatives]
+        for number, phrase in enumerate(query.phrases):
+            condition = _tsquery(Query(((phrase,),)))
+            count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
+            holding = connection.execute(count, condition.values).scalar_one()
+            idf = max(_IDF_MIN, math.log((blocks - holding + 0.5) / (holding + 0.5)))
+            values[f"idf_{number}"] = idf * asked.count(phrase)
+            found = _occurrences_sql(f"pattern_{number}")
+            norm = f"{_BM25_K1} * ({1 - _BM25_B} + {_BM25_B} * length / CAST(:average AS double precision))"
+            parts.append(f"CAST(:idf_{number} AS double precision) * ({found}) * {_BM25_K1 + 1} / (({found}) + {norm})")
+        return f"CAST(floor(({' + '.join(parts)}) * {_RANK_UNITS} + 0.5) AS bigint)", values
+
+
+MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
+
+
+def _density_sql(found: str) -> str:
+    """Return the SQL of Rank.PRIORITY."""
+    return f"(priority + {PRIORITY_EPSILON}) * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
+
+
+def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
+    return {f"pattern_{number}": phrase.pattern for number, phrase in enumerate(phrases)}
+
+
+def _occurrences_sql(name: str) -> str:
+    """Return PostgreSQL's SQL for the number of occurrences of a pattern in the tokens."""
+    without = f"octet_length(replace(tokens, :{name}, ''))"
+    return f"(octet_length(tokens) - {without}) / octet_length(CAST(:{name} AS text))"
+
+
+def _fts5_query(query: Query) -> str:
+    """Return a query in FTS5's syntax. Words consist of letters, digits and _, so nothing needs escaping."""
+    wanted = " AND ".join(f"({_fts5_any(alternatives)})" for alternatives in query.wanted)
+    return f"({wanted}) NOT ({_fts5_any(query.unwanted)})" if query.unwanted else wanted
+
+
+def _fts5_any(phrases: Iterable[Phrase]) -> str:
+    return " OR ".join(f'"{" ".join(phrase.words)}"{" *" * phrase.begins}' for phrase in phrases)
+
+
+def _tsquery(query: Query) -> SqlText:
+    """Return a query as a condition on `block_tokens`.
+
+    All single words form one condition that the index answers alone. Computing a block's vector again to check an
+    unwanted word would take longer than everything else.
+    """
+    without = [phrase for phrase in query.unwanted if len(phrase.words) == 1]
+    words = [f"({' | '.join(map(_all_words, alternatives))})" for alternatives in query.wanted]
+    words += [f"!{_all_words(phrase)}" for phrase in without]
+    wanted = [alternatives for alternatives in query.wanted if any(len(phrase.words) > 1 for phrase in alternatives)]
+    unwanted = tuple(phrase for phrase in query.unwanted if phrase not in without)
+    rows = dict(enumerate(phrase.pattern for alternatives in (*wanted, unwanted) for phrase in alternatives))
+    names = iter(rows)
+    conditions = [f"{_VECTOR} @@ CAST(:words AS tsquery)"]
+    conditions += [f"({' OR '.join(_holds_sql(next(names)) for _ in alternatives)})" for alternatives in wanted]
+    conditions += [f"NOT {_holds_sql(next(names))}" for _ in unwanted]
+    return SqlText(" AND ".join(conditions), {"words": " & ".join(words), **{f"row_{n}": rows[n] for n in rows}})
+
+
+def _holds_sql(number: int) -> str:
+    return f"(position(:row_{number} in tokens) > 0)"
+
+
+def _all_words(phrase: Phrase) -> str:
+    """Return a phrase's words in PostgreSQL's syntax. As for FTS5, nothing needs escaping."""
+    *whole, last = [f"'{word}'" for word in phrase.words]
+    return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
+
+
+def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDTH) -> Excerpt:
+    """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
+    plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
+    hits = _merge_overlaps(find_phrases(plain, phrases))
+    start, end = _best_window(plain, hits, width)
+    before, after = _ELLIPSIS * (start > 0), _ELLIPSIS * (end < len(plain))
+    shift = len(before) - start
+    inside = tuple((first + shift, min(last, end) + shift) for first, last in hits if start <= first < end)
+    return Excerpt(f"{before}{plain[start:end]}{after}", inside)
+
+
+def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
+    """Return the (start, end) positions of phrases in a text, in order. They may overlap."""
+    words = list(token_spans(text))
+    found = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
+    return sorted(found)
+
+
+def _find_phrase(words: Sequence[TokenSpan], phrase: Phrase) -> Iterator[tuple[int, int]]:
+    length = len(phrase.words)
+    for number in range(len(words) - length + 1):
+        row = words[number : number + length]
+        *whole, last = phrase.words
+        fits = row[-1].word.startswith(last) if phrase.begins else row[-1].word == last
+        if fits and all(place.word == word for place, word in zip(row, whole, strict=False)):
+            end = row[-1].start + len(last) if is_unspaced(last) else row[-1].end
+            yield row[0].start, end
+
+
+def _merge_overlaps(hits: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the hits with overlapping ones merged."""
+    merged: list[tuple[int, int]] = []
+    for start, end in hits:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tuple[int, int]:
+    """Return the start and end of the part with the most hits. It is cut between words if the text has spaces."""
+    if len(text) <= width:
+        return 0, len(text)
+    starts = [max(0, first - _EXCERPT_LEAD) for first, _ in hits] or [0]
+    start = max(starts, key=lambda one: (sum(one <= first and last <= one + width for first, last in hits), -one))
+    start = min(start, len(text) - width)
+    if start and (space := text.find(" ", start, start + _EXCERPT_LEAD)) >= 0:
+        start = space + 1
+    end = min(len(text), start + width)
+    if end < len(text) and (space := text.rfind(" ", end - _EXCERPT_LEAD, end)) > 0:
+        end = space
+    return start, end

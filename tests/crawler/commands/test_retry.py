@@ -134,4 +134,4 @@ def test_json_has_the_crawl_and_its_command(scrapy, failed):
 def test_failed_is_a_required_option(scrapy):
     refused = scrapy("retry")
     assert refused.returncode == 2
-    assert "say what to retry: --failed" in refused.stderr
+    assert "the option --failed is required" in refused.stderr

@@ -71,7 +71,7 @@ def test_wide_characters_keep_the_table_aligned(capsys):
     ("arguments", "code", "message"),
     [
         (['one "two'], 1, "without its partner"),
-        (["site:a.example"], 1, "there is the option --site"),
+        (["site:a.example"], 1, "use the option --site"),
     ],
 )
 def test_a_malformed_query_is_one_sentence_on_stderr(scrapy, database, arguments, code, message):

@@ -70,7 +70,7 @@ def test_another_scheme_is_an_error_until_refingerprinted(scrapy, database):
     assert "scheme 'x'" in refused.stderr
     assert "--refingerprint" in refused.stderr
     done = scrapy("dedup", "--refingerprint", "-s", "FINGERPRINT_WEIGHTING=symmetric")
-    assert done.stdout.startswith("made new fingerprints for 2 pages\n0 of 0 blocks")
+    assert done.stdout.startswith("recomputed the fingerprints of 2 pages\n0 of 0 blocks")
     assert rows(database, "SELECT DISTINCT scheme FROM page") == [(SCHEMES["symmetric"],)]
 
 

@@ -57,8 +57,8 @@ def test_all_commands_are_listed_with_a_description(scrapy):
     for line in (
         "compare       Compare",
         "initdb        Create",
-        "prune         Remove",
+        "prune         Delete",
         "status        Show",
-        "upgrade       Bring",
+        "upgrade       Migrate",
     ):
         assert line in listed
