@@ -1,7 +1,7 @@
 """A page's leaf texts and the elements around them as columns of counts: the input of the method `default`.
 
-This pure Python version is the reference. The compiled core reads the same columns straight from the parser's tree,
-and a test holds both equal.
+This pure Python version is the reference. The compiled core (`cleaning/_native/leaf_table.pyx`) reads the same columns
+straight from the parser's tree, and a test holds both equal.
 """
 
 from __future__ import annotations
@@ -26,17 +26,7 @@ if TYPE_CHECKING:
     from cleaning.leaves import Leaf
 
 # Attributes whose words say what an element is for.
-_TOKEN_ATTRIBUTES = (
-    "class",
-    "id",
-    "role",
-    "itemprop",
-    "aria-label",
-    "data-testid",
-    "data-component",
-    "data-type",
-    "name",
-)
+_TOKEN_ATTRIBUTES = tuple("class id role itemprop aria-label data-testid data-component data-type name".split())
 _MAX_TOKEN_CHARS = 1_000
 _MAX_INLINE_LEVELS = 20
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -49,7 +39,7 @@ _SYMBOL = re.compile("[|/<>\u00a9\u00ae\u2022\u00b7\u203a\u2039\u2192\u25ba$\u20
 
 
 class Column(IntEnum):
-    """The columns of `Scan.counts`: characters, unless the name says words or links."""
+    """The columns of `LeafTable.counts`: characters, unless the name says words or links."""
 
     WORDS = 0
     LINK_WORDS = 1
@@ -59,64 +49,65 @@ class Column(IntEnum):
     PAUSES = 5
     ENDS = 6
     QUOTES = 7
-    SIGNS = 8
+    SYMBOLS = 8
     UPPER = 9
     DIGITS = 10
     BOLD_CHARS = 11
     PIECES = 12
     FIRST = 13
-    """What the text starts with: a code of `_class_of`."""
+    """The class of the first character: a code of `_character_class`."""
     LAST = 14
-    """What it ends with."""
+    """The class of the last character."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafTable:
     """The leaves of a page in reading order, and the block-level elements around them, outer ones first.
 
-    Of `n` leaves: `blocks`; `counts` (n x len(Count), int32); `node` (n, int32) the number of the innermost element;
-    `signs` of the inline elements around the beginning of the text. Of `m` elements: `tags`; `parent` (m, int32), -1
-    for the outermost; `node_signs`; `first` and `last` (m, int32), the leaves inside: first <= leaf < last.
+    For `n` leaves: `blocks`; `counts` (n x len(Column), int32); `node` (n, int32), the number of the innermost element;
+    `inline_tokens`, the attribute tokens of the inline elements around the beginning of the text. For `m` elements:
+    `tags`; `parent` (m, int32), -1 for the outermost; `node_tokens`; `first` and `last` (m, int32), the leaves inside:
+    first <= leaf < last.
     """
 
     blocks: list[Block]
     counts: np.ndarray
     node: np.ndarray
-    signs: list[str]
+    inline_tokens: list[str]
     tags: list[str]
     parent: np.ndarray
-    node_signs: list[str]
+    node_tokens: list[str]
     first: np.ndarray
     last: np.ndarray
 
-    def first_blocks(self, most: int) -> LeafTable:
-        """Return the scan of the first blocks, at most so many, and of the elements around these."""
-        if len(self.blocks) <= most:
+    def head(self, limit: int) -> LeafTable:
+        """Return the table of the first leaves, at limit `limit`, and of the elements around them."""
+        if len(self.blocks) <= limit:
             return self
-        size = int(self.node[:most].max(initial=-1)) + 1
-        around = (self.tags[:size], self.parent[:size], self.node_signs[:size], self.first[:size])
-        within = self.blocks[:most], self.counts[:most], self.node[:most], self.signs[:most]
-        return LeafTable(*within, *around, np.minimum(self.last[:size], most))
+        size = int(self.node[:limit].max(initial=-1)) + 1
+        around = (self.tags[:size], self.parent[:size], self.node_tokens[:size], self.first[:size])
+        within = self.blocks[:limit], self.counts[:limit], self.node[:limit], self.inline_tokens[:limit]
+        return LeafTable(*within, *around, np.minimum(self.last[:size], limit))
 
 
 def read_leaf_table(root: HtmlElement) -> LeafTable:
-    """Return the columns of a page's leaves, as `build_leaf_table(walk(root))` does; no rows for an empty page."""
+    """Return the table of a page's leaves; an empty table for a page without text."""
     module = load_compiled("leaf_table")
     if module is None:
         return build_leaf_table(walk(root))
-    found: LeafTable = module.read_leaf_table(root)
-    return found
+    table: LeafTable = module.read_leaf_table(root)
+    return table
 
 
 def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
-    """Return the columns of a walk's leaves; of none for a page without text."""
+    """Return the table of a walk's leaves; an empty table for a page without text."""
     nodes = enclosing_nodes(leaves)
     numbers = {node: number for number, node in enumerate(nodes)}
     inside = [numbers[leaf.node] for leaf in leaves]
     parent = [numbers[node.parent] if node.parent else -1 for node in nodes]
     first, last = [len(leaves)] * len(nodes), [0] * len(nodes)
-    for place, number in enumerate(inside):
-        first[number], last[number] = min(first[number], place), place + 1
+    for index, number in enumerate(inside):
+        first[number], last[number] = min(first[number], index), index + 1
     for number in reversed(range(1, len(nodes))):
         outer = parent[number]
         first[outer], last[outer] = min(first[outer], first[number]), max(last[outer], last[number])
@@ -134,20 +125,20 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
 
 
 def attribute_tokens(element: HtmlElement) -> str:
-    """Return the words of an element's attributes that say what it is for, as written; "" where it has none."""
+    """Return the values of the attributes that say what an element is for, as written; "" if it has none."""
     attributes = element.attrib
     if not attributes:
         return ""
-    found = [attributes[name] for name in _TOKEN_ATTRIBUTES if name in attributes]
+    tokens = [attributes[name] for name in _TOKEN_ATTRIBUTES if name in attributes]
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
-        found.append("-hidden")
+        tokens.append("-hidden")
     if "style" in attributes and _UNSEEN_STYLE.search(attributes["style"][:_MAX_TOKEN_CHARS]):
-        found.append("-unseen")
-    return " ".join(found)[:_MAX_TOKEN_CHARS]
+        tokens.append("-unseen")
+    return " ".join(tokens)[:_MAX_TOKEN_CHARS]
 
 
 def _inline_tokens(leaf: Leaf) -> str:
-    """Return the signs of the inline elements around the first text node that is not white space, inner ones first."""
+    """Return the tokens of the inline elements around the first text node that is not white space, inner ones first."""
     piece = next((piece for piece in leaf.pieces if not piece.text.isspace()), None)
     found = []
     element = piece.element if piece else leaf.node.element
@@ -184,10 +175,14 @@ def _count_leaf(leaf: Leaf) -> list[int]:
 
 
 def _character_class(character: str) -> int:
-    """Return what a character is: 0 anything else, 1 a small letter or one without case, 2 a capital, 3 a digit, ..."""
+    """Return the code of a character's class.
+
+    1 a small letter or one without case, 2 a capital, 3 a digit, 4 to 7 the marks of the patterns above, 8 a closing
+    bracket, 0 anything else.
+    """
     if character.isalpha():
         return 2 if character.isupper() else 1
     if character.isdigit():
         return 3
-    kinds = (_SENTENCE_END, 4), (_PAUSE, 5), (_QUOTE, 6), (_SYMBOL, 7)
-    return next((code for pattern, code in kinds if pattern.match(character)), 8 if character in ")]}(" else 0)
+    marks = (_SENTENCE_END, 4), (_PAUSE, 5), (_QUOTE, 6), (_SYMBOL, 7)
+    return next((code for pattern, code in marks if pattern.match(character)), 8 if character in ")]}(" else 0)

@@ -26,7 +26,7 @@ cdef int _FAR = FAR_BLOCKS, _NEAR = NEAR_LEVELS, _AROUND = len(AROUND_CODES)
 cdef int _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
 cdef int _FIRST_STAGE_COLUMNS = BLOCK_COLUMNS, _NEIGHBOUR_COLUMNS = len(NEIGHBOUR_NAMES) - PAGE_SCORE_COLUMNS
 cdef int WORDS = Column.WORDS, CHARS = Column.CHARS, LINK_CHARS = Column.LINK_CHARS, LINKS = Column.LINKS
-cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SIGNS
+cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SYMBOLS
 cdef int UPPER = Column.UPPER, DIGITS = Column.DIGITS, BOLD_CHARS = Column.BOLD_CHARS, PIECES = Column.PIECES
 cdef int FIRST = Column.FIRST, LAST = Column.LAST
 
@@ -48,7 +48,7 @@ def fill_first_stage(rows, page, str title, scores):
     if len(table) != tree.size or table.shape[1] < _FIRST_STAGE_COLUMNS:
         raise ValueError(f"the table is {len(table)} x {table.shape[1]}, not {tree.size} x {_FIRST_STAGE_COLUMNS}")
     for at in range(tree.size):
-        to = found.fill_text(at, page.scan.blocks[at], title, &table[at, 0])
+        to = found.fill_text(at, page.table.blocks[at], title, &table[at, 0])
         to = found.fill_place(at, to)
         to = found.fill_elements(at, to)
         to = found.fill_groups(at, to)
@@ -63,8 +63,8 @@ def fill_neighbours(rows, page, scores, weights):
     cdef float[:, ::1] table = rows
     cdef double[::1] score = scores, sums = _sums_before(weights, tree.size)
     cdef double[::1] chars = _sums_before(page.chars, tree.size)
-    cdef double[::1] alike = _group_means(page.looks.alike, weights, page.chars)
-    cdef double[::1] same_path = _group_means(page.looks.same_path, weights, page.chars)
+    cdef double[::1] alike = _group_means(page.groups.alike, weights, page.chars)
+    cdef double[::1] same_path = _group_means(page.groups.same_path, weights, page.chars)
     cdef Py_ssize_t at, other, first = 0, last = tree.size, begin, end
     cdef int32_t number
     cdef int level
@@ -100,18 +100,18 @@ def fill_neighbours(rows, page, scores, weights):
         to[4], to[5] = <float> (at - first), <float> (last - at)
 
 
-def group_similar(scan):
+def group_similar(table):
     """Return the similarity groups of a page's blocks."""
-    cdef Py_ssize_t size = len(scan.tags), at
+    cdef Py_ssize_t size = len(table.tags), at
     cdef int32_t parent
-    cdef const int32_t[::1] parents = scan.parent, nodes = scan.node
+    cdef const int32_t[::1] parents = table.parent, nodes = table.node
     if len(parents) != size:
         raise ValueError(f"{len(parents)} parents of {size} elements")
     depth, siblings = numpy.zeros(size, numpy.int32), numpy.empty(size, numpy.int32)
     cdef int32_t[::1] depths = depth, counts = siblings
-    cdef int32_t[::1] tags = _text_numbers(scan.tags), tokens = _text_numbers(scan.node_signs)
+    cdef int32_t[::1] tags = _text_numbers(table.tags), tokens = _text_numbers(table.node_tokens)
     cdef int32_t[::1] first_tokens = _text_numbers(
-        [text.partition(" ")[0] for text in dict.fromkeys(scan.node_signs)]
+        [text.partition(" ")[0] for text in dict.fromkeys(table.node_tokens)]
     )
     cdef int32_t[::1] groups = numpy.empty(size, numpy.int32), paths = numpy.empty(size, numpy.int32)
     cdef _PairNumbers numbers = _PairNumbers(size)
@@ -157,15 +157,15 @@ cdef class _FirstStage:
 
     def __cinit__(self, _BlockTree tree, page, scores):
         cdef Py_ssize_t size = tree.size
-        scan, looks = page.scan, page.looks
-        self.tree, self.counts, self.repeated = tree, scan.counts, page.repeated
-        self.depth, self.alike_number, self.path_number = looks.depth, looks.alike, looks.same_path
+        table, groups = page.table, page.groups
+        self.tree, self.counts, self.repeated = tree, table.counts, page.repeated
+        self.depth, self.alike_number, self.path_number = groups.depth, groups.alike, groups.same_path
         self.chars, self.links = _sums_before(page.chars, size), _sums_before(page.links, size)
         self.prose, self.headings = _sums_before(page.prose_chars, size), _sums_before(page.headings, size)
         self.of_element, self.of_inline, self.of_text = map(numpy.ascontiguousarray, scores)
         self.all_chars, self.all_prose, self.h1 = page.all_chars, page.all_prose, page.first_h1
-        self.tag_codes = _codes(scan.tags, TAG_CODES)
-        self.around_codes = _codes(scan.tags, AROUND_CODES)
+        self.tag_codes = _codes(table.tags, TAG_CODES)
+        self.around_codes = _codes(table.tags, AROUND_CODES)
         self.since_prose, self.until_prose = _blocks_since(page.prose, 1), _blocks_since(page.prose, -1)
         self.since_heading = _blocks_since(page.headings, 1)
         prose = numpy.flatnonzero(page.prose)
@@ -173,13 +173,13 @@ cdef class _FirstStage:
         lengths = len(self.counts), len(self.repeated), len(self.alike_number), len(self.path_number)
         if not set(lengths) == {size} == {self.of_inline.shape[1], self.of_text.shape[1]}:
             raise ValueError("the columns of the blocks differ in length")
-        if not len(tree.parent) == len(self.depth) == len(looks.siblings) == self.of_element.shape[1]:
+        if not len(tree.parent) == len(self.depth) == len(groups.siblings) == self.of_element.shape[1]:
             raise ValueError("the columns of the elements differ in length")
         if not 3 == len(self.of_element) == len(self.of_inline) == len(self.of_text):
             raise ValueError("elements, inline elements and texts need three lexicon scores each")
         if self.counts.shape[1] != len(Column):
             raise ValueError(f"a block needs {len(Column)} counts, not {self.counts.shape[1]}")
-        self._sum_elements(_sums_before(page.ends, size), looks.siblings)
+        self._sum_elements(_sums_before(page.ends, size), groups.siblings)
         self.of_alike, self.of_path = self._sum_groups(self.alike_number), self._sum_groups(self.path_number)
 
     cdef void _sum_elements(self, double[::1] ends, const int32_t[::1] siblings):
@@ -325,10 +325,10 @@ cdef class _BlockTree:
     cdef const int32_t[::1] node, parent, first, last
 
     def __cinit__(self, page):
-        cdef Py_ssize_t at, elements = len(page.scan.tags)
+        cdef Py_ssize_t at, elements = len(page.table.tags)
         self.size = page.size
-        self.node, self.parent = page.scan.node, page.scan.parent
-        self.first, self.last = page.scan.first, page.scan.last
+        self.node, self.parent = page.table.node, page.table.parent
+        self.first, self.last = page.table.first, page.table.last
         if not (len(self.parent) == len(self.first) == len(self.last) == elements and len(self.node) == self.size):
             raise ValueError("the columns of the leaf table differ in length")
         for at in range(self.size):

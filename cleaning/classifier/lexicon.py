@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MIN_WORD_CHARS, _MAX_WORD_CHARS, _MAX_ELEMENT_WORDS = 2, 20, 40  # characters of a word, words of an element
-# Texts of more words speak by their form; these by what they say: "read more", "comments", "cookies".
+# Short texts speak by their words ("read more", "comments", "cookies"), longer ones by their form.
 _MAX_TEXT_WORDS = 14
-_MAX_TEXT_CHARS = 5_000  # of a text whose words are summed up
-_LEAST_WORDS = 3  # of the words that speak least for main text
+_MAX_TEXT_CHARS = 5_000  # of a text with summed words
+_LEAST_WORDS = 3  # words with the least scores, of which the mean is a feature
 _CACHED = 1 << 13
 
 
 class TokenScores(NamedTuple):
-    """The scores of an element's words: least, greatest and mean; 0 where no word is known."""
+    """The least, greatest and mean score of an element's words; 0 without known words."""
 
     least: float = 0.0
     greatest: float = 0.0
@@ -40,7 +40,7 @@ class TokenScores(NamedTuple):
 
 
 class TextScores(NamedTuple):
-    """The scores of a text's known words: their sum, how many, least, greatest, mean of the three least; 0 for none."""
+    """The scores of a text's known words: sum, number, least, greatest, mean of the three least; 0 without any."""
 
     total: float = 0.0
     known: float = 0.0
@@ -53,22 +53,22 @@ _NO_TOKEN_SCORES = TokenScores()
 _NO_TEXT_SCORES = TextScores()
 
 
-def element_words(tag: str, signs: str) -> frozenset[str]:
-    """Return the words of an element: its tag, those of its signs (`articleBody` has two), and pairs of neighbours."""
-    words = [word.lower() for word in _WORD.findall(signs) if _MIN_WORD_CHARS <= len(word) <= _MAX_WORD_CHARS][
+def element_words(tag: str, tokens: str) -> frozenset[str]:
+    """Return the words of an element: its tag, the words of its tokens (`articleBody` has two), and pairs of them."""
+    words = [word.lower() for word in _WORD.findall(tokens) if _MIN_WORD_CHARS <= len(word) <= _MAX_WORD_CHARS][
         :_MAX_ELEMENT_WORDS
     ]
     pairs = (f"{first}_{second}" for first, second in pairwise(words))
     return frozenset((f"<{tag}>", *words, *pairs))
 
 
-def inline_words(signs: str) -> frozenset[str]:
-    """Return the words of the inline elements around a text; none without signs."""
-    return frozenset(f"i:{word}" for word in element_words("", signs)) if signs else frozenset()
+def inline_words(tokens: str) -> frozenset[str]:
+    """Return the words of the inline elements around a text; empty without tokens."""
+    return frozenset(f"i:{word}" for word in element_words("", tokens)) if tokens else frozenset()
 
 
 def text_words(text: str) -> frozenset[str]:
-    """Return the words of a short text, numbers as one word; none for a long one."""
+    """Return the words of a short text, all numbers as one word; empty for a long text."""
     if len(text) > _MAX_TEXT_WORDS * _MAX_WORD_CHARS:
         return frozenset()
     words = tokenise(text)
@@ -78,13 +78,13 @@ def text_words(text: str) -> frozenset[str]:
 
 
 def any_words(text: str) -> frozenset[str]:
-    """Return the words of any text, numbers as one word; of a very long one those of its beginning."""
+    """Return the words of any text, all numbers as one word; of a very long text, those of its beginning."""
     return frozenset("w:0" if word.isdigit() else f"w:{word}" for word in tokenise(text[:_MAX_TEXT_CHARS]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The words' scores; what was looked up lately is remembered, up to a bound."""
+    """The scores of words, with a bounded cache of recent look-ups."""
 
     scores: Mapping[str, float]
     of_element: Callable[[str, str], TokenScores] = field(init=False)
@@ -95,28 +95,28 @@ class Lexicon:
         for name, words_of in (("of_element", element_words), ("of_inline", inline_words), ("of_text", text_words)):
             object.__setattr__(self, name, lru_cache(_CACHED)(self._looking_up(words_of)))
 
-    def elements(self, tags: list[str], signs: list[str]) -> np.ndarray:
-        """Return the signs of elements (3 x m, float64)."""
+    def elements(self, tags: list[str], tokens: list[str]) -> np.ndarray:
+        """Return the least, greatest and mean word score of elements (3 x m, float64)."""
         known = _compiled_words(self)
-        return _token_rows(map(self.of_element, tags, signs)) if known is None else known.elements(tags, signs)
+        return _token_rows(map(self.of_element, tags, tokens)) if known is None else known.elements(tags, tokens)
 
-    def inlines(self, signs: list[str]) -> np.ndarray:
-        """Return the signs of the inline elements around texts (3 x n, float64)."""
+    def inlines(self, tokens: list[str]) -> np.ndarray:
+        """Return the same scores of the inline elements around texts (3 x n, float64)."""
         known = _compiled_words(self)
-        return _token_rows(map(self.of_inline, signs)) if known is None else known.inlines(signs)
+        return _token_rows(map(self.of_inline, tokens)) if known is None else known.inlines(tokens)
 
     def texts(self, texts: list[str]) -> np.ndarray:
-        """Return the signs of short texts (3 x n, float64)."""
+        """Return the same scores of short texts (3 x n, float64)."""
         known = _compiled_words(self)
         return _token_rows(map(self.of_text, texts)) if known is None else known.texts(texts)
 
     def sums(self, texts: list[str]) -> np.ndarray:
-        """Return what the words of texts add up to, long ones too (5 x n, float64)."""
+        """Return the `TextScores` of texts of any length (5 x n, float64)."""
         known = _compiled_words(self)
         return _columns(map(self.sum_of, texts), len(_NO_TEXT_SCORES)) if known is None else known.sums(texts)
 
     def sum_of(self, text: str) -> TextScores:
-        """Return what the words of a text add up to."""
+        """Return the scores of a text's words."""
         found = sorted(self.scores[word] for word in any_words(text) if word in self.scores)
         if not found:
             return _NO_TEXT_SCORES
@@ -124,9 +124,9 @@ class Lexicon:
         return TextScores(sum(found), len(found), found[0], found[-1], sum(few) / len(few))
 
     def _looking_up(self, words_of: Callable[..., Iterable[str]]) -> Callable[..., TokenScores]:
-        return lambda *texts: self._sign(words_of(*texts))
+        return lambda *texts: self._score_words(words_of(*texts))
 
-    def _sign(self, words: Iterable[str]) -> TokenScores:
+    def _score_words(self, words: Iterable[str]) -> TokenScores:
         found = [self.scores[word] for word in words if word in self.scores]
         return TokenScores(min(found), max(found), sum(found) / len(found)) if found else _NO_TOKEN_SCORES
 
@@ -149,7 +149,7 @@ def _columns(found: Iterable[TokenScores | TextScores], size: int) -> np.ndarray
 
 
 def pack_scores(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the scores of words, each a number or a row of as many, as two plain arrays."""
+    """Return the scores of words, each a number or a row of numbers, as two plain arrays."""
     words = sorted(scores)
     text = "\n".join(words).encode()
     return {"words": np.frombuffer(text, np.uint8), "scores": np.array([scores[word] for word in words], np.float16)}

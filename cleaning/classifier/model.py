@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cleaning._native import load_compiled
-from cleaning.classifier import features, signals
+from cleaning.classifier.features import (
+    FIRST_STAGE_NAMES,
+    NEIGHBOUR_NAMES,
+    VOCABULARY_NAMES,
+    read_first_stage,
+    read_neighbours,
+    read_vocabulary,
+)
 from cleaning.classifier.lexicon import Lexicon, pack_scores, unpack_lexicon, unpack_scores
+from cleaning.classifier.signals import PAGE_TYPES, PAGE_WORD_NAMES, page_type_words, sum_word_scores
 from cleaning.errors import ModelError
 
 if TYPE_CHECKING:
@@ -24,96 +32,14 @@ if TYPE_CHECKING:
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
-
-# Rows that are judged at once: bounds the memory of a page with many blocks.
+SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
+_MODEL_FORMAT = 1
+# Rows in one step of numpy; bounds the memory for a page with many blocks.
 _ROWS_AT_ONCE = 2_048
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trees:
-    """The nodes of all trees in one table: a row goes left where its `feature` is not above the `threshold`.
-
-    A leaf leads to itself; its `value` is what the tree adds. `roots` are the numbers of the trees' first nodes; tree
-    `i` adds to output `i % outputs`. `depth` is the longest way from a root to a leaf.
-    """
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    value: np.ndarray
-    roots: np.ndarray
-    outputs: int
-    depth: int
-
-    def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Return what the trees add up to (n x outputs, float64) for n rows of features (float32)."""
-        forest = _compiled_forest(self)
-        if forest is None:
-            return self.pure_sums(rows)
-        found: np.ndarray = forest.sums(rows)
-        return found
-
-    def pure_sums(self, rows: np.ndarray) -> np.ndarray:
-        """Return what `sums` does, counted by numpy."""
-        parts = [self._sums(rows[start : start + _ROWS_AT_ONCE]) for start in range(0, len(rows), _ROWS_AT_ONCE)]
-        return np.concatenate(parts) if parts else np.zeros((0, self.outputs))
-
-    def _sums(self, rows: np.ndarray) -> np.ndarray:
-        at = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
-        numbers = np.arange(len(rows))[:, None]
-        for _ in range(self.depth):
-            right = rows[numbers, self.feature[at]] > self.threshold[at]
-            at = np.where(right, self.right[at], self.left[at])
-        values: np.ndarray = self.value[at].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
-        return values
-
-    def pack(self) -> dict[str, np.ndarray]:
-        """Return the arrays by name, the two figures among them."""
-        return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Trees:
-        """Return the trees that `pack` made arrays of."""
-        return cls(
-            arrays["feature"],
-            arrays["threshold"],
-            arrays["left"],
-            arrays["right"],
-            arrays["value"],
-            arrays["roots"],
-            int(arrays["outputs"]),
-            int(arrays["depth"]),
-        )
-
-
-@lru_cache(maxsize=8)  # a model has three
-def _compiled_forest(trees: Trees) -> Forest | None:
-    module = load_compiled("trees")
-    if module is None:
-        return None
-    columns = trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots
-    forest: Forest = module.Forest(*columns, trees.outputs)
-    return forest
-
-
-def probabilities(sums: np.ndarray) -> np.ndarray:
-    """Return the logistic function of sums; of several outputs, shares that add up to 1."""
-    if sums.shape[1] == 1:
-        odds: np.ndarray = np.exp(-np.clip(sums, -50, 50))
-        likely: np.ndarray = 1 / (1 + odds)
-        return likely
-    powers: np.ndarray = np.exp(sums - sums.max(axis=1, keepdims=True))
-    shares: np.ndarray = powers / powers.sum(axis=1, keepdims=True)
-    return shares
-
-
-SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
-_MODEL_FORMAT = 1
-
-
 class Prediction(NamedTuple):
-    """The scores of a page's blocks (0 to 1, probabilities to be main text), its type and how sure that is (0 to 1)."""
+    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type."""
 
     scores: np.ndarray
     type: PageType
@@ -122,7 +48,7 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """Two looks at the blocks (`first`, `second`), one at the page (`types`), and the words they know."""
+    """The trees for page types and for the two stages of block scores, and the word scores that they use."""
 
     lexicon: Lexicon
     page_lexicon: Mapping[str, np.ndarray]
@@ -130,26 +56,27 @@ class Model:
     first: Trees
     second: Trees
 
-    def judge(self, scan: LeafTable, facts: PageSignals) -> Prediction:
-        """Return what the model makes of a page that has blocks."""
-        seen = features.read_first_stage(scan, facts, self.lexicon)
-        shares = self.type_shares(seen.page, signals.page_type_words(scan, facts))
+    def predict(self, table: LeafTable, signals: PageSignals) -> Prediction:
+        """Return the prediction for a page with blocks."""
+        first_stage = read_first_stage(table, signals, self.lexicon)
+        shares = self.type_shares(first_stage.page, page_type_words(table, signals))
         likeliest = int(shares.argmax())
-        rows = np.hstack([seen.rows, np.broadcast_to(shares, (len(seen.rows), len(shares))).astype(np.float32)])
-        first = probabilities(self.first.sums(rows))[:, 0]
-        words = features.read_vocabulary(seen.counted, self.lexicon)
-        rows = np.hstack([rows, words, features.read_neighbours(seen.counted, first)])
+        own = first_stage.rows
+        rows = np.hstack([own, np.broadcast_to(shares, (len(own), len(shares))).astype(np.float32)])
+        first_scores = probabilities(self.first.sums(rows))[:, 0]
+        words = read_vocabulary(first_stage.totals, self.lexicon)
+        rows = np.hstack([rows, words, read_neighbours(first_stage.totals, first_scores)])
         scores = probabilities(self.second.sums(rows))[:, 0]
-        return Prediction(scores, signals.PAGE_TYPES[likeliest], float(shares[likeliest]))
+        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]))
 
     def type_shares(self, page: np.ndarray, words: frozenset[str]) -> np.ndarray:
-        """Return how likely the page is of each type: shares that add up to 1."""
-        row = np.concatenate([page, signals.sum_word_scores(words, self.page_lexicon)]).astype(np.float32)
+        """Return the probabilities of the page types, in the order of PAGE_TYPES."""
+        row = np.concatenate([page, sum_word_scores(words, self.page_lexicon)]).astype(np.float32)
         shares: np.ndarray = probabilities(self.types.sums(row[None, :]))[0]
         return shares
 
     def write(self, path: Path) -> None:
-        """Write the model to a file of plain arrays, and its hash beside it (`sha256sum --check` reads that)."""
+        """Write the model to a file of plain arrays, and beside it its hash in the format of `sha256sum --check`."""
         parts = {"lexicon": pack_scores(self.lexicon.scores), "pages": pack_scores(self.page_lexicon)}
         parts |= {"types": self.types.pack(), "first": self.first.pack(), "second": self.second.pack()}
         arrays = {f"{part}.{name}": array for part, packed in parts.items() for name, array in packed.items()}
@@ -164,8 +91,8 @@ class Model:
     def load(cls, path: Path) -> Model:
         """Return the model in a file.
 
-        Raises ModelError for a file that is missing, is not the one whose hash stands beside it, or was trained for
-        other features than this version counts.
+        Raises ModelError for a missing file, for one that does not match the hash beside it, and for a model of another
+        version, with other features.
         """
         arrays = _read_arrays(path)
         if int(arrays["format"]) != _MODEL_FORMAT or arrays["names"].tobytes().decode() != _column_names():
@@ -179,14 +106,92 @@ class Model:
 
 @cache
 def load_shipped_model() -> Model:
-    """Return the model of the package; read once. Raises ModelError as `Model.load`."""
+    """Return the model of the package, read once. Raises ModelError like `Model.load`."""
     return Model.load(SHIPPED_MODEL)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """Boosted trees, with the nodes of all trees in one table.
+
+    A row goes left if its `feature` is at most the `threshold`. A leaf leads to itself, and adds its `value`.
+    `roots` are the numbers of the trees' first nodes; tree `i` adds to output `i % outputs`. `depth` is the length of
+    the longest path from a root to a leaf.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+    outputs: int
+    depth: int
+
+    def sums(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sums of the trees' values (n x outputs, float64) for n rows of features (float32)."""
+        forest = _compiled_forest(self)
+        if forest is None:
+            return self.pure_sums(rows)
+        found: np.ndarray = forest.sums(rows)
+        return found
+
+    def pure_sums(self, rows: np.ndarray) -> np.ndarray:
+        """Return the same as `sums`, in numpy."""
+        parts = [self._sums(rows[start : start + _ROWS_AT_ONCE]) for start in range(0, len(rows), _ROWS_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.outputs))
+
+    def _sums(self, rows: np.ndarray) -> np.ndarray:
+        at = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
+        numbers = np.arange(len(rows))[:, None]
+        for _ in range(self.depth):
+            right = rows[numbers, self.feature[at]] > self.threshold[at]
+            at = np.where(right, self.right[at], self.left[at])
+        values: np.ndarray = self.value[at].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
+        return values
+
+    def pack(self) -> dict[str, np.ndarray]:
+        """Return the fields by name, the two numbers as arrays too."""
+        return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Trees:
+        """Return the trees of the arrays that `pack` returns."""
+        return cls(
+            arrays["feature"],
+            arrays["threshold"],
+            arrays["left"],
+            arrays["right"],
+            arrays["value"],
+            arrays["roots"],
+            int(arrays["outputs"]),
+            int(arrays["depth"]),
+        )
+
+
+def probabilities(sums: np.ndarray) -> np.ndarray:
+    """Return the logistic function of sums; for several outputs, the softmax."""
+    if sums.shape[1] == 1:
+        odds: np.ndarray = np.exp(-np.clip(sums, -50, 50))
+        likely: np.ndarray = 1 / (1 + odds)
+        return likely
+    powers: np.ndarray = np.exp(sums - sums.max(axis=1, keepdims=True))
+    shares: np.ndarray = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+@lru_cache(maxsize=8)  # a model has three
+def _compiled_forest(trees: Trees) -> Forest | None:
+    module = load_compiled("trees")
+    if module is None:
+        return None
+    columns = trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots
+    forest: Forest = module.Forest(*columns, trees.outputs)
+    return forest
+
+
 def _column_names() -> str:
-    return " ".join(
-        [*features.FIRST_STAGE_NAMES, *signals.PAGE_WORD_NAMES, *features.VOCABULARY_NAMES, *features.NEIGHBOUR_NAMES]
-    )
+    return " ".join([*FIRST_STAGE_NAMES, *PAGE_WORD_NAMES, *VOCABULARY_NAMES, *NEIGHBOUR_NAMES])
 
 
 def _hash_file(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What a page says of itself as a whole: its address, types and stated texts, and the words that tell its page type."""
+"""Signals of a page as a whole: its URL, its stated types and texts, and the words that tell its page type."""
 
 from __future__ import annotations
 
@@ -21,17 +21,47 @@ if TYPE_CHECKING:
     from cleaning.leaf_table import LeafTable
     from cleaning.metadata.statements import Statements
 
-
-# Words of a stated text that are looked at, and fewest that make it a body; a summary is shorter.
 _MAX_BODY_WORDS = 20_000
-_MIN_BODY_WORDS = 30
-_MAX_TEXT_CHARS = 200_000  # characters
+_MIN_BODY_WORDS = 30  # a shorter stated text is a summary
+_MAX_TEXT_CHARS = 200_000
 _MAX_TITLE_CHARS = 1_000
 _MAX_URL_CHARS = 2_000
-RUN_WORDS = 3  # words in a row that two texts share
+RUN_WORDS = 3  # consecutive words that two texts share
 _SUMMARY_METAS = ("og:description", "description", "twitter:description")
+# Lengths in characters of the texts that are compared: with anything, with the article's text, with descriptions.
+COMPARED_MIN_CHARS = 20
+BODY_MIN_CHARS = 30
+SUMMARY_MAX_CHARS = 600
 
-# What a page may be said to be, by the names of its JSON-LD and microdata types and its og:type.
+
+def measure_overlap(texts: list[str], signals: PageSignals) -> np.ndarray:
+    """Return two measures of each text's overlap with the stated texts (2 x n, float64).
+
+    The first is the share of its word runs in the stated body, -1 if the text or the body is too short. The second is
+    the greatest share of words in common with a description (Jaccard index), 0 without descriptions.
+    """
+    module = load_compiled("words")
+    if module is None:
+        return np.array([_overlap_of(text, signals) for text in texts], np.float64).reshape(-1, 2).T
+    found: np.ndarray = module.measure_overlap(texts, signals)
+    return found
+
+
+def _overlap_of(text: str, signals: PageSignals) -> tuple[float, float]:
+    in_body = len(text) >= BODY_MIN_CHARS and bool(signals.body)
+    in_summaries = len(text) <= SUMMARY_MAX_CHARS and bool(signals.summaries)
+    words = tokenise(text) if in_body or in_summaries else []
+    share, likeness = -1.0, 0.0
+    if in_body and len(words) >= RUN_WORDS:
+        found = list(word_runs(words))
+        share = sum(map(signals.body.__contains__, found)) / len(found)
+    if in_summaries:
+        seen = set(words)
+        likeness = max(len(seen & summary) / max(1, len(seen | summary)) for summary in signals.summaries)
+    return share, likeness
+
+
+# Families of the type names in JSON-LD, microdata and og:type.
 TYPE_FAMILIES: dict[str, frozenset[str]] = {
     "news": frozenset({"newsarticle", "reportagenewsarticle", "analysisnewsarticle", "opinionnewsarticle"}),
     "article": frozenset({"article", "blogposting", "techarticle", "scholarlyarticle"}),
@@ -46,10 +76,10 @@ TYPE_FAMILIES: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PageSignals:
-    """What a page states of itself, and its address, as the features ask for it.
+    """The signals of a page that the features use; those that it does not state are empty.
 
-    `body` holds the runs of three words of the article's text as JSON-LD states it, `body_words` how many words that
-    has; both are empty where it states none. `summaries` are the sets of words of its descriptions.
+    `body` holds the runs of three words of the article's text in JSON-LD, `body_words` counts its words. `summaries`
+    are the sets of words of the page's descriptions.
     """
 
     path: str = ""
@@ -63,13 +93,13 @@ class PageSignals:
 
     @property
     def families(self) -> list[bool]:
-        """Tell for each of TYPE_FAMILIES whether the page names a type of it."""
+        """True for each of TYPE_FAMILIES that the page names a type of."""
         return [not self.types.isdisjoint(names) for names in TYPE_FAMILIES.values()]
 
 
 def read_signals(page: Page, stated: Statements) -> PageSignals:
-    """Return the facts of a page; those that it does not state are empty."""
-    path, query, host = _split_address(page.url)
+    """Return the signals of a page."""
+    path, query, host = _split_url(page.url)
     body = tokenise((stated.article_body or "")[:_MAX_TEXT_CHARS])[:_MAX_BODY_WORDS]
     if len(body) <= _MIN_BODY_WORDS:
         body = []
@@ -87,11 +117,11 @@ def read_signals(page: Page, stated: Statements) -> PageSignals:
 
 
 def word_runs(words: list[str]) -> Iterable[tuple[str, ...]]:
-    """Return the runs of three words; empty for a shorter text."""
+    """Return the runs of three consecutive words; empty for a shorter text."""
     return zip(*(words[start:] for start in range(RUN_WORDS)), strict=False)
 
 
-def _split_address(url: str | None) -> tuple[str, bool, str]:
+def _split_url(url: str | None) -> tuple[str, bool, str]:
     try:
         parts = urlsplit((url or "")[:_MAX_URL_CHARS])
         return parts.path, bool(parts.query), parts.hostname or ""
@@ -99,57 +129,24 @@ def _split_address(url: str | None) -> tuple[str, bool, str]:
         return re.sub(r"[?#].*", "", url or ""), False, ""
 
 
-# Lengths in characters of the texts that are compared at all, with the article's text, and with descriptions.
-COMPARED_MIN_CHARS = 20
-BODY_MIN_CHARS = 30
-SUMMARY_MAX_CHARS = 600
-
-
-def measure_overlap(texts: list[str], facts: PageSignals) -> np.ndarray:
-    """Return two figures of each text (2 x n, float64).
-
-    The first is the share of its runs of words that are in the stated body, -1 where that cannot be told; the second
-    the greatest share of words that it has in common with a description, of the words of both; 0 without descriptions.
-    """
-    module = load_compiled("words")
-    if module is None:
-        return np.array([_overlap_of(text, facts) for text in texts], np.float64).reshape(-1, 2).T
-    found: np.ndarray = module.measure_overlap(texts, facts)
-    return found
-
-
-def _overlap_of(text: str, facts: PageSignals) -> tuple[float, float]:
-    in_body = len(text) >= BODY_MIN_CHARS and bool(facts.body)
-    in_summaries = len(text) <= SUMMARY_MAX_CHARS and bool(facts.summaries)
-    words = tokenise(text) if in_body or in_summaries else []
-    share, likeness = -1.0, 0.0
-    if in_body and len(words) >= RUN_WORDS:
-        found = list(word_runs(words))
-        share = sum(map(facts.body.__contains__, found)) / len(found)
-    if in_summaries:
-        seen = set(words)
-        likeness = max(len(seen & one) / max(1, len(seen | one)) for one in facts.summaries)
-    return share, likeness
-
-
 PAGE_TYPES = tuple(PageType)
 PAGE_WORD_NAMES = [f"words_of_{each}" for each in PAGE_TYPES]
 _LETTERS = re.compile("[a-z]+")
-_OUTERMOST = 2  # the outermost elements, whose signs are often about the page
+_OUTERMOST = 2  # elements; their attribute tokens are often about the page
 
 
-def page_type_words(scan: LeafTable, facts: PageSignals) -> frozenset[str]:
-    """Return the words that may tell a page's type: of its address, its stated types and its outermost elements."""
-    found = {f"u:{word}" for word in _LETTERS.findall(facts.path.lower())}
-    found |= {f"h:{word}" for word in _LETTERS.findall(facts.host.lower())}
-    found |= {f"y:{name}" for name in facts.types}
-    for tag, signs in zip(scan.tags[:_OUTERMOST], scan.node_signs[:_OUTERMOST], strict=True):
-        found |= {f"b:{word}" for word in element_words(tag, signs)}
+def page_type_words(table: LeafTable, signals: PageSignals) -> frozenset[str]:
+    """Return the words that may tell a page's type: of its URL, its stated types and its outermost elements."""
+    found = {f"u:{word}" for word in _LETTERS.findall(signals.path.lower())}
+    found |= {f"h:{word}" for word in _LETTERS.findall(signals.host.lower())}
+    found |= {f"y:{name}" for name in signals.types}
+    for tag, tokens in zip(table.tags[:_OUTERMOST], table.node_tokens[:_OUTERMOST], strict=True):
+        found |= {f"b:{word}" for word in element_words(tag, tokens)}
     return frozenset(found)
 
 
 def sum_word_scores(words: frozenset[str], scores: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return for each of TYPES the sum of the words' scores; 0 where none is known."""
+    """Return for each of PAGE_TYPES the sum of the words' scores; 0 without known words."""
     found = [scores[word] for word in sorted(words) if word in scores]
     sums: np.ndarray = np.sum(found, axis=0) if found else np.zeros(len(PAGE_TYPES))
     return sums

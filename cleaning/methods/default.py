@@ -1,6 +1,6 @@
-"""Our own method: a trained classifier looks at every block twice, the second time knowing what it thought of others.
+"""Our own method: a trained classifier scores every block in two stages, the second from the first one's scores.
 
-What it looks at and how it was trained is told in cleaning/README.md and docs/model-card.md.
+cleaning/README.md describes the method, docs/model-card.md its training.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ _CITATION = "Blocksieve's own; see cleaning/README.md"
 
 
 def trained_method(load: Callable[[], Model]) -> Method:
-    """Return the method of a model, which is asked for when it is needed."""
+    """Return the method of a model that is loaded at its first use."""
     found = _TrainedMethod(load)
     return Method(found.segment, found.score, found.decide, _CITATION, decide_page=found.decide_page)
 
 
 class _TrainedMethod:
-    """The steps of the method; `decide_page` does the same as the three others without the leaves' text nodes."""
+    """The steps of the method; `decide_page` decides the same as the three others without building leaves."""
 
     def __init__(self, load: Callable[[], Model]) -> None:
         self._load = load
 
-    def segment(self, page: Page, options: Options) -> list[Leaf]:  # noqa: ARG002 — as every method
+    def segment(self, page: Page, options: Options) -> list[Leaf]:  # noqa: ARG002 — all methods share this signature
         return walk(page.root)
 
     def score(self, page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG002 — as above
         """Return the probability of each leaf to be main text."""
-        scores: list[float] = self._ask(page, read_statements(page.root), build_leaf_table(leaves)).scores.tolist()
+        found = self._predict(page, read_statements(page.root), build_leaf_table(leaves))
+        scores: list[float] = found.scores.tolist()
         return scores
 
     def decide(
@@ -56,21 +57,21 @@ class _TrainedMethod:
         scores: Sequence[float],
         options: Options,
     ) -> list[Decision]:
-        """Keep the leaves that make the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
-        seen = build_leaf_table(leaves)
-        found = self._ask(page, read_statements(page.root), seen)
-        return decide(seen, found._replace(scores=np.array(scores, np.float64)), options)
+        """Keep the leaves with the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
+        table = build_leaf_table(leaves)
+        found = self._predict(page, read_statements(page.root), table)
+        return decide(table, found._replace(scores=np.array(scores, np.float64)), options)
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
-        """Return the decisions on a page, its type and how sure that is; no type for a page without text."""
+        """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
         whole = read_leaf_table(page.root)
-        within = whole.first_blocks(options.max_blocks)
+        within = whole.head(options.max_blocks)
         if not within.blocks:
             return MethodResult([])
-        found = self._ask(page, stated, within)
+        found = self._predict(page, stated, within)
         decisions = decide(within, found, options)
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
         return MethodResult(decisions + beyond, found.type, found.confidence)
 
-    def _ask(self, page: Page, stated: Statements, seen: LeafTable) -> Prediction:
-        return self._load().judge(seen, read_signals(page, stated))
+    def _predict(self, page: Page, stated: Statements, table: LeafTable) -> Prediction:
+        return self._load().predict(table, read_signals(page, stated))

@@ -1,4 +1,4 @@
-"""`python -m cleaning.training DATA`: train the model of the method `default`, or judge it by cross-validation."""
+"""`python -m cleaning.training DATA`: train the model of the method `default`, or evaluate it by cross-validation."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 _FAILED = 1
-_LARGEST_MODEL = 2_000_000  # bytes
-_FEWEST_HOSTS = 10  # parts of them are left out in turn, twice over
+_MAX_MODEL_BYTES = 2_000_000
+_MIN_HOSTS = 10  # training leaves out parts of them in turn, at two levels
 _EPILOG = """\
 examples:
   python -m cleaning.training ../shared/data                     train on all pages, write the package's model
   python -m cleaning.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
   python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
 
-A model takes some minutes; a fold that is there already, of the same data and code, is not trained again. The same
-data and code give the same bytes. FOLDER is what `python tests/research/quality.py --cross-validate` asks for;
-pages.jsonl in
-it has the score of each page.
+A model takes some minutes. A fold that exists already, of the same data and code, is not trained again. The same data
+and code give the same bytes. `python tests/research/quality.py --cross-validate` takes FOLDER; its file pages.jsonl has
+the score of each page.
 
-exit code: 0 done, 1 the model or a fold cannot be written or used, 2 wrong usage, no data or no LightGBM
+exit code: 0 done, 1 a model cannot be written or used, 2 wrong usage, no data or no LightGBM
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments (default: those of the process) ask for; return the exit code."""
+    """Run the command with these arguments (default: those of the process); return the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.folds is None and (given.card or given.ablation):
-        parser.error("--card and --ablation need --folds FOLDER: their figures are those of cross-validation")
+        parser.error("--card and --ablation need --folds FOLDER: their figures come from cross-validation")
     _check_library(parser)
     examples = _read(parser, given.data)
     try:
-        return _judge(given, examples) if given.folds else _train(given.out, examples)
+        return _cross_validate(given, examples) if given.folds else _train(given.out, examples)
     except (ModelError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return _FAILED
@@ -52,25 +51,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m cleaning.training",
-        description="Train the model of the method `default`, or judge its training by cross-validation over hosts.",
+        description="Train the model of the method `default`, or evaluate it by cross-validation over hosts.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("data", type=Path, metavar="DATA", help=f"folder that has extraction/{{{','.join(SETS)}}}")
+    parser.add_argument("data", type=Path, metavar="DATA", help=f"folder with extraction/{{{','.join(SETS)}}}")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", default=SHIPPED_MODEL, help="the model; its hash is written beside it"
     )
-    parser.add_argument("--folds", type=Path, metavar="FOLDER", help="train and judge models of folds instead")
-    parser.add_argument("--card", type=Path, metavar="FILE", help="write the model card, of --out and the folds")
     parser.add_argument(
-        "--ablation", action="store_true", help="measure the groups of features too; kept in FOLDER for later cards"
+        "--folds", type=Path, metavar="FOLDER", help="train and evaluate models by cross-validation instead"
+    )
+    parser.add_argument("--card", type=Path, metavar="FILE", help="write the model card of --out and the folds")
+    parser.add_argument(
+        "--ablation",
+        action="store_true",
+        help="also measure each group of features; FOLDER keeps the figures for later cards",
     )
     return parser
 
 
 def _check_library(parser: argparse.ArgumentParser) -> None:
     try:
-        import lightgbm  # noqa: F401, PLC0415 — part of the extra, and not needed for --help
+        import lightgbm  # noqa: F401, PLC0415 — from an extra; not needed for --help
     except (ImportError, OSError) as error:  # OSError: the system has no libgomp
         parser.error(f"training needs LightGBM ({error}): pip install 'blocksieve[train]'")
 
@@ -84,8 +87,8 @@ def _read(parser: argparse.ArgumentParser, data: Path) -> list[Example]:
         examples = read_examples(data)
     except (OSError, ValueError, KeyError) as error:
         parser.error(f"the data in {data} cannot be read: {error!r}")
-    if len({example.host for example in examples if example.size}) < _FEWEST_HOSTS:
-        parser.error(f"the data in {data} is of too few hosts: training leaves some out, and needs {_FEWEST_HOSTS}")
+    if len({example.host for example in examples if example.size}) < _MIN_HOSTS:
+        parser.error(f"the data in {data} has too few hosts: training leaves some out, and needs {_MIN_HOSTS}")
     return examples
 
 
@@ -95,27 +98,27 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
     sys.stderr.write(f"training on {len(examples)} pages\n")
     fit(examples).write(out)
     size = out.stat().st_size
-    if size > _LARGEST_MODEL:
-        sys.stderr.write(f"{out} has {size:,} bytes; more than {_LARGEST_MODEL:,} are not to be shipped\n")
+    if size > _MAX_MODEL_BYTES:
+        sys.stderr.write(f"{out} has {size:,} bytes; the package takes at most {_MAX_MODEL_BYTES:,}\n")
         return _FAILED
     sys.stderr.write(f"{out}: {size:,} bytes\n")
     return 0
 
 
-def _judge(given: argparse.Namespace, examples: Sequence[Example]) -> int:
+def _cross_validate(given: argparse.Namespace, examples: Sequence[Example]) -> int:
     from cleaning.training import ablation, card, folds  # noqa: PLC0415 — as above
 
     hashes = hash_sets(given.data)
-    stamped = folds.stamp(hashes)
-    folds.train_folds(examples, given.folds, stamped)
-    outcomes = folds.judge_folds(examples, given.folds)
+    inputs = folds.hash_inputs(hashes)
+    folds.train_folds(examples, given.folds, inputs)
+    scores = folds.score_folds(examples, given.folds)
     kept = given.folds / "ablation.json"
     if given.ablation:
-        ablation.write_ablation(kept, ablation.ablate(examples), stamped)
+        ablation.write_ablation(kept, ablation.ablate(examples), inputs)
     if given.card:
-        shown = card.Card(given.out, hashes, examples, outcomes, ablation.read_ablation(kept, stamped))
+        shown = card.Card(given.out, hashes, examples, scores, ablation.read_ablation(kept, inputs))
         shown.write(given.card)
-    sys.stderr.write(card.summary(outcomes))
+    sys.stderr.write(card.scores_by_set(scores))
     return 0
 
 

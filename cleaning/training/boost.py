@@ -1,4 +1,4 @@
-"""Boosted trees trained by LightGBM, and turned into plain arrays."""
+"""Boosted trees, trained by LightGBM and converted to plain arrays."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 _SEED = 1
 _THREADS = 2
-_FEW_ROWS = 5_000  # on which threads would wait for each other most of the time; the result is the same
+_MIN_THREADED_ROWS = 5_000  # on fewer rows threads mostly wait for each other; the result is the same
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How trees are grown."""
+    """The parameters of growing trees."""
 
     rounds: int
     leaves: int
     rate: float
-    least_rows: int
+    min_leaf_rows: int
     depth: int = 10
     outputs: int = 1
 
@@ -33,11 +33,11 @@ class Recipe:
     def parameters(self) -> dict[str, Any]:
         objective = {"objective": "multiclass", "num_class": self.outputs} if self.outputs > 1 else {}
         return {
-            "objective": "cross_entropy",  # labels are shares of 0 to 1
+            "objective": "cross_entropy",  # labels are shares from 0 to 1
             "num_leaves": self.leaves,
             "max_depth": self.depth,
             "learning_rate": self.rate,
-            "min_data_in_leaf": self.least_rows,
+            "min_data_in_leaf": self.min_leaf_rows,
             "lambda_l2": 5.0,
             "feature_fraction": 0.35,
             "bagging_fraction": 0.7,
@@ -54,13 +54,13 @@ class Recipe:
 def grow_trees(recipe: Recipe, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Trees:
     """Return trees grown on rows of features (n x f, float32), their labels (n) and weights (n, mean about 1)."""
     data = lightgbm.Dataset(rows, labels, weight=weights, params={"max_bin": 63, "verbose": -1})
-    threads = {"num_threads": 1 if len(rows) < _FEW_ROWS else _THREADS}
+    threads = {"num_threads": 1 if len(rows) < _MIN_THREADED_ROWS else _THREADS}
     booster = lightgbm.train(recipe.parameters | threads, data, num_boost_round=recipe.rounds)
     return convert_model(booster.dump_model(), recipe.outputs)
 
 
 def convert_model(dumped: Mapping[str, Any], outputs: int) -> Trees:
-    """Return a dumped LightGBM model as arrays; its initial score is part of its first trees."""
+    """Return a dumped LightGBM model as arrays; its first trees include its initial score."""
     nodes = _Nodes()
     roots = [nodes.add(tree["tree_structure"], 0) for tree in dumped["tree_info"]]
     return Trees(
@@ -76,7 +76,7 @@ def convert_model(dumped: Mapping[str, Any], outputs: int) -> Trees:
 
 
 class _Nodes:
-    """The nodes of all trees so far."""
+    """Collects the nodes of all trees."""
 
     def __init__(self) -> None:
         self.feature: list[int] = []
@@ -87,7 +87,7 @@ class _Nodes:
         self.depth = 0
 
     def add(self, node: Mapping[str, Any], depth: int) -> int:
-        """Add a node and all below it; return its number. Trees are as deep as their recipe allows, so it recurses."""
+        """Add a node with all nodes below it; return its number. Recursive: the recipe bounds the depth."""
         number = len(self.feature)
         leaf = "split_feature" not in node
         self.depth = max(self.depth, depth)
@@ -103,6 +103,6 @@ class _Nodes:
 
 
 def _rounded_down(threshold: float) -> np.float32:
-    """Return the largest float32 that is not above: features are float32, so each compares as with the float64."""
+    """Return the largest float32 up to the threshold: float32 features compare with it as with the float64."""
     rounded = np.float32(threshold)
     return np.nextafter(rounded, np.float32(-np.inf)) if rounded > threshold else rounded

@@ -1,4 +1,4 @@
-"""The model card: what the model is, what it was made of, how it does; each figure comes from what was measured."""
+"""The model card: the model, its training data and its measured scores."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
     from cleaning.training.folds import PageScore
 
-# The part of the file that is written by hand, and kept when the rest is written anew.
+# The section that is written by hand, and kept when the rest is written again.
 _BEGIN, _END = "<!-- written by hand: begin -->", "<!-- written by hand: end -->"
 _NOTHING_YET = "Nothing yet."
-_FEWEST_OF_LANGUAGE = 10  # pages
-_LABELLED = "wcxb-dev"  # the set that knows its pages' types
+_MIN_LANGUAGE_PAGES = 10  # pages
+_LABELLED = "wcxb-dev"  # the set with labelled page types
 _SURE = 0.9
 _HALF = 0.5
-_NAMED = ("num_leaves", "max_depth", "learning_rate", "min_data_in_leaf", "verbose")  # in the table
+_NAMED = ("num_leaves", "max_depth", "learning_rate", "min_data_in_leaf", "verbose")  # columns of the table
 _SCORES = ("pages", "F1", "precision", "recall", "under 0.5")
-_STEPS = {"page type": TYPE_RECIPE, "first look": FIRST_STAGE, "second look": SECOND_STAGE}
+_STEPS = {"page type": TYPE_RECIPE, "first stage": FIRST_STAGE, "second stage": SECOND_STAGE}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a card tells: the model's file, the sets' hashes, the pages, what cross-validation made of them."""
+    """The contents of a card: the model's file, the sets' hashes, the pages and their scores by cross-validation."""
 
     model: Path
     digests: Mapping[str, str]
@@ -49,16 +49,16 @@ class Card:
     ablation: Ablation
 
     def write(self, path: Path) -> None:
-        """Write the card; what is written by hand in an older one stays.
+        """Write the card; the section written by hand in an older card stays.
 
-        Raises ModelError where there is no model.
+        Raises ModelError if there is no model.
         """
         template = Template(resources.files("cleaning").joinpath("training", "card.md").read_text("utf-8"))
         labelled = [outcome for outcome in self.outcomes if outcome.set == _LABELLED]
         text = template.substitute(
             features=len(features.FIRST_STAGE_NAMES) + len(signals.PAGE_WORD_NAMES),
             second=len(features.VOCABULARY_NAMES) + len(features.NEIGHBOUR_NAMES),
-            fewest=_FEWEST_OF_LANGUAGE,
+            minimum=_MIN_LANGUAGE_PAGES,
             model=self._model(),
             data=self._data(),
             recipe=_recipe(),
@@ -68,7 +68,7 @@ class Card:
             accuracy=_accuracy(labelled),
             confusion=_confusion(labelled),
             ablation=_ablation(self.ablation),
-            looked_at=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
+            reviewed=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
         )
         path.write_text(text, "utf-8")
 
@@ -97,7 +97,7 @@ class Card:
 
     def _languages(self) -> str:
         times = Counter(outcome.language for outcome in self.outcomes)
-        rare = {language for language, count in times.items() if count < _FEWEST_OF_LANGUAGE}
+        rare = {language for language, count in times.items() if count < _MIN_LANGUAGE_PAGES}
         by_set = (
             _scores(
                 f"{name}, language",
@@ -109,13 +109,13 @@ class Card:
         return "\n\n".join(by_set)
 
 
-def summary(outcomes: Sequence[PageScore]) -> str:
+def scores_by_set(outcomes: Sequence[PageScore]) -> str:
     """Return the table of scores by set."""
     return _scores("set", outcomes, lambda outcome: outcome.set) + "\n"
 
 
 def _recipe() -> str:
-    head = ("step", "rounds", "leaves", "learning rate", "least rows in a leaf", "depth")
+    head = ("step", "rounds", "leaves", "learning rate", "minimum rows in a leaf", "depth")
     return _table(head, [(name, *map(str, _figures(recipe))) for name, recipe in _STEPS.items()]) + (
         "\n\nOther parameters: "
         + ", ".join(f"`{name}` {value}" for name, value in FIRST_STAGE.parameters.items() if name not in _NAMED)
@@ -124,7 +124,7 @@ def _recipe() -> str:
 
 
 def _figures(recipe: Recipe) -> tuple[float, ...]:
-    return recipe.rounds, recipe.leaves, recipe.rate, recipe.least_rows, recipe.depth
+    return recipe.rounds, recipe.leaves, recipe.rate, recipe.min_leaf_rows, recipe.depth
 
 
 def _scores(what: str, outcomes: Sequence[PageScore], group: Callable[[PageScore], str]) -> str:
@@ -145,7 +145,7 @@ def _accuracy(outcomes: Sequence[PageScore]) -> str:
     if not right:
         return "No page has a labelled type."
     sure = [is_right for is_right, outcome in zip(right, outcomes, strict=True) if outcome.confidence >= _SURE]
-    told = f"The type of {np.mean(right):.1%} of the {len(right):,} pages of `{_LABELLED}` is told as labelled"
+    told = f"The type of {np.mean(right):.1%} of the {len(right):,} pages of `{_LABELLED}` is predicted right"
     return f"{told}; of the {len(sure):,} with a confidence of {_SURE} or more, {np.mean(sure or [False]):.1%}."
 
 
@@ -165,8 +165,8 @@ def _ablation(found: Ablation) -> str:
         if group != WHOLE:
             rows.append((group, *(f"{means[name] - mean:+.3f}" for name, mean in whole.items())))
     return (
-        "F1 of the first look alone, trained on four fifths of the hosts and measured on the others, and how much it "
-        "changes without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
+        "F1 of the first stage alone, trained on four fifths of the hosts and measured on the others, and its change "
+        "without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
     )
 
 

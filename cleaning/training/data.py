@@ -1,4 +1,4 @@
-"""The training data: pages with their gold texts, as `<data>/extraction/<set>/truth.jsonl` lists them."""
+"""The training data: the pages that `<data>/extraction/<set>/truth.jsonl` lists, with their gold texts."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from cleaning.leaf_table import LeafTable
 
-# Words to a shingle by which a set is scored, as its authors do.
+# The sets, with the number of words in a shingle of their scores, as their authors score them.
 SETS = {"fundus-dev": 4, "wcxb-dev": 1}
-LARGEST_PAGE = 100_000_000
+MAX_PAGE_BYTES = 100_000_000
 _PROCESSES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """A page as the model sees it, with its labels (n, 0 to 1) and what it is grouped by.
+    """A page as the model reads it, with the labels of its n blocks (0 to 1) and its groups: set, host, language, type.
 
-    `words` (n) are the blocks' words as scores count them.
+    `words` (n) are the blocks' numbers of words as the scores count them.
     """
 
     id: str
@@ -44,8 +44,8 @@ class Example:
     language: str | None
     type: PageType
     gold: str
-    scan: LeafTable
-    facts: PageSignals
+    table: LeafTable
+    signals: PageSignals
     labels: np.ndarray
     words: np.ndarray
 
@@ -55,7 +55,7 @@ class Example:
 
 
 def read_examples(data: Path) -> list[Example]:
-    """Return the pages of all sets in their order. Raises OSError, ValueError or KeyError for broken data."""
+    """Return the pages of all sets, in order. Raises OSError, ValueError or KeyError for broken data."""
     jobs = [(name, folder, truth) for name in SETS for folder, truth in _truths(data / "extraction" / name)]
     found = []
     with get_context("spawn").Pool(_PROCESSES) as pool:
@@ -67,7 +67,7 @@ def read_examples(data: Path) -> list[Example]:
 
 
 def hash_sets(data: Path) -> dict[str, str]:
-    """Return the SHA-256 of each set: of its truth file and its pages, in the order of their names."""
+    """Return the SHA-256 of each set: of its truth file and its pages in the order of their names."""
     found = {}
     for name in SETS:
         folder = data / "extraction" / name
@@ -86,9 +86,9 @@ def _truths(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
 def _read(job: tuple[str, Path, dict[str, Any]]) -> Example:
     name, folder, truth = job
     body = gzip.decompress((folder / truth["html_path"]).read_bytes())
-    page = parse(body, truth.get("url"), max_bytes=LARGEST_PAGE)
-    scan = read_leaf_table(page.root)
-    texts = [block.text for block in scan.blocks]
+    page = parse(body, truth.get("url"), max_bytes=MAX_PAGE_BYTES)
+    table = read_leaf_table(page.root)
+    texts = [block.text for block in table.blocks]
     return Example(
         truth["id"],
         name,
@@ -96,7 +96,7 @@ def _read(job: tuple[str, Path, dict[str, Any]]) -> Example:
         truth.get("lang"),
         PageType(truth.get("type") or "article"),
         truth["text"],
-        scan,
+        table,
         read_signals(page, read_statements(page.root)),
         label_blocks(texts, truth["text"]),
         np.array([len(split_words(text)) for text in texts], np.float64),

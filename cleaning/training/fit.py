@@ -1,4 +1,4 @@
-"""Training: examples to a model, each step on scores that were made without the page's own site."""
+"""Training: from examples to a model. Each step learns from scores that were made without the page's own host."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 PARTS = 10  # of the hosts
-INNER_PARTS = 5  # parts of the training pages whose first look is made without them
-TYPE_RECIPE = Recipe(rounds=40, leaves=7, rate=0.1, least_rows=15, outputs=len(signals.PAGE_TYPES))
-FIRST_STAGE = Recipe(rounds=120, leaves=31, rate=0.08, least_rows=40)
-SECOND_STAGE = Recipe(rounds=150, leaves=31, rate=0.06, least_rows=40)
-_NEWS_WEIGHT = 3.0  # news pages are few; they are to count as a third of the articles
-_BARE = 6  # of so many pages one is also trained on without signs
-_SAMPLED = 200  # blocks of one page that are trained on; of larger pages a sample, weighted
+INNER_PARTS = 5  # each is scored by a first stage that was trained on the others
+TYPE_RECIPE = Recipe(rounds=40, leaves=7, rate=0.1, min_leaf_rows=15, outputs=len(signals.PAGE_TYPES))
+FIRST_STAGE = Recipe(rounds=120, leaves=31, rate=0.08, min_leaf_rows=40)
+SECOND_STAGE = Recipe(rounds=150, leaves=31, rate=0.06, min_leaf_rows=40)
+_NEWS_WEIGHT = 3.0  # makes the few news pages count as a third of the articles
+_WITHOUT_SIGNALS = 6  # one in this many pages is also trained on without signals
+_MAX_BLOCKS = 200  # of one page; a larger page gives a weighted sample
 
 
 def part_of(host: str) -> int:
-    """Return the part of the hosts (0 to PARTS - 1) that a host is in; always the same."""
+    """Return the part of the hosts (0 to PARTS - 1) that a host is in; it never changes."""
     return zlib.crc32(host.encode()) % PARTS
 
 
 def fit_model(examples: Sequence[Example]) -> Model:
-    """Return the model trained on these pages, and on some of them once more without signs."""
+    """Return the model trained on these pages, and on some of them again without signals."""
     seen = [example for example in examples if example.size]
     return Training(
-        [*seen, *(without_signals(each) for each in seen if zlib.crc32(each.id.encode()) % _BARE == 0)]
+        [*seen, *(without_signals(each) for each in seen if zlib.crc32(each.id.encode()) % _WITHOUT_SIGNALS == 0)]
     ).run()
 
 
 def without_signals(example: Example) -> Example:
-    """Return a page without the words of its elements and without what it states: old and hand-made pages are so."""
-    scan = example.scan
-    unsigned = replace(scan, signs=[""] * len(scan.signs), node_signs=[""] * len(scan.node_signs))
-    return replace(example, scan=unsigned, facts=PageSignals())
+    """Return a page without attribute tokens and stated texts, as in old and handmade pages."""
+    table = example.table
+    bare = replace(table, inline_tokens=[""] * len(table.inline_tokens), node_tokens=[""] * len(table.node_tokens))
+    return replace(example, table=bare, signals=PageSignals())
 
 
 class Training:
-    """What is trained on some pages, all of which have blocks."""
+    """Training on pages that all have blocks."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         self._examples = examples
@@ -70,26 +70,26 @@ class Training:
         rows = _with_shares(seen, shares)
         first, scores = self._first(rows)
         rows = [
-            np.hstack([of_page, read_vocabulary(of.counted, self._without[part]), read_neighbours(of.counted, score)])
+            np.hstack([of_page, read_vocabulary(of.totals, self._without[part]), read_neighbours(of.totals, score)])
             for of_page, of, score, part in zip(rows, seen, scores, self._parts, strict=True)
         ]
         second = self.grow(SECOND_STAGE, rows, np.ones(len(rows), bool))
         return Model(self._lexicon, page_lexicon, types, first, second)
 
     def first_rows(self) -> list[np.ndarray]:
-        """Return what the first look sees of each page: features made without its own site."""
+        """Return each page's features of the first stage, made without its own host."""
         seen = self._features()
         return _with_shares(seen, self._types(seen)[1])
 
     def _features(self) -> list[FirstStage]:
         return [
-            features.read_first_stage(example.scan, example.facts, self._without[part])
+            features.read_first_stage(example.table, example.signals, self._without[part])
             for example, part in zip(self._examples, self._parts, strict=True)
         ]
 
     def _types(self, seen: Sequence[FirstStage]) -> tuple[Trees, np.ndarray]:
-        """Return the trees for page types, and each page's shares as trees say that never saw its site."""
-        words = [signals.page_type_words(example.scan, example.facts) for example in self._examples]
+        """Return the trees for page types, and each page's type probabilities by trees without its host."""
+        words = [signals.page_type_words(example.table, example.signals) for example in self._examples]
         labels = np.array([signals.PAGE_TYPES.index(example.type) for example in self._examples], np.float64)
         rows, shares = (
             np.empty((len(seen), len(features.PAGE_FEATURE_NAMES) + len(signals.PAGE_WORD_NAMES)), np.float32),
@@ -100,8 +100,8 @@ class Training:
             scores = score_type_words(
                 [each for each, left_out in zip(self._examples, inside, strict=True) if not left_out]
             )
-            for place in np.flatnonzero(inside).tolist():
-                rows[place] = np.concatenate([seen[place].page, signals.sum_word_scores(words[place], scores)])
+            for index in np.flatnonzero(inside).tolist():
+                rows[index] = np.concatenate([seen[index].page, signals.sum_word_scores(words[index], scores)])
         weights = np.ones(len(seen))
         for part in range(INNER_PARTS):
             inside = self._parts == part
@@ -110,24 +110,24 @@ class Training:
         return grow_trees(TYPE_RECIPE, rows, labels, weights), shares
 
     def _first(self, rows: Sequence[np.ndarray]) -> tuple[Trees, list[np.ndarray]]:
-        """Return the trees of the first look, and each page's scores by trees that never saw its site."""
+        """Return the trees of the first stage, and each page's scores by trees without its host."""
         scores: list[np.ndarray] = [np.empty(0)] * len(rows)
         for part in range(INNER_PARTS):
             inside = self._parts == part
             trees = self.grow(FIRST_STAGE, rows, ~inside)
-            for place in np.flatnonzero(inside).tolist():
-                scores[place] = probabilities(trees.sums(rows[place]))[:, 0]
+            for index in np.flatnonzero(inside).tolist():
+                scores[index] = probabilities(trees.sums(rows[index]))[:, 0]
         return self.grow(FIRST_STAGE, rows, np.ones(len(rows), bool)), scores
 
     def grow(self, recipe: Recipe, rows: Sequence[np.ndarray], chosen: np.ndarray) -> Trees:
-        """Return trees grown on the rows of the chosen pages (bool)."""
+        """Return trees grown on the rows of the chosen pages (a mask)."""
         random = np.random.default_rng(1)
         picked, labels, weights = [], [], []
-        for place in np.flatnonzero(chosen).tolist():
-            example = self._examples[place]
+        for index in np.flatnonzero(chosen).tolist():
+            example = self._examples[index]
             odds = _sampling_odds(example)
             taken = random.random(example.size) < odds
-            picked.append(rows[place][taken])
+            picked.append(rows[index][taken])
             labels.append(example.labels[taken])
             weights.append((weigh_blocks(example) / odds)[taken])
         weight = np.concatenate(weights)
@@ -140,7 +140,7 @@ def _with_shares(seen: Sequence[FirstStage], shares: np.ndarray) -> list[np.ndar
 
 
 def weigh_blocks(example: Example) -> np.ndarray:
-    """Return how much each block counts: by its words, as in the page's score; pages with little text not too much."""
+    """Return the blocks' weights: by their words, as in the page's score, with a bound for pages with little text."""
     words = example.words + 1
     gold = (words * example.labels).sum()
     times = _NEWS_WEIGHT if example.set == "fundus-dev" else 1.0
@@ -149,9 +149,9 @@ def weigh_blocks(example: Example) -> np.ndarray:
 
 
 def _sampling_odds(example: Example) -> np.ndarray:
-    """Return how likely each block is trained on: all of a page with few, of others the longer ones rather."""
-    if example.size <= _SAMPLED:
+    """Return the blocks' probabilities to be in the sample: 1 on a small page, higher for longer blocks elsewhere."""
+    if example.size <= _MAX_BLOCKS:
         return np.ones(example.size)
     words = example.words + 1
-    odds: np.ndarray = np.minimum(1.0, _SAMPLED / 2 * (1 / example.size + words / words.sum()))
+    odds: np.ndarray = np.minimum(1.0, _MAX_BLOCKS / 2 * (1 / example.size + words / words.sum()))
     return odds

@@ -1,4 +1,4 @@
-"""Cross-validation by host: models trained without some hosts each, and what they make of these hosts' pages."""
+"""Cross-validation by host: models that are each trained without some hosts, and their scores on the pages of these."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 FOLDS = 5
-# What a model depends on beside the data.
+# The modules that a model depends on, beside the data.
 _SOURCES = (
-    "features.py linked_data.py nearby.py parse.py scan.py statements.py strip.py terms.py "
-    "learned/context.py learned/counted.py learned/evidence.py learned/facts.py learned/features.py learned/kinds.py "
-    "learned/lexicon.py learned/looks.py learned/model.py learned/trees.py learned/vocabulary.py "
-    "training/boost.py training/data.py training/fit.py training/labels.py training/words.py"
+    "leaf_table.py leaves.py parse.py terms.py metadata/statements.py classifier/features.py classifier/lexicon.py "
+    "classifier/model.py classifier/signals.py training/boost.py training/data.py training/fit.py training/gold.py "
+    "training/word_scores.py"
 ).split()
 
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """What a model made of a page of a host that it never saw; `guess` is None for a page without text."""
+    """The score of a page by a model without its host; `guess`, the predicted type, is None for a page without text."""
 
     id: str
     set: str
@@ -54,8 +53,8 @@ def fold_of(host: str) -> int:
     return part_of(host) * FOLDS // PARTS
 
 
-def stamp(data: dict[str, str]) -> dict[str, str]:
-    """Return the hashes of all that a model depends on; `data` are those of the sets."""
+def hash_inputs(data: dict[str, str]) -> dict[str, str]:
+    """Return the hashes of everything that a model depends on; `data` has those of the sets."""
     package = Path(__file__).parents[1]
     code = hashlib.sha256()
     for source in _SOURCES:
@@ -63,48 +62,47 @@ def stamp(data: dict[str, str]) -> dict[str, str]:
     return {**data, "code": code.hexdigest(), "lightgbm": str(lightgbm.__version__)}
 
 
-def train_folds(examples: Sequence[Example], folder: Path, stamped: dict[str, str]) -> None:
-    """Write a model for each fold, trained on the others, and folds.json: which fold each host is in.
+def train_folds(examples: Sequence[Example], folder: Path, inputs: dict[str, str]) -> None:
+    """Write a model for each fold, trained on the other folds, and folds.json with the fold of each host.
 
-    A model that is there already and has the same stamp is not trained again. Raises ValueError where the pages are
-    of too few hosts to leave some out.
+    An existing model with the same inputs is not trained again. Raises ValueError if there are too few hosts.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for fold in range(FOLDS):
-        place, made_of = folder / f"fold-{fold}.npz", folder / f"fold-{fold}.json"
-        if place.exists() and made_of.exists() and json.loads(made_of.read_text("utf-8")) == stamped:
-            sys.stderr.write(f"fold {fold}: {place} is there already\n")
+        model, made_of = folder / f"fold-{fold}.npz", folder / f"fold-{fold}.json"
+        if model.exists() and made_of.exists() and json.loads(made_of.read_text("utf-8")) == inputs:
+            sys.stderr.write(f"fold {fold}: {model} exists already\n")
             continue
         known = [example for example in examples if fold_of(example.host) != fold]
         sys.stderr.write(f"fold {fold}: training on {len(known)} of {len(examples)} pages\n")
         made_of.unlink(missing_ok=True)
-        fit_model(known).write(place)
-        made_of.write_text(json.dumps(stamped, indent=2) + "\n", "utf-8")
+        fit_model(known).write(model)
+        made_of.write_text(json.dumps(inputs, indent=2) + "\n", "utf-8")
     hosts = {host: fold_of(host) for host in sorted({example.host for example in examples})}
     (folder / "folds.json").write_text(json.dumps({"hosts": hosts}, indent=0) + "\n", "utf-8")
 
 
-def judge_folds(examples: Sequence[Example], folder: Path) -> list[PageScore]:
-    """Return what came of each page, judged by the model that never saw its host; written to pages.jsonl too."""
+def score_folds(examples: Sequence[Example], folder: Path) -> list[PageScore]:
+    """Return the score of each page by the model without its host, and write the scores to pages.jsonl."""
     models = [Model.load(folder / f"fold-{fold}.npz") for fold in range(FOLDS)]
-    outcomes = [score_page(models[fold_of(example.host)], example) for example in examples]
-    lines = (json.dumps(asdict(outcome), ensure_ascii=False) + "\n" for outcome in outcomes)
+    scores = [score_page(models[fold_of(example.host)], example) for example in examples]
+    lines = (json.dumps(asdict(score), ensure_ascii=False) + "\n" for score in scores)
     (folder / "pages.jsonl").write_text("".join(lines), "utf-8")
-    return outcomes
+    return scores
 
 
 def score_page(model: Model, example: Example) -> PageScore:
-    """Return what a model makes of a page."""
+    """Return a model's score on a page."""
     grouped = example.id, example.set, example.host, identify_language(example.gold) or "unknown", example.type
     if not example.size:
         return PageScore(*grouped, None, 0.0, score_example_text("", example))
-    found = model.judge(example.scan, example.facts)
+    found = model.predict(example.table, example.signals)
     return PageScore(*grouped, found.type, found.confidence, score_blocks(example, found))
 
 
-def score_blocks(example: Example, found: Prediction) -> TextScore:
-    """Return the score of the text that is kept by this judgement."""
-    decisions = decide(example.scan, found, Options())
+def score_blocks(example: Example, predicted: Prediction) -> TextScore:
+    """Return the score of the text that this prediction keeps."""
+    decisions = decide(example.table, predicted, Options())
     return score_example_text("\n".join(decision.block.text for decision in decisions if decision.kept), example)
 
 

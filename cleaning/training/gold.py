@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"\w+")  # as the scores of extraction count words
-_LONG = 6  # words; a shorter text may stand in the gold text by chance
+_LONG_WORDS = 6  # a shorter text can be in the gold text by chance
 _MOSTLY = 0.5
-_COVERED = 0.8  # of a doubtful block's words must still be missing
+_MIN_UNCLAIMED = 0.8  # share of a doubtful block's words that the gold text must still have unclaimed
 
 
 def split_words(text: str) -> list[str]:
@@ -26,25 +26,25 @@ def split_words(text: str) -> list[str]:
 
 
 def label_blocks(texts: Sequence[str], gold: str) -> np.ndarray:
-    """Return for each text the share of it (n, float32, 0 to 1) that belongs to the gold text.
+    """Return for each text its share (n, float32, 0 to 1) that belongs to the gold text.
 
-    Long texts that stand once on the page are told by their runs of three words. Short and repeated ones are doubtful:
-    from those nearest to a sure one on, each counts while the gold text has words that nothing has claimed yet, so
-    that a word of a menu is not taken for the same word in the text.
+    A long text that occurs once on the page is decided by its runs of three words. Short and repeated texts are
+    doubtful: in the order of their distance to a sure text, each counts while the gold text has unclaimed words for it.
+    So a word in a menu does not count for the same word in the text.
     """
     words = [split_words(text) for text in texts]
     shares = _shares(words, gold)
     times = Counter(texts)
-    long = np.array([len(of_text) >= _LONG for of_text in words], bool)
+    long = np.array([len(of_text) >= _LONG_WORDS for of_text in words], bool)
     once = np.array([times[text] == 1 for text in texts], bool)
     sure = long & once & (shares >= _MOSTLY)
     left = Counter(split_words(gold))
-    for place in np.flatnonzero(sure):
-        left.subtract(words[place])
+    for index in np.flatnonzero(sure):
+        left.subtract(words[index])
     labels = np.where(sure | (long & (shares < _MOSTLY)), shares, 0.0)
     for doubtful in _nearest_first(np.flatnonzero(sure), np.flatnonzero(~sure & (shares >= _MOSTLY))):
         missing = sum(min(count, max(0, left[word])) for word, count in Counter(words[doubtful]).items())
-        if missing >= _COVERED * len(words[doubtful]):
+        if missing >= _MIN_UNCLAIMED * len(words[doubtful]):
             labels[doubtful] = shares[doubtful]
             left.subtract(words[doubtful])
     return labels.astype(np.float32)
@@ -59,7 +59,7 @@ def _shares(words: Sequence[list[str]], gold: str) -> np.ndarray:
 def _share_of(words: list[str], known: set[tuple[str, ...]], joined: str) -> float:
     if not words:
         return 0.0
-    if len(words) < _LONG:
+    if len(words) < _LONG_WORDS:
         return float(f" {' '.join(words)} " in joined)
     found = list(word_runs(words))
     return sum(run in known for run in found) / len(found)
@@ -67,7 +67,7 @@ def _share_of(words: list[str], known: set[tuple[str, ...]], joined: str) -> flo
 
 def _nearest_first(sure: np.ndarray, doubtful: np.ndarray) -> list[int]:
     if not len(sure):
-        return [int(place) for place in doubtful]
+        return [int(index) for index in doubtful]
     after = np.searchsorted(sure, doubtful)
     before, after = sure[np.maximum(after - 1, 0)], sure[np.minimum(after, len(sure) - 1)]
     distances = np.minimum(np.abs(doubtful - before), np.abs(doubtful - after))
@@ -76,7 +76,7 @@ def _nearest_first(sure: np.ndarray, doubtful: np.ndarray) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class TextScore:
-    """Shares of 0 to 1."""
+    """F1, precision and recall of a text against the gold text (0 to 1)."""
 
     f1: float
     precision: float
@@ -84,7 +84,7 @@ class TextScore:
 
 
 def score_text(found: str, gold: str, size: int) -> TextScore:
-    """Return the score of a text against the gold one, over shingles of so many words; 1 where both have none."""
+    """Return the score of a text against the gold text, over shingles of `size` words; 1 if neither has any."""
     ours, theirs = shingles(found, size), shingles(gold, size)
     common = (ours & theirs).total()
     if not ours and not theirs:
@@ -94,6 +94,6 @@ def score_text(found: str, gold: str, size: int) -> TextScore:
 
 
 def shingles(text: str, size: int) -> Counter[tuple[str, ...]]:
-    """Return how often each run of so many words stands in a text; nothing for a shorter one."""
+    """Return the count of each run of `size` words in a text; empty for a shorter text."""
     words = split_words(text)
-    return Counter(zip(*(words[place:] for place in range(size)), strict=False))
+    return Counter(zip(*(words[index:] for index in range(size)), strict=False))

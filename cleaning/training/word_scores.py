@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 
-_FEWEST_HOSTS = 5  # a word of fewer sites says something of these alone
-_PRIOR = 0.5  # pages' worth of what is usual, added to what a word was seen with
+_MIN_HOSTS = 5  # a word on fewer hosts only tells about these
+_PRIOR = 0.5  # weight of the usual share of main text, in pages
 _TEXT_WEIGHT = 10.0  # of all short texts of a page together
-# Words of all texts: a page counts for more beside the prior, and what its words say is compared with what is usual on
-# these pages themselves. There are many such words, so that more sites must have one.
+# Words of all texts: a page weighs more beside the prior, and the words' scores are relative to the usual share on the
+# pages that have them. There are many such words, so more hosts must have one.
 _ANY_WEIGHT = 50.0
-_FEWEST_OF_ANY = 8  # hosts
+_MIN_HOSTS_OF_ANY = 8
 _ANY = "w:"
 WordSums = dict[str, np.ndarray]
 
 
 @cache
 def count_page_words(example: Example) -> WordSums:
-    """Return for each word of a page how much text it stands around: (main text, all text, main text by chance).
+    """Return for each word of a page the amount of text around it: (main text, all text, expected main text).
 
-    A page's whole is 1; of words of texts it is _TEXT_WEIGHT or _ANY_WEIGHT, and each text counts once for each word.
-    By chance: the page's share of main text, of all that the word stands around; for words of all texts alone.
+    The page's total is 1, for words of texts _TEXT_WEIGHT or _ANY_WEIGHT; each text counts once for each word. The
+    expected main text applies the page's share of main text to the text around the word, for words of all texts only.
     """
-    scan, labels = example.scan, example.labels.astype(np.float64)
+    table, labels = example.table, example.labels.astype(np.float64)
     if not example.size:
         return {}
-    weights = scan.counts[:, 0] + 1.0
+    weights = table.counts[:, 0] + 1.0
     weights /= weights.sum()
     sums = np.zeros((example.size + 1, 3))
     np.cumsum(np.stack([weights * labels, weights, np.zeros(example.size)], axis=1), axis=0, out=sums[1:])
@@ -46,31 +46,31 @@ def count_page_words(example: Example) -> WordSums:
     for word, spans in _spans(example).items():
         totals[word] += _covered(spans, sums)
     each = _TEXT_WEIGHT / max(3, example.size)
-    roots = np.sqrt(weights)  # a long text has more words, each of which says less of it
+    roots = np.sqrt(weights)  # a long text has more words, and each tells less
     roots *= _ANY_WEIGHT / roots.sum()
     chance = (roots * labels).sum() / _ANY_WEIGHT
-    for place, block in enumerate(scan.blocks):
-        share, beside = np.array([labels[place], 1.0, 0.0]), np.array([labels[place], 1.0, chance])
-        for word in inline_words(scan.signs[place]):
-            totals[word] += weights[place] * share
+    for index, block in enumerate(table.blocks):
+        share, beside = np.array([labels[index], 1.0, 0.0]), np.array([labels[index], 1.0, chance])
+        for word in inline_words(table.inline_tokens[index]):
+            totals[word] += weights[index] * share
         for word in text_words(block.text):
             totals[word] += each * share
         for word in any_words(block.text):
-            totals[word] += roots[place] * beside
+            totals[word] += roots[index] * beside
     return dict(totals)
 
 
 def _spans(example: Example) -> dict[str, list[tuple[int, int]]]:
-    scan = example.scan
+    table = example.table
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for tag, signs, first, last in zip(scan.tags, scan.node_signs, scan.first, scan.last, strict=True):
-        for word in element_words(tag, signs):
+    for tag, tokens, first, last in zip(table.tags, table.node_tokens, table.first, table.last, strict=True):
+        for word in element_words(tag, tokens):
             spans[word].append((int(first), int(last)))
     return spans
 
 
 def _covered(spans: Iterable[tuple[int, int]], sums: np.ndarray) -> np.ndarray:
-    """Return the sum over the blocks in any of the spans, each once."""
+    """Return the sum over the blocks in any of the spans, each block once."""
     found, end = np.zeros(3), 0
     for first, last in sorted(spans):
         if last > end:
@@ -80,7 +80,7 @@ def _covered(spans: Iterable[tuple[int, int]], sums: np.ndarray) -> np.ndarray:
 
 
 class WordTotals:
-    """The totals of the pages by fold, so that scores can leave folds out."""
+    """The sums of the pages' words by fold, so that scores can leave folds out."""
 
     def __init__(self, examples: Sequence[Example], folds: np.ndarray) -> None:
         counted = [count_page_words(example) for example in examples]
@@ -90,19 +90,19 @@ class WordTotals:
                 hosts[word].add(example.host)
         self._words = sorted(word for word, of_word in hosts.items() if len(of_word) >= _min_hosts(word))
         self._of_any = np.array([word.startswith(_ANY) for word in self._words], bool)
-        places = {word: place for place, word in enumerate(self._words)}
-        self._sums = np.zeros((int(folds.max()) + 1, len(places), 3))
+        indexes = {word: index for index, word in enumerate(self._words)}
+        self._sums = np.zeros((int(folds.max()) + 1, len(indexes), 3))
         for fold, totals in zip(folds, counted, strict=True):
             for word, total in totals.items():
-                if word in places:
-                    self._sums[fold, places[word]] += total
-        # The folds' shares of main text are alike; one prior serves them all.
+                if word in indexes:
+                    self._sums[fold, indexes[word]] += total
+        # The folds have similar shares of main text, so one prior serves them all.
         self._usual = float(
-            np.mean([np.average(each.labels, weights=each.scan.counts[:, 0] + 1) for each in examples if each.size])
+            np.mean([np.average(each.labels, weights=each.table.counts[:, 0] + 1) for each in examples if each.size])
         )
 
     def scores(self, without: Iterable[int]) -> dict[str, float]:
-        """Return the words' scores learned without these folds; rounded as the model file stores them."""
+        """Return the words' scores learned without these folds, rounded as in the model file."""
         kept = [fold for fold in range(len(self._sums)) if fold not in set(without)]
         main, everything, chance = self._sums[kept].sum(axis=0).T
         by_chance = np.where(self._of_any, chance, self._usual * everything)
@@ -116,23 +116,23 @@ class WordTotals:
 
 
 def _min_hosts(word: str) -> int:
-    return _FEWEST_OF_ANY if word.startswith(_ANY) else _FEWEST_HOSTS
+    return _MIN_HOSTS_OF_ANY if word.startswith(_ANY) else _MIN_HOSTS
 
 
 def score_type_words(examples: Sequence[Example]) -> dict[str, np.ndarray]:
-    """Return for each word of pages how much it speaks for each of TYPES (float32), learned from these pages."""
+    """Return for each word of pages its score for each of PAGE_TYPES (float32), learned from these pages."""
     times: Mapping[str, np.ndarray] = defaultdict(lambda: np.zeros(len(PAGE_TYPES)))
     hosts: dict[str, set[str]] = defaultdict(set)
     whole = np.ones(len(PAGE_TYPES))
     for example in examples:
-        place = PAGE_TYPES.index(example.type)
-        whole[place] += 1
-        for word in page_type_words(example.scan, example.facts):
-            times[word][place] += 1
+        index = PAGE_TYPES.index(example.type)
+        whole[index] += 1
+        for word in page_type_words(example.table, example.signals):
+            times[word][index] += 1
             hosts[word].add(example.host)
     usual = whole / whole.sum()
     return {
         word: np.log((found + usual) / (found.sum() + 1) / usual).astype(np.float16).astype(np.float32)
         for word, found in times.items()
-        if len(hosts[word]) >= _FEWEST_HOSTS
+        if len(hosts[word]) >= _MIN_HOSTS
     }

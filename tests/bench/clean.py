@@ -51,15 +51,15 @@ def steps(body):
     """Return the call to time by its name: lxml's parse, then each step in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
     stated, seen = read_statements(page.root), read_leaf_table(page.root)
-    facts = read_signals(page, stated)
-    found = load_shipped_model().judge(seen, facts) if seen.blocks else None
+    signals = read_signals(page, stated)
+    found = load_shipped_model().predict(seen, signals) if seen.blocks else None
     return {
         BASE: lambda: lxml_parse(body),
         "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
         "statements": lambda: read_statements(page.root),
-        "scan": lambda: read_leaf_table(page.root),
-        "facts": lambda: read_signals(page, stated),
-        "model": lambda: load_shipped_model().judge(seen, facts) if found else None,
+        "leaf table": lambda: read_leaf_table(page.root),
+        "signals": lambda: read_signals(page, stated),
+        "model": lambda: load_shipped_model().predict(seen, signals) if found else None,
         "decide": lambda: decide(seen, found, OPTIONS) if found else None,
         "metadata": lambda: read_metadata(page, stated),
         WHOLE: lambda: clean(body, max_bytes=OPTIONS.max_bytes),

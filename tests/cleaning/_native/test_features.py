@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cleaning import parse
 from cleaning._native import load_compiled
 from cleaning.classifier import features
-from cleaning.classifier.features import LexiconScores, PageSums
+from cleaning.classifier.features import LexiconScores, PageTotals
 from cleaning.classifier.model import load_shipped_model
 from cleaning.leaf_table import read_leaf_table
 
@@ -28,10 +28,10 @@ pieces = st.one_of(
 PAGES = st.lists(pieces, max_size=40).map("".join).map("<p>x".__add__)
 
 
-def signs_of(scan, lexicon):
-    texts = [block.text for block in scan.blocks]
+def scores_of(table, lexicon):
+    texts = [block.text for block in table.blocks]
     return LexiconScores(
-        lexicon.elements(scan.tags, scan.node_signs), lexicon.inlines(scan.signs), lexicon.texts(texts)
+        lexicon.elements(table.tags, table.node_tokens), lexicon.inlines(table.inline_tokens), lexicon.texts(texts)
     )
 
 
@@ -41,23 +41,23 @@ def filled(fill, width, *args):
     return rows
 
 
-def assert_same_rows(scan, title, scores):
-    counted, core = PageSums(scan), load_compiled("features")
+def assert_same_rows(table, title, scores):
+    totals, core = PageTotals(table), load_compiled("features")
     assert_same(
         features.FIRST_STAGE_NAMES,
         features.pure_fill_first_stage,
         core.fill_first_stage,
-        counted,
+        totals,
         title,
-        signs_of(scan, load_shipped_model().lexicon),
+        scores_of(table, load_shipped_model().lexicon),
     )
     assert_same(
         features.NEIGHBOUR_NAMES,
         features.pure_fill_neighbours,
         core.fill_neighbours,
-        counted,
+        totals,
         scores,
-        scores * counted.chars,
+        scores * totals.chars,
     )
 
 
@@ -70,29 +70,29 @@ def assert_same(names, pure, compiled, *args):
 
 @given(PAGES, st.sampled_from(["", "word", "Title", "A Title of words"]), st.randoms(use_true_random=False))
 def test_rows_are_the_pure_ones(source, title, random):
-    scan = read_leaf_table(parse(source).root)
-    assert_same_rows(scan, title, np.array([random.choice((0.0, random.random(), 1.0)) for _ in scan.blocks]))
+    table = read_leaf_table(parse(source).root)
+    assert_same_rows(table, title, np.array([random.choice((0.0, random.random(), 1.0)) for _ in table.blocks]))
 
 
 @pytest.mark.parametrize("name", ["wcxb-dev", "fundus-dev"])
 def test_saved_pages_have_the_pure_rows(data, name):
     for sample in corpus.pin(corpus.read_samples(name), 40):
         page = parse(sample.body, sample.url)
-        scan = read_leaf_table(page.root)
-        if scan.blocks:
-            size = len(scan.blocks)
-            assert_same_rows(scan, page.root.findtext(".//title") or "", np.linspace(0, 1, size) ** 2)
-            within = scan.first_blocks(size // 2 + 1)
+        table = read_leaf_table(page.root)
+        if table.blocks:
+            size = len(table.blocks)
+            assert_same_rows(table, page.root.findtext(".//title") or "", np.linspace(0, 1, size) ** 2)
+            within = table.head(size // 2 + 1)
             assert_same_rows(within, "", np.linspace(1, 0, len(within.blocks)))
 
 
 def test_a_deep_page_has_the_pure_rows():
-    scan = read_leaf_table(parse("<div><nav>" * 30 + "a" + "</nav>b" * 30).root)
-    assert_same_rows(scan, "", np.linspace(0, 1, len(scan.blocks)))
+    table = read_leaf_table(parse("<div><nav>" * 30 + "a" + "</nav>b" * 30).root)
+    assert_same_rows(table, "", np.linspace(0, 1, len(table.blocks)))
 
 
-def changed(scan, **columns):
-    return type(scan)(*(columns.get(name, getattr(scan, name)) for name in type(scan).__dataclass_fields__))
+def changed(table, **columns):
+    return type(table)(*(columns.get(name, getattr(table, name)) for name in type(table).__dataclass_fields__))
 
 
 @pytest.mark.parametrize(
@@ -105,31 +105,31 @@ def changed(scan, **columns):
     ],
 )
 def test_numbers_that_lead_nowhere_are_refused(columns):
-    scan = read_leaf_table(parse("<p>x</p><p>y").root)
-    assert (scan.first.tolist(), scan.last.tolist()) == ([0, 0, 1], [2, 1, 2])
-    counted = PageSums(changed(scan, **{name: np.array(values, np.int32) for name, values in columns.items()}))
+    table = read_leaf_table(parse("<p>x</p><p>y").root)
+    assert (table.first.tolist(), table.last.tolist()) == ([0, 0, 1], [2, 1, 2])
+    totals = PageTotals(changed(table, **{name: np.array(values, np.int32) for name, values in columns.items()}))
     rows, scores = np.empty((2, 200), np.float32), np.zeros(2)
     with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
-        load_compiled("features").fill_first_stage(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
+        load_compiled("features").fill_first_stage(rows, totals, "", scores_of(table, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
-        load_compiled("features").fill_neighbours(rows, counted, scores, scores)
+        load_compiled("features").fill_neighbours(rows, totals, scores, scores)
 
 
 @pytest.mark.parametrize("shape", [(1, 200), (3, 200), (2, 20)])
 def test_a_table_that_is_too_small_is_refused(shape):
-    scan = read_leaf_table(parse("<p>x</p><p>y").root)
-    counted, rows, scores = PageSums(scan), np.empty(shape, np.float32), np.zeros(2)
+    table = read_leaf_table(parse("<p>x</p><p>y").root)
+    totals, rows, scores = PageTotals(table), np.empty(shape, np.float32), np.zeros(2)
     with pytest.raises(ValueError, match="the table is"):
-        load_compiled("features").fill_first_stage(rows, counted, "", signs_of(scan, load_shipped_model().lexicon))
+        load_compiled("features").fill_first_stage(rows, totals, "", scores_of(table, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match="the table is"):
-        load_compiled("features").fill_neighbours(rows, counted, scores, scores)
+        load_compiled("features").fill_neighbours(rows, totals, scores, scores)
 
 
 def test_columns_of_other_lengths_are_refused():
-    scan = read_leaf_table(parse("<p>x</p><p>y").root)
-    counted, rows, scores = PageSums(scan), np.empty((2, 200), np.float32), np.zeros(3)
-    short = LexiconScores(*(each[:, 1:] for each in signs_of(scan, load_shipped_model().lexicon)))
+    table = read_leaf_table(parse("<p>x</p><p>y").root)
+    totals, rows, scores = PageTotals(table), np.empty((2, 200), np.float32), np.zeros(3)
+    short = LexiconScores(*(each[:, 1:] for each in scores_of(table, load_shipped_model().lexicon)))
     with pytest.raises(ValueError, match="differ in length"):
-        load_compiled("features").fill_first_stage(rows, counted, "", short)
+        load_compiled("features").fill_first_stage(rows, totals, "", short)
     with pytest.raises(ValueError, match="blocks"):
-        load_compiled("features").fill_neighbours(rows, counted, scores, scores)
+        load_compiled("features").fill_neighbours(rows, totals, scores, scores)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     None in (load_compiled("words"), load_compiled("features")),
     reason="COMPILER: Blocksieve was installed without its compiled core",
 )
-SIGNS = [
+TOKENS = [
     "articleBody",
     "HTMLVideo main-text",
     "nav_bar",
@@ -61,12 +61,12 @@ TEXTS = [
     "long " * 990 + "word beyond",
     "",
 ]
-signs = st.one_of(st.sampled_from(SIGNS), st.lists(st.sampled_from(SIGNS), max_size=6).map("-".join), st.text())
+tokens = st.one_of(st.sampled_from(TOKENS), st.lists(st.sampled_from(TOKENS), max_size=6).map("-".join), st.text())
 texts = st.one_of(st.sampled_from(TEXTS), st.lists(st.sampled_from(TEXTS), max_size=6).map(" ".join), st.text())
 tags = st.sampled_from(["p", "div", "nav", "o:p", "x-é", ""])
 pieces = st.one_of(
     st.sampled_from(["word", " ", "字", "<br>"]),
-    st.builds("<{} class='{}'>".format, st.sampled_from("p div li ul td table a h1".split()), st.sampled_from(SIGNS)),
+    st.builds("<{} class='{}'>".format, st.sampled_from("p div li ul td table a h1".split()), st.sampled_from(TOKENS)),
     st.sampled_from(["</p>", "</div>", "</ul>", "</a>", "</table>"]),
 )
 
@@ -79,7 +79,7 @@ def scored(words):
     )
 
 
-def assert_same_signs(lexicon, elements, inlines, short):
+def assert_same_scores(lexicon, elements, inlines, short):
     of_tags, of_signs = [tag for tag, _ in elements], [each for _, each in elements]
     assert lexicon.elements(of_tags, of_signs).T.tolist() == [list(lexicon.of_element(*each)) for each in elements]
     assert lexicon.inlines(inlines).T.tolist() == [list(lexicon.of_inline(each)) for each in inlines]
@@ -87,25 +87,25 @@ def assert_same_signs(lexicon, elements, inlines, short):
     assert lexicon.sums(short).T.tolist() == [list(lexicon.sum_of(each)) for each in short]
 
 
-@given(st.lists(st.tuples(tags, signs), max_size=8), st.lists(signs, max_size=8), st.lists(texts, max_size=8))
+@given(st.lists(st.tuples(tags, tokens), max_size=8), st.lists(tokens, max_size=8), st.lists(texts, max_size=8))
 def test_words_are_found_as_the_pure_lexicon_finds_them(elements, inlines, short):
     words = [element_words(*each) for each in elements] + [inline_words(each) for each in inlines]
     words += [words_of(each) for each in short for words_of in (text_words, any_words)]
-    assert_same_signs(scored(frozenset().union(*words)), elements, inlines, short)
+    assert_same_scores(scored(frozenset().union(*words)), elements, inlines, short)
 
 
 @given(st.lists(texts, max_size=6), st.lists(texts, max_size=3), texts)
 def test_evidence_is_the_pure_one(found, summaries, body):
     words = tokenise(body * 2)
-    facts = PageSignals(
+    signals = PageSignals(
         body=frozenset(word_runs(words)), summaries=tuple(frozenset(tokenise(text)) for text in summaries)
     )
-    assert measure_overlap([*found, body], facts).T.tolist() == [
-        list(_overlap_of(text, facts)) for text in [*found, body]
+    assert measure_overlap([*found, body], signals).T.tolist() == [
+        list(_overlap_of(text, signals)) for text in [*found, body]
     ]
 
 
-@given(st.lists(st.tuples(tags, signs), max_size=8))
+@given(st.lists(st.tuples(tags, tokens), max_size=8))
 def test_hints_are_the_pure_ones(elements):
     found = read_hints([tag for tag, _ in elements], [each for _, each in elements])
     assert found == [read_hint(*each) for each in elements]
@@ -113,11 +113,11 @@ def test_hints_are_the_pure_ones(elements):
 
 @given(st.lists(pieces, max_size=40).map("<p>x".__add__("{}").format) | st.lists(pieces, max_size=40).map("".join))
 def test_looks_are_the_pure_ones(source):
-    scan = read_leaf_table(parse(f"<p>x</p>{source}").root)
-    assert_same_looks(group_similar(scan), pure_group_similar(scan))
+    table = read_leaf_table(parse(f"<p>x</p>{source}").root)
+    assert_same_groups(group_similar(table), pure_group_similar(table))
 
 
-def assert_same_looks(found, want):
+def assert_same_groups(found, want):
     for name in SimilarityGroups.__dataclass_fields__:
         column, expected = getattr(found, name), getattr(want, name)
         assert (column.dtype, column.tolist()) == (expected.dtype, expected.tolist()), name
@@ -127,16 +127,16 @@ def assert_same_looks(found, want):
 def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
     lexicon = load_shipped_model().lexicon
     for sample in corpus.pin(corpus.read_samples(name), 60):
-        scan = read_leaf_table(parse(sample.body, sample.url).root)
-        elements = list(zip(scan.tags, scan.node_signs, strict=True))
-        texts_ = [block.text for block in scan.blocks]
-        assert_same_signs(lexicon, elements, scan.signs, texts_)
-        assert read_hints(scan.tags, scan.node_signs) == [read_hint(*each) for each in elements]
-        if scan.blocks:
-            assert_same_looks(group_similar(scan), pure_group_similar(scan))
+        table = read_leaf_table(parse(sample.body, sample.url).root)
+        elements = list(zip(table.tags, table.node_tokens, strict=True))
+        texts_ = [block.text for block in table.blocks]
+        assert_same_scores(lexicon, elements, table.inline_tokens, texts_)
+        assert read_hints(table.tags, table.node_tokens) == [read_hint(*each) for each in elements]
+        if table.blocks:
+            assert_same_groups(group_similar(table), pure_group_similar(table))
             stated = tokenise(" ".join(texts_[::3]))
-            facts = PageSignals(body=frozenset(word_runs(stated)), summaries=(frozenset(stated[:40]),))
-            assert measure_overlap(texts_, facts).T.tolist() == [list(_overlap_of(text, facts)) for text in texts_]
+            signals = PageSignals(body=frozenset(word_runs(stated)), summaries=(frozenset(stated[:40]),))
+            assert measure_overlap(texts_, signals).T.tolist() == [list(_overlap_of(text, signals)) for text in texts_]
 
 
 def test_decisions_are_the_same_without_the_core(data):
@@ -160,9 +160,9 @@ def test_decisions_are_the_same_without_the_core(data):
 
 def test_hostile_texts_take_a_bounded_time():
     words = [f"w{number}" for number in range(20_000)]
-    facts = PageSignals(body=frozenset(word_runs(words)), summaries=(frozenset(words[:300]),))
+    signals = PageSignals(body=frozenset(word_runs(words)), summaries=(frozenset(words[:300]),))
     began = time.process_time()
-    found = measure_overlap([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], facts)
+    found = measure_overlap([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], signals)
     assert time.process_time() - began < 5  # a tenth of a second
     assert found[0, 0] == 1
 
@@ -185,17 +185,17 @@ def test_what_is_no_text_is_refused(ask):
 
 @pytest.mark.parametrize(("parent", "node"), [([-1, 5], [0]), ([-1, 0], [2]), ([-1], [0])])
 def test_numbers_that_lead_nowhere_are_refused(parent, node):
-    scan = read_leaf_table(parse("<p>x").root)
-    changed = type(scan)(
-        scan.blocks,
-        scan.counts,
+    table = read_leaf_table(parse("<p>x").root)
+    changed = type(table)(
+        table.blocks,
+        table.counts,
         np.array(node, np.int32),
-        scan.signs,
-        scan.tags,
+        table.inline_tokens,
+        table.tags,
         np.array(parent, np.int32),
-        scan.node_signs,
-        scan.first,
-        scan.last,
+        table.node_tokens,
+        table.first,
+        table.last,
     )
     with pytest.raises(ValueError, match="element"):
         group_similar(changed)

@@ -136,7 +136,7 @@ def test_few_words_cells_and_code_may_stand_twice():
 
 
 @pytest.mark.parametrize(
-    ("tag", "signs", "reason"),
+    ("tag", "tokens", "reason"),
     [
         ("nav", "", Reason.NAVIGATION),
         ("ul", "breadcrumb", Reason.NAVIGATION),
@@ -158,8 +158,8 @@ def test_few_words_cells_and_code_may_stand_twice():
         ("div", "wp-caption", Reason.CAPTION),
     ],
 )
-def test_tag_or_word_names_the_reason(tag, signs, reason):
-    assert read_hint(tag, signs).reason is reason
+def test_tag_or_word_names_the_reason(tag, tokens, reason):
+    assert read_hint(tag, tokens).reason is reason
 
 
 @pytest.mark.parametrize("word", ["header", "read", "shadow", "download", "canvas", "uncommented", "adverb", "", "12"])
@@ -167,10 +167,14 @@ def test_part_of_a_word_says_nothing(word):
     assert read_hint("div", word) is None
 
 
-@pytest.mark.parametrize("signs", ["cookie-consent", "cookie_consent", "page Cookie Consent"])
-def test_two_words_side_by_side_may_say_more_than_each(signs):
-    assert read_hint("div", signs).reason is Reason.OVERLAY
-    assert read_hint("div", signs).most > read_hint("div", "consent").most > read_hint("div", "cookie").most
+@pytest.mark.parametrize("tokens", ["cookie-consent", "cookie_consent", "page Cookie Consent"])
+def test_two_words_side_by_side_may_say_more_than_each(tokens):
+    assert read_hint("div", tokens).reason is Reason.OVERLAY
+    assert (
+        read_hint("div", tokens).max_share
+        > read_hint("div", "consent").max_share
+        > read_hint("div", "cookie").max_share
+    )
 
 
 def test_word_that_leaves_doubt_overrules_nothing():
@@ -187,7 +191,7 @@ def test_surest_word_counts_and_of_equals_the_first():
 def test_word_that_is_a_tags_name_is_not_the_tag():
     assert read_hint("div", "aside") is None
     assert read_hint("div", "nav") == Hint(Reason.NAVIGATION, 0)
-    assert read_hint("nav", "").most > 0
+    assert read_hint("nav", "").max_share > 0
 
 
 def test_every_table_is_a_reason_and_no_word_stands_twice():

@@ -13,7 +13,7 @@ from cleaning.classifier.features import (
     NEIGHBOUR_NAMES,
     PAGE_FEATURE_NAMES,
     VOCABULARY_NAMES,
-    PageSums,
+    PageTotals,
     read_first_stage,
     read_neighbours,
     read_vocabulary,
@@ -68,7 +68,7 @@ def test_every_column_of_any_page_is_finite(source):
     assert seen.rows.shape == (len(found.blocks), len(FIRST_STAGE_NAMES))
     assert seen.rows.dtype == np.float32
     assert np.isfinite(seen.rows).all()
-    around = features.read_neighbours(seen.counted, np.linspace(0, 1, len(found.blocks)))
+    around = features.read_neighbours(seen.totals, np.linspace(0, 1, len(found.blocks)))
     assert around.shape == (len(found.blocks), len(features.NEIGHBOUR_NAMES))
     assert np.isfinite(around).all()
 
@@ -154,7 +154,7 @@ SCORES = np.array([0.1, 0.9, 0.7, 0.3])
 
 
 def neighbour_column(name, scores=SCORES):
-    rows = read_neighbours(PageSums(read_leaf_table(parse(FOUR_BLOCKS).root)), scores)
+    rows = read_neighbours(PageTotals(read_leaf_table(parse(FOUR_BLOCKS).root)), scores)
     return [pytest.approx(float(value), abs=1e-5) for value in rows[:, NEIGHBOUR_NAMES.index(name)]]
 
 
@@ -201,7 +201,7 @@ WORDS_PAGE = "<section><p>aa bb cc dd</p><p>aa aa unheard</p></section><p>1999</
 
 
 def word_column(name):
-    rows = read_vocabulary(PageSums(read_leaf_table(parse(WORDS_PAGE).root)), WORD_LEXICON)
+    rows = read_vocabulary(PageTotals(read_leaf_table(parse(WORDS_PAGE).root)), WORD_LEXICON)
     assert rows.dtype == np.float32
     return [pytest.approx(float(value)) for value in rows[:, VOCABULARY_NAMES.index(name)]]
 

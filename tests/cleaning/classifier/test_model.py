@@ -44,7 +44,7 @@ def test_model_judges_as_before_it_was_written(written):
     found = read_leaf_table(parse("<p>one</p><p>two</p>").root)
     again = Model.load(written)
     for model in (MODEL, again):
-        judged = model.judge(found, PageSignals(path="/blog"))
+        judged = model.predict(found, PageSignals(path="/blog"))
         assert judged.scores.tolist() == pytest.approx([0.75, 0.75])
         assert judged.type is PageType.PRODUCT
         assert judged.confidence == pytest.approx(np.exp(3) / (np.exp(3) + 6))

@@ -7,7 +7,7 @@ from cleaning.blocks import PageType
 from cleaning.classifier import features, signals
 from cleaning.classifier.signals import PageSignals
 from cleaning.leaf_table import read_leaf_table
-from cleaning.training.ablation import WHOLE, _groups, ablate, read_ablation, write_ablation
+from cleaning.training.ablation import WHOLE, _feature_groups, ablate, read_ablation, write_ablation
 from cleaning.training.data import Example
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen."
@@ -15,7 +15,7 @@ TEXTS = [TEXT.replace("one", word) for word in "red green blue black white grey"
 
 
 def test_every_column_is_in_one_group():
-    columns = [column for _, columns in _groups() for column in columns]
+    columns = [column for _, columns in _feature_groups() for column in columns]
     assert sorted(columns) == list(range(len(features.FIRST_STAGE_NAMES) + len(signals.PAGE_WORD_NAMES)))
 
 

@@ -9,7 +9,7 @@ import pytest
 from cleaning.classifier.model import probabilities
 from cleaning.training.boost import Recipe, convert_model, grow_trees
 
-RECIPE = Recipe(rounds=30, leaves=15, rate=0.1, least_rows=5)
+RECIPE = Recipe(rounds=30, leaves=15, rate=0.1, min_leaf_rows=5)
 ALONE = {"num_threads": 1}
 
 
@@ -47,7 +47,7 @@ def test_shares_are_those_of_lightgbm():
 
 def test_value_on_a_threshold_goes_the_way_that_lightgbm_sends_it():
     rows = np.repeat(np.float32([0.1, 0.2, 0.3, 0.7]), 50)[:, None]
-    recipe = Recipe(rounds=5, leaves=4, rate=0.5, least_rows=5)
+    recipe = Recipe(rounds=5, leaves=4, rate=0.5, min_leaf_rows=5)
     booster = lightgbm.train(
         recipe.parameters | ALONE, lightgbm.Dataset(rows, (rows[:, 0] > 0.2).astype(float), params={"verbose": -1}), 5
     )

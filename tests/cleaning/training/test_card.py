@@ -27,7 +27,7 @@ def test_scores_are_means_with_the_largest_group_first():
 
 def test_accuracy_is_told_of_all_and_of_the_sure():
     assert _accuracy(FOUND) == (
-        "The type of 50.0% of the 4 pages of `wcxb-dev` is told as labelled; of the 2 with a confidence "
+        "The type of 50.0% of the 4 pages of `wcxb-dev` is predicted right; of the 2 with a confidence "
         "of 0.9 or more, 50.0%."
     )
     assert _accuracy([]) == "No page has a labelled type."

@@ -9,7 +9,7 @@ from cleaning.blocks import PageType
 from cleaning.classifier.signals import PageSignals
 from cleaning.leaf_table import read_leaf_table
 from cleaning.training.data import Example, hash_sets, read_examples
-from cleaning.training.fit import _SAMPLED, PARTS, _sampling_odds, fit_model, part_of, weigh_blocks
+from cleaning.training.fit import _MAX_BLOCKS, PARTS, _sampling_odds, fit_model, part_of, weigh_blocks
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_examples_are_read_with_their_groups_and_labels(examples):
     assert [example.type for example in examples[30:33]] == ["article", "forum", "product"]
     assert {example.type for example in examples[:30]} == {PageType.ARTICLE}
     for example in examples:
-        main = np.array([block.path.startswith("/html/body/main") for block in example.scan.blocks])
+        main = np.array([block.path.startswith("/html/body/main") for block in example.table.blocks])
         assert ((example.labels > 0.5) == main).all()
         assert example.labels[main].tolist() == [1] * main.sum()
 
@@ -67,17 +67,17 @@ def test_block_weighs_what_its_words_weigh_in_its_page():
 
 
 def test_large_page_is_sampled_and_long_blocks_rather():
-    assert _sampling_odds(made(["one"] * _SAMPLED, [0] * _SAMPLED)).tolist() == [1] * _SAMPLED
+    assert _sampling_odds(made(["one"] * _MAX_BLOCKS, [0] * _MAX_BLOCKS)).tolist() == [1] * _MAX_BLOCKS
     odds = _sampling_odds(made(["one"] * 2_000 + ["word " * 200] * 10, [0] * 2_010))
     assert odds.max() <= 1
     assert odds[-1] > 5 * odds[0]
-    assert odds.sum() == pytest.approx(_SAMPLED, rel=0.2)
+    assert odds.sum() == pytest.approx(_MAX_BLOCKS, rel=0.2)
 
 
 def test_model_knows_pages_of_the_same_kind_again(examples):
     model = fit_model(examples[:25] + examples[30:55])
     for example in (*examples[25:30], *examples[55:]):
-        judged = model.judge(example.scan, example.facts)
+        judged = model.predict(example.table, example.signals)
         assert ((judged.scores > 0.5) == (example.labels > 0.5)).all()
     assert model.lexicon.scores["menu"] < -1 < 0 < model.lexicon.scores["content"]
 

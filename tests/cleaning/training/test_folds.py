@@ -8,7 +8,7 @@ from cleaning.classifier.model import Prediction, load_shipped_model
 from cleaning.classifier.signals import PageSignals
 from cleaning.leaf_table import read_leaf_table
 from cleaning.training.data import Example
-from cleaning.training.folds import FOLDS, fold_of, score_blocks, score_page, stamp
+from cleaning.training.folds import FOLDS, fold_of, hash_inputs, score_blocks, score_page
 from cleaning.training.gold import TextScore
 
 GOLD = "The new bridge at the old harbour was opened on Monday morning after nine years of work, and many people came."
@@ -48,6 +48,6 @@ def test_page_is_scored_by_the_text_that_is_kept_as_its_set_is():
 
 
 def test_stamp_has_the_data_the_code_and_the_library():
-    found = stamp({"wcxb-dev": "12"})
+    found = hash_inputs({"wcxb-dev": "12"})
     assert found.keys() == {"wcxb-dev", "code", "lightgbm"}
-    assert stamp({"wcxb-dev": "13"})["code"] == found["code"]
+    assert hash_inputs({"wcxb-dev": "13"})["code"] == found["code"]

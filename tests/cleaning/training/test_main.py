@@ -125,7 +125,7 @@ def test_data_of_too_few_hosts_is_refused(tmp_path, capsys):
     training_data.write(tmp_path, pages=6, hosts=2)
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path)])
-    assert "is of too few hosts" in capsys.readouterr().err
+    assert "has too few hosts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--card", "x.md"], ["--ablation"]])
@@ -150,6 +150,6 @@ def test_help_needs_no_extra(tmp_path):
 
 
 def test_model_too_large_to_ship_fails(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("cleaning.training.__main__._LARGEST_MODEL", 100)
+    monkeypatch.setattr("cleaning.training.__main__._MAX_MODEL_BYTES", 100)
     assert main([str(folder), "--out", str(tmp_path / "model.npz")]) == 1
-    assert "more than 100 are not to be shipped" in capsys.readouterr().err
+    assert "the package takes at most 100" in capsys.readouterr().err
