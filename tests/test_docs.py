@@ -205,7 +205,7 @@ def check_program(words):
     sources = [place] if place.is_file() else [*place.glob("*.py"), *filter(Path.exists, [place.with_suffix(".py")])]
     assert sources, f"there is no {place}"
     declared = {found for source in sources for found in re.findall(r'"(--[\w-]+)"', source.read_text("utf-8"))}
-    assert {word for word in words if word.startswith("--")} <= declared
+    assert {word for word in words if word.startswith("--")} <= declared | {"--help"}
 
 
 def check_scrapy(words):
