@@ -12,9 +12,10 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
+import hypothesis
 import processes
 import psycopg
 import pytest
@@ -43,13 +44,64 @@ if "BLOCKSIEVE_DATA" in os.environ:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
+# Fixtures and modules that start processes, browsers or servers, or read the shared data.
+SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "server"}
+SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
+hypothesis.settings.register_profile("full", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
+
+
 def pytest_addoption(parser):
     parser.addoption("--regenerate", action="store_true", help="rewrite the kept blocks of the golden pages")
+    parser.addoption("--quick", action="store_true", help="run only tests that start no process and need no server")
 
 
-def pytest_collection_modifyitems(items):
-    """Begin with the tests of whole programs, which take longest: no worker is to be left with one at the end."""
+def pytest_configure(config):
+    quick = config.getoption("--quick")
+    hypothesis.settings.load_profile("quick" if quick else "full")
+    if quick:
+        guard = ProcessGuard()
+        config.pluginmanager.register(guard)
+        sys.addaudithook(guard.audit)
+
+
+class ProcessGuard:
+    """Fails a test of a quick run that starts a process, so that quick runs stay quick."""
+
+    def __init__(self):
+        self.test = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.test = item
+        try:
+            return (yield)
+        finally:
+            self.test = None
+
+    def audit(self, event, _arguments):
+        if self.test is not None and event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
+            raise AssertionError(f"{self.test.nodeid} starts a process ({event}): mark it with pytest.mark.slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Put the tests of whole programs first, which take longest; a quick run leaves them out."""
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    if config.getoption("--quick"):
+        config.hook.pytest_deselected(items=[item for item in items if _is_slow(item)])
+        items[:] = [item for item in items if not _is_slow(item)]
+
+
+def _is_slow(item):
+    fixtures = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
+    sources = [vars(item.module), *(vars(sys.modules[one.func.__module__]) for one in fixtures if "/" in one.baseid)]
+    if any(names.get(name) is sys.modules.get(name, ()) for names in sources for name in SLOW_MODULES):
+        return True
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    marks = {mark.name for mark in item.iter_markers()}
+    return bool(
+        SLOW_FIXTURES & set(item.fixturenames) or {"postgresql", "slow"} & marks or "postgresql" in map(str, parameters)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from crawler.demo.build import build_site
 from crawler.demo.ground_truth import ground_truth
 from crawler.demo.run import BASE_URL, crawl_site, run_site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def facts():

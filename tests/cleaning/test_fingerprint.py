@@ -104,7 +104,7 @@ def test_fingerprint_is_that_of_the_papers_weights_bit_for_bit(sequence, weighti
 
 
 # One chunk of positions, several, and pairs beyond a chunk's reach: few and many of them.
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=min(15, settings.default.max_examples), deadline=None)
 @given(
     st.one_of(st.integers(250, 270), st.integers(1_100, 1_200), st.integers(1_500, 2_200)),
     st.sampled_from([1, 2, 40, 250]),

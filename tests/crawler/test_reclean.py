@@ -29,6 +29,8 @@ from crawler.storage.store import Store
 from crawler.workers.pool import WorkerPool
 from crawler.workers.worker import reclean_task
 
+pytestmark = pytest.mark.slow
+
 PAGES = 23
 
 

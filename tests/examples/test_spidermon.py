@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from archive_crawl import crawl, save_pages
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "spidermon"
 CAPTCHA = "<html><head><title>Are you a human?</title></head><body><div class='g-recaptcha'></div></body></html>"
 

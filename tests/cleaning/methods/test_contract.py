@@ -134,14 +134,14 @@ BYTES = st.binary() | st.lists(FRAGMENTS).map(b"".join)
 
 
 @every_method
-@settings(max_examples=60)
+@settings(max_examples=min(60, settings.default.max_examples))
 @given(page=PAGES, url=URLS)
 def test_each_text_of_a_page_comes_out_once_with_a_score_and_a_reason(method, page, url):
     check(parse(page, url), method)
 
 
 @every_method
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings.default.max_examples))
 @given(page=BYTES, url=URLS)
 def test_any_bytes_are_cleaned_or_refused(method, page, url):
     try:
@@ -152,7 +152,7 @@ def test_any_bytes_are_cleaned_or_refused(method, page, url):
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=min(30, settings.default.max_examples))
 @given(page=PAGES)
 def test_a_page_gives_the_same_each_time_and_its_tree_is_untouched(method, page):
     once = ready(parse(page, URL), method)
@@ -223,6 +223,7 @@ def hostile():
     return {name: parse(page, URL) for name, page in HOSTILE.items()}
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_take_bounded_time(method, name, hostile):

@@ -9,6 +9,8 @@ import pytest
 from archive_crawl import save_pages, start
 from prometheus_client.parser import text_string_to_metric_families
 
+pytestmark = pytest.mark.slow
+
 MANY = 4_000
 
 

@@ -267,7 +267,7 @@ STARTS = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=min(150, settings.default.max_examples), deadline=None)
 @given(
     st.sampled_from(STARTS),
     st.binary(max_size=300),

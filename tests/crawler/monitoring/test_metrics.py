@@ -8,6 +8,8 @@ from scrapy.utils.test import get_crawler
 from crawler.errors import ConfigError
 from crawler.monitoring.metrics import MetricsExtension
 
+pytestmark = pytest.mark.slow
+
 # Takes the folder away once the crawl has begun, and gives it back when the spider is closed, before the last write.
 AWAY = """
 from pathlib import Path

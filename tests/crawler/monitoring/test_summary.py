@@ -15,6 +15,8 @@ from crawler.monitoring.exit_status import ExitStatus, find_exit_status
 from crawler.monitoring.summary import SummaryExtension, build_summary
 from crawler.visit import Outcome
 
+pytestmark = pytest.mark.slow
+
 STATS = {
     "start_time": datetime(2026, 5, 1, 12, tzinfo=UTC),
     "finish_time": datetime(2026, 5, 1, 12, 0, 2, 500_000, tzinfo=UTC),

@@ -264,7 +264,11 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=min(25, settings.default.max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(actions=ACTIONS)
 @pytest.mark.sqlite
 def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_crawl, wanted, terms, now, actions):

@@ -47,7 +47,7 @@ def test_all_boundary_bits_are_found_up_to_three_and_never_from_four(size):
 
 
 # Groups above three members are split, and their parts again: as deep as there are bits.
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=min(30, settings.default.max_examples))
 @given(
     st.sets(st.integers(0, 2**10 - 1), max_size=16), st.sampled_from([0, 3, 27, 54]), FINGERPRINTS, st.integers(1, 3)
 )

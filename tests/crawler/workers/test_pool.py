@@ -15,6 +15,8 @@ from crawler.errors import SetupError, WorkerError, WorkerLostError, WorkerTimeo
 from crawler.workers.pool import WorkerPool
 from crawler.workers.worker import PageToClean, WorkerTask
 
+pytestmark = pytest.mark.slow
+
 LONG = 300.0
 
 
