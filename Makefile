@@ -1,20 +1,24 @@
-# Two commands matter: `make demo` and `make test`. Both need Python 3.11 or newer, git and no root.
+# `make demo` shows the project, `make check` is the loop, `make test` is what CI runs. They need Python 3.11 or newer
+# and git, but no root.
 PYTHON ?= python3
 VENV := .venv
 # Tests wait for crawls, browsers and servers as long as they compute.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types contracts services services-stop bench format clean
+.PHONY: help demo check test lint types contracts services services-stop bench format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show what came of it
+demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
 	@$(BIN)/python -m crawler.demo.run
 
-test: lint types contracts $(VENV)/.dev ## all that CI runs: style, types, import contracts, tests
+check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
+	$(BIN)/python -m pytest --quick --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(PYTEST_ARGS)
+
+test: lint types contracts $(VENV)/.dev ## what CI runs: style, types, contracts and every test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev

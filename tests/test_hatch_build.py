@@ -41,6 +41,7 @@ def built(tmp_path, monkeypatch):
     return build
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("cc") is None or not HEADERS.exists(), reason="COMPILER: there is none, or no header of Python"
 )

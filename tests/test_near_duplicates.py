@@ -53,6 +53,7 @@ def test_equal_texts_are_duplicates_by_every_method(part):
     assert all(marks.verdicts(marks.Marks.of(TEXT), marks.Marks.of(TEXT.upper())).values())
 
 
+@pytest.mark.slow
 def test_fingerprints_find_late_edits_and_no_different_texts(part):
     edits, measure = part("edits"), part("measure")
     if not edits.DATA.exists():

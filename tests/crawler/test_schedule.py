@@ -131,6 +131,7 @@ def test_a_page_that_changes_faster_than_it_can_be_followed_gives_way():
     assert sum(name.startswith("steady") for name in chosen) == 19  # one is for the page that is latest for its pace
 
 
+@pytest.mark.slow
 def test_no_page_starves():
     pages = {
         f"{kind} {number}": watched(f"{kind} {number}", intervals=intervals, changes=changes, days=days)

@@ -67,11 +67,13 @@ def test_a_page_without_links_has_none():
     assert article_links(listing("<p>nothing here</p>")) == []
 
 
+@pytest.mark.slow
 def test_the_number_of_links_is_limited():
     html = "".join(f'<a href="/a/{n}-a-story-about-the-river">A story about the river</a>' for n in range(100_000))
     assert len(article_links(listing(html))) <= 5_000
 
 
+@pytest.mark.slow
 def test_nested_links_are_not_slow():
     html = "".join(f'<a href="/a/{n}-a-story-about-it"><div>' for n in range(300)) + "word " * 1_000_000
     started = time.process_time()

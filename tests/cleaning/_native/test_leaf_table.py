@@ -151,6 +151,7 @@ def test_part_of_a_tree_has_paths_from_its_root():
     assert_same(root.find(".//section"))
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize(
     "page",
@@ -168,6 +169,7 @@ def test_hostile_pages_give_the_pure_columns(page):
     assert_same(parse(page).root)
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize(
     "page", ["<p>x<b>y</b>" * 249_000, "<div>" * 2_000 + "word " * 2_000_000, "<ul>" + "<li>x" * 499_000]

@@ -85,6 +85,7 @@ def test_page_without_blocks_keeps_nothing():
     assert found("") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["<p>x<img></p>" * 50_000, "<div><ul><li>x" * 1_000, "<p>" + "<b>x" * 2_000])
 def test_time_is_bounded(page):
     start = time.perf_counter()

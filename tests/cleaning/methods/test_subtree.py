@@ -221,6 +221,7 @@ def test_lengths_are_those_of_a_scan_of_each_sub_tree(page):
         assert found.anchor == sum(len(piece.text.strip()) for piece in inside if piece.link is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [

@@ -242,6 +242,7 @@ def stepwise(place):
     return Box(5, place, 700, 20, 16.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("html", "box"),
     [

@@ -3,6 +3,8 @@
 import re
 from itertools import combinations
 
+import pytest
+
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.terms import terms
 from crawler.demo.build import build_site
@@ -113,9 +115,11 @@ def test_numbered_paragraphs_are_short_and_differ_only_in_the_number(facts, bloc
         assert len({re.sub(r"\d+", "N", text) for text in texts}) == 1
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_bytes(site):
     assert site_replies(site) == site_replies(build_site())
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_site(facts):
     assert ground_truth(build_site(8))["articles"] != facts["articles"]

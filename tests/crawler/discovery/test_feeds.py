@@ -193,6 +193,7 @@ def test_an_unknown_encoding_loses_no_ascii(charset):
     assert urls(found) == ["https://e.org/a"]
 
 
+@pytest.mark.slow
 def test_an_entity_bomb_does_not_expand():
     started = time.process_time()
     assert urls(read_bytes(f"{LAUGHS}<urlset>{loc('https://e.org/?&l9;')}{loc('https://e.org/b')}</urlset>")) in (
@@ -226,6 +227,7 @@ def test_a_gzip_bomb_is_read_up_to_the_limit():
     assert peak < 10_000_000 < SITEMAP_MAX_BYTES
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_entries():
     body = gzip.compress((URLSET + loc("https://e.org/a") * 100_000).encode(), 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -235,6 +237,7 @@ def test_memory_does_not_grow_with_the_number_of_entries():
     assert grown_kb < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

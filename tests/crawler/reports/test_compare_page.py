@@ -136,6 +136,7 @@ def test_arabic_is_read_from_right_to_left(compare):
     assert 'dir="auto"' in text
 
 
+@pytest.mark.slow
 def test_a_page_of_20_000_blocks_is_written_in_seconds(compare):
     compared = compare("<p>word <a href=/>link</a></p>" * 25_000, ["default", "subtree", "pab"])
     started = time.process_time()

@@ -290,6 +290,7 @@ def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
     assert len(statements) <= 14
 
 
+@pytest.mark.slow
 def test_a_page_of_ten_thousand_blocks_is_stored_and_stored_again(save, visit):
     blocks = [f"number {n} of many short blocks" for n in range(10_500)]
     assert save(visit(A, *blocks))[0].stored == len(blocks)
