@@ -176,9 +176,9 @@ _COUNT_BY_STAT = {
     "store/blocks_gone": "gone",
     "dedup/exact": "exact",
     "dedup/near": "near",
-    "dedup/template": "template",
-    "store/mirrors": "mirrors",
-    "recrawl/not_due": "spared",
+    "dedup/boilerplate": "boilerplate",
+    "store/near_duplicate_pages": "near_duplicate_pages",
+    "recrawl/not_due": "not_due",
 }
 """The field of a SavedVisit that each stat adds up."""
 

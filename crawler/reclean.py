@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _PAGES_PER_TRANSACTION = 10  # few enough for its locks: see crawler/storage/locks.py
 _MAX_NAMED_PAGES = 1_000
-_BLOCK_COUNTS = ("stored", "refreshed", "revived", "exact", "near", "template", "gone")
+_BLOCK_COUNTS = ("stored", "refreshed", "revived", "exact", "near", "boilerplate", "gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class RecleanRun:
         record_progress: Callable[[Connection], None] = partial(
             advance_reclean, job=self._plan.job, after_page=batch[-1].page.page_id, pages=len(batch)
         )
-        save = partial(self._store.redo, recleaned, None if self._plan.dry_run else record_progress)
+        save = partial(self._store.save_recleaned, recleaned, None if self._plan.dry_run else record_progress)
         for saved in await asyncio.to_thread(save):
             self._result.count(saved)
 

@@ -109,7 +109,7 @@ class LinkHistoryRecorder:
         if writer is None or not sites:
             return
         try:
-            known = await writer.run(partial(writer.store.outcomes, sites))
+            known = await writer.run(partial(writer.store.page_outcomes, sites))
         except StoreError as error:
             writer.fail(error)
             return

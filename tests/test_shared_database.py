@@ -276,6 +276,6 @@ def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
     assert one[:2] == other[:2]
     # Whether a copy came before its text was template or after depends on the order of the visits.
     for _, _, counts in (one, other):
-        counts["dedup"] = counts.pop("dedup/exact", 0) + counts.pop("dedup/template", 0)
+        counts["dedup"] = counts.pop("dedup/exact", 0) + counts.pop("dedup/boilerplate", 0)
     assert one[2] == other[2]
     assert len({url for url, _, _ in one[0]}) > 10

@@ -125,7 +125,7 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
                 print_error(_going_on(earlier))
             result = asyncio.run(run_reclean(store, bodies, plan, earlier.after_page if earlier else 0, _Report()))
             if result.complete and not opts.dry_run:
-                store.end_redoing(plan.job)
+                store.end_reclean(plan.job)
         print_progress("")
         if opts.format == "json":
             print_json(asdict(result) | {"dry_run": opts.dry_run, "method": plan.method})

@@ -120,7 +120,7 @@ def push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpd
         mark_seeded(connection, worker.crawl_id, now)
     if update.delays:
         requests.set_host_delays(connection, update.delays)
-    return len(added.spared)
+    return len(added.not_due)
 
 
 def lease_batch(
@@ -138,8 +138,8 @@ def lease_batch(
         horizon_seconds=_HORIZON_SECONDS,
         limit=capacity,
         after_host=after_host,
-        most_attempts=worker.max_attempts,
-        most_pause_seconds=worker.max_pause_seconds,
+        max_attempts=worker.max_attempts,
+        max_pause_seconds=worker.max_pause_seconds,
         expire=expire,
     )
     leased = lease_requests(connection, worker.crawl_id, options)
@@ -305,7 +305,7 @@ class LeaseClient:
     async def _record_absences(self) -> None:
         absences, self._absences = self._absences, []
         if absences:
-            await self._store_thread.run(partial(self._store_thread.store.miss, absences))
+            await self._store_thread.run(partial(self._store_thread.store.record_absences, absences))
 
     async def _count(self) -> None:
         began = monotonic()

@@ -337,9 +337,9 @@ class Frontier(BaseScheduler):
 def crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
     """Return the rules of a crawl for ending requests and revisiting pages."""
     return CrawlPolicy(
-        most_attempts=1 if config.replay else config.frontier_max_attempts,
+        max_attempts=1 if config.replay else config.frontier_max_attempts,
         pause_seconds=config.host_pause_seconds,
-        most_pause_seconds=config.host_pause_max_seconds,
+        max_pause_seconds=config.host_pause_max_seconds,
         revisits=config.revisits,
         options_hash=config.options_hash,
         is_replay=bool(config.replay),

@@ -161,7 +161,7 @@ _STORED_PREFIXES = (
     "frontier/",
     "recrawl/",
 )
-_DUPLICATE_STATS = ("dedup/exact", "dedup/near", "dedup/template")
+_DUPLICATE_STATS = ("dedup/exact", "dedup/near", "dedup/boilerplate")
 
 
 def stored_counters(stats: Mapping[str, Any]) -> dict[str, int | str]:

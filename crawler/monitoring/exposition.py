@@ -55,7 +55,7 @@ COUNTERS = (
     CounterMetric(
         "duplicates",
         "Kept blocks that were not stored again, by kind of duplicate",
-        _stat_names("dedup/", ("exact", "near", "template")),
+        _stat_names("dedup/", ("exact", "near", "boilerplate")),
         "kind",
     ),
     CounterMetric("requests", "Requests sent", {"": "downloader/request_count"}),

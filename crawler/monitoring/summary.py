@@ -86,7 +86,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
             "kept": count("blocks/kept"),
             "dropped": count.each("blocks/", [reason for reason in Reason if reason is not Reason.KEPT]),
         },
-        "duplicates": count.each("dedup/", ("exact", "near", "template")),
+        "duplicates": count.each("dedup/", ("exact", "near", "boilerplate")),
         "requests": count("downloader/request_count"),
         "queued": queued_requests(stats),
         "retries": count("retry/count"),

@@ -185,8 +185,8 @@ def _origin(found: PageToExplain, explanation: Explanation) -> str:
         parts.append(f"its crawl used the method {contents.method}")
     if contents.retired is not None:
         parts.append(f"the page was gone on {contents.retired:%Y-%m-%d}")
-    if contents.mirrors is not None:
-        parts.append(f"near-duplicate of {contents.mirrors.url} ({contents.mirrors.distance} bits)")
+    if contents.near_duplicate_of is not None:
+        parts.append(f"near-duplicate of {contents.near_duplicate_of.url} ({contents.near_duplicate_of.distance} bits)")
     return "; ".join(parts)
 
 
@@ -229,7 +229,7 @@ def _notes(row: ExplainedBlock) -> Iterator[str]:
         yield f"stored as block {row.stored.block_id}"
     else:
         yield f"duplicate of stored block {row.stored.block_id}{_bits(row.stored.distance)} of {row.stored.url}"
-    if row.stored.template:
+    if row.stored.boilerplate:
         yield "template: on many pages of the site"
 
 
@@ -269,7 +269,7 @@ def _line(out: Console, text: str, style: str = "") -> None:
 
 
 def _contents_record(contents: PageContents, missing: int) -> dict[str, Any]:
-    original = contents.mirrors
+    original = contents.near_duplicate_of
     return {
         "url": contents.url,
         "method": contents.method,
@@ -310,7 +310,7 @@ def _stored_record(text: StoredText) -> dict[str, Any]:
         "duplicate": text.distance is not None,
         "distance": text.distance or 0,
         "url": text.url,
-        "template": text.template,
+        "template": text.boilerplate,
     }
 
 

@@ -1,4 +1,8 @@
-"""The blocks and sightings of a page: compared with those of earlier visits, looked up, written."""
+"""The blocks and sightings of a page: compared with those of its earlier visits, looked up elsewhere, written.
+
+A block is a kept text. A sighting says that a page shows the block of another page, or of another place of its own. The
+words of each block go to table `block_tokens`, where search finds them.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,15 @@ if TYPE_CHECKING:
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
     from crawler.visit import FingerprintedBlock
 
-
-# The digest of every block without terms ("* * *"): such blocks are the same only letter for letter.
+# The digest of every block without terms ("* * *"). Two such blocks are equal only if their texts are.
 NO_TERMS = digest_terms([])
+# PostgreSQL stores half as many bytes again, and fails at twice as many. Search does not find the words after these.
+TOKENS_BYTES_MAX = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class OriginalBlock:
-    """A stored block, as its sightings need it."""
+    """A stored block, with the columns that its sightings need."""
 
     block_id: int
     text: str
@@ -40,7 +45,7 @@ class OriginalBlock:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRow:
-    """A row of the page's earlier visits: a block, whose `original` is itself, or a sighting of another one."""
+    """A row of the page's earlier visits: a block, which is its own `original`, or a sighting of another block."""
 
     row_id: int
     is_sighting: bool
@@ -53,20 +58,20 @@ class EarlierRow:
 
 @dataclass(frozen=True, slots=True)
 class KeptBlock:
-    """A candidate that the page held before, as the row `earlier`."""
+    """A candidate that an earlier visit found too, as the row `earlier`."""
 
     candidate: FingerprintedBlock
     earlier: EarlierRow
 
     @property
     def text(self) -> str:
-        """How the block reads now."""
+        """The text of the block at this visit."""
         return self.candidate.decision.block.text
 
 
 @dataclass(frozen=True, slots=True)
 class PageComparison:
-    """What became of a page: each candidate is kept or new, each earlier row kept or missing."""
+    """A visit compared with the earlier ones: each candidate is kept or new, each earlier row kept or missing."""
 
     kept: tuple[KeptBlock, ...]
     new: tuple[FingerprintedBlock, ...]
@@ -74,34 +79,65 @@ class PageComparison:
     changed: bool
 
 
-def compare_blocks(candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
-    """Return which candidates the page held before, each earlier row serving one of them.
+@dataclass(frozen=True, slots=True)
+class VisitedPage:
+    """The page whose blocks are written, the time of the visit, and the transaction's change sequence."""
 
-    The same is a text with the same terms. Rows gone before are among `earlier`, and may come back, but are not
-    missing again. The page has changed if the digests of its blocks in reading order have.
+    page_id: int
+    site: str
+    at: datetime
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewSighting:
+    """A candidate that duplicates a stored block: with the same terms (`exact`), or nearly."""
+
+    candidate: FingerprintedBlock
+    original: OriginalBlock
+    distance: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableBlock:
+    """A stored block, with the columns that search needs."""
+
+    block_id: int
+    text: str
+    words: int
+    priority: float
+
+
+def compare_blocks(candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
+    """Compare a visit's candidates with the page's earlier rows; each row matches at most one candidate.
+
+    Texts with the same terms match. Rows that are gone may match and come back, but are not missing again. The page has
+    changed if the digests of its blocks, in reading order, have.
     """
     pools = _EarlierPools(earlier)
     matches = [(candidate, pools.take(candidate)) for candidate in candidates]
     found = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
-    matched = _without_lost_originals(found, earlier)
-    served = {kept.candidate.decision.block.position for kept in matched}
-    used = {_row_identity(kept.earlier) for kept in matched}
+    kept = _without_lost_originals(found, earlier)
+    positions = {one.candidate.decision.block.position for one in kept}
+    used = {_row_identity(one.earlier) for one in kept}
     live = [row for row in earlier if not row.gone]
+    live_digests = [row.digest for row in sorted(live, key=lambda row: row.position)]
     return PageComparison(
-        kept=tuple(matched),
-        new=tuple(one for one in candidates if one.decision.block.position not in served),
+        kept=tuple(kept),
+        new=tuple(one for one in candidates if one.decision.block.position not in positions),
         missing=tuple(row for row in live if _row_identity(row) not in used),
-        changed=[one.digest for one in candidates] != [row.digest for row in sorted(live, key=_row_position)],
+        changed=[one.digest for one in candidates] != live_digests,
     )
 
 
 def same_terms(one: str, other: str) -> bool:
-    """Tell whether two texts of the same digest really have the same terms; without any, they must be equal."""
+    """Return True if two texts with the same digest have the same terms; texts without terms must be equal."""
     return one == other or (terms(one) == terms(other) != [])
 
 
 class _EarlierPools:
-    """The earlier rows by what they say, those still live and those further up first."""
+    """The earlier rows by content; live rows come first, then those higher on the page."""
 
     def __init__(self, earlier: Iterable[EarlierRow]) -> None:
         self._rows: dict[tuple[int, str, bool], deque[EarlierRow]] = {}
@@ -109,7 +145,7 @@ class _EarlierPools:
             self._rows.setdefault(_pool_key(row.digest, row.text, is_sighting=row.is_sighting), deque()).append(row)
 
     def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
-        """Return a row with the candidate's terms and use it up: a sighting for a repeat, otherwise a block first."""
+        """Remove and return a row with the candidate's terms: first a sighting for a repeat, otherwise a block."""
         text = candidate.decision.block.text
         repeats = candidate.repeats is not None
         for is_sighting in (repeats, not repeats):
@@ -117,13 +153,6 @@ class _EarlierPools:
             if rows and same_terms(rows[0].text, text):
                 return rows.popleft()
         return None
-
-
-def _without_lost_originals(kept: list[KeptBlock], earlier: Sequence[EarlierRow]) -> list[KeptBlock]:
-    """Leave out sightings of a block of this very page that is on it no more: what they say becomes a block."""
-    own = {row.row_id for row in earlier if not row.is_sighting}
-    lost = own - {each.earlier.row_id for each in kept if not each.earlier.is_sighting}
-    return [each for each in kept if not (each.earlier.is_sighting and each.earlier.original.block_id in lost)]
 
 
 def _pool_key(digest: int, text: str, *, is_sighting: bool) -> tuple[int, str, bool]:
@@ -134,84 +163,11 @@ def _row_identity(row: EarlierRow) -> tuple[bool, int]:
     return (row.is_sighting, row.row_id)
 
 
-def _row_position(row: EarlierRow) -> int:
-    return row.position
-
-
-# PostgreSQL takes half as much again, and twice as much is too much for it: what follows in a block is not found.
-TOKENS_BYTES_MAX = 500_000
-_INSERT_TOKENS = insert(block_tokens).returning(block_tokens.c.block_id)  # in one statement, whose triggers fire once
-
-
-@dataclass(frozen=True, slots=True)
-class SearchableBlock:
-    """A stored block with what search needs of it."""
-
-    block_id: int
-    text: str
-    words: int
-    priority: float
-
-
-def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
-    """Make stored blocks known to search."""
-    for some in batched(blocks):
-        connection.execute(_INSERT_TOKENS, [tokens_row(one) for one in some]).close()
-
-
-def replace_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
-    """Make search know blocks by the text that they have now."""
-    for some in batched(blocks):
-        connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_([one.block_id for one in some])))
-    add_tokens(connection, blocks)
-
-
-def tokens_row(one: SearchableBlock) -> dict[str, Any]:
-    """Return a block's row in `block_tokens`."""
-    words = _within_limit(index_tokens(one.text))
-    return {
-        "block_id": one.block_id,
-        "words": one.words,
-        "priority": one.priority,
-        "length": len(words),
-        "tokens": join_tokens(words),
-    }
-
-
-def join_tokens(words: Sequence[str]) -> str:
-    """Return the words, each with a space before and after it: so each can be counted, and each row of them."""
-    return f" {'  '.join(words)} " if words else ""
-
-
-def _within_limit(words: list[str]) -> list[str]:
-    if sum(len(word) + 1 for word in words) * 4 <= TOKENS_BYTES_MAX:
-        return words
-    size = 0
-    for number, word in enumerate(words):
-        size += len(word.encode()) + 2
-        if size > TOKENS_BYTES_MAX:
-            return words[:number]
-    return words
-
-
-@dataclass(frozen=True, slots=True)
-class VisitedPage:
-    """The page that blocks are stored for, when it was visited, and the mark of the transaction."""
-
-    page_id: int
-    site: str
-    at: datetime
-    mark: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewSighting:
-    """A candidate that is a duplicate of a stored block, word for word (`exact`) or nearly."""
-
-    candidate: FingerprintedBlock
-    original: OriginalBlock
-    distance: int
-    exact: bool
+def _without_lost_originals(kept: list[KeptBlock], earlier: Sequence[EarlierRow]) -> list[KeptBlock]:
+    """Leave out sightings of a block of this page that the page no longer shows: their text becomes a block."""
+    own = {row.row_id for row in earlier if not row.is_sighting}
+    lost = own - {one.earlier.row_id for one in kept if not one.earlier.is_sighting}
+    return [one for one in kept if not (one.earlier.is_sighting and one.earlier.original.block_id in lost)]
 
 
 _BLOCKS_OF_PAGE = select(
@@ -232,37 +188,10 @@ _SIGHTINGS_OF_PAGE = (
     .join(block, block.c.id == sighting.c.block_id)
     .where(sighting.c.page_id == bindparam("page"))
 )
-_INSERT_BLOCK = insert(block).returning(block.c.id, block.c.position)
-_INSERT_SIGHTING = insert(sighting)
-_REFRESHED_VALUES: dict[str, Any] = {
-    name: bindparam(f"new_{name}")
-    for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
-}
-
-
-def _refresh_statement(table: Table) -> Update:
-    """Return the statement that refreshes a row; the mark is written where it is not as exports had it."""
-    shown = [name for name in _REFRESHED_VALUES if name not in {"path", "last_seen"}]
-    differs = [table.c[name].is_distinct_from(bindparam(f"new_{name}", type_=table.c[name].type)) for name in shown]
-    changed = case((or_(table.c.gone_at.is_not(None), *differs), bindparam("mark")), else_=table.c.changed)
-    values = _REFRESHED_VALUES | {"gone_at": None, "changed": changed}
-    return update(table).where(table.c.id == bindparam("row")).values(values)
-
-
-_REFRESH_BLOCK = _refresh_statement(block)
-_REFRESH_SIGHTING = _refresh_statement(sighting)
-_KEEP_OLD_TEXT = (
-    update(sighting)
-    .where(sighting.c.block_id == bindparam("of_block"))
-    .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
-)
-_GONE_VALUES: dict[str, Any] = {"gone_at": bindparam("at"), "changed": bindparam("mark")}
-_MARK_BLOCK_GONE = update(block).where(block.c.id == bindparam("row")).values(_GONE_VALUES)
-_MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES)
 
 
 def read_earlier(connection: Connection, page_id: int) -> list[EarlierRow]:
-    """Return all that a page ever held, as blocks and as sightings, those gone included."""
+    """Return all blocks and sightings that a page ever had, with those that are gone."""
     page = {"page": page_id}
     blocks = [
         EarlierRow(
@@ -291,120 +220,79 @@ def read_earlier(connection: Connection, page_id: int) -> list[EarlierRow]:
     return blocks + sightings
 
 
-def add_blocks(
-    connection: Connection, home: VisitedPage, candidates: Sequence[FingerprintedBlock]
-) -> dict[int, OriginalBlock]:
-    """Insert blocks and return them, with their ids, by position."""
-    if not candidates:
-        return {}
-    own = {"site": home.site, "added": home.mark}
-    rows = [_content_values(one, home) | own | {"text": one.decision.block.text} for one in candidates]
-    ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
-    add_tokens(connection, [_searchable(ids[one.decision.block.position], one) for one in candidates])
-    return {one.decision.block.position: _original_of(one, ids[one.decision.block.position]) for one in candidates}
+class BlockWriter:
+    """Writes the blocks of pages, and the duplicates among them, by the rules, as sightings."""
+
+    def __init__(self, index: FingerprintIndex, rules: DuplicateRules) -> None:
+        self._index = index
+        self._rules = rules
+
+    def candidates(self, candidates: Sequence[FingerprintedBlock]) -> Sequence[FingerprintedBlock]:
+        """Return the candidates as the rules see them: with scope `off` none repeats another."""
+        if self._rules.scope != "off":
+            return candidates
+        return [replace(one, repeats=None, distance=0) for one in candidates]
+
+    def write(self, connection: Connection, visited: VisitedPage, comparison: PageComparison) -> list[NewSighting]:
+        """Store new candidates as blocks or sightings, refresh the kept rows; return the new sightings."""
+        found = self._find_originals(connection, visited, [one for one in comparison.new if one.repeats is None])
+        known = {one.candidate.decision.block.position for one in found}
+        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
+        blocks = add_blocks(connection, visited, fresh)
+        self._index.add(
+            connection,
+            [IndexEntry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
+        )
+        kept = _kept_blocks(comparison)
+        originals = blocks | _kept_originals(comparison, kept)
+        originals |= {one.candidate.decision.block.position: one.original for one in found}
+        sightings = found + _sightings_of_repeats(comparison.new, originals)
+        refresh_rows(connection, visited, comparison.kept, kept)
+        add_sightings(connection, visited, sightings)
+        mark_gone(connection, visited, comparison.missing)
+        return sightings
+
+    def _find_originals(
+        self, connection: Connection, visited: VisitedPage, new: list[FingerprintedBlock]
+    ) -> list[NewSighting]:
+        if not self._rules.beyond_page:
+            return []
+        return find_originals(connection, self._index, visited, new, within_site=self._rules.scope == "site")
 
 
-def add_sightings(connection: Connection, home: VisitedPage, sightings: Sequence[NewSighting]) -> None:
-    """Insert sightings, each with its own text where it differs at all from the block's."""
-    if not sightings:
-        return
-    rows = [
-        _content_values(one.candidate, home)
-        | {
-            "block_id": one.original.block_id,
-            "distance": one.distance,
-            "text": _own_text(one.candidate, one.original),
-        }
-        for one in sightings
-    ]
-    connection.execute(_INSERT_SIGHTING, rows)
-
-
-def refresh_rows(
-    connection: Connection, home: VisitedPage, kept: Iterable[KeptBlock], originals: Mapping[int, OriginalBlock]
-) -> None:
-    """Bring kept rows up to date, and those gone back; `originals` are the kept blocks as they read now, by id.
-
-    Where a block's wording changed without changing its terms, its sightings keep theirs.
-    """
-    blocks = [each for each in kept if not each.earlier.is_sighting]
-    sightings = [each for each in kept if each.earlier.is_sighting]
-    if reworded := [_reworded_values(each) for each in blocks if each.earlier.text != each.text]:
-        connection.execute(_KEEP_OLD_TEXT, reworded)
-    if blocks:
-        connection.execute(_REFRESH_BLOCK, [_refreshed_values(each, home, each.text) for each in blocks])
-        changed = [each for each in blocks if each.earlier.text != each.text]
-        replace_tokens(connection, [_searchable(each.earlier.row_id, each.candidate) for each in changed])
-    if sightings:
-        now = [originals.get(each.earlier.original.block_id, each.earlier.original) for each in sightings]
-        rows = [
-            _refreshed_values(each, home, _own_text(each.candidate, original))
-            for each, original in zip(sightings, now, strict=True)
-        ]
-        connection.execute(_REFRESH_SIGHTING, rows)
-
-
-def mark_gone(connection: Connection, home: VisitedPage, rows: Iterable[EarlierRow]) -> None:
-    """Note that blocks and sightings are on their page no more; nothing is deleted."""
-    values = {"at": home.at, "mark": home.mark}
-    blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
-    sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
-    if blocks:
-        connection.execute(_MARK_BLOCK_GONE, blocks)
-    if sightings:
-        connection.execute(_MARK_SIGHTING_GONE, sightings)
-
-
-def _original_of(candidate: FingerprintedBlock, block_id: int) -> OriginalBlock:
-    return OriginalBlock(block_id, candidate.decision.block.text, candidate.digest, candidate.fingerprint)
-
-
-def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
-    found = candidate.decision.block
-    return SearchableBlock(block_id, found.text, found.words, found.priority)
-
-
-def _content_values(candidate: FingerprintedBlock, home: VisitedPage) -> dict[str, Any]:
-    found = candidate.decision.block
+def _kept_blocks(comparison: PageComparison) -> dict[int, OriginalBlock]:
+    """Return the page's own kept blocks, with their present texts, by id."""
     return {
-        "page_id": home.page_id,
-        "position": found.position,
-        "kind": found.kind.value,
-        "path": found.path,
-        "words": found.words,
-        "score": candidate.decision.score,
-        "priority": found.priority,
-        "digest": candidate.digest,
-        "fingerprint": candidate.fingerprint,
-        "first_seen": home.at,
-        "last_seen": home.at,
-        "changed": home.mark,
+        one.earlier.row_id: replace(one.earlier.original, text=one.text)
+        for one in comparison.kept
+        if not one.earlier.is_sighting
     }
 
 
-def _refreshed_values(kept: KeptBlock, home: VisitedPage, text: str | None) -> dict[str, Any]:
-    found = kept.candidate.decision.block
+def _kept_originals(comparison: PageComparison, kept: Mapping[int, OriginalBlock]) -> dict[int, OriginalBlock]:
+    """Return, by position, the block that each kept row is or is a sighting of."""
     return {
-        "row": kept.earlier.row_id,
-        "new_position": found.position,
-        "new_kind": found.kind.value,
-        "new_path": found.path,
-        "new_words": found.words,
-        "new_score": kept.candidate.decision.score,
-        "new_priority": found.priority,
-        "new_text": text,
-        "new_last_seen": home.at,
-        "mark": home.mark,
+        one.candidate.decision.block.position: kept.get(one.earlier.original.block_id, one.earlier.original)
+        for one in comparison.kept
     }
 
 
-def _reworded_values(kept: KeptBlock) -> dict[str, Any]:
-    return {"of_block": kept.earlier.row_id, "old_text": kept.earlier.text, "new_text": kept.text}
+def _sightings_of_repeats(new: Iterable[FingerprintedBlock], originals: dict[int, OriginalBlock]) -> list[NewSighting]:
+    """Return the candidates that repeat one of their own page as sightings of that one's original."""
+    sightings = []
+    for one in new:
+        if one.repeats is not None:
+            original = originals[one.repeats]
+            originals[one.decision.block.position] = original
+            sightings.append(_sighting_of_repeat(one, original))
+    return sightings
 
 
-def _own_text(candidate: FingerprintedBlock, original: OriginalBlock) -> str | None:
-    text = candidate.decision.block.text
-    return None if text == original.text else text
+def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
+    bits = one.distance
+    if one.fingerprint is not None and original.fingerprint is not None:
+        bits = distance(one.fingerprint, original.fingerprint)
+    return NewSighting(one, original, bits, exact=one.digest == original.digest)
 
 
 _ORIGINAL_COLUMNS = select(block.c.id, block.c.page_id, block.c.site, block.c.digest, block.c.fingerprint, block.c.text)
@@ -424,28 +312,28 @@ class _StoredBlock:
 def find_originals(
     connection: Connection,
     index: FingerprintIndex,
-    home: VisitedPage,
+    visited: VisitedPage,
     candidates: Iterable[FingerprintedBlock],
     *,
     within_site: bool,
 ) -> list[NewSighting]:
-    """Return those of a page's new blocks that duplicate a stored block of another page, with the nearest one.
+    """Return the candidates that duplicate a stored block of another page, each with the nearest such block.
 
-    Of several as near, the one stored first. Blocks with a fingerprint are found by it (the same terms have the
-    same one); all are found by digest within their site. Blocks without terms, and blocks of the page itself, are
-    duplicates of nothing.
+    Of several blocks at the same distance, the one stored first. The fingerprint finds near-duplicates, and all blocks
+    with the same terms; the digest finds blocks of the same site, also those without a fingerprint. Candidates without
+    terms duplicate nothing.
     """
     wanted = [one for one in candidates if one.unique_terms]
     matches = index.lookup(connection, [one.fingerprint for one in wanted if one.fingerprint is not None])
-    near = _originals_by_id(connection, [match.owner_id for match in matches])
-    same = _originals_by_digest(connection, home.site, [one.digest for one in wanted])
+    near = _read_originals(connection, [match.owner_id for match in matches])
+    same = _read_originals_of_site(connection, visited.site, [one.digest for one in wanted])
     options = _OriginalOptions(matches, near, same)
     found = []
     for one in wanted:
         others = [
             (bits, stored)
             for bits, stored in options.of(one)
-            if stored.page_id != home.page_id and not (within_site and stored.site != home.site)
+            if stored.page_id != visited.page_id and not (within_site and stored.site != visited.site)
         ]
         if others:
             bits, stored = min(others, key=lambda option: (option[0], option[1].original.block_id))
@@ -454,7 +342,7 @@ def find_originals(
 
 
 class _OriginalOptions:
-    """The stored blocks near a candidate, each with its distance."""
+    """The stored blocks that a candidate may duplicate, each with its distance."""
 
     def __init__(
         self, matches: Iterable[FingerprintMatch], near: dict[int, _StoredBlock], same: Iterable[_StoredBlock]
@@ -476,12 +364,12 @@ def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
     return candidate.digest == original.digest and same_terms(candidate.decision.block.text, original.text)
 
 
-def _originals_by_id(connection: Connection, ids: Sequence[int]) -> dict[int, _StoredBlock]:
+def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, _StoredBlock]:
     rows = (row for some in batched(ids) for row in connection.execute(_ORIGINALS_BY_ID, {"ids": list(some)}))
     return {row.id: _stored_block(row) for row in rows}
 
 
-def _originals_by_digest(connection: Connection, site: str, digests: Sequence[int]) -> list[_StoredBlock]:
+def _read_originals_of_site(connection: Connection, site: str, digests: Sequence[int]) -> list[_StoredBlock]:
     return [
         _stored_block(row)
         for some in batched(digests)
@@ -493,80 +381,154 @@ def _stored_block(row: Any) -> _StoredBlock:
     return _StoredBlock(row.page_id, row.site, OriginalBlock(row.id, row.text, row.digest, row.fingerprint))
 
 
-class BlockWriter:
-    """Writes the blocks of pages; which are duplicates of stored ones the rules say."""
+_INSERT_BLOCK = insert(block).returning(block.c.id, block.c.position)
+_INSERT_SIGHTING = insert(sighting)
+_REFRESHED_VALUES: dict[str, Any] = {
+    name: bindparam(f"new_{name}")
+    for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
+}
 
-    def __init__(self, index: FingerprintIndex, rules: DuplicateRules) -> None:
-        self._index = index
-        self._rules = rules
 
-    def candidates(self, candidates: Sequence[FingerprintedBlock]) -> Sequence[FingerprintedBlock]:
-        """Return the candidates as the rules see them: where nothing is a duplicate, none repeats another."""
-        if self._rules.scope != "off":
-            return candidates
-        return [replace(one, repeats=None, distance=0) for one in candidates]
+def _refresh_statement(table: Table) -> Update:
+    """Return the statement that refreshes a row; it sets the change sequence only if an exported column changes."""
+    exported = [name for name in _REFRESHED_VALUES if name not in {"path", "last_seen"}]
+    differs = [table.c[name].is_distinct_from(bindparam(f"new_{name}", type_=table.c[name].type)) for name in exported]
+    changed = case((or_(table.c.gone_at.is_not(None), *differs), bindparam("sequence")), else_=table.c.changed)
+    values = _REFRESHED_VALUES | {"gone_at": None, "changed": changed}
+    return update(table).where(table.c.id == bindparam("row")).values(values)
 
-    def write(self, connection: Connection, home: VisitedPage, comparison: PageComparison) -> list[NewSighting]:
-        """Store what is new as blocks or sightings, refresh what is kept; return the new sightings."""
-        found = self._find(connection, home, [one for one in comparison.new if one.repeats is None])
-        known = {one.candidate.decision.block.position for one in found}
-        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
-        blocks = add_blocks(connection, home, fresh)
-        self._index.add(
-            connection,
-            [IndexEntry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
+
+_REFRESH_BLOCK = _refresh_statement(block)
+_REFRESH_SIGHTING = _refresh_statement(sighting)
+# Sightings whose text is null, because it was the block's, keep the block's old text.
+_KEEP_OLD_TEXT = (
+    update(sighting)
+    .where(sighting.c.block_id == bindparam("of_block"))
+    .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
+)
+_GONE_VALUES: dict[str, Any] = {"gone_at": bindparam("at"), "changed": bindparam("sequence")}
+_MARK_BLOCK_GONE = update(block).where(block.c.id == bindparam("row")).values(_GONE_VALUES)
+_MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES)
+
+
+def add_blocks(
+    connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock]
+) -> dict[int, OriginalBlock]:
+    """Insert blocks; return them with their ids, by position."""
+    if not candidates:
+        return {}
+    own = {"site": visited.site, "added": visited.sequence}
+    rows = [_content_values(one, visited) | own | {"text": one.decision.block.text} for one in candidates]
+    ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
+    add_tokens(connection, [_searchable(ids[one.decision.block.position], one) for one in candidates])
+    return {
+        one.decision.block.position: OriginalBlock(
+            ids[one.decision.block.position], one.decision.block.text, one.digest, one.fingerprint
         )
-        kept = _kept_blocks(comparison)
-        targets = blocks | _kept_targets(comparison, kept)
-        targets |= {one.candidate.decision.block.position: one.original for one in found}
-        sighted = found + _sightings_of_repeats(comparison.new, targets)
-        refresh_rows(connection, home, comparison.kept, kept)
-        add_sightings(connection, home, sighted)
-        mark_gone(connection, home, comparison.missing)
-        return sighted
-
-    def _find(self, connection: Connection, home: VisitedPage, new: list[FingerprintedBlock]) -> list[NewSighting]:
-        if not self._rules.beyond_page:
-            return []
-        return find_originals(connection, self._index, home, new, within_site=self._rules.scope == "site")
-
-
-def _kept_blocks(comparison: PageComparison) -> dict[int, OriginalBlock]:
-    """Return the page's own kept blocks, as they read now, by id."""
-    return {
-        each.earlier.row_id: replace(each.earlier.original, text=each.text)
-        for each in comparison.kept
-        if not each.earlier.is_sighting
+        for one in candidates
     }
 
 
-def _kept_targets(comparison: PageComparison, kept: Mapping[int, OriginalBlock]) -> dict[int, OriginalBlock]:
-    """Return, by position, the block that each kept row is or is a sighting of."""
+def add_sightings(connection: Connection, visited: VisitedPage, sightings: Sequence[NewSighting]) -> None:
+    """Insert sightings, each with its own text if that differs from the block's."""
+    if not sightings:
+        return
+    rows = [
+        _content_values(one.candidate, visited)
+        | {
+            "block_id": one.original.block_id,
+            "distance": one.distance,
+            "text": _own_text(one.candidate, one.original),
+        }
+        for one in sightings
+    ]
+    connection.execute(_INSERT_SIGHTING, rows)
+
+
+def refresh_rows(
+    connection: Connection, visited: VisitedPage, kept: Iterable[KeptBlock], originals: Mapping[int, OriginalBlock]
+) -> None:
+    """Update kept rows, also those that come back; `originals` are the kept blocks with their present texts, by id.
+
+    Where a block's text changes but its terms do not, its sightings keep the text that they stand for.
+    """
+    blocks = [one for one in kept if not one.earlier.is_sighting]
+    sightings = [one for one in kept if one.earlier.is_sighting]
+    if reworded := [_reworded_values(one) for one in blocks if one.earlier.text != one.text]:
+        connection.execute(_KEEP_OLD_TEXT, reworded)
+    if blocks:
+        connection.execute(_REFRESH_BLOCK, [_refreshed_values(one, visited, one.text) for one in blocks])
+        changed = [one for one in blocks if one.earlier.text != one.text]
+        replace_tokens(connection, [_searchable(one.earlier.row_id, one.candidate) for one in changed])
+    if sightings:
+        now = [originals.get(one.earlier.original.block_id, one.earlier.original) for one in sightings]
+        rows = [
+            _refreshed_values(one, visited, _own_text(one.candidate, original))
+            for one, original in zip(sightings, now, strict=True)
+        ]
+        connection.execute(_REFRESH_SIGHTING, rows)
+
+
+def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[EarlierRow]) -> None:
+    """Set `gone_at` of blocks and sightings that the page no longer shows; nothing is deleted."""
+    values = {"at": visited.at, "sequence": visited.sequence}
+    blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
+    sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
+    if blocks:
+        connection.execute(_MARK_BLOCK_GONE, blocks)
+    if sightings:
+        connection.execute(_MARK_SIGHTING_GONE, sightings)
+
+
+def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
+    found = candidate.decision.block
+    return SearchableBlock(block_id, found.text, found.words, found.priority)
+
+
+def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> dict[str, Any]:
+    found = candidate.decision.block
     return {
-        each.candidate.decision.block.position: kept.get(each.earlier.original.block_id, each.earlier.original)
-        for each in comparison.kept
+        "page_id": visited.page_id,
+        "position": found.position,
+        "kind": found.kind.value,
+        "path": found.path,
+        "words": found.words,
+        "score": candidate.decision.score,
+        "priority": found.priority,
+        "digest": candidate.digest,
+        "fingerprint": candidate.fingerprint,
+        "first_seen": visited.at,
+        "last_seen": visited.at,
+        "changed": visited.sequence,
     }
 
 
-def _sightings_of_repeats(new: Iterable[FingerprintedBlock], targets: dict[int, OriginalBlock]) -> list[NewSighting]:
-    """Return the blocks that repeat one of their own page as sightings of that, or of what that is a sighting of."""
-    sighted = []
-    for one in new:
-        if one.repeats is not None:
-            original = targets[one.repeats]
-            targets[one.decision.block.position] = original
-            sighted.append(_sighting_of_repeat(one, original))
-    return sighted
+def _refreshed_values(kept: KeptBlock, visited: VisitedPage, text: str | None) -> dict[str, Any]:
+    found = kept.candidate.decision.block
+    return {
+        "row": kept.earlier.row_id,
+        "new_position": found.position,
+        "new_kind": found.kind.value,
+        "new_path": found.path,
+        "new_words": found.words,
+        "new_score": kept.candidate.decision.score,
+        "new_priority": found.priority,
+        "new_text": text,
+        "new_last_seen": visited.at,
+        "sequence": visited.sequence,
+    }
 
 
-def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
-    bits = one.distance
-    if one.fingerprint is not None and original.fingerprint is not None:
-        bits = distance(one.fingerprint, original.fingerprint)
-    return NewSighting(one, original, bits, exact=one.digest == original.digest)
+def _reworded_values(kept: KeptBlock) -> dict[str, Any]:
+    return {"of_block": kept.earlier.row_id, "old_text": kept.earlier.text, "new_text": kept.text}
 
 
-# What a block keeps where it becomes a sighting, and a sighting where it becomes a block.
+def _own_text(candidate: FingerprintedBlock, original: OriginalBlock) -> str | None:
+    text = candidate.decision.block.text
+    return None if text == original.text else text
+
+
+# The columns that a block keeps when it becomes a sighting, and a sighting when it becomes a block.
 SHARED_COLUMNS = tuple(
     column.name for column in sighting.c if column.name in block.c and column.name not in {"id", "text"}
 )
@@ -578,7 +540,7 @@ _MOVE_SIGHTING = (
 
 
 def move_sightings(connection: Connection, sightings: Iterable[RowMapping], original: OriginalBlock) -> None:
-    """Make the rows sightings of `original`; each has, as `full_text`, the text that it stands for."""
+    """Make the rows sightings of `original`; each row has its text as `full_text`, so that no text is lost."""
     rows = [_moved_values(row, original) for row in sightings]
     if rows:
         connection.execute(_MOVE_SIGHTING, rows)
@@ -594,3 +556,51 @@ def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:
         "bits": bits,
         "own_text": None if row["full_text"] == original.text else row["full_text"],
     }
+
+
+_INSERT_TOKENS = insert(block_tokens).returning(block_tokens.c.block_id)  # one statement, whose triggers fire once
+
+
+def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
+    """Store the words of blocks for search.
+
+    Words are cut in Python, so that both kinds of database find the same in every script. Triggers keep the full-text
+    index in step (see schema.py).
+    """
+    for some in batched(blocks):
+        connection.execute(_INSERT_TOKENS, [tokens_row(one) for one in some]).close()
+
+
+def replace_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
+    """Store the words of blocks whose text has changed."""
+    for some in batched(blocks):
+        connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_([one.block_id for one in some])))
+    add_tokens(connection, blocks)
+
+
+def tokens_row(one: SearchableBlock) -> dict[str, Any]:
+    """Return a block's row in `block_tokens`."""
+    words = _within_limit(index_tokens(one.text))
+    return {
+        "block_id": one.block_id,
+        "words": one.words,
+        "priority": one.priority,
+        "length": len(words),
+        "tokens": join_tokens(words),
+    }
+
+
+def join_tokens(words: Sequence[str]) -> str:
+    """Return the words with a space before and after each, so that a word, or a sequence of them, can be counted."""
+    return f" {'  '.join(words)} " if words else ""
+
+
+def _within_limit(words: list[str]) -> list[str]:
+    if sum(len(word) + 1 for word in words) * 4 <= TOKENS_BYTES_MAX:
+        return words
+    size = 0
+    for number, word in enumerate(words):
+        size += len(word.encode()) + 2
+        if size > TOKENS_BYTES_MAX:
+            return words[:number]
+    return words

@@ -1,4 +1,14 @@
-"""Site boilerplate: the texts that many pages of a site show."""
+"""Site boilerplate: the texts that many pages of a site show, which no single page can tell.
+
+Table `document_frequency` counts, for each text of a site (by the digest of its terms), the pages that show it now;
+table `site` counts the pages. Each batch that stores a page of a site ends with a new decision about the site's texts,
+in both directions: a text that reaches the bounds becomes boilerplate, and one that falls below them, because pages
+without it came or pages lost it, is restored. Nothing else is written: blocks and sightings stay, and the views leave
+boilerplate out.
+
+The decision locks the site's row, after all other writes of the batch, site by site in order. So the counts are exact
+with any number of writers, and no two of them wait for each other.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +34,13 @@ if TYPE_CHECKING:
     from crawler.storage.change_log import ChangeLog
     from crawler.visit import FingerprintedBlock
 
-
-_COUNT_PAGES = text("""
+_ADD_TO_SITE = text("""
 INSERT INTO site (site, pages) VALUES (:site, :more)
 ON CONFLICT (site) DO UPDATE SET pages = site.pages + excluded.pages
 RETURNING pages
 """)
 _JSON_ROWS = {"sqlite": "json_each(:rows)", "postgresql": "json_array_elements(CAST(:rows AS json)) AS each(value)"}
-_COUNT_TEXTS = {
+_ADD_TO_TEXTS = {
     dialect: text(f"""
     INSERT INTO document_frequency (site, digest, pages)
     SELECT value ->> 0, CAST(value ->> 1 AS bigint), CAST(value ->> 2 AS integer) FROM {rows} WHERE true
@@ -48,27 +57,27 @@ _BOILERPLATE_OF_SITE = select(document_frequency.c.digest).where(
     document_frequency.c.site == bindparam("of_site"), document_frequency.c.boilerplate_since.is_not(None)
 )
 _OF_SITE = update(document_frequency).where(document_frequency.c.site == bindparam("of_site"))
-# More than one page: so says the index of those that could be.
+# `pages > 1` as a literal: the partial index on it then serves.
 _MARK_BOILERPLATE = _OF_SITE.where(
     document_frequency.c.boilerplate_since.is_(None),
     document_frequency.c.pages > text("1"),
     document_frequency.c.pages >= bindparam("needed"),
-).values(boilerplate_since=bindparam("at"), changed=bindparam("mark"))
-_UNMARK_BOILERPLATE = _OF_SITE.where(
+).values(boilerplate_since=bindparam("at"), changed=bindparam("sequence"))
+_RESTORE = _OF_SITE.where(
     document_frequency.c.boilerplate_since.is_not(None), document_frequency.c.pages < bindparam("needed")
-).values(boilerplate_since=None, changed=bindparam("mark"))
+).values(boilerplate_since=None, changed=bindparam("sequence"))
 _NEVER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class BoilerplateBounds:
-    """From when on a text is template: on so many pages of its site, and so large a share of them; 0 pages is never."""
+    """A text is boilerplate on so many pages of its site, and so large a share of them; 0 pages disables it."""
 
     min_pages: int = 0
     min_share: float = 0.0
 
     def needed(self, site_pages: int) -> int:
-        """Return how many of a site's pages a text must stand on to be template."""
+        """Return on how many of a site's pages a text must stand to be boilerplate."""
         # Rounded before it is rounded up: 0.07 * 100 is 7.000000000000001.
         share = math.ceil(round(self.min_share * site_pages, 6))
         return max(self.min_pages, share) if self.min_pages else _NEVER
@@ -76,7 +85,7 @@ class BoilerplateBounds:
 
 @dataclass(frozen=True, slots=True)
 class BoilerplateChange:
-    """What a visit changed: how many pages more its site has, and the digests that the page shows now or no more."""
+    """The effect of a visit: the number of pages that its site gains, and the digests that the page gains and loses."""
 
     site: str
     pages: int
@@ -87,54 +96,52 @@ class BoilerplateChange:
     def of(
         cls, site: str, earlier: Iterable[EarlierRow] | None, candidates: Iterable[FingerprintedBlock]
     ) -> BoilerplateChange:
-        """Return the change from what the page showed at its last visit, None where it was not there, to candidates."""
+        """Return the change from the page's earlier rows to the candidates; `earlier` is None for a new page."""
         before = frozenset(row.digest for row in earlier or () if not row.gone) - {NO_TERMS}
         now = frozenset(one.digest for one in candidates) - {NO_TERMS}
         return cls(site, int(earlier is None), now - before, before - now)
 
     @classmethod
-    def leaving(cls, site: str, earlier: Iterable[EarlierRow]) -> BoilerplateChange:
-        """Return the change of a page that is there no more, from what it showed at its last visit."""
+    def of_retired(cls, site: str, earlier: Iterable[EarlierRow]) -> BoilerplateChange:
+        """Return the change of a page that is retired, from its earlier rows."""
         return cls(site, -1, frozenset(), cls.of(site, earlier, ()).lost)
 
 
 class BoilerplateCounter:
-    """What a batch changes on its sites, in its transaction."""
+    """The changes of one batch, collected here and written, with the new decisions, by `write`."""
 
-    def __init__(self, connection: Connection, change_log: ChangeLog) -> None:
-        self.connection = connection
-        self.change_log = change_log
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._changes: list[BoilerplateChange] = []
-        self._templates: dict[str, frozenset[int]] = {}
+        self._known: dict[str, frozenset[int]] = {}
 
-    def templates(self, site: str) -> frozenset[int]:
-        """Return the digests of the texts that were template on a site before this batch."""
-        if site not in self._templates:
-            self._templates[site] = frozenset(self.connection.scalars(_BOILERPLATE_OF_SITE, {"of_site": site}))
-        return self._templates[site]
+    def boilerplate(self, site: str) -> frozenset[int]:
+        """Return the digests of the texts that were boilerplate on a site before this batch."""
+        if site not in self._known:
+            self._known[site] = frozenset(self._connection.scalars(_BOILERPLATE_OF_SITE, {"of_site": site}))
+        return self._known[site]
 
-    def note(self, change: BoilerplateChange) -> None:
-        """Take a visit's change into account."""
+    def add(self, change: BoilerplateChange) -> None:
+        """Collect a visit's change."""
         self._changes.append(change)
 
-    def settle(self, bounds: BoilerplateBounds, at: datetime) -> None:
-        """Write the counts and decide anew what is template on the sites; nothing may be written after it."""
-        self.change_log.settle()
+    def write(self, bounds: BoilerplateBounds, change_log: ChangeLog, at: datetime) -> None:
+        """Write the counts and decide again what is boilerplate on the sites, as the last write of the batch."""
         more = Counter[str]()
         for change in self._changes:
             more[change.site] += change.pages
-        pages = {site: _add_to_site(self.connection, site, more[site]) for site in sorted(more)}
-        _count_changes(self.connection, self._changes)
+        pages = {site: _add_to_site(self._connection, site, more[site]) for site in sorted(more)}
+        _add_changes(self._connection, self._changes)
         for site, number in pages.items():
-            decision = {"of_site": site, "needed": bounds.needed(number), "mark": self.change_log.mark}
-            self.connection.execute(_MARK_BOILERPLATE, decision | {"at": at})
-            self.connection.execute(_UNMARK_BOILERPLATE, decision)
+            values = {"of_site": site, "needed": bounds.needed(number), "sequence": change_log.sequence}
+            self._connection.execute(_MARK_BOILERPLATE, values | {"at": at})
+            self._connection.execute(_RESTORE, values)
 
 
 def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
-    """Count what the selected pages show `times` more; -1 takes them out. Nobody else may write meanwhile.
+    """Count the selected pages and their texts `times` more; -1 removes them. Nobody else may write meanwhile.
 
-    Pages that are retired count for nothing: they have left already.
+    Retired pages are not counted: their texts were removed when they retired.
     """
     sites = select(page.c.site).where(page.c.id.in_(pages), page.c.retired_at.is_(None))
     for site, number in Counter(connection.scalars(sites)).items():
@@ -144,33 +151,33 @@ def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
 
 
 def count_texts(connection: Connection, pages: Select[int], times: int) -> None:
-    """Count the texts that the selected pages show `times` more, as `add_pages` does, but not the pages."""
+    """Count the texts of the selected pages `times` more, as `count_pages` does, but not the pages."""
     of_page = select(page.c.site, block.c.digest, block.c.page_id).join(page, page.c.id == block.c.page_id)
-    seen_there = select(page.c.site, sighting.c.digest, sighting.c.page_id).join(page, page.c.id == sighting.c.page_id)
+    of_sighting = select(page.c.site, sighting.c.digest, sighting.c.page_id).join(page, page.c.id == sighting.c.page_id)
     shown = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
-        seen_there.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
+        of_sighting.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
     )
     counts = Counter((row.site, row.digest) for row in connection.execute(shown) if row.digest != NO_TERMS)
-    _write_counts(connection, {key: times * number for key, number in counts.items()})
+    _add_to_texts(connection, {key: times * number for key, number in counts.items()})
 
 
 def _add_to_site(connection: Connection, site: str, more: int) -> int:
-    """Count a site's pages, lock its row, and return how many they are."""
-    return int(connection.execute(_COUNT_PAGES, {"site": site, "more": more}).scalar_one())
+    """Add to a site's number of pages, lock its row, and return the new number."""
+    return int(connection.execute(_ADD_TO_SITE, {"site": site, "more": more}).scalar_one())
 
 
-def _count_changes(connection: Connection, changes: Iterable[BoilerplateChange]) -> None:
+def _add_changes(connection: Connection, changes: Iterable[BoilerplateChange]) -> None:
     counts = Counter[tuple[str, int]]()
     for change in changes:
         counts.update((change.site, digest) for digest in change.shown)
         counts.subtract((change.site, digest) for digest in change.lost)
-    _write_counts(connection, counts)
+    _add_to_texts(connection, counts)
 
 
-def _write_counts(connection: Connection, counts: Mapping[tuple[str, int], int]) -> None:
+def _add_to_texts(connection: Connection, counts: Mapping[tuple[str, int], int]) -> None:
     rows = [(site, signed(digest), number) for (site, digest), number in sorted(counts.items()) if number]
     if rows:
-        connection.execute(_COUNT_TEXTS[connection.dialect.name], {"rows": json.dumps(rows)})
+        connection.execute(_ADD_TO_TEXTS[connection.dialect.name], {"rows": json.dumps(rows)})
     lost = [{"of_site": site, "of_digest": digest} for (site, digest), number in sorted(counts.items()) if number < 0]
     if lost:
         connection.execute(_DELETE_UNSEEN, lost)

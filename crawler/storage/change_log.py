@@ -1,4 +1,16 @@
-"""The change log: what each transaction changed, for incremental exports."""
+"""The change log: which blocks and pages have changed, for incremental exports.
+
+Each transaction that changes exported data has a change sequence, a number. It writes that number into the rows that
+it changes: `changed` of blocks and sightings, and `document_frequency.changed` where it decides again what is
+boilerplate. Table `change_log` has a row for each page with a changed row or description, so that these are found
+without an index on every block. Deleted blocks are in `removed_block`. Columns that every visit renews (`last_seen`)
+do not count as changes.
+
+A reader's `Horizon` says of every change sequence whether the reader saw its transaction. On SQLite, where writers take
+turns, it is one number. On PostgreSQL a change sequence derives from the transaction's id, and a transaction with a
+smaller id may commit later; so the horizon also has the ids of the transactions that were running. The changes beyond
+a horizon are exactly those made after it, however late a writer commits, and no clock is involved.
+"""
 
 from __future__ import annotations
 
@@ -6,113 +18,130 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, false, insert, literal, or_, select, union, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import and_, case, false, insert, literal, or_, select, text, union, update
 
-from crawler.storage.tables import batched, block, change_log, document_frequency, page, removed_block, sighting
+from crawler.errors import StoreError
+from crawler.storage.tables import (
+    batched,
+    block,
+    change_log,
+    document_frequency,
+    insert_on_conflict,
+    page,
+    removed_block,
+    sighting,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, CompoundSelect, Select
     from sqlalchemy.engine import Connection
 
-
 _COLUMNS = [column.name for column in change_log.c]
-_INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert(change_log), "postgresql": postgresql.insert(change_log)}
+# PostgreSQL numbers transactions for all databases of a server together; `database_id.sequence` is an offset there.
+_NEXT_SEQUENCE = {
+    "sqlite": text("UPDATE database_id SET sequence = sequence + 1 RETURNING sequence"),
+    "postgresql": text("SELECT sequence + CAST(CAST(pg_current_xact_id() AS text) AS bigint) FROM database_id"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Which transactions a reader saw: those with marks under `following`, but for the `running`."""
+    """The transactions that a reader saw: those with change sequences below `following`, except the `running` ones."""
 
     following: int
     running: tuple[int, ...] = ()
 
-    def beyond(self, mark: ColumnElement[int]) -> ColumnElement[bool]:
-        """Return the condition that a column's mark is of a transaction that was not seen."""
-        return or_(mark >= self.following, mark.in_(self.running) if self.running else false())
+    def beyond(self, sequence: ColumnElement[int]) -> ColumnElement[bool]:
+        """Return the condition that a column has the change sequence of a transaction that the reader did not see."""
+        return or_(sequence >= self.following, sequence.in_(self.running) if self.running else false())
 
-    def hides(self, mark: int) -> bool:
-        """Tell whether a mark is of a transaction that was not seen."""
-        return mark >= self.following or mark in self.running
+    def hides(self, sequence: int) -> bool:
+        """Return True if the reader did not see the transaction with this change sequence."""
+        return sequence >= self.following or sequence in self.running
 
 
 class ChangeLog:
-    """What one transaction changes; its `mark`, made when it is first asked for, goes into the rows that it writes."""
+    """The changes of one transaction, collected here and written by `write`."""
 
-    def __init__(self, connection: Connection, make_mark: Callable[[], int]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._make_mark = make_mark
         self._added: set[int] = set()
         self._described: set[int] = set()
         self._touched: set[int] = set()
 
     @cached_property
-    def mark(self) -> int:
-        return self._make_mark()
+    def sequence(self) -> int:
+        """The change sequence of the transaction, taken when it is first read."""
+        sequence = self._connection.execute(_NEXT_SEQUENCE[self._connection.dialect.name]).scalar()
+        if sequence is None:
+            raise StoreError("the database's table database_id is empty; run `scrapy upgrade`")
+        return int(sequence)
 
-    def add(self, page_id: int) -> None:
-        """Note a new page."""
+    def add_page(self, page_id: int) -> None:
+        """Record a new page."""
         self._added.add(page_id)
 
-    def describe(self, page_id: int) -> None:
-        """Note a page whose description (address, title, author, ...) has changed."""
+    def describe_page(self, page_id: int) -> None:
+        """Record a page whose description (address, title, author, ...) has changed."""
         self._described.add(page_id)
 
-    def touch(self, page_id: int) -> None:
-        """Note a page whose blocks or sightings may have changed; those that did have the mark."""
+    def touch_page(self, page_id: int) -> None:
+        """Record a page whose blocks or sightings may have changed; those that did carry the change sequence."""
         self._touched.add(page_id)
 
-    def remove(self, pages: Select[int]) -> None:
-        """Note that the selected pages are about to be deleted, with all that is theirs.
+    def remove_pages(self, pages: Select[int]) -> None:
+        """Record the selected pages, with their blocks, before they are deleted.
 
-        Blocks that stay, and that those pages showed too, may be shown by none now.
+        A block that stays, and that a deleted page showed too, may have no page left that shows it.
         """
         stays = block.c.page_id.not_in(pages)
         shown = select(sighting.c.block_id).where(sighting.c.page_id.in_(pages))
-        marked = update(block).where(block.c.id.in_(shown), stays).values(changed=self.mark)
+        marked = update(block).where(block.c.id.in_(shown), stays).values(changed=self.sequence)
         self._touched.update(self._connection.scalars(marked.returning(block.c.page_id)))
-        blocks = select(block.c.id, literal(self.mark)).where(block.c.page_id.in_(pages))
+        blocks = select(block.c.id, literal(self.sequence)).where(block.c.page_id.in_(pages))
         self._connection.execute(insert(removed_block).from_select(["block_id", "changed"], blocks))
-        self._write(select(page.c.id, literal(0), literal(self.mark), literal(self.mark)).where(page.c.id.in_(pages)))
+        self._upsert(self._described_rows().where(page.c.id.in_(pages)))
 
     def remove_block(self, block_id: int) -> None:
-        """Note a block that is about to be deleted, on a page that stays."""
-        self._connection.execute(insert(removed_block), {"block_id": block_id, "changed": self.mark})
+        """Record a block, on a page that stays, before it is deleted."""
+        self._connection.execute(insert(removed_block), {"block_id": block_id, "changed": self.sequence})
 
-    def settle(self) -> None:
-        """Write what was noted; the rows are written before."""
+    def write(self) -> None:
+        """Write the recorded changes; call it after the transaction has written its blocks and sightings."""
         if self._added:
-            row = {"added": self.mark, "described": self.mark, "changed": self.mark}
+            row = {"added": self.sequence, "described": self.sequence, "changed": self.sequence}
             self._connection.execute(insert(change_log), [{"page_id": one} | row for one in sorted(self._added)])
         for some in batched(sorted(self._described - self._added)):
-            described = select(page.c.id, literal(0), literal(self.mark), literal(self.mark)).where(page.c.id.in_(some))
-            self._write(described)
+            self._upsert(self._described_rows().where(page.c.id.in_(some)))
         for some in batched(sorted(self._touched - self._added - self._described)):
-            self._write(self._marked(some))
+            self._upsert(self._changed_rows(some))
 
-    def _marked(self, pages: Sequence[int]) -> Select[Any]:
-        """Select those of the pages with rows that have the mark, as the change_log notes them."""
+    def _described_rows(self) -> Select[Any]:
+        return select(page.c.id, literal(0), literal(self.sequence), literal(self.sequence))
+
+    def _changed_rows(self, pages: Sequence[int]) -> Select[Any]:
+        """Select the log's rows of those of the pages that have a row with this change sequence."""
         own, seen = (
-            select(table.c.page_id).where(table.c.page_id.in_(pages), table.c.changed == self.mark)
+            select(table.c.page_id).where(table.c.page_id.in_(pages), table.c.changed == self.sequence)
             for table in (block, sighting)
         )
         found = own.union(seen).subquery()
-        return select(found.c.page_id, literal(0), literal(0), literal(self.mark)).where(found.c.page_id > 0)
+        return select(found.c.page_id, literal(0), literal(0), literal(self.sequence)).where(found.c.page_id > 0)
 
-    def _write(self, noted: Select[Any]) -> None:
-        statement = _INSERTS[self._connection.dialect.name].from_select(_COLUMNS, noted)
-        new = statement.excluded
-        described = case((new.described > 0, new.described), else_=change_log.c.described)
-        values = {"changed": new.changed, "described": described}
+    def _upsert(self, rows: Select[Any]) -> None:
+        new = insert_on_conflict(self._connection, change_log)
+        described = case((new.excluded.described > 0, new.excluded.described), else_=change_log.c.described)
+        values = {"changed": new.excluded.changed, "described": described}
+        statement = new.from_select(_COLUMNS, rows)
         self._connection.execute(statement.on_conflict_do_update(index_elements=["page_id"], set_=values))
 
 
 def changed_blocks(since: Horizon) -> CompoundSelect[int]:
-    """Select, in order, the ids of all blocks that were stored, changed, shown elsewhere, or deleted since.
+    """Select, in order, the ids of all blocks that were stored, changed, shown on other pages or deleted since.
 
-    What is template now and was not, or the other way round, is among them.
+    They include the blocks that became boilerplate since, or stopped being it.
     """
     own = (
         select(block.c.id)
@@ -120,40 +149,36 @@ def changed_blocks(since: Horizon) -> CompoundSelect[int]:
         .where(since.beyond(change_log.c.changed))
         .where(or_(since.beyond(block.c.changed), since.beyond(change_log.c.described)))
     )
-    there = (
+    elsewhere = (
         select(sighting.c.block_id)
         .join(change_log, change_log.c.page_id == sighting.c.page_id)
         .where(since.beyond(change_log.c.changed), since.beyond(sighting.c.changed))
     )
     removed = select(removed_block.c.block_id).where(since.beyond(removed_block.c.changed))
-    template = (_redecided_blocks(block.c.id, since), _redecided_sightings(sighting.c.block_id, since))
-    return union(own, there, removed, *template).order_by("id")
+    boilerplate = (_decided_blocks(block.c.id, since), _decided_sightings(sighting.c.block_id, since))
+    return union(own, elsewhere, removed, *boilerplate).order_by("id")
 
 
 def changed_pages(since: Horizon) -> CompoundSelect[int]:
-    """Select, in order, the ids of all pages whose text or description has changed since, and of those deleted."""
-    noted = select(change_log.c.page_id).where(since.beyond(change_log.c.changed))
-    template = (_redecided_blocks(block.c.page_id, since), _redecided_sightings(sighting.c.page_id, since))
-    return union(noted, *template).order_by("page_id")
+    """Select, in order, the ids of all pages whose text or description changed since, or that were deleted."""
+    logged = select(change_log.c.page_id).where(since.beyond(change_log.c.changed))
+    boilerplate = (_decided_blocks(block.c.page_id, since), _decided_sightings(sighting.c.page_id, since))
+    return union(logged, *boilerplate).order_by("page_id")
 
 
-def _redecided_blocks(column: ColumnElement[int], since: Horizon) -> Select[int]:
-    """Select a column of the blocks about whose text it was decided since whether it is template."""
+def _decided_blocks(column: ColumnElement[int], since: Horizon) -> Select[int]:
+    """Select a column of the blocks whose text became boilerplate since, or stopped being it."""
     same = and_(document_frequency.c.digest == block.c.digest, document_frequency.c.site == block.c.site)
-    return (
-        select(column)
-        .select_from(document_frequency)
-        .join(block, same)
-        .where(since.beyond(document_frequency.c.changed))
-    )
+    decided = since.beyond(document_frequency.c.changed)
+    return select(column).select_from(document_frequency).join(block, same).where(decided)
 
 
-def _redecided_sightings(column: ColumnElement[int], since: Horizon) -> Select[int]:
-    """Select a column of such sightings; a sighting is of its page's site, and may have a digest of its own."""
-    judged = since.beyond(document_frequency.c.changed)
-    sites = select(document_frequency.c.site).where(judged)
+def _decided_sightings(column: ColumnElement[int], since: Horizon) -> Select[int]:
+    """Select a column of such sightings; a sighting belongs to its page's site, and may have a digest of its own."""
+    decided = since.beyond(document_frequency.c.changed)
+    sites = select(document_frequency.c.site).where(decided)
     same = select(1).where(
-        document_frequency.c.site == page.c.site, document_frequency.c.digest == sighting.c.digest, judged
+        document_frequency.c.site == page.c.site, document_frequency.c.digest == sighting.c.digest, decided
     )
     return (
         select(column)

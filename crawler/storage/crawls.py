@@ -1,4 +1,7 @@
-"""Crawls: begun, joined, ended; the state of their queues, and retries of failed requests."""
+"""Crawls: begun, joined, ended; the state of their queues, and retries of failed requests.
+
+A crawl that is open is joined; after one that has finished, a new one begins. The caller owns the transaction.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
 class JoinedCrawl:
     """The crawl that a worker takes part in.
 
-    `seeded` tells that all its start requests are stored, `resumed` that the crawl was open already.
+    `seeded` is True if all its start requests are stored, `resumed` if the crawl was open already.
     """
 
     crawl_id: int
@@ -41,15 +44,15 @@ class JoinedCrawl:
 
 
 def join_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any], *, fresh: bool) -> JoinedCrawl:
-    """Return the open crawl of a spider with the same arguments, or a new one; secrets are masked before comparing.
+    """Return the open crawl of a spider with the same arguments (without secrets), or a new one.
 
-    `fresh` ends an open one, as replaced, and begins a new one. With a new one the requests of all earlier ones of
-    the same spider and arguments are deleted, those that failed too. First in its transaction: workers that start
-    together join one crawl.
+    `fresh` ends an open crawl, with the reason `replaced`, and begins a new one. A new crawl deletes the requests of
+    all earlier ones with the same spider and arguments, failed ones too. Call it first in its transaction: workers
+    that start together then join one crawl.
     """
     lock(connection, [spider_lock_key(spider)])
-    masked = json.loads(json.dumps(redact_arguments(arguments)))  # as it is read back
-    earlier = _same_crawls(connection, spider, masked)
+    public = json.loads(json.dumps(redact_arguments(arguments)))  # as the database returns it
+    earlier = _same_crawls(connection, spider, public)
     running = [row for row in earlier if row.state == CrawlState.OPEN]
     if running and not fresh:
         connection.execute(update(crawl).where(crawl.c.id == running[0].id).values(finished=None, reason=None))
@@ -57,28 +60,29 @@ def join_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]
     now = database_now(connection)
     _replace_crawls(connection, [row.id for row in running], now)
     connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
-    return JoinedCrawl(_insert_crawl(connection, spider, masked, now), seeded=False, resumed=False)
+    return JoinedCrawl(_insert_crawl(connection, spider, public, now), seeded=False, resumed=False)
 
 
 def spider_lock_key(spider: str) -> int:
-    """Return the key to lock where crawls of a spider begin, or begin again."""
+    """Return the lock key of a spider: its crawls begin, and are opened again, in turns."""
     return 2 * LOCK_KEYS + xxh64_intdigest(spider.encode()) % LOCK_KEYS
 
 
 def mark_seeded(connection: Connection, crawl_id: int, now: datetime) -> None:
-    """Note that all start requests of a crawl are stored: who joins it later need not ask the spider for them."""
+    """Record that all start requests of a crawl are stored: later workers do not ask the spider for them."""
     connection.execute(update(crawl).where(crawl.c.id == crawl_id, crawl.c.seeded.is_(None)).values(seeded=now))
 
 
 def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
-    """Begin a crawl whatever others are open, and return its id; secrets are masked."""
+    """Begin a crawl, whether others are open or not, and return its id; secrets in its arguments are redacted."""
     return _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
 
 
 def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
-    """Note that a process ends its part in a crawl, and whether it found nothing left; counts of several are added up.
+    """Record that a process leaves a crawl; its totals are added to those of other processes.
 
-    A crawl stays open where requests are queued or leased nevertheless. Tell whether any process has found a page.
+    `finished` says that the process found nothing left to do; the crawl stays open all the same if requests are queued
+    or leased. Return True if any process of the crawl has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _sum(before.get(name), value) for name, value in totals.items()}
@@ -100,10 +104,10 @@ def _sum(before: Any, value: Any) -> Any:
 
 
 def _same_crawls(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> list[Row[Any, Any, Any, Any]]:
-    """Return the crawls of a spider with these arguments, the latest first."""
+    """Return the crawls of a spider with these arguments, newest first."""
     columns = (crawl.c.id, crawl.c.state, crawl.c.seeded, crawl.c.arguments)
     rows = connection.execute(select(*columns).where(crawl.c.spider == spider).order_by(crawl.c.id.desc()))
-    # Not by the database: PostgreSQL's `json` has no equality, and SQLite's is that of texts.
+    # Compared in Python: PostgreSQL's `json` has no equality, and SQLite compares JSON as text.
     return [row for row in rows if row.arguments == arguments]
 
 
@@ -130,10 +134,10 @@ _HOSTS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CrawlQueue:
-    """The requests of one crawl that are not done; `failed` has their number by outcome.
+    """The open and failed requests of one crawl; `failed` has their numbers by outcome.
 
-    `processes` hold leases that have not expired, the last of them until `leased_until`; one that was killed counts
-    among them until then.
+    `processes` counts those with leases that have not expired, the last of them at `leased_until`; a killed process is
+    counted until its leases expire.
     """
 
     crawl_id: int
@@ -149,7 +153,7 @@ class CrawlQueue:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """A host that is not asked as fast as we can: it has a delay (seconds), or is left alone until a moment."""
+    """A host with a delay (seconds), or with a pause."""
 
     host: str
     delay: float
@@ -159,7 +163,7 @@ class HostState:
 
 @dataclass(frozen=True, slots=True)
 class DueCounts:
-    """What a re-crawl has to do: pages and sections whose next visit has come, and those that are visited no more."""
+    """The pages and sections that are due for a re-crawl, and those that are retired."""
 
     pages: int
     sections: int
@@ -169,7 +173,7 @@ class DueCounts:
 
 @dataclass(frozen=True, slots=True)
 class FailedFilter:
-    """Which failed requests are meant; None stands for all spiders, hosts or outcomes."""
+    """A selection of failed requests; None means all spiders, hosts or outcomes."""
 
     spider: str | None = None
     host: str | None = None
@@ -177,7 +181,7 @@ class FailedFilter:
 
 
 def crawl_queues(connection: Connection, now: datetime) -> list[CrawlQueue]:
-    """Return the crawls that are open and those with requests that failed, the latest first."""
+    """Return the open crawls and those with failed requests, newest first."""
     failed = _count_failed(connection, FailedFilter())
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
     statement = select(*columns).where((crawl.c.state == CrawlState.OPEN.value) | crawl.c.id.in_(failed))
@@ -189,10 +193,7 @@ def crawl_queues(connection: Connection, now: datetime) -> list[CrawlQueue]:
 
 
 def slow_hosts(connection: Connection, now: datetime) -> list[HostState]:
-    """Return the hosts that are left alone now, the longest pause first, then those with a delay, the longest first.
-
-    At most `_MOST_HOSTS` of either.
-    """
+    """Return the paused hosts, longest pause first, then those with a delay, longest first; `_HOSTS_MAX` of each."""
     is_paused = host.c.paused_until > now
     paused = select(host.c.host, host.c.delay, host.c.paused_until, host.c.reason).where(is_paused)
     delayed = select(host.c.host, host.c.delay, null(), null()).where(host.c.delay > 0, is_paused.is_not(True))
@@ -204,7 +205,7 @@ def slow_hosts(connection: Connection, now: datetime) -> list[HostState]:
 
 
 def count_due(connection: Connection, now: datetime) -> DueCounts:
-    """Return what is due for a re-crawl."""
+    """Return the counts of due and retired pages and sections."""
     return DueCounts(
         _count_due_rows(connection, page, now),
         _count_due_rows(connection, section, now),
@@ -214,13 +215,13 @@ def count_due(connection: Connection, now: datetime) -> DueCounts:
 
 
 def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
-    """Return the latest crawl of each spider and arguments that has such failed requests, the latest first."""
+    """Return the newest crawl of each spider and arguments, if it has such failed requests; newest first."""
     found = _count_failed(connection, chosen)
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
     spiders = select(crawl.c.spider).where(crawl.c.id.in_(found))
     rows = connection.execute(select(*columns).where(crawl.c.spider.in_(spiders)).order_by(crawl.c.id.desc()))
     latest: list[CrawlQueue] = []
-    # Not by the database: PostgreSQL's `json` has no equality, and SQLite's is that of texts.
+    # Compared in Python: PostgreSQL's `json` has no equality, and SQLite compares JSON as text.
     seen: list[tuple[str, dict[str, Any]]] = []
     for row in rows:
         if (row.spider, row.arguments) not in seen:
@@ -231,13 +232,14 @@ def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQue
 
 
 def retry_failed(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
-    """Queue failed requests again, as if they were new, and return what `failed` did before.
+    """Queue failed requests again, as new ones, and return what `failed_queues` returned before.
 
-    Their crawls are open again. A process that is at one of them goes on with these too: a crawl is finished only when
-    nothing is queued (`crawls.end`). First in its transaction, so that no crawl of these spiders begins meanwhile.
+    Their crawls are open again. A process that works at one of them continues with these requests too, because a crawl
+    finishes only when nothing is queued (`end_crawl`). Call it first in its transaction, so that no crawl of these
+    spiders begins meanwhile.
     """
     lock(connection, {spider_lock_key(each.spider) for each in failed_queues(connection, chosen)})
-    found = failed_queues(connection, chosen)  # as it is now that nobody changes it
+    found = failed_queues(connection, chosen)  # again, now that nobody can change it
     ids = [each.crawl_id for each in found]
     reopened = {"state": CrawlState.OPEN.value, "finished": None, "reason": None}
     connection.execute(update(crawl).where(crawl.c.id.in_(ids)).values(reopened))
@@ -248,7 +250,7 @@ def retry_failed(connection: Connection, chosen: FailedFilter) -> list[CrawlQueu
 
 
 def _failed_conditions(chosen: FailedFilter) -> list[ColumnElement[bool]]:
-    # The state as a literal, so that the index of those that failed serves.
+    # The state as a literal, so that the index of failed requests serves.
     conditions = [request.c.state == literal_column(f"'{RequestState.FAILED.value}'")]
     if chosen.host is not None:
         conditions.append(request.c.host == chosen.host)
@@ -260,7 +262,7 @@ def _failed_conditions(chosen: FailedFilter) -> list[ColumnElement[bool]]:
 
 
 def _count_failed(connection: Connection, chosen: FailedFilter) -> dict[int, dict[str, int]]:
-    """Return how many requests failed, by crawl and outcome; the most frequent outcome first."""
+    """Return the numbers of failed requests by crawl and outcome, the most frequent outcome first."""
     number = func.count()
     statement = select(request.c.crawl_id, request.c.outcome, number).where(*_failed_conditions(chosen))
     grouped = statement.group_by(request.c.crawl_id, request.c.outcome).order_by(number.desc(), request.c.outcome)
@@ -276,7 +278,7 @@ def _count_queued(connection: Connection) -> dict[int, int]:
 
 
 def _count_leased(connection: Connection, now: datetime) -> dict[int, dict[str, Any]]:
-    """Return what is leased, by crawl, as `CrawlQueue` has it."""
+    """Return the fields of `CrawlQueue` about leases, by crawl."""
     statement = select(
         request.c.crawl_id,
         func.count().label("leased"),
@@ -291,13 +293,13 @@ def _count_leased(connection: Connection, now: datetime) -> dict[int, dict[str, 
 
 
 def _count_due_rows(connection: Connection, table: Table, now: datetime) -> int:
-    # Pages of crawls before there were re-crawls have no spider, and are not visited again.
+    # Pages without a spider cannot be visited again.
     conditions = (table.c.retired_at.is_(None), table.c.next_visit <= now, table.c.spider.is_not(None))
     return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
 
 
 def _count_retired(connection: Connection, table: Table) -> int:
-    """Count what is not in the index of what is visited again, which is read instead of the table."""
+    """Count the retired rows: all rows less the active ones, which an index counts."""
     rows = select(func.count()).select_from(table)
     active = rows.where(table.c.retired_at.is_(None))
     return connection.execute(rows).scalar_one() - connection.execute(active).scalar_one()

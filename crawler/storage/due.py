@@ -1,4 +1,7 @@
-"""What is to be visited again, and the crawls that do it. The caller owns the transaction."""
+"""The pages and sections that are due for another visit, and the re-crawls that visit them.
+
+The caller owns the transaction.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,20 @@ if TYPE_CHECKING:
     from crawler.visit import RequestRecord
 
 REVISITS_MAX = 100_000
-"""How many pages and how many sections are looked at in one run; those that waited longest, if there are more."""
+"""How many pages, and how many sections, one run reads; of more, those that have waited longest."""
 
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Revisit:
-    """A page or section to be visited again; `next_visit` also tells whether it was visited since it was read here."""
+    """A page or section to visit again; if its `next_visit` changes, it has been visited meanwhile."""
 
     row_id: int
     url: str
     history: VisitHistory
     next_visit: datetime | None
-    announced: bool = False  # a sitemap that is believed says that it has changed
+    announced: bool = False  # a trusted sitemap says that it has changed
 
     @property
     def is_section(self) -> bool:
@@ -46,7 +49,7 @@ class Revisit:
 
 @dataclass(frozen=True, slots=True)
 class RevisitRequest:
-    """How a page or section is visited: by which spider, with which arguments (secrets masked) and request."""
+    """The spider, its arguments (without secrets) and the request that visit a page or section again."""
 
     revisit: Revisit
     spider: str
@@ -58,14 +61,14 @@ class RevisitRequest:
 
 
 def due_revisits(connection: Connection, now: datetime, site: str | None = None) -> list[Revisit]:
-    """Return the pages and sections, of a site or of all, whose time has come."""
+    """Return the pages and sections, of one site or all, whose next visit is due."""
     return list(
         _unique(_read_revisits(connection, table, table.c.next_visit <= now, site) for table in (section, page))
     )
 
 
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:
-    """Return all pages and sections, of a site or of all, that can be visited again; the oldest visit first."""
+    """Return all pages and sections, of one site or all, that can be visited again; the oldest visit first."""
     found = _unique(
         _read_revisits(connection, table, table.c.next_visit.is_not(None), site) for table in (section, page)
     )
@@ -73,7 +76,7 @@ def all_revisits(connection: Connection, site: str | None = None) -> list[Revisi
 
 
 def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> list[RevisitRequest]:
-    """Return how they are visited, in the same order; those removed since they were read are not among them."""
+    """Return the requests that visit them, in the same order; those deleted since they were read are left out."""
     found: dict[tuple[bool, int], RevisitRequest] = {}
     for table, chosen in (
         (section, {one.row_id: one for one in revisits if one.is_section}),
@@ -87,31 +90,31 @@ def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> lis
 
 
 def count_recent_visits(connection: Connection, now: datetime) -> int:
-    """Return how many visits the re-crawls have made that ended, or were interrupted, in the last 24 hours."""
+    """Return the number of visits of the re-crawls that ended, or were interrupted, in the last 24 hours."""
     columns = select(crawl.c.arguments, crawl.c.totals).where(crawl.c.finished > now - _DAY)
     totals = [row.totals for row in connection.execute(columns) if RECRAWL in row.arguments]
     return sum(number for one in totals for name, number in one.items() if name.startswith("visit/"))
 
 
 def open_recrawls(connection: Connection) -> list[Row[str, dict[str, str]]]:
-    """Return spider and arguments of the re-crawls that have not come to their end, without the mark of a re-crawl."""
+    """Return the spider and arguments of the open re-crawls."""
     rows = connection.execute(select(crawl.c.spider, crawl.c.arguments).where(crawl.c.state == CrawlState.OPEN.value))
     return [row for row in rows if RECRAWL in row.arguments]
 
 
 def begin_recrawl(
-    connection: Connection, spider: str, arguments: Mapping[str, str], wanted: Sequence[tuple[Revisit, RequestRecord]]
+    connection: Connection, spider: str, arguments: Mapping[str, str], records: Sequence[tuple[Revisit, RequestRecord]]
 ) -> int | None:
-    """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read here.
+    """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
-    Return how many pages and sections it has to visit by that; None where these are none and no re-crawl is open, so
-    that none is begun. First in its transaction: of two that start together one begins, and both work at it.
+    Return the number of pages and sections that this adds; None if there are none and no re-crawl is open, so that none
+    begins. Call it first in its transaction: of two processes that start together one begins, and both join.
     """
     with connection.begin_nested() as attempt:
         joined = crawls.join_crawl(connection, spider, {**arguments, RECRAWL: "1"}, fresh=False)
-        # Not sooner: what another process did in a crawl that has ended by now is seen here.
-        waiting = _unvisited_since(connection, [revisit for revisit, _ in wanted])
-        left = [request for revisit, request in wanted if _revisit_id(revisit) in waiting]
+        # Not earlier: here the visits of a crawl that has ended meanwhile are seen.
+        waiting = _unvisited_since(connection, [revisit for revisit, _ in records])
+        left = [record for revisit, record in records if _revisit_id(revisit) in waiting]
         if not left and not joined.resumed:
             attempt.rollback()
             return None
@@ -126,10 +129,10 @@ def _read_revisits(
     history, columns = (
         (pages.section_history, pages.SECTION_HISTORY) if table is section else (pages.page_history, pages.PAGE_HISTORY)
     )
-    wanted = [column for column in columns if column.name not in {"id", "retired_at", "links_hash"}]
-    wanted += [page.c.lastmod] if table is page else []
+    read = [column for column in columns if column.name not in {"id", "retired_at", "links_hash"}]
+    read += [page.c.lastmod] if table is page else []
     statement = (
-        select(table.c.id, table.c.url, table.c.next_visit, *wanted)
+        select(table.c.id, table.c.url, table.c.next_visit, *read)
         .where(condition, table.c.retired_at.is_(None), table.c.spider.is_not(None))
         .order_by(table.c.next_visit)
         .limit(REVISITS_MAX)
@@ -143,7 +146,7 @@ def _read_revisits(
 
 
 def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:
-    """Give each address once: what is a page and a section is visited as a section, which does for both."""
+    """Yield each address once: a page that is also a section is visited as a section, which serves for both."""
     seen = set()
     for part in parts:
         for one in part:
@@ -153,7 +156,7 @@ def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:
 
 
 def _unvisited_since(connection: Connection, revisits: Sequence[Revisit]) -> set[tuple[bool, int]]:
-    """Return those of which nothing was noted since they were read: every visit sets the next one anew."""
+    """Return the ids of those not visited since they were read: every visit sets `next_visit` again."""
     read = {_revisit_id(one): one.next_visit for one in revisits}
     left = set()
     for table in (section, page):

@@ -1,4 +1,8 @@
-"""Find the stored blocks and pages that are near-duplicates of new ones, exactly, by fingerprint."""
+"""Find the stored blocks and pages that are near-duplicates of new ones, exactly, by fingerprint.
+
+Both have an index of fingerprints: blocks in table `fingerprint`, pages in `page_fingerprint`. A look-up finds every
+stored fingerprint within a few bits of the given ones, in one statement.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,33 @@ from crawler.storage.tables import batched, near_duplicate_page, page, signed, u
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Select
     from sqlalchemy.engine import Connection, RowMapping
-
-    from crawler.storage.blocks import VisitedPage
-
 
 MAX_DISTANCE = 3
 
 
 @dataclass(frozen=True, slots=True)
+class DuplicateRules:
+    """What a block or page may be a duplicate of, and by how many bits their fingerprints may differ.
+
+    `scope` is DEDUP_SCOPE: `all` stored blocks, those of the same `site` or `page`, or none (`off`).
+    """
+
+    scope: str = "all"
+    max_distance: int = MAX_DISTANCE
+
+    @property
+    def beyond_page(self) -> bool:
+        """Whether blocks of other pages are looked up."""
+        return self.scope in {"all", "site"}
+
+
+@dataclass(frozen=True, slots=True)
 class FingerprintMatch:
-    """A stored fingerprint that is `distance` bits from the one asked for, and the block or page that has it."""
+    """A stored fingerprint that is `distance` bits from the query, and the block or page that has it."""
 
     query: int
     stored: int
@@ -36,7 +54,7 @@ class FingerprintMatch:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A fingerprint of a stored block or page."""
+    """The fingerprint of a stored block or page."""
 
     fingerprint: int
     owner_id: int
@@ -44,7 +62,7 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """The table of an index, and its column that says whose a fingerprint is."""
+    """The table of an index, and its column with the id of the block or page."""
 
     table: str
     owner: str
@@ -55,29 +73,29 @@ PAGE_INDEX = IndexTable("page_fingerprint", "page_id")
 
 
 class FingerprintIndex(Protocol):
-    """The stored fingerprints, all unsigned; the caller's transaction is used."""
+    """The stored fingerprints, all unsigned. It works in the caller's transaction."""
 
     def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> list[FingerprintMatch]:
-        """Return every stored fingerprint within the distance of one asked for; [] for none asked."""
+        """Return every stored fingerprint within the distance of a query; [] for no queries."""
 
     def add(self, connection: Connection, entries: Sequence[IndexEntry]) -> None:
-        """Store fingerprints; the same one may stand for several owners."""
+        """Store fingerprints; several owners may have the same one."""
 
     def remove(self, connection: Connection, entries: Sequence[IndexEntry]) -> None:
-        """Forget fingerprints; those not there are passed over."""
+        """Delete fingerprints; those that are not stored are ignored."""
 
 
 _HALF = 32
 _LOW = (1 << _HALF) - 1
-_QUERIES_MAX = 1_000  # in one statement; bounds what a page of many thousand blocks takes
+_QUERIES_MAX = 1_000  # a statement; bounds the memory that a page of many thousand blocks takes
 
 
 def _halves_statement(place: IndexTable, *, neighbours: bool) -> str:
-    """Return the statement that finds, for each query, the fingerprints that share a half, up to 1 bit.
+    """Return the statement that finds, for each query, the fingerprints with the same half, up to 1 bit.
 
     Its parameter is a JSON array of signed queries: an unsigned one above 2**63 would reach SQLite as a
-    floating-point number. SQLite has no XOR: a ^ b is (a | b) - (a & b). CROSS JOIN is an order to it: walk
-    queries and flips, seek the index.
+    floating-point number. SQLite has no XOR: a ^ b is (a | b) - (a & b). CROSS JOIN fixes SQLite's join order:
+    iterate over queries and flips, seek in the index.
     """
     flips = [0, *(1 << bit for bit in range(_HALF))] if neighbours else [0]
     high_flips = ", ".join(f"({signed(flip << _HALF)})" for flip in flips)
@@ -97,15 +115,15 @@ def _halves_statement(place: IndexTable, *, neighbours: bool) -> str:
 
 
 class HalvesIndex:
-    """SQLite's: fingerprints within 3 bits share one 32-bit half up to 1 bit.
+    """The index on SQLite: fingerprints within 3 bits have the same 32-bit half, up to 1 bit.
 
-    So 33 probes of the primary key (the high half) and 33 of the index on the low half find them all, whatever
-    the number stored.
+    So 33 probes of the primary key (the high half) and 33 of the index on the low half find all of them, however many
+    are stored.
     """
 
     def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = BLOCK_INDEX) -> None:
         self._max_distance = _checked_distance(max_distance)
-        # Up to 1 bit apart, one half is the same: no neighbours to probe.
+        # Of two fingerprints within 1 bit one half is equal: there are no neighbours to probe.
         self._statement = _halves_statement(place, neighbours=max_distance > 1)
         self._add = f"INSERT INTO {place.table} (fingerprint, {place.owner}, low) VALUES (?, ?, ?)"  # noqa: S608 — of constants
         self._remove = f"DELETE FROM {place.table} WHERE fingerprint = ? AND {place.owner} = ?"  # noqa: S608 — as above
@@ -134,10 +152,10 @@ _BAND_MASK = (1 << _BAND) - 1
 
 
 def _bands_statement(place: IndexTable, max_distance: int) -> str:
-    """Return the statement that finds, for each query, the fingerprints that share a band and are near enough.
+    """Return the statement that finds, for each query, the fingerprints with an equal band that are near enough.
 
-    Its parameters are an array of signed queries and the distance. So many bits apart, one of that many bands and
-    one more is the same. LATERAL is an order to the server: walk the queries, seek each band's index.
+    Its parameters are an array of signed queries and the distance. Two fingerprints within n bits are equal in at least
+    one of n + 1 bands. LATERAL fixes the server's join order: iterate over the queries, seek in each band's index.
     """
     low = (1 << 3 * _BAND) - 1
     conditions = [f"fingerprint BETWEEN (query.bits & {~low}) AND (query.bits | {low})"] + [
@@ -154,10 +172,10 @@ def _bands_statement(place: IndexTable, max_distance: int) -> str:
 
 
 class BandsIndex:
-    """PostgreSQL's: fingerprints within 3 bits share one of their four 16-bit bands.
+    """The index on PostgreSQL: fingerprints within 3 bits are equal in one of their four 16-bit bands.
 
-    The primary key serves the topmost; the others have an index each that holds the whole fingerprint too, so that
-    the server counts the differing bits without reading the table.
+    The primary key serves the topmost band. Each other band has an index, which also holds the whole fingerprint, so
+    that the server counts the differing bits without reading the table.
     """
 
     def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = BLOCK_INDEX) -> None:
@@ -208,22 +226,6 @@ FINGERPRINT_INDEXES: Mapping[str, Callable[..., FingerprintIndex]] = MappingProx
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateRules:
-    """What a block or page may be a duplicate of, and how many bits of fingerprints may differ.
-
-    `scope` is `all` that is stored, its own `site`'s, its own `page`'s or nothing (`off`), as DEDUP_SCOPE says.
-    """
-
-    scope: str = "all"
-    max_distance: int = MAX_DISTANCE
-
-    @property
-    def beyond_page(self) -> bool:
-        """Whether anything but the page itself is looked up."""
-        return self.scope in {"all", "site"}
-
-
 _STATE = select(
     select(near_duplicate_page.c.original_id)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
@@ -239,81 +241,86 @@ _SET_DISTANCE = (
     .where(near_duplicate_page.c.page_id == bindparam("page"))
     .values(distance=bindparam("bits"))
 )
-_REMOVE = delete(near_duplicate_page).where(near_duplicate_page.c.page_id == bindparam("page"))
+_DELETE_OF_PAGE = delete(near_duplicate_page).where(near_duplicate_page.c.page_id == bindparam("page"))
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicateState:
-    """What a page was before this visit: its fingerprint, the page that it mirrors, whether others mirror it."""
+    """A page before this visit: its fingerprint, the page that it nearly duplicates, whether others duplicate it."""
 
+    page_id: int
+    site: str
     fingerprint: int | None = None
     original_id: int | None = None
     has_near_duplicates: bool = False
 
     @property
     def indexed(self) -> int | None:
-        """The fingerprint that the index has of it."""
+        """The page's fingerprint in the index: only originals are there."""
         return self.fingerprint if self.original_id is None else None
 
 
 class NearDuplicatePages:
-    """Finds mirrors among the pages of a database."""
+    """The pages that are nearly the same, as a whole, as a page stored before under another address.
+
+    Each has a row in `near_duplicate_page`, which names its original. Its blocks are stored like those of any page:
+    duplicates as sightings, other texts as blocks, so that nothing is lost. Only originals are in the index of page
+    fingerprints, so an original is never a near-duplicate, and a page with near-duplicates stays an original.
+    """
 
     def __init__(self, dialect: str, rules: DuplicateRules) -> None:
         self._index: FingerprintIndex = FINGERPRINT_INDEXES[dialect](rules.max_distance, PAGE_INDEX)
         self._rules = rules
 
-    def standing(self, connection: Connection, page_id: int, fingerprint: int | None) -> NearDuplicateState:
-        """Return what a stored page with this fingerprint is."""
+    def state(self, connection: Connection, page_id: int, site: str, fingerprint: int | None) -> NearDuplicateState:
+        """Return the state of a stored page that has this fingerprint."""
         row = connection.execute(_STATE, {"page": page_id}).one()
-        return NearDuplicateState(fingerprint, row.original_id, bool(row.has_near_duplicates))
+        return NearDuplicateState(page_id, site, fingerprint, row.original_id, bool(row.has_near_duplicates))
 
-    def place(
-        self, connection: Connection, home: VisitedPage, fingerprint: int | None, before: NearDuplicateState
-    ) -> bool:
-        """Note what a page is from this visit on, and tell whether it became a mirror by it.
+    def update(self, connection: Connection, before: NearDuplicateState, fingerprint: int | None, at: datetime) -> bool:
+        """Store the page's new fingerprint and original; return True if it became a near-duplicate now.
 
-        It mirrors the page with the nearest fingerprint, of several as near the one stored first. One that mirrors
-        none and reads as before stays what it is.
+        Its original is the page with the nearest fingerprint; of several at the same distance, the one stored first. An
+        original whose fingerprint is unchanged stays an original.
         """
         if before.original_id is None and fingerprint is not None and fingerprint == before.fingerprint:
             return False
-        nearest = None if before.has_near_duplicates else self._nearest(connection, home, fingerprint)
-        self._reindex(connection, home.page_id, before.indexed, fingerprint if nearest is None else None)
-        _write_near_duplicate(connection, home, nearest, before.original_id)
+        nearest = None if before.has_near_duplicates else self._find_nearest(connection, before, fingerprint)
+        self._reindex(connection, before.page_id, before.indexed, fingerprint if nearest is None else None)
+        _write_original(connection, before, nearest, at)
         return nearest is not None and before.original_id is None
 
     def remove(self, connection: Connection, pages: Select[int]) -> None:
         """Forget the selected pages, which are about to be deleted.
 
-        Of the mirrors that they leave, the one stored first is an original from then on, and those near it mirror it.
+        Of the near-duplicates that lose their original, the one stored first becomes an original, and those near it
+        become its near-duplicates.
         """
-        heirs = connection.execute(_successors(pages)).mappings().all()
+        successors = connection.execute(_successors(pages)).mappings().all()
         gone = select(page.c.id, page.c.page_fingerprint).where(page.c.id.in_(pages))
         entries = [IndexEntry(row[1], row[0]) for row in connection.execute(gone) if row[1] is not None]
         self._index.remove(connection, entries)
-        connection.execute(
-            delete(near_duplicate_page).where(
-                near_duplicate_page.c.page_id.in_(pages) | near_duplicate_page.c.original_id.in_(pages)
-            )
-        )
-        self._settle(connection, heirs)
+        of_pages = near_duplicate_page.c.page_id.in_(pages) | near_duplicate_page.c.original_id.in_(pages)
+        connection.execute(delete(near_duplicate_page).where(of_pages))
+        self._group_again(connection, successors)
 
-    def renew(self, connection: Connection, page_id: int, old: int | None, new: int | None) -> None:
-        """Give a page a fingerprint of another scheme; what it mirrors then is seen at its next visit."""
-        if self.standing(connection, page_id, old).original_id is None:
-            self._reindex(connection, page_id, old, new)
+    def refingerprint(self, connection: Connection, state: NearDuplicateState, new: int | None) -> None:
+        """Give a page a fingerprint of another scheme; its next visit decides what it is a near-duplicate of."""
+        if state.original_id is None:
+            self._reindex(connection, state.page_id, state.fingerprint, new)
         elif new is None:
-            connection.execute(_REMOVE, {"page": page_id})
+            connection.execute(_DELETE_OF_PAGE, {"page": state.page_id})
 
-    def _nearest(self, connection: Connection, home: VisitedPage, fingerprint: int | None) -> FingerprintMatch | None:
+    def _find_nearest(
+        self, connection: Connection, before: NearDuplicateState, fingerprint: int | None
+    ) -> FingerprintMatch | None:
         if fingerprint is None or not self._rules.beyond_page:
             return None
-        found = [one for one in self._index.lookup(connection, [fingerprint]) if one.owner_id != home.page_id]
+        found = [one for one in self._index.lookup(connection, [fingerprint]) if one.owner_id != before.page_id]
         if found and self._rules.scope == "site":
             ids = [one.owner_id for one in found]
-            here = set(connection.scalars(_PAGES_OF_SITE, {"ids": ids, "of_site": home.site}))
-            found = [one for one in found if one.owner_id in here]
+            of_site = set(connection.scalars(_PAGES_OF_SITE, {"ids": ids, "of_site": before.site}))
+            found = [one for one in found if one.owner_id in of_site]
         return min(found, key=lambda one: (one.distance, one.owner_id), default=None)
 
     def _reindex(self, connection: Connection, page_id: int, old: int | None, new: int | None) -> None:
@@ -321,26 +328,26 @@ class NearDuplicatePages:
             self._index.remove(connection, _page_entries(page_id, old))
             self._index.add(connection, _page_entries(page_id, new))
 
-    def _settle(self, connection: Connection, heirs: Iterable[RowMapping]) -> None:
-        """Make each page a mirror of one before it, where one is near, or an original."""
+    def _group_again(self, connection: Connection, successors: Iterable[RowMapping]) -> None:
+        """Make each page a near-duplicate of one before it, if one is near, or an original."""
         originals: list[RowMapping] = []
-        for heir in heirs:
+        for one in successors:
             near = [
-                (bits, one["id"])
-                for one in originals
-                if (bits := distance(one["page_fingerprint"], heir["page_fingerprint"])) <= MAX_DISTANCE
+                (bits, other["id"])
+                for other in originals
+                if (bits := distance(other["page_fingerprint"], one["page_fingerprint"])) <= MAX_DISTANCE
             ]
             if near:
                 bits, original_id = min(near)
-                values = {"page_id": heir["id"], "original_id": original_id, "distance": bits}
-                connection.execute(insert(near_duplicate_page), values | {"first_seen": heir["first_seen"]})
+                values = {"page_id": one["id"], "original_id": original_id, "distance": bits}
+                connection.execute(insert(near_duplicate_page), values | {"first_seen": one["first_seen"]})
             else:
-                originals.append(heir)
-                self._index.add(connection, _page_entries(heir["id"], heir["page_fingerprint"]))
+                originals.append(one)
+                self._index.add(connection, _page_entries(one["id"], one["page_fingerprint"]))
 
 
 def _successors(pages: Select[int]) -> Select[tuple[int, int, object]]:
-    """Select the mirrors, of pages about to be deleted, that stay themselves."""
+    """Select the near-duplicates, of pages about to be deleted, that stay themselves."""
     return (
         select(page.c.id, page.c.page_fingerprint, near_duplicate_page.c.first_seen)
         .join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
@@ -353,15 +360,14 @@ def _page_entries(page_id: int, fingerprint: int | None) -> Sequence[IndexEntry]
     return [] if fingerprint is None else [IndexEntry(fingerprint, page_id)]
 
 
-def _write_near_duplicate(
-    connection: Connection, home: VisitedPage, nearest: FingerprintMatch | None, former: int | None
+def _write_original(
+    connection: Connection, before: NearDuplicateState, nearest: FingerprintMatch | None, at: datetime
 ) -> None:
-    """Write what a page mirrors now, where it mirrored the page `former` before."""
-    if nearest is not None and nearest.owner_id == former:
-        connection.execute(_SET_DISTANCE, {"page": home.page_id, "bits": nearest.distance})
+    if nearest is not None and nearest.owner_id == before.original_id:
+        connection.execute(_SET_DISTANCE, {"page": before.page_id, "bits": nearest.distance})
         return
-    if former is not None:
-        connection.execute(_REMOVE, {"page": home.page_id})
+    if before.original_id is not None:
+        connection.execute(_DELETE_OF_PAGE, {"page": before.page_id})
     if nearest is not None:
-        values = {"page_id": home.page_id, "original_id": nearest.owner_id, "distance": nearest.distance}
-        connection.execute(insert(near_duplicate_page), values | {"first_seen": home.at})
+        values = {"page_id": before.page_id, "original_id": nearest.owner_id, "distance": nearest.distance}
+        connection.execute(insert(near_duplicate_page), values | {"first_seen": at})

@@ -1,4 +1,4 @@
-"""PostgreSQL: a server that many crawls share, through psycopg 3."""
+"""The PostgreSQL backend: a server that many crawls share, through psycopg 3."""
 
 from __future__ import annotations
 
@@ -25,18 +25,16 @@ if TYPE_CHECKING:
 
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
-_VERSION_UNIT = 10_000  # how the protocol numbers them: 150020 is 15.20
+_VERSION_UNIT = 10_000  # the protocol's numbers: 150020 is 15.20
 
-# Transactions are numbered for all databases of a server together.
+# PostgreSQL numbers the transactions of all databases of a server together.
 _SERVER = text(
     "SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()"
 )
-_MARK = text("SELECT number + CAST(CAST(pg_current_xact_id() AS text) AS bigint) FROM database_id")
-# The oldest transaction that runs, the first that has not begun, and what runs between them.
+# The oldest running transaction, the first that has not begun, and the running ones between them.
 _SNAPSHOT = text("SELECT CAST(pg_current_snapshot() AS text) AS snapshot, pg_is_in_recovery() AS is_replica")
 
-# A server that went away is noticed within a minute, also where nobody closed the connection. All of them give
-# way to what the URL says.
+# A lost server is noticed within a minute, even if nobody closed the connection. The URL's own options win.
 _CONNECTION = {
     "application_name": "blocksieve",
     "connect_timeout": "10",
@@ -47,7 +45,7 @@ _CONNECTION = {
 }
 
 _UNREACHABLE = "08001"
-# What a failure means and what to do, by SQLSTATE or its class.
+# The meaning of a failure and the advice, by SQLSTATE or its class.
 _ADVICE = {
     "08": "broke the connection; check the server and the network, and start again",
     _UNREACHABLE: "cannot be reached; check that the server runs, and the host and port in DATABASE_URL",
@@ -66,10 +64,10 @@ _ADVICE = {
     "XX001": "is damaged; restore a backup (`pg_amcheck` tells more)",
     "XX002": "has a damaged index; let its owner run REINDEX",
 }
-# The server, the network or another writer may have it settled in a moment.
+# Failures of the server, the network or another writer that may be over in a moment.
 _TRANSIENT_STATES = ("08", "40001", "40P01", "53300", "55P03", "57P")
-# A connection that fails has no SQLSTATE, only the server's sentence; in other languages than English it counts as
-# unreachable, and the sentence is shown.
+# A failed connection has no SQLSTATE, only the server's message. One in another language than English counts as
+# unreachable, and the message is shown.
 _SENTENCES = {
     r"database .* does not exist": "3D000",
     r"password|authentication|pg_hba\.conf|role .* does not exist|no user": "28",
@@ -80,15 +78,19 @@ _SENTENCES = {
 
 
 class PostgreSQLBackend:
-    """The shared one."""
+    """A server, for several machines or many writers."""
 
     example = "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
-    # One state for all statements of a reader; each statement of a writer sees what was committed before it.
-    reading: Mapping[str, Any] = MappingProxyType({"isolation_level": "REPEATABLE READ", "postgresql_readonly": True})
-    # None leaves it to the server, whose owner may have made it read-only; False would overrule that.
-    writing: Mapping[str, Any] = MappingProxyType({"isolation_level": "READ COMMITTED", "postgresql_readonly": None})
+    # All statements of a reader see one state; each statement of a writer sees what was committed before it.
+    read_options: Mapping[str, Any] = MappingProxyType(
+        {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    )
+    # None leaves it to the server, which may be read-only on purpose; False would overrule that.
+    write_options: Mapping[str, Any] = MappingProxyType(
+        {"isolation_level": "READ COMMITTED", "postgresql_readonly": None}
+    )
 
-    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — never made by us
+    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — the protocol's
         shown = redact_url(url.render_as_string(hide_password=False))
         if url.drivername not in {"postgresql", _DRIVER}:
             raise StoreError(f"DATABASE_URL is {shown}; the driver must be psycopg: {self.example}")
@@ -113,31 +115,28 @@ class PostgreSQLBackend:
         known = next((_ADVICE[part] for part in (state, state[:3], state[:2]) if part in _ADVICE), None)
         return None if known is None else Diagnosis(known, state.startswith(_TRANSIENT_STATES))
 
-    def scrub(self, engine: Engine) -> None:
-        """Remove the deleted rows from the tables; the server's logs and backups keep them for their own time."""
+    def erase_deleted(self, engine: Engine) -> None:
+        """Erase the deleted rows from the tables; the server's logs and backups keep them as long as they last."""
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            # Without TRUNCATE, which would wait for every reader.
+            # TRUNCATE would wait for every reader.
             connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
 
-    def claim(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
+    def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
         return None
 
     def server(self, connection: Connection) -> str:
         return str(connection.scalar(_SERVER))
 
-    def mark(self, connection: Connection) -> int | None:
-        return connection.execute(_MARK).scalar()
-
-    def horizon(self, connection: Connection, number: int) -> Horizon:
+    def horizon(self, connection: Connection, sequence: int) -> Horizon:
         row = connection.execute(_SNAPSHOT).one()
         oldest, following, running = row.snapshot.split(":")
-        if row.is_replica:  # its snapshots do not name what is running
+        if row.is_replica:  # its snapshots do not list the running transactions
             following, running = oldest, ""
-        marks = (number + int(one) for one in running.split(",") if one)
-        return Horizon(number + int(following), tuple(mark for mark in marks if mark > 0))
+        sequences = (sequence + int(one) for one in running.split(",") if one)
+        return Horizon(sequence + int(following), tuple(one for one in sequences if one > 0))
 
-    def number_after(self, connection: Connection, last_mark: int) -> int:
-        return last_mark - int(self.transaction_id(connection) or 0) + 1
+    def sequence_after(self, connection: Connection, last: int) -> int:
+        return last - int(self.transaction_id(connection) or 0) + 1
 
     def transaction_id(self, connection: Connection) -> str | None:
         return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))
@@ -145,15 +144,15 @@ class PostgreSQLBackend:
     def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
         status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
         if status is None:
-            raise StoreError(f"the server does not know any more what became of transaction {transaction_id}")
+            raise StoreError(f"the server no longer knows whether transaction {transaction_id} was committed")
         return None if status == "in progress" else status == "committed"
 
 
 def _engine(url: URL, busy_seconds: float) -> Engine:
-    # Secrets leave the query: SQLAlchemy masks a password in its own place only.
+    # Secrets move out of the query: SQLAlchemy hides a password only in its own place.
     shown = {name: value for name, value in url.query.items() if not looks_secret(name) and name != "options"}
     secret = {name: value for name, value in url.query.items() if looks_secret(name)}
-    # Compiling a look-up takes longer than running it.
+    # JIT compilation of a look-up takes longer than the look-up.
     options = f"-c lock_timeout={int(busy_seconds * 1000)} -c jit=off {url.query.get('options', '')}".strip()
     ours = {name: value for name, value in _CONNECTION.items() if name not in shown}
     return create_engine(
@@ -172,8 +171,8 @@ def _check_server(connection: Any, _record: object) -> None:
     if encoding != "UTF8":
         name = connection.info.dbname
         connection.close()
-        made = "create one with `createdb -E UTF8 -T template0`"
-        raise StoreError(f"the database {name} is encoded in {encoding}; it must be UTF8: {made}")
+        advice = "create one with `createdb -E UTF8 -T template0`"
+        raise StoreError(f"the database {name} is encoded in {encoding}; it must be UTF8: {advice}")
 
 
 def _state(error: DBAPIError) -> str:

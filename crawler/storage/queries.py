@@ -1,4 +1,4 @@
-"""Read-only queries for commands: totals, the contents of a page, groups of duplicates, recent articles."""
+"""Read-only queries for commands: totals, the contents of a page, groups of duplicates, recent pages of a site."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
 
 
-# A visit that ended so is no failure.
+# Outcomes that are not failures.
 _SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
-# Counters `blocks/...` that are no reason for a drop.
+# Counters `blocks/...` that are not reasons for a drop.
 _NOT_DROP_COUNTERS = frozenset({"seen", "kept"})
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTotals:
-    """Rows in the database.
+    """The numbers of rows in the database.
 
-    `mirrors` are those of `pages` that mirror another, `gone_blocks` those of `blocks` that their page does not show
-    any more, `templates` texts that are template on a site.
+    `near_duplicate_pages` are those of `pages` that nearly duplicate another, `gone_blocks` those of `blocks` that
+    their page no longer shows, `boilerplate` the texts that are boilerplate on a site.
     """
 
     pages: int
-    mirrors: int
+    near_duplicate_pages: int
     blocks: int
     gone_blocks: int
     sightings: int
-    templates: int
+    boilerplate: int
     sites: int
     crawls: int
 
 
 @dataclass(frozen=True, slots=True)
 class SiteTotals:
-    """What is stored of one site."""
+    """The numbers of rows of one site."""
 
     site: str
     pages: int
@@ -72,7 +72,7 @@ class CrawlReport:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None for one that has not ended."""
+        """The duration; None for a crawl that has not ended."""
         return None if self.finished is None else (self.finished - self.started).total_seconds()
 
     @property
@@ -90,38 +90,38 @@ class CrawlReport:
 
     @property
     def duplicates(self) -> dict[str, int]:
-        """Blocks stored as sightings, by how they were found."""
+        """Blocks stored as sightings, or dropped as boilerplate, by reason."""
         return with_prefix(self.counters, "dedup/")
 
     @property
     def refused(self) -> dict[str, int]:
-        """Visits that the site refused, by how."""
+        """Visits that the site refused, by outcome."""
         return {name: n for name, n in with_prefix(self.counters, "visit/").items() if name in REFUSAL_OUTCOMES}
 
     @property
     def failed(self) -> dict[str, int]:
-        """Visits that brought neither a page nor a section and were not refused, by reason."""
+        """Visits without a page or section that were not refused, by outcome."""
         return _without(with_prefix(self.counters, "visit/"), _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES)
 
 
 def with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
-    """Return the counters whose name starts with the prefix, without it, largest first; those of 0 left out."""
+    """Return the counters whose names start with the prefix, without it, largest first; counters of 0 are left out."""
     found = {name.removeprefix(prefix): n for name, n in counters.items() if name.startswith(prefix) and n}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def database_totals(connection: Connection) -> DatabaseTotals:
-    """Return how much the database holds in all."""
+    """Return the numbers of rows in the whole database."""
     gone = select(func.count()).select_from(block).where(block.c.gone_at.is_not(None))
     sites = select(func.count(page.c.site.distinct()))
-    templates = _count_rows(document_frequency).where(document_frequency.c.boilerplate_since.is_not(None))
+    boilerplate = _count_rows(document_frequency).where(document_frequency.c.boilerplate_since.is_not(None))
     counts = [
         _count_rows(page),
         _count_rows(near_duplicate_page),
         _count_rows(block),
         gone,
         _count_rows(sighting),
-        templates,
+        boilerplate,
         sites,
         _count_rows(crawl),
     ]
@@ -129,7 +129,7 @@ def database_totals(connection: Connection) -> DatabaseTotals:
 
 
 def site_totals(connection: Connection) -> list[SiteTotals]:
-    """Return what is stored of each site, the one with the most pages first."""
+    """Return the numbers of rows of each site, most pages first."""
     pages = select(page.c.site, func.count(), func.max(page.c.last_seen)).group_by(page.c.site)
     blocks = _count_by_site(connection, block)
     sightings = _count_by_site(connection, sighting)
@@ -141,7 +141,7 @@ def site_totals(connection: Connection) -> list[SiteTotals]:
 
 
 def last_crawls(connection: Connection, limit: int = 10) -> list[CrawlReport]:
-    """Return the latest crawls, the last one first."""
+    """Return the latest crawls, newest first."""
     rows = connection.execute(select(crawl).order_by(crawl.c.id.desc()).limit(limit))
     return [_crawl_report(row) for row in rows]
 
@@ -167,21 +167,21 @@ def _without(counters: Mapping[str, int], names: Iterable[str]) -> dict[str, int
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A text of a page as it is stored: a block of its own, or a sighting of the block of the page at `url`.
+    """A text of a page: its own block, or a sighting of a block of the page at `url`.
 
-    `distance` is in bits, None for a block of its own; `template` tells whether many pages of the site show it.
+    `distance` is in bits, None for the page's own block. `boilerplate` is True if many pages of the site show the text.
     """
 
     block_id: int
     text: str
     distance: int | None
     url: str
-    template: bool
+    boilerplate: bool
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicateOf:
-    """The page that a mirror is nearly the same as, and by how many bits they differ."""
+    """The original of a near-duplicate page, and the distance between the two in bits."""
 
     url: str
     distance: int
@@ -189,9 +189,9 @@ class NearDuplicateOf:
 
 @dataclass(frozen=True, slots=True)
 class PageContents:
-    """A stored page. `html` is None where it was not kept; `texts` are those that it shows now, in reading order.
+    """A stored page. `html` is None if it was not kept; `texts` are those that the page shows now, in reading order.
 
-    `gone` counts the texts that it showed at earlier visits only. `retired` is when it was found to be gone itself.
+    `gone` counts the texts that only earlier visits found. `retired` is when the page itself was found to be gone.
     """
 
     url: str
@@ -204,13 +204,13 @@ class PageContents:
     visits: int
     retired: datetime | None
     html: bytes | None
-    mirrors: NearDuplicateOf | None
+    near_duplicate_of: NearDuplicateOf | None
     texts: tuple[StoredText, ...]
     gone: int
 
 
 def read_contents(connection: Connection, url: str) -> PageContents | None:
-    """Return what is stored of the page at an address, as fetched or canonical; None for an unknown one."""
+    """Return the page at an address, as fetched or canonical; None if it is not stored."""
     found = connection.execute(at_address(_PAGE_COLUMNS, url)).first()
     if found is None:
         return None
@@ -227,9 +227,9 @@ def read_contents(connection: Connection, url: str) -> PageContents | None:
         visits=found.visits,
         retired=found.retired_at,
         html=None if found.html is None else decompress_html(found.html),
-        mirrors=None if row is None else NearDuplicateOf(row.url, row.distance),
+        near_duplicate_of=None if row is None else NearDuplicateOf(row.url, row.distance),
         texts=tuple(
-            StoredText(text.block_id, text.text, text.distance, text.url, bool(text.template))
+            StoredText(text.block_id, text.text, text.distance, text.url, bool(text.boilerplate))
             for text in connection.execute(_PAGE_TEXTS, key)
         ),
         gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
@@ -237,13 +237,13 @@ def read_contents(connection: Connection, url: str) -> PageContents | None:
 
 
 def at_address(statement: Select[Any], url: str) -> Select[Any]:
-    """Return the statement for the page at an address, as fetched or canonical; the page of that key comes first."""
+    """Restrict a statement to the page at an address, as fetched or canonical; a canonical match comes first."""
     plain, key = urls.without_credentials(url), urls.url_key(url)
     return statement.where(or_(page.c.url_key == key, page.c.url == plain)).order_by(page.c.url_key != key)
 
 
 def is_boilerplate(table: Any) -> Any:
-    """Return the condition, as column `template`, that many pages of the joined page's site show the table's text."""
+    """Return the condition, as column `boilerplate`, that the table's text is boilerplate on the joined page's site."""
     return (
         select(document_frequency.c.digest)
         .where(
@@ -252,7 +252,7 @@ def is_boilerplate(table: Any) -> Any:
             document_frequency.c.boilerplate_since.is_not(None),
         )
         .exists()
-        .label("template")
+        .label("boilerplate")
     )
 
 
@@ -274,7 +274,7 @@ _ORIGINAL_PAGE = (
     .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
 )
-_ORIGIN_PAGE = page.alias("home")  # of the block that is sighted
+_ORIGIN_PAGE = page.alias("home")  # the page of the block that is sighted
 _PAGE_TEXTS: CompoundSelect[Any] = (
     select(
         block.c.id.label("block_id"),
@@ -308,19 +308,19 @@ _GONE_COUNTS = [
 ]
 
 JUDGED_PAGES_MAX = 200
-"""Of each site, the newest."""
+"""The number of pages of each site that are read, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """A stored page and the text that it shows now; template counts, for it is a small part of an article."""
+    """A stored page and the amount of running text on it now, with boilerplate, which is a small part of an article."""
 
     url: str
     prose: RunningText
 
 
 def page_outcomes(connection: Connection, sites: Sequence[str]) -> list[PageOutcome]:
-    """Return the newest pages of each site that can be judged, at most `MOST_PAGES`, the oldest of them first."""
+    """Return the newest pages of each site, at most `JUDGED_PAGES_MAX` that the judged method cleaned, oldest first."""
     return [outcome for site in sites for outcome in _site_outcomes(connection, site)]
 
 
@@ -344,26 +344,26 @@ def _site_outcomes(connection: Connection, site: str) -> list[PageOutcome]:
     return [PageOutcome(url, RunningText(int(words), int(long_words))) for url, words, long_words in rows]
 
 
-# Of one family, so that a notice on a million pages can be looked at.
+# Of one group: a notice may stand on a million pages.
 GROUP_MEMBERS_MAX = 1_000
 _DIFFERING_TEXTS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
 class BlockGroupMember:
-    """A text of a family as one page has it; `distance` in bits from the original."""
+    """The text of a group as one page has it; `distance` is in bits from the original."""
 
     url: str
     site: str
     distance: int
     text: str
     gone: bool
-    template: bool
+    boilerplate: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BlockGroup:
-    """A stored block and its sightings, the oldest first; `size` counts them all, also beyond those listed."""
+    """A stored block and its sightings, oldest first; `size` counts all of them, also those that are not listed."""
 
     block_id: int
     size: int
@@ -373,7 +373,7 @@ class BlockGroup:
 
 @dataclass(frozen=True, slots=True)
 class PageGroupMember:
-    """A page that mirrors another, and the texts that only one of the two has, word for word, in reading order."""
+    """A near-duplicate page, and the texts that only it (`added`) or its original (`missing`) has, in reading order."""
 
     url: str
     site: str
@@ -384,17 +384,17 @@ class PageGroupMember:
 
 @dataclass(frozen=True, slots=True)
 class PageGroup:
-    """A page and its mirrors, those stored first at the beginning; `size` counts them all."""
+    """An original page and its near-duplicates, in the order in which they were stored; `size` counts all of them."""
 
     url: str
     site: str
     size: int
-    mirrors: list[PageGroupMember]
+    members: list[PageGroupMember]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """A family in a list: a block's id, or None for a page's; how many repeat it; where it is; how it begins."""
+    """A group in a list: the block's id (None for pages), its size, the address of the original, its text or title."""
 
     block_id: int | None
     size: int
@@ -403,7 +403,7 @@ class GroupSummary:
 
 
 def largest_block_groups(connection: Connection, limit: int = 20) -> list[GroupSummary]:
-    """Return the blocks with the most sightings, the one with the most first; those without any left out."""
+    """Return the blocks with the most sightings, most first; blocks without sightings are left out."""
     sizes = _group_sizes(sighting.c.block_id, limit)
     statement = (
         select(block.c.id, sizes.c.size, page.c.url, block.c.text)
@@ -415,7 +415,7 @@ def largest_block_groups(connection: Connection, limit: int = 20) -> list[GroupS
 
 
 def largest_page_groups(connection: Connection, limit: int = 20) -> list[GroupSummary]:
-    """Return the pages with the most mirrors, the one with the most first; those without any left out."""
+    """Return the pages with the most near-duplicates, most first; pages without any are left out."""
     sizes = _group_sizes(near_duplicate_page.c.original_id, limit)
     statement = (
         select(sizes.c.size, page.c.url, func.coalesce(page.c.title, ""))
@@ -426,17 +426,17 @@ def largest_page_groups(connection: Connection, limit: int = 20) -> list[GroupSu
 
 
 def read_block_group(connection: Connection, block_id: int) -> BlockGroup:
-    """Return a block's family; raises StoreError where no block has this id."""
+    """Return a block and its sightings; raises StoreError if no block has this id."""
     first = connection.execute(_GROUP_ORIGINAL, {"block": block_id}).first()
     if first is None:
-        raise StoreError(f"there is no block {block_id}; `scrapy duplicates` lists the largest families")
+        raise StoreError(f"there is no block {block_id}; `scrapy duplicates` lists the largest groups")
     size = connection.scalar(select(func.count()).where(sighting.c.block_id == block_id)) or 0
     rows = connection.execute(_GROUP_SIGHTINGS, {"block": block_id})
     return BlockGroup(block_id, size, _block_member(first), [_block_member(row) for row in rows])
 
 
 def read_page_group(connection: Connection, url: str) -> PageGroup:
-    """Return the family of the page at an address, itself the original or a mirror; StoreError for an unknown one."""
+    """Return the group of the page at an address, an original or not; raises StoreError if there is no page."""
     statement = select(page.c.id, near_duplicate_page.c.original_id).outerjoin(
         near_duplicate_page, near_duplicate_page.c.page_id == page.c.id
     )
@@ -452,7 +452,7 @@ def read_page_group(connection: Connection, url: str) -> PageGroup:
 
 
 def _group_sizes(owner: Any, limit: int) -> Any:
-    """Return the largest families as a subquery of ids and sizes."""
+    """Return the largest groups as a subquery of ids and sizes."""
     counted = select(owner.label("id"), func.count().label("size")).group_by(owner)
     return counted.order_by(func.count().desc(), owner).limit(limit).subquery()
 
@@ -498,7 +498,7 @@ _SHOWN_TEXTS: CompoundSelect[Any] = (
 
 def _block_member(row: Any) -> BlockGroupMember:
     bits = getattr(row, "distance", 0)
-    return BlockGroupMember(row.url, row.site, bits, row.text, row.gone_at is not None, bool(row.template))
+    return BlockGroupMember(row.url, row.site, bits, row.text, row.gone_at is not None, bool(row.boilerplate))
 
 
 def _page_member(connection: Connection, row: Any, original: list[str]) -> PageGroupMember:
@@ -507,11 +507,11 @@ def _page_member(connection: Connection, row: Any, original: list[str]) -> PageG
 
 
 def _shown_texts(connection: Connection, page_id: int) -> list[str]:
-    """Return what a page shows, what is template included: its fingerprint is of all."""
+    """Return the texts that a page shows, with boilerplate: the page's fingerprint is made of all of them."""
     return [row.text for row in connection.execute(_SHOWN_TEXTS, {"page": page_id})]
 
 
 def _only(texts: list[str], others: list[str]) -> list[str]:
-    """Return the texts that are not among the others, as many as can be looked at."""
+    """Return the texts that are not among the others, up to a limit."""
     known = frozenset(others)
     return [text for text in texts if text not in known][:_DIFFERING_TEXTS_MAX]

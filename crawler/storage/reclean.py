@@ -1,4 +1,9 @@
-"""Stored pages that are cleaned again: selected, written, with the progress of the run."""
+"""Stored pages that are cleaned again: selected and updated, with the progress of the run.
+
+Cleaning a page again replaces the result of its last visit: the rows carry the time of that visit, and neither visits
+nor changes are counted. A run takes the pages in the order of their ids. Its progress is a row of table `reclean`,
+written with each batch, so that a run continues where a killed one ended; the row is deleted at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, insert, select, update
 
 from cleaning.fingerprint import distance
-from crawler.storage.blocks import VisitedPage
 from crawler.storage.tables import near_duplicate_page, page, reclean
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ _RECLEAN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RecleanJob:
-    """What is to be done: `key` is the same for all runs of it; `site` is None for the pages of all sites."""
+    """The work of a run: all runs of the same work have the same `key`; `site` is None for the pages of all sites."""
 
     key: str
     site: str | None = None
@@ -49,7 +53,7 @@ class RecleanJob:
 
 @dataclass(frozen=True, slots=True)
 class PageToReclean:
-    """A stored page; `html` is compressed as it is stored, None where it was not kept or not asked for."""
+    """A stored page; `html` is compressed, as stored, and None if it was not kept or not asked for."""
 
     page_id: int
     url: str
@@ -63,7 +67,7 @@ class PageToReclean:
 
 @dataclass(frozen=True, slots=True)
 class RecleanedPage:
-    """A page cleaned again: by which method, with which options, and the candidates that came of it."""
+    """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives."""
 
     page: PageToReclean
     method: str
@@ -74,7 +78,7 @@ class RecleanedPage:
 
 @dataclass(frozen=True, slots=True)
 class RecleanProgress:
-    """A job that an earlier run did not bring to its end: the last page that is done, and how many are."""
+    """The progress of an interrupted job: the last page that is done, and the number of pages done."""
 
     after_page: int
     pages: int
@@ -82,37 +86,37 @@ class RecleanProgress:
 
 
 def read_reclean_progress(connection: Connection, job: RecleanJob) -> RecleanProgress | None:
-    """Return how far earlier runs of a job have come; None where there is nothing to go on with."""
+    """Return the progress of earlier runs of a job; None if no run was interrupted."""
     row = connection.execute(select(reclean).where(reclean.c.key == job.key)).first()
     return None if row is None else RecleanProgress(row.after_page, row.pages, row.started)
 
 
 def begin_reclean(connection: Connection, job: RecleanJob, now: datetime) -> None:
-    """Note that a job begins, at the first page, whatever earlier runs have done."""
+    """Record that a job begins at the first page; the progress of earlier runs is deleted."""
     end_reclean(connection, job)
     connection.execute(insert(reclean), {"key": job.key, "after_page": 0, "pages": 0, "started": now})
 
 
 def advance_reclean(connection: Connection, job: RecleanJob, after_page: int, pages: int) -> None:
-    """Note that so many more pages are done, up to this one."""
+    """Record that `pages` more pages are done, up to `after_page`."""
     values = {"after_page": after_page, "pages": reclean.c.pages + pages}
     connection.execute(update(reclean).where(reclean.c.key == job.key).values(values))
 
 
 def end_reclean(connection: Connection, job: RecleanJob) -> None:
-    """Note that a job is done."""
+    """Record that a job is complete."""
     connection.execute(delete(reclean).where(reclean.c.key == job.key))
 
 
 def count_pages_after(connection: Connection, job: RecleanJob, after_page: int) -> int:
-    """Return how many pages there are to be done after one."""
+    """Return the number of pages after one that are to be cleaned."""
     return connection.scalar(select(func.count()).select_from(page).where(job.chosen, page.c.id > after_page)) or 0
 
 
 def read_pages_after(
     connection: Connection, job: RecleanJob, after_page: int, most: int, *, html: bool
 ) -> Sequence[PageToReclean]:
-    """Return the next pages to be done after one, in order, with their HTML or without."""
+    """Return the next pages after one that are to be cleaned, in order, with or without their HTML."""
     columns = (*_RECLEAN_COLUMNS, page.c.html) if html else _RECLEAN_COLUMNS
     chosen = select(*columns).where(job.chosen, page.c.id > after_page).order_by(page.c.id).limit(most)
     return [
@@ -130,8 +134,8 @@ def read_pages_after(
     ]
 
 
-def update_near_duplicates(connection: Connection, mirrors: NearDuplicatePages) -> None:
-    """Compare mirrors again whose original was cleaned after them, and is another by that; nobody else may write."""
+def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicatePages) -> None:
+    """Compare near-duplicates again whose original has changed since; nobody else may write meanwhile."""
     original = page.alias("original")
     pairs = (
         select(page.c.id, page.c.site, page.c.last_seen, page.c.page_fingerprint, near_duplicate_page.c.distance)
@@ -143,16 +147,16 @@ def update_near_duplicates(connection: Connection, mirrors: NearDuplicatePages) 
     for row in connection.execute(pairs).all():
         own, other = row.page_fingerprint, row.of_original
         if own is None or other is None or distance(own, other) != row.distance:
-            home = VisitedPage(row.id, row.site, row.last_seen, 0)
-            mirrors.place(connection, home, own, mirrors.standing(connection, row.id, own))
+            before = near_duplicates.state(connection, row.id, row.site, own)
+            near_duplicates.update(connection, before, own, row.last_seen)
 
 
-def update_recleaned_page(connection: Connection, stored: StoredPage, redone: RecleanedPage) -> None:
-    """Write what is known of the page as a whole, where that is another than before."""
+def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned: RecleanedPage) -> None:
+    """Update the page's method, options and fingerprint, if they differ."""
     values = {
-        "method": redone.method,
-        "options_hash": redone.options_hash,
-        "page_fingerprint": redone.fingerprint,
+        "method": recleaned.method,
+        "options_hash": recleaned.options_hash,
+        "page_fingerprint": recleaned.fingerprint,
     }
     differs = [page.c[name].is_distinct_from(value) for name, value in values.items()]
     changed = differs[0] | differs[1] | differs[2]

@@ -1,4 +1,12 @@
-"""The queue of requests: added, leased to one worker each, acknowledged; and the hosts that set its pace."""
+"""The queue of requests: added, leased by one worker each, acknowledged; and the hosts that set its pace.
+
+A request waits (`queued`) until a worker leases it, and belongs to that worker until it acknowledges the lease, gives
+it back, or lets it expire. A `LeaseToken` proves the lease: a worker that has lost it cannot acknowledge. All workers
+and crawls share the hosts, so that together they keep each host's delay.
+
+The caller owns the transaction. Rows are locked in the order of their keys and ids, so that no two transactions wait
+for each other. A time too far in the future to be meant counts as past: a clock was set back since it was written.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +18,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Float, Text, bindparam, case, func, literal_column, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from cleaning.terms import normalise
 from crawler.storage.locks import LOCK_KEYS, lock
-from crawler.storage.tables import UtcDateTime, batched, host, request
+from crawler.storage.tables import UtcDateTime, batched, host, insert_on_conflict, request
 from crawler.visit import LeaseToken, RequestRecord
 
 if TYPE_CHECKING:
@@ -24,14 +31,16 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
     from sqlalchemy.sql.selectable import TextualSelect
 
-
 ERROR_LENGTH_MAX = 500
+PAUSE_SECONDS_MAX = 3600.0
+LEASE_EXPIRED = "lease_expired"
+"""The outcome of a request whose lease expired too often."""
 NOT_DUE = "not_due"
-"""The outcome of a request that was never made: for a page, stored before, whose next visit is another day."""
+"""The outcome of a request that a re-crawl did not make, because its page has a next visit at another time."""
 
 
 class RequestState(StrEnum):
-    """Where a request is on its way; a closed set."""
+    """The states of a request."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -41,17 +50,17 @@ class RequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AddedRequests:
-    """How many requests are new in the queue, and the keys of those that are new and not to be made."""
+    """How many new requests are queued, and the keys of the new requests that are not due, and so not made."""
 
     queued: int
-    spared: frozenset[str]
+    not_due: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """What became of a leased request; QUEUED lets it be leased again, not before a moment, as a further attempt.
+    """The acknowledgement of a leased request. With QUEUED it is leased again as another attempt, after `not_before`.
 
-    Of `error` the first `MOST_ERROR` characters are stored. Raises ValueError for LEASED, which is no end.
+    The first `ERROR_LENGTH_MAX` characters of `error` are stored. Raises ValueError for LEASED, which ends nothing.
     """
 
     lease_token: LeaseToken
@@ -65,10 +74,6 @@ class Ack:
             raise ValueError(f"request {self.lease_token.request_id} cannot end as {self.state}")
 
 
-_INSERT_REQUEST = {
-    dialect: new(request).on_conflict_do_nothing(index_elements=["crawl_id", "key"]).returning(request.c.key)
-    for dialect, new in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
-}
 _ACKNOWLEDGE = (
     update(request)
     .where(request.c.id == bindparam("request_id"))
@@ -99,7 +104,7 @@ _LOCK_LEASED = (
 
 
 def database_now(connection: Connection) -> datetime:
-    """Return the time that all workers of a database agree on: the server's, or this machine's on SQLite."""
+    """Return the time that all workers agree on: the server's, or this machine's on SQLite."""
     if connection.dialect.name == "sqlite":
         return datetime.now(UTC)
     now = connection.scalar(select(func.clock_timestamp()))
@@ -107,49 +112,54 @@ def database_now(connection: Connection) -> datetime:
     return now.astimezone(UTC)
 
 
-def add_requests(connection: Connection, crawl_id: int, wanted: Sequence[RequestRecord], now: datetime) -> int:
-    """Store the requests whose keys the crawl does not have yet, and return how many those are.
+def add_requests(connection: Connection, crawl_id: int, records: Sequence[RequestRecord], now: datetime) -> int:
+    """Store the requests whose keys the crawl does not have yet, and return their number.
 
-    Once in a transaction: a second time could wait for another writer that waits for this one.
+    Call it once in a transaction: a second call could wait for a writer that waits for this one.
     """
-    return add_due_requests(connection, crawl_id, wanted, frozenset(), now).queued
+    return add_due_requests(connection, crawl_id, records, frozenset(), now).queued
 
 
 def add_due_requests(
-    connection: Connection, crawl_id: int, wanted: Sequence[RequestRecord], spared: Collection[str], now: datetime
+    connection: Connection,
+    crawl_id: int,
+    records: Sequence[RequestRecord],
+    not_due: Collection[str],
+    now: datetime,
 ) -> AddedRequests:
-    """Store requests as `add` does; those with a key among the spared ones as done, which they are not to be."""
+    """Store requests as `add_requests` does; those with a key in `not_due` are stored as done."""
     rows = [
-        _request_row(one, crawl_id, now) | (_NOT_DUE_VALUES | {"ended": now} if one.key in spared else _QUEUED_VALUES)
-        for one in sorted(wanted, key=lambda one: one.key)
+        _request_row(one, crawl_id, now) | (_NOT_DUE_VALUES | {"ended": now} if one.key in not_due else _QUEUED_VALUES)
+        for one in sorted(records, key=lambda one: one.key)
     ]
-    new = frozenset(connection.scalars(_INSERT_REQUEST[connection.dialect.name], rows)) if rows else frozenset()
-    return AddedRequests(len(new.difference(spared)), new.intersection(spared))
+    insert = insert_on_conflict(connection, request).on_conflict_do_nothing(index_elements=["crawl_id", "key"])
+    new = frozenset(connection.scalars(insert.returning(request.c.key), rows)) if rows else frozenset()
+    return AddedRequests(len(new.difference(not_due)), new.intersection(not_due))
 
 
-def acknowledge_requests(connection: Connection, endings: Sequence[Ack], now: datetime) -> set[int]:
-    """Store what became of leased requests, and return the ids of those whose lease held; the others were lost.
+def acknowledge_requests(connection: Connection, acks: Sequence[Ack], now: datetime) -> set[int]:
+    """Store how leased requests ended, and return the ids of those whose lease held; the others were lost.
 
-    Nobody takes away the leases that held until the end of the transaction.
+    No other transaction can take the leases that held before the end of this one.
     """
-    held = _lock_leased(connection, [one.lease_token for one in endings])
-    rows = {one.lease_token.request_id: _ack_row(one, now) for one in endings if one.lease_token in held}
+    held = _lock_leased(connection, [one.lease_token for one in acks])
+    rows = {one.lease_token.request_id: _ack_row(one, now) for one in acks if one.lease_token in held}
     if rows:
         connection.execute(_ACKNOWLEDGE, [rows[request_id] for request_id in sorted(rows)])
     return set(rows)
 
 
 def release_leases(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> None:
-    """Give leased requests back as if they had not been leased; those whose lease is lost stay as they are."""
-    ids = sorted(lease_token.request_id for lease_token in _lock_leased(connection, lease_tokens))
+    """Give leased requests back as if they had not been leased; requests whose lease is lost stay as they are."""
+    ids = sorted(one.request_id for one in _lock_leased(connection, lease_tokens))
     for part in batched(ids):
         connection.execute(update(request).where(request.c.id.in_(part)).values(_RELEASED_VALUES))
 
 
 def renew_lease(connection: Connection, crawl_id: int, lease_id: str, until: datetime) -> int:
-    """Let a lease last until a later moment, and return how many requests it still has.
+    """Extend a lease, and return the number of its requests.
 
-    Requests that another transaction acknowledges at this moment are not among them.
+    Requests that another transaction acknowledges at this moment are not counted.
     """
     mine = select(request.c.id).where(*is_leased(crawl_id), request.c.lease_id == lease_id)
     statement = update(request).where(request.c.id.in_(mine.with_for_update(skip_locked=True)))
@@ -157,20 +167,20 @@ def renew_lease(connection: Connection, crawl_id: int, lease_id: str, until: dat
 
 
 def release_all_leases(connection: Connection, crawl_id: int) -> int:
-    """Give all leased requests of a crawl back, whoever has them, and return how many there were.
+    """Give all leased requests of a crawl back, and return their number.
 
-    For SQLite, where a crawl has one process: what is leased when it opens is left from one that died.
+    For SQLite, when the only process of a crawl opens the database: another process that died has left these leases.
     """
     return connection.execute(update(request).where(*is_leased(crawl_id)).values(_RELEASED_VALUES)).rowcount
 
 
 def is_queued(crawl_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of a crawl's queued requests, in the form that the index of them serves."""
+    """Return the conditions of a crawl's queued requests, in the form that their index serves."""
     return _is_in(crawl_id, RequestState.QUEUED)
 
 
 def is_leased(crawl_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of a crawl's leased requests, in the form that the index of them serves."""
+    """Return the conditions of a crawl's leased requests, in the form that their index serves."""
     return _is_in(crawl_id, RequestState.LEASED)
 
 
@@ -180,8 +190,8 @@ def _is_in(crawl_id: int, state: RequestState) -> tuple[ColumnElement[bool], ...
 
 
 def _lock_leased(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> set[LeaseToken]:
-    """Lock the requests whose leases hold, and return their lease_tokens."""
-    ordered = sorted(lease_tokens, key=lambda lease_token: lease_token.request_id)
+    """Lock the requests whose leases hold, and return their tokens."""
+    ordered = sorted(lease_tokens, key=lambda one: one.request_id)
     found: set[LeaseToken] = set()
     for part in batched(ordered):
         values = {"ids": [one.request_id for one in part], "leases": list({one.lease_id for one in part})}
@@ -189,44 +199,43 @@ def _lock_leased(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> 
     return found.intersection(lease_tokens)
 
 
-def _request_row(wanted: RequestRecord, crawl_id: int, now: datetime) -> dict[str, Any]:
+def _request_row(record: RequestRecord, crawl_id: int, now: datetime) -> dict[str, Any]:
     return {
         "crawl_id": crawl_id,
-        "key": wanted.key,
-        "url": wanted.url,
-        "host": wanted.host,
-        "method": wanted.method,
-        "headers": dict(wanted.headers),
-        "body": wanted.body,
-        "callback": wanted.callback,
-        "errback": wanted.errback,
-        "cb_kwargs": dict(wanted.cb_kwargs),
-        "meta": dict(wanted.meta),
-        "priority": wanted.priority,
-        "not_before": wanted.not_before,
+        "key": record.key,
+        "url": record.url,
+        "host": record.host,
+        "method": record.method,
+        "headers": dict(record.headers),
+        "body": record.body,
+        "callback": record.callback,
+        "errback": record.errback,
+        "cb_kwargs": dict(record.cb_kwargs),
+        "meta": dict(record.meta),
+        "priority": record.priority,
+        "not_before": record.not_before,
         "attempts": 0,
         "added": now,
     }
 
 
-def _ack_row(ending: Ack, now: datetime) -> dict[str, Any]:
-    again = ending.state is RequestState.QUEUED
+def _ack_row(ack: Ack, now: datetime) -> dict[str, Any]:
+    again = ack.state is RequestState.QUEUED
     return {
-        "request_id": ending.lease_token.request_id,
-        "new_state": ending.state.value,
+        "request_id": ack.lease_token.request_id,
+        "new_state": ack.state.value,
         "tried": int(again),
-        "new_not_before": ending.not_before,
-        "new_outcome": ending.outcome,
-        "new_error": None if ending.error is None else normalise(ending.error)[:ERROR_LENGTH_MAX],
+        "new_not_before": ack.not_before,
+        "new_outcome": ack.outcome,
+        "new_error": None if ack.error is None else normalise(ack.error)[:ERROR_LENGTH_MAX],
         "new_ended": None if again else now,
     }
 
 
-PAUSE_SECONDS_MAX = 3600.0
 _HOSTS_PER_QUERY = 200
-_WAITING_MAX = 1_000  # of which the first is looked for
+_WAITING_MAX = 1_000  # of a host, to find the first that will be due
 _OF_HOST = "crawl_id = :crawl AND state = 'queued' AND request.host = waiting.host"
-_LAST_HOST = "\U0010ffff"  # sorts behind every host
+_LAST_HOST = "\U0010ffff"  # sorts after every host
 _PLAUSIBLE_DELAYS = 10
 _PLAUSIBLE_SECONDS_MIN = 60.0
 _DOUBLINGS_MAX = 30
@@ -234,9 +243,9 @@ _DOUBLINGS_MAX = 30
 
 @dataclass(frozen=True, slots=True)
 class HostAvailability:
-    """When a host may be asked: each `delay` seconds, from `next_at` on, not while it is paused.
+    """When a host accepts requests: one each `delay` seconds, from `next_at` on, none during a pause.
 
-    `waits_until` is when a queued request of it is due; None where one is due now.
+    `waits_until` is when the first of its queued requests is due; None if one is due now.
     """
 
     host: str
@@ -245,22 +254,22 @@ class HostAvailability:
     paused_until: datetime | None = None
     waits_until: datetime | None = None
 
-    def opens(self, now: datetime, most_pause_seconds: float) -> datetime:
+    def available_at(self, now: datetime, pause_seconds_max: float) -> datetime:
         """Return when the next request may be sent to the host: now or later."""
         farthest = _PLAUSIBLE_DELAYS * max(self.delay, _PLAUSIBLE_SECONDS_MIN)
-        moments = (_plausible(self.next_at, now, farthest), _plausible(self.paused_until, now, most_pause_seconds))
-        return max(now, *(moment for moment in moments if moment is not None), self.waits_until or now)
+        times = (_plausible(self.next_at, now, farthest), _plausible(self.paused_until, now, pause_seconds_max))
+        return max(now, *(one for one in times if one is not None), self.waits_until or now)
 
 
-def _plausible(moment: datetime | None, now: datetime, farthest_seconds: float) -> datetime | None:
-    return None if moment is None or (moment - now).total_seconds() > farthest_seconds else moment
+def _plausible(time: datetime | None, now: datetime, farthest_seconds: float) -> datetime | None:
+    return None if time is None or (time - now).total_seconds() > farthest_seconds else time
 
 
 def _hosts_statement(first: str) -> TextualSelect:
-    """Return the statement that finds the next hosts with queued requests, by seeking the index from each to the next.
+    """Return the statement that finds the next hosts with queued requests: it seeks the index from host to host.
 
-    A DISTINCT would read all requests, and so might PostgreSQL for an EXISTS or a min(): it does not where rows are
-    wanted in the order of the index, and only so many.
+    A DISTINCT would read all requests, and PostgreSQL might do so for an EXISTS or a min(). It does not where a limited
+    number of rows is wanted in the order of the index.
     """
     statement: TextClause = text(f"""
     WITH RECURSIVE waiting(host, number) AS (
@@ -315,45 +324,45 @@ _LOCK_HOSTS = (
 def available_hosts(
     connection: Connection, crawl_id: int, now: datetime, after_host: str = ""
 ) -> Iterator[HostAvailability]:
-    """Give the hosts with queued requests: those behind `after_host` first, in order, then the others.
+    """Yield the hosts with queued requests: first those after `after_host`, in order, then the others.
 
-    They are looked for as they are asked for, `_HOSTS_A_LOOK` at a time.
+    They are read as the iteration goes on, `_HOSTS_PER_QUERY` at a time.
     """
-    known = {"crawl": crawl_id, "now": now, "most": _HOSTS_PER_QUERY}
+    values = {"crawl": crawl_id, "now": now, "most": _HOSTS_PER_QUERY}
     if after_host:
-        yield from _hosts_between(connection, _HOSTS_AFTER, known | {"after": after_host, "last": _LAST_HOST})
-    yield from _hosts_between(connection, _HOSTS_FROM, known | {"after": "", "last": after_host or _LAST_HOST})
+        yield from _hosts_between(connection, _HOSTS_AFTER, values | {"after": after_host, "last": _LAST_HOST})
+    yield from _hosts_between(connection, _HOSTS_FROM, values | {"after": "", "last": after_host or _LAST_HOST})
 
 
 def lock_hosts(connection: Connection, names: Collection[str]) -> dict[str, HostAvailability]:
-    """Return the gates of those hosts that have any, as they are now and will be until the transaction ends."""
+    """Lock those of the hosts that have a row, and return when they are available."""
     rows = connection.execute(_LOCK_HOSTS, {"names": list(names)}) if names else ()
     return {row[0]: HostAvailability(*row) for row in rows}
 
 
-def set_next_times(connection: Connection, moments: Mapping[str, datetime]) -> None:
-    """Note for hosts, which the transaction has locked, when each may be asked next."""
-    statement = update(host).where(host.c.host == bindparam("name")).values(next_at=bindparam("moment"))
-    if moments:
-        connection.execute(statement, [{"name": name, "moment": moments[name]} for name in sorted(moments)])
+def set_next_times(connection: Connection, times: Mapping[str, datetime]) -> None:
+    """Store when each host, locked by this transaction, may be asked next."""
+    statement = update(host).where(host.c.host == bindparam("name")).values(next_at=bindparam("time"))
+    if times:
+        connection.execute(statement, [{"name": name, "time": times[name]} for name in sorted(times)])
 
 
 def pause_host(
-    connection: Connection, name: str, now: datetime, reason: str, *, first_seconds: float, most_seconds: float
+    connection: Connection, name: str, now: datetime, reason: str, *, first_seconds: float, max_seconds: float
 ) -> datetime:
-    """Let a host that has refused us rest, and return until when.
+    """Pause a host that has refused a request, and return until when.
 
-    For `first_seconds` at the first refusal, twice as long at each further one in a row, `most_seconds` at most. What
-    it refuses while it rests was sent before, and counts no further.
+    The pause is `first_seconds` after the first refusal, twice as long after each further one in a row, and at most
+    `max_seconds`. A refusal during a pause answers an earlier request and does not count.
     """
-    new = _insert_host(connection).values(host=name, delay=0.0, refusals=0)
+    new = insert_on_conflict(connection, host).values(host=name, delay=0.0, refusals=0)
     connection.execute(new.on_conflict_do_nothing(index_elements=["host"]))
     columns = select(host.c.paused_until, host.c.refusals).where(host.c.host == name).with_for_update()
     row = connection.execute(columns).one()
-    running = _plausible(row.paused_until, now, most_seconds)
+    running = _plausible(row.paused_until, now, max_seconds)
     if running is not None and running > now:
         return running
-    seconds = min(first_seconds * 2 ** min(row.refusals, _DOUBLINGS_MAX), most_seconds)
+    seconds = min(first_seconds * 2 ** min(row.refusals, _DOUBLINGS_MAX), max_seconds)
     until = now + timedelta(seconds=seconds)
     values = {"paused_until": until, "reason": reason, "refusals": row.refusals + 1}
     connection.execute(update(host).where(host.c.host == name).values(values))
@@ -361,7 +370,7 @@ def pause_host(
 
 
 def reset_refusals(connection: Connection, names: Collection[str]) -> None:
-    """Note that hosts have answered as they should: their next refusal is the first in a row."""
+    """Store that hosts have answered normally: the next refusal of each is the first in a row."""
     if not names:
         return
     refusing = select(host.c.host).where(host.c.host.in_(names), host.c.refusals > 0)
@@ -371,8 +380,8 @@ def reset_refusals(connection: Connection, names: Collection[str]) -> None:
 
 
 def set_host_delays(connection: Connection, delays: Mapping[str, float]) -> None:
-    """Note how many seconds shall be between two requests to each host; 0 lets them follow at once."""
-    new = _insert_host(connection)
+    """Store the seconds between two requests to each host; 0 disables the delay."""
+    new = insert_on_conflict(connection, host)
     statement = new.on_conflict_do_update(
         index_elements=["host"],
         set_={"delay": new.excluded.delay},
@@ -381,10 +390,6 @@ def set_host_delays(connection: Connection, delays: Mapping[str, float]) -> None
     if delays:
         rows = [{"host": name, "delay": delays[name], "refusals": 0} for name in sorted(delays)]
         connection.execute(statement, rows)
-
-
-def _insert_host(connection: Connection) -> postgresql.Insert | sqlite.Insert:
-    return sqlite.insert(host) if connection.dialect.name == "sqlite" else postgresql.insert(host)
 
 
 def _hosts_between(
@@ -398,7 +403,6 @@ def _hosts_between(
         statement, bounds = _HOSTS_AFTER, bounds | {"after": found[-1].host}
 
 
-LEASE_EXPIRED = "lease_expired"
 _RECORD_COLUMNS = [request.c[each.name] for each in fields(RequestRecord)]
 _STILL_QUEUED = select(request.c.id).where(
     request.c.id.in_(bindparam("ids", expanding=True)), request.c.state == RequestState.QUEUED.value
@@ -411,70 +415,11 @@ _LEASE = (
 )
 _EXPIRED_MAX = 1_000  # a call
 _HOSTS_MAX = 200  # whose requests are compared
-# A lease, or what is left of it, can be that many times its own length ahead; more, and a clock was set back.
+# A lease ends at most this many times its own length from now; one that ends later was written before a clock was set
+# back.
 _PLAUSIBLE_LEASE_LENGTHS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseOptions:
-    """What a worker asks for: at most `limit` requests, leased from `now` until a moment.
-
-    A request is given out up to `horizon_seconds` before its host may be asked. `after_host` is the host of the last
-    request of the worker's last call, "" at its first. A request whose lease has expired `most_attempts` times
-    fails; without `expire` that is not looked for. `most_pause_seconds` is the longest pause that hosts are given.
-    """
-
-    lease_id: str
-    now: datetime
-    until: datetime
-    horizon_seconds: float
-    limit: int = 32
-    after_host: str = ""
-    most_attempts: int = 3
-    most_pause_seconds: float = PAUSE_SECONDS_MAX
-    expire: bool = True
-
-    @property
-    def horizon(self) -> datetime:
-        return self.now + timedelta(seconds=self.horizon_seconds)
-
-    def room(self, gate: HostAvailability) -> int:
-        """Return how many requests to a host may be sent within the horizon, up to the limit."""
-        left = (self.horizon - gate.opens(self.now, self.most_pause_seconds)).total_seconds()
-        if left < 0:
-            return 0
-        return self.limit if gate.delay <= 0 else min(self.limit, 1 + int(left / gate.delay))
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedRequest:
-    """A request that is this worker's; it must not be sent before `start_at`."""
-
-    lease_token: LeaseToken
-    record: RequestRecord
-    attempts: int
-    start_at: datetime
-
-    def child(self, number: int) -> str:
-        """Return what sets a request that this one leads to apart from equal ones, however often it is begun."""
-        return f"{self.lease_token.request_id}.{number}"
-
-
-@dataclass(frozen=True, slots=True)
-class QueueStatus:
-    """What there is to come: `queued` is 1 where anything is queued, `leased` counts what others hold or have lost.
-
-    `ready_at` is when something can be leased, at the latest: a host may be asked, or a lease of others expires. None
-    where there is nothing queued and nothing leased by others.
-    """
-
-    queued: int
-    leased: int
-    ready_at: datetime | None
-
-
 _IS_READY = "crawl_id = :crawl AND state = 'queued' AND (not_before IS NULL OR not_before <= :now)"
-# The best `limit` of the rooms' hosts, and of those the best `limit` requests: others cannot be among them.
+# The best `limit` hosts by their best request, and of their requests the best `limit`: no other can be among them.
 _CANDIDATES_SQL = {
     "sqlite": f"""
     WITH best AS MATERIALIZED (
@@ -482,25 +427,25 @@ _CANDIDATES_SQL = {
             SELECT priority FROM request WHERE {_IS_READY} AND request.host = json_each.value ->> 0
             ORDER BY priority DESC, id LIMIT 1
         ) AS top
-        FROM json_each(:rooms) ORDER BY top DESC, turn LIMIT :limit
+        FROM json_each(:capacities) ORDER BY top DESC, turn LIMIT :limit
     ), ranked AS (
         SELECT request.id, request.host, priority, turn, most,
             row_number() OVER (PARTITION BY turn ORDER BY priority DESC, request.id) AS rank
         FROM best CROSS JOIN request
         WHERE request.id IN (
-            SELECT id FROM request WHERE {_IS_READY} AND request.host = best.host ORDER BY priority DESC, id LIMIT
-            :limit
+            SELECT id FROM request WHERE {_IS_READY} AND request.host = best.host
+            ORDER BY priority DESC, id LIMIT :limit
         )
     )
     SELECT id, host FROM ranked WHERE rank <= most ORDER BY priority DESC, rank, turn LIMIT :limit
     """,  # noqa: S608 — of constants
     "postgresql": f"""
-    WITH room AS MATERIALIZED (
+    WITH capacity AS MATERIALIZED (
         SELECT turn, value ->> 0 AS host, CAST(value ->> 1 AS int) AS most
-        FROM json_array_elements(CAST(:rooms AS json)) WITH ORDINALITY AS rooms(value, turn)
+        FROM json_array_elements(CAST(:capacities AS json)) WITH ORDINALITY AS capacities(value, turn)
     ), best AS MATERIALIZED (
-        SELECT room.* FROM room CROSS JOIN LATERAL (
-            SELECT priority FROM request WHERE {_IS_READY} AND request.host = room.host
+        SELECT capacity.* FROM capacity CROSS JOIN LATERAL (
+            SELECT priority FROM request WHERE {_IS_READY} AND request.host = capacity.host
             ORDER BY priority DESC, id LIMIT 1
         ) AS top
         ORDER BY priority DESC, turn LIMIT :limit
@@ -520,19 +465,83 @@ _CANDIDATES = {
 }
 
 
-def lease_requests(connection: Connection, crawl_id: int, terms: LeaseOptions) -> list[LeasedRequest]:
-    """Lease requests of a crawl, and return them in the order in which to send them; [] where none may be sent soon.
+@dataclass(frozen=True, slots=True)
+class LeaseOptions:
+    """What a worker leases: at most `limit` requests, from `now` to `until`.
 
-    First in its transaction: the leases of one crawl take turns.
+    A request is leased up to `horizon_seconds` before its host is available. `after_host` is the host of the last
+    request of the worker's previous call, "" at its first. A request whose lease has expired `max_attempts` times
+    fails; with `expire=False` expired leases are not looked for. `max_pause_seconds` is the longest pause of a host.
+    """
+
+    lease_id: str
+    now: datetime
+    until: datetime
+    horizon_seconds: float
+    limit: int = 32
+    after_host: str = ""
+    max_attempts: int = 3
+    max_pause_seconds: float = PAUSE_SECONDS_MAX
+    expire: bool = True
+
+    @property
+    def horizon(self) -> datetime:
+        return self.now + timedelta(seconds=self.horizon_seconds)
+
+    def capacity(self, of_host: HostAvailability) -> int:
+        """Return how many requests may be sent to a host within the horizon, up to the limit."""
+        left = (self.horizon - of_host.available_at(self.now, self.max_pause_seconds)).total_seconds()
+        if left < 0:
+            return 0
+        return self.limit if of_host.delay <= 0 else min(self.limit, 1 + int(left / of_host.delay))
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedRequest:
+    """A request that this worker has leased; it must not be sent before `start_at`."""
+
+    lease_token: LeaseToken
+    record: RequestRecord
+    attempts: int
+    start_at: datetime
+
+    def child(self, number: int) -> str:
+        """Return a suffix that tells a child of this request from equal ones; it is the same at each attempt."""
+        return f"{self.lease_token.request_id}.{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus:
+    """The requests still to come: `queued` is 1 if any is queued, `leased` counts those of other workers.
+
+    `ready_at` is the latest time at which something can be leased: a host is available, or a lease of another worker
+    expires. None if nothing is queued and nothing leased by others.
+    """
+
+    queued: int
+    leased: int
+    ready_at: datetime | None
+
+
+def lease_requests(connection: Connection, crawl_id: int, options: LeaseOptions) -> list[LeasedRequest]:
+    """Lease requests of a crawl, and return them in the order to send them; [] if none may be sent soon.
+
+    Requests with expired leases are queued again first. Then the hosts with queued requests are read, from where the
+    last call stopped. Of the hosts that are available within the horizon the requests with the greatest priority are
+    taken, as many as each host's delay allows. At equal priority each host gives one request before any gives two.
+
+    Call it first in its transaction: the leases of one crawl take turns.
     """
     lock(connection, [LOCK_KEYS + crawl_id % LOCK_KEYS])
-    if terms.expire:
-        _expire_leases(connection, crawl_id, terms)
-    hosts = available_hosts(connection, crawl_id, terms.now, terms.after_host)
-    rooms = ((gate.host, room) for gate in hosts if (room := terms.room(gate)))
-    found = list(islice(rooms, max(_HOSTS_MAX, terms.limit)))
-    starts = _start_times(connection, terms, _select_candidates(connection, crawl_id, terms, found)) if found else {}
-    return _lease_rows(connection, terms, starts) if starts else []
+    if options.expire:
+        _expire_leases(connection, crawl_id, options)
+    hosts = available_hosts(connection, crawl_id, options.now, options.after_host)
+    capacities = ((one.host, capacity) for one in hosts if (capacity := options.capacity(one)))
+    found = list(islice(capacities, max(_HOSTS_MAX, options.limit)))
+    starts = (
+        _start_times(connection, options, _select_candidates(connection, crawl_id, options, found)) if found else {}
+    )
+    return _lease_rows(connection, options, starts) if starts else []
 
 
 def queue_status(
@@ -540,86 +549,84 @@ def queue_status(
     crawl_id: int,
     now: datetime,
     lease_id: str,
-    most_pause_seconds: float = PAUSE_SECONDS_MAX,
+    max_pause_seconds: float = PAUSE_SECONDS_MAX,
 ) -> QueueStatus:
-    """Return what there is to come for a worker, besides what it has leased itself."""
+    """Return the requests still to come for a worker, besides those that it has leased itself."""
     count, expires = connection.execute(
-        # Expired ones too: nobody has looked for them since, and what they were for is still to be done.
+        # Expired leases count too: their requests are still to be made.
         select(func.count(), func.min(request.c.lease_until)).where(
             *is_leased(crawl_id), request.c.lease_id != lease_id
         )
     ).one()
-    opens = _first_available(connection, crawl_id, now, most_pause_seconds)
-    moments = [moment for moment in (opens, expires) if moment is not None]
-    return QueueStatus(int(opens is not None), count, max(now, min(moments)) if moments else None)
+    available = _first_available(connection, crawl_id, now, max_pause_seconds)
+    times = [one for one in (available, expires) if one is not None]
+    return QueueStatus(int(available is not None), count, max(now, min(times)) if times else None)
 
 
-def _first_available(
-    connection: Connection, crawl_id: int, now: datetime, most_pause_seconds: float
-) -> datetime | None:
-    """Return when the first of the hosts with queued requests may be asked; None where there are none."""
+def _first_available(connection: Connection, crawl_id: int, now: datetime, max_pause_seconds: float) -> datetime | None:
+    """Return when the first of the hosts with queued requests is available; None if there are none."""
     first = None
-    for gate in available_hosts(connection, crawl_id, now):
-        opens = gate.opens(now, most_pause_seconds)
-        first = opens if first is None else min(first, opens)
+    for one in available_hosts(connection, crawl_id, now):
+        available = one.available_at(now, max_pause_seconds)
+        first = available if first is None else min(first, available)
         if first <= now:
             break
     return first
 
 
 def _select_candidates(
-    connection: Connection, crawl_id: int, terms: LeaseOptions, rooms: Sequence[tuple[str, int]]
+    connection: Connection, crawl_id: int, options: LeaseOptions, capacities: Sequence[tuple[str, int]]
 ) -> Sequence[Row[int, str]]:
-    """Return the requests to lease, with their hosts, in order: of the hosts, in turn, at most so many each."""
-    values = {"crawl": crawl_id, "now": terms.now, "limit": terms.limit, "rooms": json.dumps(rooms)}
+    """Return the requests to lease and their hosts, in order, within the capacities of the hosts."""
+    values = {"crawl": crawl_id, "now": options.now, "limit": options.limit, "capacities": json.dumps(capacities)}
     return connection.execute(_CANDIDATES[connection.dialect.name], values).all()
 
 
 def _start_times(
-    connection: Connection, terms: LeaseOptions, candidates: Sequence[Row[int, str]]
+    connection: Connection, options: LeaseOptions, candidates: Sequence[Row[int, str]]
 ) -> dict[int, datetime]:
-    """Return, by id, when each request may be sent, and note when their hosts may be asked next.
+    """Return, by id, when each request may be sent, and store when their hosts may be asked next.
 
-    Requests for which another crawl's left no room in the meantime are not among them.
+    Requests are left out if another crawl has used up the capacity of their host in the meantime.
     """
-    gates = lock_hosts(connection, {row.host for row in candidates})
-    opens = {name: gate.opens(terms.now, terms.most_pause_seconds) for name, gate in gates.items()}
+    hosts = lock_hosts(connection, {row.host for row in candidates})
+    available = {name: one.available_at(options.now, options.max_pause_seconds) for name, one in hosts.items()}
     starts = {}
     for row in candidates:
-        start = opens.get(row.host, terms.now)
-        if start <= terms.horizon:
+        start = available.get(row.host, options.now)
+        if start <= options.horizon:
             starts[row.id] = start
-            if row.host in gates:
-                opens[row.host] = start + timedelta(seconds=gates[row.host].delay)
-    set_next_times(connection, {name: moment for name, moment in opens.items() if gates[name].delay > 0})
+            if row.host in hosts:
+                available[row.host] = start + timedelta(seconds=hosts[row.host].delay)
+    set_next_times(connection, {name: time for name, time in available.items() if hosts[name].delay > 0})
     return starts
 
 
-def _lease_rows(connection: Connection, terms: LeaseOptions, starts: Mapping[int, datetime]) -> list[LeasedRequest]:
-    values = {"ids": list(starts), "lease": terms.lease_id, "until": terms.until}
-    taken = {row[0]: _leased_request(row, starts[row[0]]) for row in connection.execute(_LEASE, values)}
-    return [taken[request_id] for request_id in starts if request_id in taken]
+def _lease_rows(connection: Connection, options: LeaseOptions, starts: Mapping[int, datetime]) -> list[LeasedRequest]:
+    values = {"ids": list(starts), "lease": options.lease_id, "until": options.until}
+    leased = {row[0]: _leased_request(row, starts[row[0]]) for row in connection.execute(_LEASE, values)}
+    return [leased[request_id] for request_id in starts if request_id in leased]
 
 
 def _leased_request(row: Row[Any], start_at: datetime) -> LeasedRequest:
     return LeasedRequest(LeaseToken(row.id, row.lease_id), RequestRecord(*tuple(row)[3:]), row.attempts, start_at)
 
 
-def _expire_leases(connection: Connection, crawl_id: int, terms: LeaseOptions) -> None:
-    """Queue again what is leased for too long, or let it fail after too many attempts."""
-    hopeless = request.c.attempts + 1 >= terms.most_attempts
+def _expire_leases(connection: Connection, crawl_id: int, options: LeaseOptions) -> None:
+    """Queue requests with expired leases again, or let them fail after too many attempts."""
+    hopeless = request.c.attempts + 1 >= options.max_attempts
     values = {
         "state": case((hopeless, RequestState.FAILED.value), else_=RequestState.QUEUED.value),
         "attempts": request.c.attempts + 1,
         "lease_id": None,
         "lease_until": None,
         "outcome": LEASE_EXPIRED,
-        "ended": case((hopeless, terms.now)),
+        "ended": case((hopeless, options.now)),
     }
-    farthest = terms.now + _PLAUSIBLE_LEASE_LENGTHS * (terms.until - terms.now)
-    for expired in (request.c.lease_until < terms.now, request.c.lease_until > farthest):
-        # In the order of the index, which makes PostgreSQL read and tidy just that: the entries of all leases that
-        # ever were stand in it until then. Rows that are locked are being acknowledged.
+    farthest = options.now + _PLAUSIBLE_LEASE_LENGTHS * (options.until - options.now)
+    for expired in (request.c.lease_until < options.now, request.c.lease_until > farthest):
+        # In the order of the index, so that PostgreSQL reads and tidies just that part of it: until then the index
+        # keeps the entries of all leases that ever were. Locked rows are being acknowledged.
         ids = select(request.c.id).where(*is_leased(crawl_id), expired).order_by(request.c.lease_until)
         some = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
         connection.execute(update(request).where(request.c.id.in_(some)).values(values))

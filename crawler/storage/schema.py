@@ -1,25 +1,200 @@
-"""The schema: created, upgraded, checked."""
+"""The schema of a database: created, upgraded by Alembic, checked; and the triggers that keep search in step.
+
+A new database is created from `tables.py`, with the newest revision. Migrations only change databases that exist.
+"""
 
 from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, inspect, select, text
+from sqlalchemy import func, insert, inspect, select, text
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawler.errors import StoreError
-from crawler.storage import database
-from crawler.storage.database import location_of, read_transaction, write_transaction
+from crawler.storage.database import location_of, read_transaction, settle_database_id, write_transaction
 from crawler.storage.locks import lock_all
-from crawler.storage.tables import TOKENS_INDEX, page
+from crawler.storage.tables import TOKENS_INDEX, VIEWS, exists_on, metadata, page, search_total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from alembic.config import Config as AlembicConfig
     from sqlalchemy.engine import Connection, Engine
+
+_VERSION_TABLE = "alembic_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrations:
+    """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
+
+    location: str = "crawler:storage/migrations"
+    revisions: tuple[str, ...] = ("0001",)
+
+    @property
+    def head(self) -> str:
+        """The newest revision."""
+        return self.revisions[-1]
+
+
+MIGRATIONS = Migrations()
+HEAD = MIGRATIONS.head
+
+
+def prepare_schema(engine: Engine) -> bool:
+    """Create the tables if the database is empty, and return True if it was.
+
+    Raises StoreError if the database has another schema.
+    """
+    with read_transaction(engine) as connection:
+        empty = _is_empty(connection)
+    if empty:
+        upgrade_schema(engine)
+    check_schema(engine)
+    return empty
+
+
+def upgrade_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
+    """Bring the database to the newest revision, in one transaction; create the tables if it is empty.
+
+    Raises StoreError if this version does not know the database's revision, or the tables are not Blocksieve's.
+    """
+    with write_transaction(engine) as connection:
+        lock_all(connection)  # eight crawls that start on an empty database create its tables once
+        _refuse_unknown(connection, migrations)
+        if _is_empty(connection):
+            _create_schema(connection, migrations.head)
+        else:
+            with without_triggers(connection):
+                _migrate(connection, migrations)
+        settle_database_id(connection)
+
+
+def check_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
+    """Raise StoreError if the database's schema is not that of this version; the message names both."""
+    with read_transaction(engine) as connection:
+        _refuse_unknown(connection, migrations)
+        revision = current_revision(connection)
+    if revision != migrations.head:
+        raise StoreError(
+            f"the database {location_of(engine)} has schema {revision or 'none'}, this version of Blocksieve "
+            f"needs {migrations.head}; `scrapy upgrade` brings it there (back it up first)"
+        )
+
+
+def check_fingerprint_scheme(engine: Engine, scheme: str) -> None:
+    """Raise StoreError if a stored page has fingerprints of another scheme: those of two schemes cannot be compared."""
+    with read_transaction(engine) as connection:
+        # Two look-ups at the ends of an index, whatever the number of pages.
+        schemes = {connection.scalar(select(end(page.c.scheme))) for end in (func.min, func.max)}
+    if others := schemes - {None, scheme}:
+        raise StoreError(
+            f"the database {location_of(engine)} holds fingerprints of scheme {others.pop()!r}, this version of "
+            f"Blocksieve with this FINGERPRINT_WEIGHTING makes {scheme!r}, and the two cannot be compared; restore the "
+            "setting, renew all fingerprints with `scrapy dedup --refingerprint`, or use another DATABASE_URL"
+        )
+
+
+def current_revision(connection: Connection) -> str | None:
+    """Return the schema revision of a database; None if it has no tables of Blocksieve."""
+    if not inspect(connection).has_table(_VERSION_TABLE):
+        return None
+    revision = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()  # noqa: S608 — ours
+    return None if revision is None else str(revision)
+
+
+@contextmanager
+def without_triggers(connection: Connection) -> Iterator[None]:
+    """Drop the triggers for a migration, and create them again after it.
+
+    A migration that copies a table, as Alembic does on SQLite, loses the table's triggers silently.
+    """
+    _drop_triggers(connection)
+    yield
+    _create_triggers(connection)
+
+
+def optimize_search_index(connection: Connection) -> None:
+    """Erase the words of removed blocks from SQLite's full-text index, which otherwise only marks them as removed."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('optimize')"))  # noqa: S608 — of constants
+
+
+def _is_empty(connection: Connection) -> bool:
+    return current_revision(connection) is None and not _table_names(connection)
+
+
+def _table_names(connection: Connection) -> list[str]:
+    return [name for name in inspect(connection).get_table_names() if name != _VERSION_TABLE]
+
+
+def _refuse_unknown(connection: Connection, migrations: Migrations) -> None:
+    revision = current_revision(connection)
+    where = location_of(connection.engine)
+    if revision is None and _table_names(connection):
+        raise StoreError(
+            f"the database {where} holds tables but no schema revision, so it is not Blocksieve's; "
+            "point DATABASE_URL at another one"
+        )
+    if revision is not None and revision not in migrations.revisions:
+        raise StoreError(
+            f"the database {where} has schema {revision}, which this version of Blocksieve (schema {migrations.head}) "
+            "does not know; install the newer version that wrote it, or point DATABASE_URL at another one"
+        )
+
+
+def _create_schema(connection: Connection, revision: str) -> None:
+    """Create all that `tables.py` declares for this kind of database, and record the revision."""
+    dialect = connection.dialect.name
+    for table in metadata.sorted_tables:
+        if exists_on(table, dialect):
+            statement = CreateTable(table)
+            statement.columns = [one for one in statement.columns if exists_on(one.element, dialect)]
+            connection.execute(statement)
+            for index in table.indexes:
+                if exists_on(index, dialect):
+                    connection.execute(CreateIndex(index))
+    for view in VIEWS:
+        connection.execute(text(view))
+    if dialect == "sqlite":
+        connection.execute(text(_CREATE_TOKENS_INDEX))
+    else:
+        # The HTML is compressed already, so the server need not try.
+        connection.execute(text("ALTER TABLE page ALTER COLUMN html SET STORAGE EXTERNAL"))
+        connection.execute(insert(search_total), {"blocks": 0, "length": 0})
+    _create_triggers(connection)
+    connection.execute(text(_CREATE_VERSION_TABLE))
+    connection.execute(text(f"INSERT INTO {_VERSION_TABLE} VALUES (:revision)"), {"revision": revision})  # noqa: S608 — ours
+
+
+# As Alembic creates it.
+_CREATE_VERSION_TABLE = f"""
+CREATE TABLE IF NOT EXISTS {_VERSION_TABLE} (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT {_VERSION_TABLE}_pkc PRIMARY KEY (version_num)
+)
+"""
+# The words are whole and case-folded already: every character that is not ASCII counts as a letter.
+_CREATE_TOKENS_INDEX = f"""
+CREATE VIRTUAL TABLE {TOKENS_INDEX} USING fts5(
+    tokens, content='block_tokens', content_rowid='block_id', tokenize="ascii tokenchars '_'"
+)
+"""
+
+
+def _migrate(connection: Connection, migrations: Migrations) -> None:
+    from alembic import command  # noqa: PLC0415 — takes 0.4 s, and only `scrapy upgrade` needs it
+    from alembic.config import Config as AlembicConfig  # noqa: PLC0415 — as above
+
+    config = AlembicConfig()
+    config.set_main_option("script_location", migrations.location)
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    # Its messages are for those who run migrations by hand: "Will assume non-transactional DDL."
+    logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
+    command.upgrade(config, "head")
 
 
 _REMOVE_TOKENS = (
@@ -30,10 +205,11 @@ _ADD_TOKENS = f"INSERT INTO {TOKENS_INDEX} (rowid, tokens) VALUES (new.block_id,
 _SQLITE_TRIGGERS = (
     f"CREATE TRIGGER search_added AFTER INSERT ON block_tokens BEGIN {_ADD_TOKENS} END",
     f"CREATE TRIGGER search_removed AFTER DELETE ON block_tokens BEGIN {_REMOVE_TOKENS} END",
-    (
-        "CREATE TRIGGER search_changed AFTER UPDATE OF block_id, tokens ON block_tokens "
-        f"BEGIN {_REMOVE_TOKENS} {_ADD_TOKENS} END"
-    ),
+    f"""
+    CREATE TRIGGER search_changed AFTER UPDATE OF block_id, tokens ON block_tokens BEGIN
+        {_REMOVE_TOKENS} {_ADD_TOKENS}
+    END
+    """,
     """
     CREATE TRIGGER search_block_removed AFTER DELETE ON block BEGIN
         DELETE FROM block_tokens WHERE block_id = old.id;
@@ -51,7 +227,7 @@ CREATE FUNCTION search_{name}() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE more RECORD;
 BEGIN
     SELECT {sign}count(*) AS blocks, {sign}coalesce(sum(rows.length), 0) AS length INTO more FROM rows;
-    -- No writer waits for another: each takes a row of its own, for which it is free.
+    -- Writers do not wait for each other: each takes a row that no other transaction has locked.
     UPDATE search_total SET blocks = blocks + more.blocks, length = search_total.length + more.length
     WHERE id = (SELECT id FROM search_total ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED);
     IF NOT FOUND THEN
@@ -101,141 +277,14 @@ _TRIGGERS: Mapping[str, Sequence[str]] = MappingProxyType(
 _TRIGGER_NAMES = ("search_added", "search_removed", "search_changed", "search_block_removed", "search_block_changed")
 
 
-def create_triggers(connection: Connection) -> None:
-    """Make all triggers, on a database of the present schema that has none."""
+def _create_triggers(connection: Connection) -> None:
     for statement in _TRIGGERS[connection.dialect.name]:
         connection.execute(text(statement))
 
 
-def drop_triggers(connection: Connection) -> None:
-    """Drop the triggers that there are."""
+def _drop_triggers(connection: Connection) -> None:
     for name in _TRIGGER_NAMES:
         if connection.dialect.name == "sqlite":
             connection.execute(text(f"DROP TRIGGER IF EXISTS {name}"))
         else:
             connection.execute(text(f"DROP FUNCTION IF EXISTS {name}() CASCADE"))
-
-
-def optimize_search_index(connection: Connection) -> None:
-    """Get the words of removed blocks out of SQLite's index, which otherwise only marks them as removed."""
-    if connection.dialect.name == "sqlite":
-        connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('optimize')"))  # noqa: S608 — as above
-
-
-def check_fingerprint_scheme(engine: Engine, scheme: str) -> None:
-    """Raise StoreError if the database holds a page whose fingerprints are of another scheme."""
-    with read_transaction(engine) as connection:
-        # Two look-ups at the ends of an index, whatever the number of pages.
-        schemes = {connection.scalar(select(end(page.c.scheme))) for end in (func.min, func.max)}
-    if others := schemes - {None, scheme}:
-        raise StoreError(
-            f"the database {location_of(engine)} holds fingerprints of scheme {others.pop()!r}, this version of "
-            f"Blocksieve with this FINGERPRINT_WEIGHTING makes {scheme!r}, and the two cannot be compared; set it "
-            "as it was, make all of them anew with `scrapy dedup --refingerprint`, or use another DATABASE_URL"
-        )
-
-
-# The migrations, oldest first; a test compares them with the folder.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
-HEAD = REVISIONS[-1]
-_VERSION_TABLE = "alembic_version"
-
-
-def prepare_schema(engine: Engine) -> bool:
-    """Create the tables if the database is empty, and tell whether it was.
-
-    Raises StoreError if it is of another schema than ours.
-    """
-    with read_transaction(engine) as connection:
-        empty = not _table_names(connection) and current_revision(connection) is None
-    if empty:
-        upgrade_schema(engine)
-    check_schema(engine)
-    return empty
-
-
-def upgrade_schema(engine: Engine, revision: str = "head") -> None:
-    """Bring the database up to a revision, from whichever it has, in one transaction.
-
-    Raises StoreError where its revision is unknown to this version, or it holds tables of something else.
-    """
-    from alembic import command  # noqa: PLC0415 — takes 0.4 s, and most commands need no more than `check`
-
-    with write_transaction(engine) as connection:
-        lock_all(connection)  # eight crawls that start on an empty database make its tables once
-        _refuse_unknown(connection)
-        with migrating(connection):
-            command.upgrade(_alembic_config(connection), revision)
-        if current_revision(connection) == HEAD:
-            database.settle_database_id(connection)
-
-
-def downgrade_schema(engine: Engine, revision: str) -> None:
-    """Take the database back to an earlier revision (`base`: without tables), losing what that cannot hold."""
-    from alembic import command  # noqa: PLC0415 — as above
-
-    with write_transaction(engine) as connection:
-        lock_all(connection)
-        with migrating(connection):
-            command.downgrade(_alembic_config(connection), revision)
-
-
-@contextmanager
-def migrating(connection: Connection) -> Iterator[None]:
-    """Give way to migrations: the triggers are dropped before them, and made after them as they are to be."""
-    drop_triggers(connection)
-    yield
-    if current_revision(connection) == HEAD:
-        create_triggers(connection)
-
-
-def check_schema(engine: Engine) -> None:
-    """Raise StoreError if the database's schema is not the one of this version, saying which each is."""
-    with read_transaction(engine) as connection:
-        _refuse_unknown(connection)
-        revision = current_revision(connection)
-    if revision != HEAD:
-        raise StoreError(
-            f"the database {location_of(engine)} has schema {revision or 'none'}, this version of Blocksieve "
-            f"needs {HEAD}; `scrapy upgrade` brings it there (back it up first)"
-        )
-
-
-def current_revision(connection: Connection) -> str | None:
-    """Return the revision of a database; None for one without tables of ours."""
-    if not inspect(connection).has_table(_VERSION_TABLE):
-        return None
-    revision = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()  # noqa: S608 — ours
-    return None if revision is None else str(revision)
-
-
-def _refuse_unknown(connection: Connection) -> None:
-    revision = current_revision(connection)
-    where = location_of(connection.engine)
-    if revision is None and _table_names(connection):
-        raise StoreError(
-            f"the database {where} holds tables but no schema revision, so it is not Blocksieve's; "
-            "point DATABASE_URL at another one"
-        )
-    if revision is not None and revision not in REVISIONS:
-        raise StoreError(
-            f"the database {where} has schema {revision}, which this version of Blocksieve (schema {HEAD}) does "
-            "not know; install the newer version that wrote it, or point DATABASE_URL at another one"
-        )
-
-
-def _table_names(connection: Connection) -> list[str]:
-    # Alembic's own stays, without a row, when a database is downgraded to the very base.
-    return [name for name in inspect(connection).get_table_names() if name != _VERSION_TABLE]
-
-
-def _alembic_config(connection: Connection) -> AlembicConfig:
-    from alembic.config import Config as AlembicConfig  # noqa: PLC0415 — as above
-
-    config = AlembicConfig()
-    config.set_main_option("script_location", "crawler:storage/migrations")
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    # Its news are for those who run migrations by hand: "Will assume non-transactional DDL."
-    logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
-    return config

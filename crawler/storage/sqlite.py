@@ -1,4 +1,4 @@
-"""SQLite: one file, one writer at a time, WAL."""
+"""The SQLite backend: one file, one writer at a time, in WAL mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
 
 from crawler.errors import StoreError, StoreMissingError
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
     from sqlalchemy.exc import DBAPIError
 
-_OLDEST_SQLITE = (3, 38, 0)  # json_each always built in, RETURNING
-_CACHE_KIB = 65_536  # look-ups of fingerprints jump all over the index
+_OLDEST_SQLITE = (3, 38, 0)  # has json_each always, and RETURNING
+_CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
 _BEGIN = "sqlite_begin"
 _PRIMARY_CODE = 0xFF
-_MARK = text("UPDATE database_id SET number = number + 1 RETURNING number")
 
-# What a failure means and what to do, by SQLite's primary result code.
+# The meaning of a failure and the advice, by SQLite's primary result code.
 _ADVICE = {
     sqlite3.SQLITE_FULL: "is full; free space on its disk or move it, and start again",
     sqlite3.SQLITE_READONLY: "cannot be written; give this user write access to the file and its folder",
@@ -42,11 +41,11 @@ _ADVICE = {
 
 
 class SQLiteBackend:
-    """The embedded default."""
+    """The default: a file on this machine."""
 
     example = "sqlite:///FILE (sqlite:////ABSOLUTE/FILE)"
-    reading: Mapping[str, Any] = MappingProxyType({})
-    writing: Mapping[str, Any] = MappingProxyType({_BEGIN: "BEGIN IMMEDIATE"})
+    read_options: Mapping[str, Any] = MappingProxyType({})
+    write_options: Mapping[str, Any] = MappingProxyType({_BEGIN: "BEGIN IMMEDIATE"})
 
     def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:
         if must_exist and not _path(url).exists():
@@ -71,32 +70,29 @@ class SQLiteBackend:
         advice = _ADVICE.get(getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE)
         return None if advice is None else Diagnosis(advice)
 
-    def scrub(self, engine: Engine) -> None:
-        """Clear the log: it holds what was deleted."""
+    def erase_deleted(self, engine: Engine) -> None:
+        """Clear the write-ahead log, which holds the deleted rows."""
         with engine.connect() as connection:
             # On the driver's own connection: a checkpoint cannot run in a transaction.
             connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def claim(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
-        return CrawlFileLock.take(_path(engine.url), crawl_id)
+    def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
+        return CrawlFileLock.acquire(_path(engine.url), crawl_id)
 
     def server(self, connection: Connection) -> str:  # noqa: ARG002 — the protocol's
         return ""
 
-    def mark(self, connection: Connection) -> int | None:
-        return connection.execute(_MARK).scalar()
+    def horizon(self, connection: Connection, sequence: int) -> Horizon:  # noqa: ARG002 — as above
+        return Horizon(sequence + 1)
 
-    def horizon(self, connection: Connection, number: int) -> Horizon:  # noqa: ARG002 — as above
-        return Horizon(number + 1)
-
-    def number_after(self, connection: Connection, last_mark: int) -> int:  # noqa: ARG002 — as above
-        return last_mark
+    def sequence_after(self, connection: Connection, last: int) -> int:  # noqa: ARG002 — as above
+        return last
 
     def transaction_id(self, connection: Connection) -> str | None:  # noqa: ARG002 — the protocol's
         return None
 
     def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
-        raise NotImplementedError  # never asked: there is no id
+        raise NotImplementedError  # never called: there is no id
 
 
 def _path(url: URL) -> Path:
@@ -124,24 +120,24 @@ def _has_fts5() -> bool:
 
 
 def _set_up(connection: Any, _record: object) -> None:
-    # None keeps the sqlite3 module from beginning transactions on its own: see _begin.
+    # None keeps the sqlite3 module from beginning transactions by itself: see _begin.
     connection.isolation_level = None
     connection.create_function("occurrences", 2, _occurrences, deterministic=True)
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
-        "secure_delete=ON",  # what is removed on legal grounds must not be left in free space of the file
+        "secure_delete=ON",  # rows deleted on legal grounds must not stay in free space of the file
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
 def _occurrences(tokens: str, pattern: str) -> int:
-    """Tell how often a text's tokens hold a pattern: SQLite's own `replace` takes four times as long."""
+    """Return how often a pattern occurs in a text's tokens: SQLite's own `replace` takes four times as long."""
     return tokens.count(pattern)
 
 
 def _begin(connection: Connection) -> None:
-    # A plain BEGIN that writes later fails at once, without waiting, when another process writes in between.
+    # A transaction begun by a plain BEGIN that writes later fails at once if another process wrote in between.
     connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

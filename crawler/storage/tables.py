@@ -1,4 +1,12 @@
-"""All tables and views, with their column types."""
+"""All tables and views of the database: their columns, indexes and types.
+
+A block's text is stored once. Another page with the same text, or nearly the same, has a sighting of that block, with
+its own text where the two differ. A page that is nearly the same as another has a row in `near_duplicate_page`. A
+later visit deletes nothing: it sets `gone_at` on the blocks and sightings that the page no longer shows.
+
+The views `informative_block` and `page_text` leave out site boilerplate: texts with `boilerplate_since` set in
+`document_frequency`.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +27,35 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    TableClause,
     Text,
     TypeDecorator,
     column,
     table,
     text,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy.engine import Dialect
+    from sqlalchemy import TableClause
+    from sqlalchemy.engine import Connection, Dialect
     from sqlalchemy.schema import SchemaItem
 
+_Item = TypeVar("_Item")
 
 _SIGN = 1 << 63
 _MODULUS = 1 << 64
 
+# The key in the `info` of a table, column or index that only one kind of database has.
+ONLY_ON = "only_on"
+
+# SQLite takes 32,766 bound values in a statement, PostgreSQL 65,535.
+BATCH_SIZE = 10_000
+
 
 class Bits64(TypeDecorator[int]):
-    """64 bits: unsigned in Python, signed in the database, which knows no others."""
+    """64 bits: unsigned in Python, signed in the database, which has no unsigned integers."""
 
     impl = BigInteger
     cache_ok = True
@@ -52,34 +68,24 @@ class Bits64(TypeDecorator[int]):
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time, aware, in UTC; on SQLite as text that sorts like the time."""
+    """An aware datetime in UTC. SQLite stores it as text that sorts by time."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 — as above
         if value is not None and value.tzinfo is None:
-            raise ValueError(f"{value!r} has no time zone; the database stores moments in UTC")
+            raise ValueError(f"{value!r} has no time zone; the database stores times in UTC")
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 — as above
         return None if value is None else value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
 
 
-def signed(bits: int) -> int:
-    """Return 64 unsigned bits as the signed number that the database stores."""
-    return bits - _MODULUS if bits >= _SIGN else bits
-
-
-def unsigned(number: int) -> int:
-    """Return a stored signed number as 64 unsigned bits."""
-    return number % _MODULUS
-
-
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
-# Texts that are looked up compare byte by byte on both: a server's locale can change with its operating system,
-# and an index in its order is damaged then.
+# Texts for look-ups compare byte by byte on both databases. A server's locale can change with its operating system,
+# which damages an index in that order.
 Key = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData(
@@ -92,247 +98,161 @@ metadata = MetaData(
 )
 
 
-def required(name: str, kind: Any, *arguments: Any, **options: Any) -> Column[Any]:
-    return Column(name, kind, *arguments, nullable=False, **options)
-
-
-def row_id() -> Column[Any]:
-    return required("id", Id, Identity(), primary_key=True)
-
-
-def seen_columns() -> list[Column[Any]]:
-    return [required("first_seen", UtcDateTime), required("last_seen", UtcDateTime)]
-
-
-def visit_columns() -> list[Column[Any]]:
-    """Return the history by which the next visit is decided, and that visit."""
-    return [
-        *seen_columns(),
-        required("last_changed", UtcDateTime),
-        required("visits", Integer),
-        required("changes", Integer),
-        Column("next_visit", UtcDateTime),
-    ]
-
-
-def absence_columns() -> list[Column[Any]]:
-    """Return what tells whether something is still there: visits in a row that found nothing, when we gave up."""
-    return [required("misses", Integer, server_default="0"), Column("retired_at", UtcDateTime)]
-
-
-def partial_index(name: str, *columns: Any, where: str) -> Index:
-    """Return an index of the rows that meet a condition, on both kinds of database."""
-    condition = text(where)
-    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
-
-
-def sequence_column(name: str) -> Column[Any]:
-    """Return a column for the mark of a transaction; what was stored before there were marks has 0."""
-    return required(name, BigInteger, server_default="0")
-
-
-# A page's row stays when the page is pruned, so it has no foreign key. It says nothing of the page but its id.
-change_log = Table(
-    "change_log",
-    metadata,
-    required("page_id", Id, primary_key=True, autoincrement=False),
-    sequence_column("added"),
-    sequence_column("described"),
-    required("changed", BigInteger, index=True),
-)
-
-removed_block = Table(
-    "removed_block",
-    metadata,
-    required("block_id", Id, primary_key=True, autoincrement=False),
-    required("changed", BigInteger, index=True),
-)
-
-# One row. `number` is the last mark on SQLite; on PostgreSQL it is added to the transaction's id, which gives the mark.
-database_id = Table(
-    "database_id",
-    metadata,
-    required("name", Key, primary_key=True),
-    required("server", Text),
-    required("number", BigInteger),
-)
-
-request = Table(
-    "request",
-    metadata,
-    row_id(),
-    required("crawl_id", Id, ForeignKey("crawl.id")),
-    required("key", Key),
-    required("url", Text),
-    required("host", Key),
-    required("method", Text),
-    required("headers", JSON),  # name -> list of texts
-    Column("body", LargeBinary),
-    Column("callback", Text),  # null: `parse`
-    Column("errback", Text),
-    required("cb_kwargs", JSON),
-    required("meta", JSON),
-    required("priority", Integer),
-    required("state", Text),
-    required("attempts", Integer),  # that came to no end
-    Column("not_before", UtcDateTime),
-    Column("lease_id", Text),
-    Column("lease_until", UtcDateTime),
-    Column("outcome", Text),
-    Column("error", Text),
-    required("added", UtcDateTime),
-    Column("ended", UtcDateTime),
-    Index("uq_request_crawl_id_key", "crawl_id", "key", unique=True),
-    partial_index("ix_request_leased", "crawl_id", "lease_until", where="state = 'leased'"),
-    partial_index("ix_request_failed", "crawl_id", where="state = 'failed'"),
-    sqlite_autoincrement=True,  # an id given out twice would make old lease_tokens good again
-)
-# In the order in which a host's are leased; `not_before` so that those which wait are passed over in the index.
-partial_index(
-    "ix_request_queued",
-    request.c.crawl_id,
-    request.c.host,
-    request.c.priority.desc(),
-    request.c.id,
-    request.c.not_before,
-    where="state = 'queued'",
-)
-
-# Of all crawls together: a host minds its visitors, not our generations.
-host = Table(
-    "host",
-    metadata,
-    required("host", Key, primary_key=True),
-    Column("next_at", UtcDateTime),
-    required("delay", Float, server_default="0"),  # seconds
-    Column("paused_until", UtcDateTime),
-    Column("reason", Text),
-    required("refusals", Integer, server_default="0"),  # in a row
-)
-
-# What leads to pages and is visited again for that.
-section = Table(
-    "section",
-    metadata,
-    row_id(),
-    required("url", Text),
-    required("url_key", Key, unique=True),
-    required("site", Key, index=True),
-    required("spider", Text),
-    Column("callback", Text),
-    required("cb_kwargs", JSON),
-    required("arguments", JSON),
-    required("headers", JSON),
-    required("meta", JSON),
-    *visit_columns(),
-    required("links_hash", Bits64),  # xxh64 of the sorted keys of the requests that it yielded
-    Column("etag", Text),
-    Column("last_modified", Text),
-    *absence_columns(),
-    partial_index("ix_section_next_visit", "next_visit", where="retired_at IS NULL"),
-)
-
-# How often the dates of change in a host's sitemaps were right.
-sitemap_trust = Table(
-    "sitemap_trust",
-    metadata,
-    required("host", Key, primary_key=True),
-    required("right", Integer),
-    required("wrong", Integer),
-)
-
-# What only one kind of database has is marked so in its `info`.
-ONLY_ON = "only"
-
-
 class CrawlState(StrEnum):
-    """Whether a crawl has come to its end."""
+    """Whether a crawl still has requests to make."""
 
     OPEN = "open"
     FINISHED = "finished"
 
 
-def _content_columns() -> list[Column[Any]]:
-    """Return what block and sighting share, so that one can become the other without loss."""
+def signed(bits: int) -> int:
+    """Return 64 unsigned bits as the signed number that the database stores."""
+    return bits - _MODULUS if bits >= _SIGN else bits
+
+
+def unsigned(number: int) -> int:
+    """Return a stored signed number as 64 unsigned bits."""
+    return number % _MODULUS
+
+
+def batched(items: Sequence[_Item], size: int = BATCH_SIZE) -> Iterator[Sequence[_Item]]:
+    """Yield the items in parts of at most `size`, few enough for one statement; nothing for no items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def insert_on_conflict(connection: Connection, into: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT of the connection's dialect, the one that has ON CONFLICT."""
+    return sqlite.insert(into) if connection.dialect.name == "sqlite" else postgresql.insert(into)
+
+
+def exists_on(item: SchemaItem, dialect: str) -> bool:
+    """Return True if a table, column or index is ours and this kind of database has it."""
+    if isinstance(item, Table) and item.name.startswith(TOKENS_INDEX):
+        return False
+    return bool(item.info.get(ONLY_ON, dialect) == dialect)
+
+
+def _required(name: str, kind: Any, *arguments: Any, **options: Any) -> Column[Any]:
+    return Column(name, kind, *arguments, nullable=False, **options)
+
+
+def _row_id() -> Column[Any]:
+    return _required("id", Id, Identity(), primary_key=True)
+
+
+def _sequence(name: str) -> Column[Any]:
+    """Return a column for the change sequence of a transaction (see change_log.py); 0 is before the first one."""
+    return _required(name, BigInteger, server_default="0")
+
+
+def _seen_columns() -> list[Column[Any]]:
+    return [_required("first_seen", UtcDateTime), _required("last_seen", UtcDateTime)]
+
+
+def _visit_columns() -> list[Column[Any]]:
+    """Return the visit history, from which the next visit is scheduled, and that visit."""
     return [
-        required("page_id", Id, ForeignKey("page.id"), index=True),
-        required("position", Integer),
-        required("kind", Text),
-        required("path", Text),
-        required("words", Integer),
-        required("score", Float),
-        required("priority", Float),
-        required("digest", Bits64),
-        Column("fingerprint", Bits64),
-        *seen_columns(),
-        Column("gone_at", UtcDateTime),
-        sequence_column("changed"),
+        *_seen_columns(),
+        _required("last_changed", UtcDateTime),
+        _required("visits", Integer),
+        _required("changes", Integer),
+        Column("next_visit", UtcDateTime),
     ]
 
 
-# Ids are never given out twice (autoincrement): whoever follows the tables remembers the last one read.
+def _absence_columns() -> list[Column[Any]]:
+    """Return the count of visits in a row that did not find the page, and when it was retired for that."""
+    return [_required("misses", Integer, server_default="0"), Column("retired_at", UtcDateTime)]
+
+
+def _content_columns() -> list[Column[Any]]:
+    """Return the columns that block and sighting share, so that either can become the other without loss."""
+    return [
+        _required("page_id", Id, ForeignKey("page.id"), index=True),
+        _required("position", Integer),
+        _required("kind", Text),
+        _required("path", Text),
+        _required("words", Integer),
+        _required("score", Float),
+        _required("priority", Float),
+        _required("digest", Bits64),
+        Column("fingerprint", Bits64),
+        *_seen_columns(),
+        Column("gone_at", UtcDateTime),
+        _sequence("changed"),
+    ]
+
+
+def _partial_index(name: str, *columns: Any, where: str) -> Index:
+    """Return an index of the rows that meet a condition, for both kinds of database."""
+    condition = text(where)
+    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+
+
+# AUTOINCREMENT never gives an id out twice: programs that follow the tables remember the last id they read.
 crawl = Table(
     "crawl",
     metadata,
-    row_id(),
-    required("spider", Text),
-    required("arguments", JSON),
-    required("state", Text),
-    required("started", UtcDateTime),
+    _row_id(),
+    _required("spider", Text),
+    _required("arguments", JSON),
+    _required("state", Text),
+    _required("started", UtcDateTime),
     Column("finished", UtcDateTime),
     Column("reason", Text),
-    required("totals", JSON),
-    Column("seeded", UtcDateTime),  # when all its start requests were in the frontier
+    _required("totals", JSON),
+    Column("seeded", UtcDateTime),  # when all its start requests were in the queue
     sqlite_autoincrement=True,
 )
 
 page = Table(
     "page",
     metadata,
-    row_id(),
-    required("url", Text),
-    required("url_key", Key, unique=True),
-    required("site", Key, index=True),
+    _row_id(),
+    _required("url", Text),
+    _required("url_key", Key, unique=True),
+    _required("site", Key, index=True),
     Column("section", Text),
     Column("title", Text),
     Column("author", Text),
     Column("published", Text),
     Column("language", Text),
-    *visit_columns(),
-    required("crawl_id", Id, ForeignKey("crawl.id")),
+    *_visit_columns(),
+    _required("crawl_id", Id, ForeignKey("crawl.id")),
     Column("etag", Text),
     Column("last_modified", Text),
-    required("body_hash", Bits64),
+    _required("body_hash", Bits64),
     Column("page_fingerprint", Bits64),
-    required("method", Text),
-    required("scheme", Key, index=True),
+    _required("method", Text),
+    _required("scheme", Key, index=True),
     Column("encoding", Text),
-    # zlib; SQLite walks over it to what is behind it, so behind it is what only re-crawls read.
+    # Compressed with zlib. SQLite reads past it to reach later columns, so only columns for re-crawls follow it.
     Column("html", LargeBinary),
-    # Null in pages of crawls before there were re-crawls.
+    # How to visit the page again; null where that is unknown.
     Column("spider", Text),
     Column("callback", Text),
     Column("cb_kwargs", JSON(none_as_null=True)),
     Column("arguments", JSON(none_as_null=True)),
     Column("headers", JSON(none_as_null=True)),  # of the request
     Column("meta", JSON(none_as_null=True)),
-    Column("children", Integer),  # what its callback yielded beside it; null where that is not known
-    Column("options_hash", Bits64),  # xxh64 of the method's options
+    Column("children", Integer),  # what its callback yielded besides the page; null where that is unknown
+    Column("options_hash", Bits64),  # xxh64 of the cleaning method's options
     Column("lastmod", Text),  # what a sitemap has said since the last visit
-    *absence_columns(),
-    partial_index("ix_page_next_visit", "next_visit", where="retired_at IS NULL"),
+    *_absence_columns(),
+    _partial_index("ix_page_next_visit", "next_visit", where="retired_at IS NULL"),
     sqlite_autoincrement=True,
 )
 
 block = Table(
     "block",
     metadata,
-    row_id(),
-    # The page's, once more: a heading common to thousands of sites is looked up within its own only.
-    required("site", Key),
-    required("text", Text),
+    _row_id(),
+    # A copy of the page's site: a heading common to thousands of sites is looked up within its own site only.
+    _required("site", Key),
+    _required("text", Text),
     *_content_columns(),
-    sequence_column("added"),
+    _sequence("added"),
     Index(None, "digest", "site"),
     sqlite_autoincrement=True,
 )
@@ -340,25 +260,25 @@ block = Table(
 sighting = Table(
     "sighting",
     metadata,
-    row_id(),
-    required("block_id", Id, ForeignKey("block.id"), index=True),
-    required("distance", Integer),
-    Column("text", Text),  # null: the block's own
+    _row_id(),
+    _required("block_id", Id, ForeignKey("block.id"), index=True),
+    _required("distance", Integer),
+    Column("text", Text),  # null: the text of the block
     *_content_columns(),
 )
 
 
 def _fingerprint_table(name: str, owner: str) -> Table:
-    """Return the table of an index over fingerprints; see index.py.
+    """Return the table of a fingerprint index; see near_duplicates.py.
 
-    No foreign key on the owner: checking it at each one deleted would take an index as large as the table.
+    The owner has no foreign key: checking it on each deletion would need an index as large as the table.
     """
     return Table(
         name,
         metadata,
-        required("fingerprint", Bits64, primary_key=True),
-        required(owner, Id, primary_key=True),
-        required("low", BigInteger, info={ONLY_ON: "sqlite"}),  # the low 32 bits
+        _required("fingerprint", Bits64, primary_key=True),
+        _required(owner, Id, primary_key=True),
+        _required("low", BigInteger, info={ONLY_ON: "sqlite"}),  # the low 32 bits
         Index(f"ix_{name}_low", "low", info={ONLY_ON: "sqlite"}),
         *(
             Index(
@@ -378,84 +298,190 @@ page_fingerprint = _fingerprint_table("page_fingerprint", "page_id")
 
 # Not a column of `page`: SQLite would read it across the page's HTML.
 near_duplicate_page = Table(
-    "mirror",
+    "near_duplicate_page",
     metadata,
-    required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
-    required("original_id", Id, ForeignKey("page.id"), index=True),
-    required("distance", Integer),
-    required("first_seen", UtcDateTime),
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("original_id", Id, ForeignKey("page.id"), index=True),
+    _required("distance", Integer),
+    _required("first_seen", UtcDateTime),
 )
 
-site = Table("site", metadata, required("site", Key, primary_key=True), required("pages", Integer))
+site = Table("site", metadata, _required("site", Key, primary_key=True), _required("pages", Integer))
 
-# On how many pages of a site a text with terms stands now; texts without any say nothing.
+# The number of pages of a site that show a text now. Texts without terms are not counted.
 document_frequency = Table(
     "document_frequency",
     metadata,
-    required("site", Key, primary_key=True),
-    required("digest", Bits64, primary_key=True),
-    required("pages", Integer),
+    _required("site", Key, primary_key=True),
+    _required("digest", Bits64, primary_key=True),
+    _required("pages", Integer),
     Column("boilerplate_since", UtcDateTime),
-    Column("changed", BigInteger),  # the mark of who last decided about it; see change_log.py
-    # Of the few that could become template, and of those that are.
-    partial_index("ix_recurrence_site_pages", "site", "pages", where="pages > 1"),
-    partial_index("ix_recurrence_template", "site", where="boilerplate_since IS NOT NULL"),
-    partial_index("ix_recurrence_changed", "changed", where="changed IS NOT NULL"),
+    Column("changed", BigInteger),  # the change sequence of the last decision
+    # Of the few texts that could become boilerplate, and of those that are.
+    _partial_index("ix_document_frequency_site_pages", "site", "pages", where="pages > 1"),
+    _partial_index("ix_document_frequency_boilerplate", "site", where="boilerplate_since IS NOT NULL"),
+    _partial_index("ix_document_frequency_changed", "changed", where="changed IS NOT NULL"),
     sqlite_with_rowid=False,
 )
 
-
-# What search reads: the words of each block, kept in step by `tokens.py` and `triggers.py`. No foreign key, as above.
+# The words of each block, for search: blocks.py writes them, triggers keep them in step. No foreign key, as above.
 block_tokens = Table(
     "block_tokens",
     metadata,
-    required("block_id", Id, primary_key=True, autoincrement=False),
-    # Of the block, once more: ranking reads no other table.
-    required("words", Integer),
-    required("priority", Float),
-    required("length", Integer),  # of the tokens
-    required("tokens", Text),
+    _required("block_id", Id, primary_key=True, autoincrement=False),
+    # Copies of the block's columns: ranking reads no other table.
+    _required("words", Integer),
+    _required("priority", Float),
+    _required("length", Integer),  # the number of tokens
+    _required("tokens", Text),
     Index(
         "ix_block_tokens_tokens",
         text("array_to_tsvector(string_to_array(btrim(tokens), '  '))"),
         postgresql_using="gin",
+        # Every search scans the entries that are not in the index yet.
+        postgresql_with={"gin_pending_list_limit": 512},
         info={ONLY_ON: "postgresql"},
     ),
 )
 
-# SQLite's index of them, a virtual table: FTS5 keeps tables of its own beside it, of names that begin with its.
+# SQLite's full-text index of the tokens, a virtual table. FTS5 adds tables of its own with this name as prefix.
 TOKENS_INDEX = "block_fts"
 
-# How many blocks and tokens there are, for BM25; the sum of the rows counts. FTS5 counts itself.
+# The number of blocks and tokens, for BM25: the sum over all rows. FTS5 counts by itself.
 search_total = Table(
     "search_total",
     metadata,
-    row_id(),
-    required("blocks", BigInteger),
-    required("length", BigInteger),
+    _row_id(),
+    _required("blocks", BigInteger),
+    _required("length", BigInteger),
     info={ONLY_ON: "postgresql"},
 )
 
-
-# How far `scrapy reclean` has come, a row for each run that has not come to its end.
+# The progress of `scrapy reclean`: one row for each run that is not complete.
 reclean = Table(
     "reclean",
     metadata,
-    required("key", Key, primary_key=True),  # what is done, as JSON
-    required("after_page", Id),
-    required("pages", BigInteger),
-    required("started", UtcDateTime),
+    _required("key", Key, primary_key=True),  # what the run does, as JSON
+    _required("after_page", Id),
+    _required("pages", BigInteger),
+    _required("started", UtcDateTime),
+)
+
+# A request keeps its row until the next crawl of its spider and arguments begins. Its key prevents a second copy,
+# also after it has ended.
+request = Table(
+    "request",
+    metadata,
+    _row_id(),
+    _required("crawl_id", Id, ForeignKey("crawl.id")),
+    _required("key", Key),
+    _required("url", Text),
+    _required("host", Key),
+    _required("method", Text),
+    _required("headers", JSON),  # name -> list of texts
+    Column("body", LargeBinary),
+    Column("callback", Text),  # null: `parse`
+    Column("errback", Text),
+    _required("cb_kwargs", JSON),
+    _required("meta", JSON),
+    _required("priority", Integer),
+    _required("state", Text),
+    _required("attempts", Integer),  # without an end
+    Column("not_before", UtcDateTime),
+    Column("lease_id", Text),
+    Column("lease_until", UtcDateTime),
+    Column("outcome", Text),
+    Column("error", Text),
+    _required("added", UtcDateTime),
+    Column("ended", UtcDateTime),
+    Index("uq_request_crawl_id_key", "crawl_id", "key", unique=True),
+    _partial_index("ix_request_leased", "crawl_id", "lease_until", where="state = 'leased'"),
+    _partial_index("ix_request_failed", "crawl_id", where="state = 'failed'"),
+    sqlite_autoincrement=True,  # an id given out twice would make an old lease token valid again
+)
+# In the order in which the requests of a host are leased. `not_before` lets the index skip those that wait.
+_partial_index(
+    "ix_request_queued",
+    request.c.crawl_id,
+    request.c.host,
+    request.c.priority.desc(),
+    request.c.id,
+    request.c.not_before,
+    where="state = 'queued'",
+)
+
+# Shared by all crawls: a host sees visitors, not crawls.
+host = Table(
+    "host",
+    metadata,
+    _required("host", Key, primary_key=True),
+    Column("next_at", UtcDateTime),
+    _required("delay", Float, server_default="0"),  # seconds
+    Column("paused_until", UtcDateTime),
+    Column("reason", Text),
+    _required("refusals", Integer, server_default="0"),  # in a row
+)
+
+# Listings: they lead to pages, and are visited again for new links.
+section = Table(
+    "section",
+    metadata,
+    _row_id(),
+    _required("url", Text),
+    _required("url_key", Key, unique=True),
+    _required("site", Key, index=True),
+    _required("spider", Text),
+    Column("callback", Text),
+    _required("cb_kwargs", JSON),
+    _required("arguments", JSON),
+    _required("headers", JSON),
+    _required("meta", JSON),
+    *_visit_columns(),
+    _required("links_hash", Bits64),  # xxh64 of the sorted keys of the requests that it yielded
+    Column("etag", Text),
+    Column("last_modified", Text),
+    *_absence_columns(),
+    _partial_index("ix_section_next_visit", "next_visit", where="retired_at IS NULL"),
+)
+
+# How often the `<lastmod>` dates in a host's sitemaps were right.
+sitemap_trust = Table(
+    "sitemap_trust",
+    metadata,
+    _required("host", Key, primary_key=True),
+    _required("right", Integer),
+    _required("wrong", Integer),
+)
+
+# The change sequences of each page. The row stays when the page is pruned, so it has no foreign key; it holds nothing
+# about the page but its id.
+change_log = Table(
+    "change_log",
+    metadata,
+    _required("page_id", Id, primary_key=True, autoincrement=False),
+    _sequence("added"),
+    _sequence("described"),
+    _required("changed", BigInteger, index=True),
+)
+
+removed_block = Table(
+    "removed_block",
+    metadata,
+    _required("block_id", Id, primary_key=True, autoincrement=False),
+    _required("changed", BigInteger, index=True),
+)
+
+# One row. On SQLite `sequence` is the last change sequence; on PostgreSQL it is added to the transaction's id.
+database_id = Table(
+    "database_id",
+    metadata,
+    _required("id", Key, primary_key=True),
+    _required("server", Text),
+    _required("sequence", BigInteger),
 )
 
 
-def exists_on(item: SchemaItem, dialect: str) -> bool:
-    """Tell whether a table, column or index is one of ours that this kind of database has."""
-    if isinstance(item, Table) and item.name.startswith(TOKENS_INDEX):
-        return False
-    return bool(item.info.get(ONLY_ON, dialect) == dialect)
-
-
-_TYPES: dict[str, Any] = {
+_VIEW_TYPES: dict[str, Any] = {
     "id": BigInteger,
     "page_id": BigInteger,
     "position": Integer,
@@ -468,7 +494,7 @@ _TYPES: dict[str, Any] = {
 
 
 def _view(name: str, columns: str) -> TableClause:
-    return table(name, *(column(each, _TYPES.get(each, Text)) for each in columns.split()))
+    return table(name, *(column(each, _VIEW_TYPES.get(each, Text)) for each in columns.split()))
 
 
 informative_block = _view(
@@ -478,13 +504,38 @@ informative_block = _view(
 )
 page_text = _view("page_text", "page_id position kind text words score")
 
-_Item = TypeVar("_Item")
-
-# SQLite takes 32,766 bound values in a statement, PostgreSQL 65,535.
-BATCH_SIZE = 10_000
-
-
-def batched(items: Sequence[_Item], size: int = BATCH_SIZE) -> Iterator[Sequence[_Item]]:
-    """Give the items in parts of at most `size`; nothing for no items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+_IS_BOILERPLATE = """
+EXISTS (
+    SELECT 1 FROM document_frequency
+    WHERE document_frequency.site = {site} AND document_frequency.digest = {digest}
+      AND document_frequency.boilerplate_since IS NOT NULL
+)
+"""
+_BLOCK_IS_BOILERPLATE = _IS_BOILERPLATE.format(site="block.site", digest="block.digest")
+_SIGHTING_IS_BOILERPLATE = _IS_BOILERPLATE.format(site="there.site", digest="sighting.digest")
+VIEWS = (
+    f"""
+    CREATE VIEW informative_block AS
+    SELECT block.id, block.page_id, page.url, page.site, page.section, page.title, page.author, page.published,
+           page.language, block.position, block.kind, block.text, block.words, block.score, block.priority,
+           block.first_seen, block.last_seen
+    FROM block JOIN page ON page.id = block.page_id
+    WHERE (block.gone_at IS NULL AND NOT {_BLOCK_IS_BOILERPLATE})
+       OR EXISTS (
+           SELECT 1 FROM sighting JOIN page AS there ON there.id = sighting.page_id
+           WHERE sighting.block_id = block.id AND sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
+       )
+    """,  # noqa: S608 — of constants
+    f"""
+    CREATE VIEW page_text AS
+    SELECT block.page_id, block.position, block.kind, block.text, block.words, block.score, block.digest,
+           block.id AS block_id, NULL AS sighting_id, NULL AS distance
+    FROM block
+    WHERE block.gone_at IS NULL AND NOT {_BLOCK_IS_BOILERPLATE}
+    UNION ALL
+    SELECT sighting.page_id, sighting.position, sighting.kind, coalesce(sighting.text, block.text), sighting.words,
+           sighting.score, sighting.digest, sighting.block_id, sighting.id, sighting.distance
+    FROM sighting JOIN block ON block.id = sighting.block_id JOIN page AS there ON there.id = sighting.page_id
+    WHERE sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
+    """,  # noqa: S608 — of constants
+)

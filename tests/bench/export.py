@@ -61,7 +61,7 @@ def fill(url, pages):
         for start in range(1, pages + 1, PAGES_AT_ONCE):
             numbers = range(start, min(start + PAGES_AT_ONCE, pages + 1))
             with write_transaction(engine) as connection:
-                changes = database.begin_changes(connection)
+                changes = database.ChangeLog(connection)
                 connection.execute(insert(page), [a_page(number, crawl) for number in numbers])
                 blocks = [
                     a_block(number, at, chance) | {"added": changes.mark} for number in numbers for at in range(BLOCKS)

@@ -79,7 +79,7 @@ def reclean(running):
     def work(store, given, bodies=None, report=lambda *_: None):
         result = running(store, given, bodies or StoredBodies(), report)
         if result.complete:
-            store.end_redoing(given.job)
+            store.end_reclean(given.job)
         return result
 
     return work

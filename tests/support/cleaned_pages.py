@@ -52,7 +52,7 @@ _STATE = {
     "sightings": "SELECT s.page_id, s.position, s.text, s.distance, b.text FROM sighting AS s JOIN block AS b "
     "ON b.id = s.block_id WHERE s.gone_at IS NULL ORDER BY s.page_id, s.position",
     "views": "SELECT url, position, text FROM informative_block ORDER BY url, position",
-    "mirrors": "SELECT page_id, original_id, distance FROM mirror ORDER BY page_id",
+    "near_duplicate_pages": "SELECT page_id, original_id, distance FROM near_duplicate_page ORDER BY page_id",
     "document_frequency": "SELECT site, digest, pages FROM document_frequency ORDER BY site, digest",
 }
 

@@ -50,7 +50,7 @@ def candidate(position, words):
 
 def main(url, worker, batches):
     engine = open_engine(url)
-    store = Late(engine, templates=BoilerplateBounds(4, 0.1))
+    store = Late(engine, boilerplate=BoilerplateBounds(4, 0.1))
     crawl = store.begin_crawl("late", {"worker": worker})
     for batch in range(int(batches)):
         store.save(crawl, [visit(worker, batch)])

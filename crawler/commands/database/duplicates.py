@@ -106,11 +106,11 @@ def _print_block(out: Console, family: queries.BlockGroup) -> None:
 
 def _print_page(out: Console, family: queries.PageGroup) -> None:
     out.print(_line(f"page with {family.size:,} mirrors", family.url, family.site), soft_wrap=True)
-    for one in family.mirrors:
+    for one in family.members:
         out.print(_line(_bits(one.distance), one.url, one.site), soft_wrap=True)
         for old, new in zip_longest(one.missing, one.added, fillvalue=""):
             out.print(_difference(old, new), soft_wrap=True)
-    _print_rest(out, family.size - len(family.mirrors))
+    _print_rest(out, family.size - len(family.members))
 
 
 def _print_rest(out: Console, number: int) -> None:
@@ -123,7 +123,7 @@ def _line(what: str, url: str, state: str) -> Text:
 
 
 def _state(one: queries.BlockGroupMember) -> str:
-    return ", ".join([one.site, *["gone"] * one.gone, *["template"] * one.template])
+    return ", ".join([one.site, *["gone"] * one.gone, *["boilerplate"] * one.boilerplate])
 
 
 def _bits(distance: int) -> str:

@@ -1,4 +1,4 @@
-"""Run the migrations on the connection that `crawler.storage.schema` hands over, in its transaction."""
+"""Run the migrations on the connection that `crawler.storage.schema` passes, in its transaction."""
 
 # ruff: noqa: INP001 — Alembic loads it by path
 

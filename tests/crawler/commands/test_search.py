@@ -11,8 +11,6 @@ from scrapy.cmdline import execute
 
 from crawler.commands import search as command
 from crawler.reading.search import Excerpt, FoundPage, Hit
-from crawler.storage import schema
-from crawler.storage.database import opened_engine
 from crawler.terminal import make_console
 
 HOSTILE = "[/b]\x1b[2J"
@@ -101,12 +99,11 @@ def test_wrong_usage_is_named(arguments, message, capsys, monkeypatch):
     assert message in capsys.readouterr().err
 
 
-def test_an_older_database_must_be_upgraded(scrapy, database):
-    with opened_engine(f"sqlite:///{database}") as engine:
-        schema.downgrade_schema(engine, "0003")
+def test_a_database_without_tables_must_be_upgraded(scrapy, database):
+    database.write_bytes(b"")
     failed = scrapy("search", "text")
     assert failed.returncode == 1
-    assert "has schema 0003" in failed.stderr
+    assert "has schema none" in failed.stderr
     assert "`scrapy upgrade`" in failed.stderr
     assert len(failed.stderr.splitlines()) == 1
 

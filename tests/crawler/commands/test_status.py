@@ -27,7 +27,9 @@ def test_json_contains_every_figure(scrapy, database):
     assert status["database"] == str(database)
     assert status["bytes"] >= database.stat().st_size
     totals = {"pages": 2, "blocks": 2, "sites": 2, "crawls": 1}
-    assert status["totals"] == totals | dict.fromkeys(("mirrors", "gone_blocks", "sightings", "templates"), 0)
+    assert status["totals"] == totals | dict.fromkeys(
+        ("near_duplicate_pages", "gone_blocks", "sightings", "boilerplate"), 0
+    )
     (crawl,) = status["crawls"]
     assert (crawl["pages"], crawl["kept"], crawl["dropped"], crawl["refused"]) == (2, 3, {"short": 4}, {"captcha": 1})
     assert crawl["arguments"] == {"token": "***"}

@@ -67,7 +67,7 @@ def test_a_crawl_is_summed_up():
     assert (found["started"], found["finished"]) == ("2026-05-01T12:00:00.000+00:00", "2026-05-01T12:00:02.500+00:00")
     assert (found["seconds"], found["pages_per_second"]) == (2.5, 2.0)
     assert found["pages"] == {"new": 4, "changed": 0, "unchanged": 1, "failed": 0}
-    assert found["duplicates"] == {"exact": 0, "near": 3, "template": 0}
+    assert found["duplicates"] == {"exact": 0, "near": 3, "boilerplate": 0}
     assert (found["requests"], found["retries"], found["bytes"], found["errors"]) == (8, 1, 90_000, 3)
     assert found["queued"] == 6
 

@@ -13,7 +13,7 @@ BALANCED = {
     "store/blocks_refreshed": 1,
     "dedup/exact": 1,
     "dedup/near": 1,
-    "dedup/template": 1,
+    "dedup/boilerplate": 1,
 }
 
 

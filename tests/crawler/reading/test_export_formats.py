@@ -120,11 +120,11 @@ def test_rows_that_are_gone_have_an_id_only(write, engine):
     exported, _ = write()
     with engine.begin() as connection:
         connection.execute(text("UPDATE page SET language = 'fr' WHERE id = 2"))
-        connection.execute(text("UPDATE database_id SET number = number + 1"))
+        connection.execute(text("UPDATE database_id SET sequence = sequence + 1"))
         connection.execute(
-            text("UPDATE block SET gone_at = last_seen, changed = (SELECT number FROM database_id) WHERE id = 1")
+            text("UPDATE block SET gone_at = last_seen, changed = (SELECT sequence FROM database_id) WHERE id = 1")
         )
-        connection.execute(text("UPDATE change_log SET changed = (SELECT number FROM database_id)"))
+        connection.execute(text("UPDATE change_log SET changed = (SELECT sequence FROM database_id)"))
     later, path = write("later.parquet", since=exported.cursor)
     assert (later.rows, later.gone) == (1, 1)
     (row,) = read(path)

@@ -22,8 +22,8 @@ def contents(*texts):
     )
 
 
-def stored(text, block_id=7, distance=None, template=False):
-    return StoredText(block_id, text, distance, "https://b.example/", template)
+def stored(text, block_id=7, distance=None, boilerplate=False):
+    return StoredText(block_id, text, distance, "https://b.example/", boilerplate)
 
 
 def kept(explained):

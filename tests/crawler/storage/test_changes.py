@@ -46,9 +46,11 @@ def do(engine, deed, what, make, day):
         refingerprint(engine, Fingerprinter(what), lambda _: None)
     else:
         # Sites find no duplicates but their own, so that there are some for `dedup`.
-        store = Store(engine, rules=DuplicateRules("site"), templates=BoilerplateBounds(2, 0.1))
+        store = Store(engine, rules=DuplicateRules("site"), boilerplate=BoilerplateBounds(2, 0.1))
         if deed == "retire":
-            store.miss([PageAbsence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)])
+            store.record_absences(
+                [PageAbsence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)]
+            )
         else:
             store.save(store.begin_crawl("test", {}), [make(*one, day=day) for one in what])
 
@@ -130,7 +132,7 @@ def test_ids_stay_when_a_block_comes_back_and_when_it_is_reworded(save, visit, f
 
 
 def test_a_text_that_becomes_template_is_gone_and_comes_back(engine, visit):
-    store = Store(engine, templates=BoilerplateBounds(3, 0.1))
+    store = Store(engine, boilerplate=BoilerplateBounds(3, 0.1))
     crawl = store.begin_crawl("test", {})
     blocks, pages = Follower(engine), Follower(engine, ExportContent.PAGES)
     urls = [f"https://a.example/{number}" for number in (1, 2, 3)]

@@ -13,8 +13,8 @@ from crawler.storage.backend import CrawlFileLock
 TAKE = """
 import sys
 from pathlib import Path
-from crawler.storage.claim import Claim
-claim = Claim.take(Path(sys.argv[1]), 1)
+from crawler.storage.backend import CrawlFileLock
+claim = CrawlFileLock.acquire(Path(sys.argv[1]), 1)
 print(claim.alone, flush=True)
 sys.stdin.read()
 claim.close()
@@ -49,7 +49,7 @@ def locks(database):
 
 
 def test_the_first_is_alone_and_leaves_nothing_behind(database):
-    claim = CrawlFileLock.take(database, 7)
+    claim = CrawlFileLock.acquire(database, 7)
     assert claim.alone
     assert locks(database) == ["blocks.db-crawl-7"]
     claim.close()
@@ -57,16 +57,16 @@ def test_the_first_is_alone_and_leaves_nothing_behind(database):
 
 
 def test_a_second_is_not_alone_and_the_last_to_go_tidies_up(database):
-    one, other = CrawlFileLock.take(database, 1), CrawlFileLock.take(database, 1)
+    one, other = CrawlFileLock.acquire(database, 1), CrawlFileLock.acquire(database, 1)
     assert (one.alone, other.alone) == (True, False)
     one.close()
     assert locks(database) == ["blocks.db-crawl-1"]
-    assert not CrawlFileLock.take(database, 1).alone
+    assert not CrawlFileLock.acquire(database, 1).alone
     other.close()
 
 
 def test_crawls_do_not_get_in_each_others_way(database):
-    claims = [CrawlFileLock.take(database, crawl_id) for crawl_id in (1, 2)]
+    claims = [CrawlFileLock.acquire(database, crawl_id) for crawl_id in (1, 2)]
     assert [claim.alone for claim in claims] == [True, True]
     for claim in claims:
         claim.close()
@@ -75,13 +75,13 @@ def test_crawls_do_not_get_in_each_others_way(database):
 def test_a_process_that_is_killed_has_no_part_any_more(database, take_elsewhere):
     other, was_alone = take_elsewhere()
     assert was_alone
-    mine = CrawlFileLock.take(database, 1)
+    mine = CrawlFileLock.acquire(database, 1)
     assert not mine.alone
     mine.close()
     other.kill()
     other.wait(30)
     assert locks(database) == ["blocks.db-crawl-1"]
-    again = CrawlFileLock.take(database, 1)
+    again = CrawlFileLock.acquire(database, 1)
     assert again.alone
     again.close()
 
@@ -89,7 +89,7 @@ def test_a_process_that_is_killed_has_no_part_any_more(database, take_elsewhere)
 def test_of_many_that_come_and_go_at_once_each_gets_a_part_and_no_lock_is_left(database):
     def come_and_go(_number):
         for _ in range(50):
-            CrawlFileLock.take(database, 1).close()
+            CrawlFileLock.acquire(database, 1).close()
         return True
 
     with ThreadPoolExecutor(8) as threads:
@@ -99,7 +99,7 @@ def test_of_many_that_come_and_go_at_once_each_gets_a_part_and_no_lock_is_left(d
 
 def test_of_many_that_stay_one_was_alone(database):
     with ThreadPoolExecutor(16) as threads:
-        claims = list(threads.map(lambda _number: CrawlFileLock.take(database, 1), range(16)))
+        claims = list(threads.map(lambda _number: CrawlFileLock.acquire(database, 1), range(16)))
     assert sum(claim.alone for claim in claims) == 1
     for claim in claims:
         claim.close()
@@ -108,7 +108,7 @@ def test_of_many_that_stay_one_was_alone(database):
 def test_a_lock_file_that_cannot_be_made_is_named(database):
     database.with_name("blocks.db-crawl-1").mkdir()
     with pytest.raises(StoreError, match=r"blocks\.db-crawl-1 cannot be made: Is a directory"):
-        CrawlFileLock.take(database, 1)
+        CrawlFileLock.acquire(database, 1)
 
 
 def gone(database):
@@ -134,7 +134,7 @@ def test_another_file_in_the_databases_place_is_noticed(tmp_path, change):
     folder.mkdir()
     database = folder / "blocks.db"
     database.touch()
-    claim = CrawlFileLock.take(database, 1)
+    claim = CrawlFileLock.acquire(database, 1)
     claim.check()
     change(database)
     with pytest.raises(StoreError, match=r"blocks\.db was deleted, moved or replaced during the crawl"):
@@ -143,7 +143,7 @@ def test_another_file_in_the_databases_place_is_noticed(tmp_path, change):
 
 
 def test_writing_to_the_database_is_no_change_of_it(database):
-    claim = CrawlFileLock.take(database, 1)
+    claim = CrawlFileLock.acquire(database, 1)
     with database.open("ab") as file:
         file.write(b"more")
     os.utime(database, (0, 0))

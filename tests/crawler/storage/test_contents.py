@@ -28,9 +28,9 @@ def test_blocks_and_sightings_stand_in_reading_order(contents, save, visit, cand
     save(visit(A, candidate(0, "it costs ten", fingerprint=0), "equal words"))
     save(visit(A2, "alone", candidate(1, "it costs twenty", fingerprint=3), "equal words"))
     assert contents(A2).texts == (
-        StoredText(3, "alone", None, A2, template=False),
-        StoredText(1, "it costs twenty", 2, A, template=False),
-        StoredText(2, "equal words", 0, A, template=False),
+        StoredText(3, "alone", None, A2, boilerplate=False),
+        StoredText(1, "it costs twenty", 2, A, boilerplate=False),
+        StoredText(2, "equal words", 0, A, boilerplate=False),
     )
 
 
@@ -53,8 +53,8 @@ def test_what_is_gone_is_counted(contents, save, visit):
 
 def test_a_mirror_names_its_original(contents, save, visit):
     save(visit(A, "one", fingerprint=0), visit(B, "two", fingerprint=3))
-    assert contents(B).mirrors == NearDuplicateOf(A, 2)
-    assert contents(A).mirrors is None
+    assert contents(B).near_duplicate_of == NearDuplicateOf(A, 2)
+    assert contents(A).near_duplicate_of is None
 
 
 def test_template_is_that_of_the_page_s_own_site(contents, save, visit, engine):
@@ -65,8 +65,8 @@ def test_template_is_that_of_the_page_s_own_site(contents, save, visit, engine):
             .where(document_frequency.c.site == "b.example")
             .values(boilerplate_since=visit(A).at)
         )
-    assert [text.template for text in contents(A).texts] == [False]
-    assert [text.template for text in contents(B).texts] == [True]
+    assert [text.boilerplate for text in contents(A).texts] == [False]
+    assert [text.boilerplate for text in contents(B).texts] == [True]
 
 
 def test_a_retired_page_without_html_says_so(contents, save, visit, engine):

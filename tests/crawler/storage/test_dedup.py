@@ -74,7 +74,7 @@ def test_the_next_visit_finds_the_pages_unchanged(unmerged, engine, visit, candi
 
 
 def test_a_run_that_broke_off_is_finished_by_the_next(unmerged, engine, rows, monkeypatch):
-    monkeypatch.setattr(dedup, "_IN_ONE_TRANSACTION", 1)
+    monkeypatch.setattr(dedup, "_MERGES_PER_TRANSACTION", 1)
 
     def broken(line):
         if line.startswith("1 of 2"):

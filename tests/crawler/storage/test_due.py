@@ -33,8 +33,8 @@ def keep(engine):
 
     yield save
     for store in stores:
-        if store._claim is not None:
-            store._claim.close()
+        if store._crawl_lock is not None:
+            store._crawl_lock.close()
 
 
 @pytest.fixture
@@ -180,8 +180,8 @@ def test_the_visits_of_a_day_are_those_of_recrawls(engine, keep, read, ask, begi
     store = Store(engine)
     joined = store.join_crawl("one", {"a": "1", RECRAWL: "1"}, CrawlPolicy())
     store.end_crawl(joined.crawl_id, "finished", {"visit/page": 3, "visit/not_found": 2, "store/pages_new": 9})
-    if store._claim is not None:
-        store._claim.close()
+    if store._crawl_lock is not None:
+        store._crawl_lock.close()
     with engine.connect() as connection:
         present = requests.database_now(connection)
         assert due.count_recent_visits(connection, present) == 5

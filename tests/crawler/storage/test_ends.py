@@ -64,7 +64,7 @@ def test_each_outcome_has_its_state(leased, bare, save_all, states, outcome):
 
 @pytest.mark.parametrize("outcome", sorted(AGAIN))
 def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all, states, outcome):
-    last = replace(leased(), attempts=CrawlPolicy().most_attempts - 1)
+    last = replace(leased(), attempts=CrawlPolicy().max_attempts - 1)
     save_all(bare(last, outcome))
     assert states()["page"][:2] == ("failed", outcome)
 

@@ -48,10 +48,10 @@ def test_the_largest_families_come_first(ask, save, visit):
 def test_a_block_s_family_has_every_text_and_distance(ask):
     family = ask(read_block_group, 1)
     assert (family.block_id, family.size) == (1, 2)
-    assert family.original == BlockGroupMember(A, "a.example", 0, "it costs ten", gone=False, template=False)
+    assert family.original == BlockGroupMember(A, "a.example", 0, "it costs ten", gone=False, boilerplate=False)
     assert family.sightings == [
-        BlockGroupMember(B, "b.example", 2, "it costs twenty", gone=False, template=False),
-        BlockGroupMember(C, "c.example", 0, "it costs ten", gone=False, template=False),
+        BlockGroupMember(B, "b.example", 2, "it costs twenty", gone=False, boilerplate=False),
+        BlockGroupMember(C, "c.example", 0, "it costs ten", gone=False, boilerplate=False),
     ]
 
 
@@ -67,21 +67,21 @@ def test_what_is_template_is_said_to_be(ask, engine):
             "UPDATE document_frequency SET boilerplate_since = '2024-05-01' WHERE site = 'c.example'"
         )
     family = ask(read_block_group, 1)
-    assert (family.original.template, [one.template for one in family.sightings]) == (False, [False, True])
+    assert (family.original.boilerplate, [one.boilerplate for one in family.sightings]) == (False, [False, True])
 
 
 @pytest.mark.parametrize("address", [A, B])
 def test_a_page_s_family_is_the_same_from_each_of_its_pages(ask, address):
     family = ask(read_page_group, address)
     assert (family.url, family.site, family.size) == (A, "a.example", 2)
-    assert family.mirrors == [
+    assert family.members == [
         PageGroupMember(B, "b.example", 1, ["it costs ten"], ["it costs twenty", "more"]),
         PageGroupMember(C, "c.example", 2, ["equal words"], []),
     ]
 
 
 def test_a_page_without_mirrors_is_a_family_of_one(ask):
-    assert ask(read_page_group, D).mirrors == []
+    assert ask(read_page_group, D).members == []
 
 
 def test_what_is_not_there_is_named(ask):

@@ -20,7 +20,7 @@ def refuse(engine, now):
     def pause_host(at, reason="forbidden", most=100):
         moment = now + timedelta(seconds=at)
         with write_transaction(engine) as connection:
-            until = pause_host_(connection, "a.example", moment, reason, first_seconds=15, most_seconds=most)
+            until = pause_host_(connection, "a.example", moment, reason, first_seconds=15, max_seconds=most)
         return (until - moment).total_seconds()
 
     return pause_host

@@ -169,7 +169,7 @@ def test_a_host_whose_turn_comes_within_the_horizon_is_asked_then(set_host, stor
 def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_wanted, take, wanted, now):
     store_wanted(wanted("a", host="a"), wanted("b", host="b"))
     with write_transaction(engine) as connection:
-        until = pause_host(connection, "a", now, "captcha", first_seconds=60, most_seconds=600)
+        until = pause_host(connection, "a", now, "captcha", first_seconds=60, max_seconds=600)
     assert keys(take()) == ["b"]
     assert keys(take(at=until)) == ["a"]
 
@@ -221,7 +221,7 @@ FAR, NEAR = timedelta(seconds=601), timedelta(seconds=599)
 @pytest.mark.sqlite
 def test_when_a_host_may_be_asked(values, opens, now):
     moments = {name: now + value if isinstance(value, timedelta) else value for name, value in values.items()}
-    assert HostAvailability("a", **moments).opens(now, 3600) == now + timedelta(seconds=opens)
+    assert HostAvailability("a", **moments).available_at(now, 3600) == now + timedelta(seconds=opens)
 
 
 def test_where_nothing_is_left_there_is_no_outlook(look, store_wanted, take, wanted, end):
@@ -295,5 +295,5 @@ def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_
         assert all(later - earlier >= timedelta(seconds=delay) for earlier, later in pairwise(times))
     end = moment + timedelta(days=1)
     with write_transaction(engine) as connection:
-        last = lease_requests(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, most_attempts=99))
+        last = lease_requests(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, max_attempts=99))
     assert set(keys(last)) == asked

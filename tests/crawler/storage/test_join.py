@@ -54,7 +54,7 @@ def test_all_boundary_bits_are_found_up_to_three_and_never_from_four(size):
 def test_groups_that_are_split_lose_and_repeat_no_pair(values, shift, base, most):
     fingerprints = [base ^ value << shift for value in values]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedup, "_LARGEST_GROUP", 3)
+        patch.setattr(dedup, "_GROUP_SIZE_MAX", 3)
         assert joined(fingerprints, most) == brute(fingerprints, most)
 
 

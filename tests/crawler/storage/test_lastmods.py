@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from crawler.storage import due
-from crawler.storage.pages import SitemapEvidence, parse_lastmod, record_lastmods, record_sitemap_evidence
+from crawler.storage.pages import SitemapEvidence, read_lastmod, record_lastmods, record_sitemap_evidence
 from crawler.storage.store import CrawlPolicy, Store
 from crawler.storage.tables import page, sitemap_trust
 from crawler.visit import Outcome, RequestRecord, Visit
@@ -37,8 +37,8 @@ def keep(engine, visit):
         store.save(crawl_id, visits)
 
     yield save
-    if store._claim is not None:
-        store._claim.close()
+    if store._crawl_lock is not None:
+        store._crawl_lock.close()
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def trust(engine):
 @pytest.fixture
 def believed(engine):
     with engine.begin() as connection:
-        record_sitemap_evidence(connection, [SitemapEvidence(HOST, said=True, changed=True)] * 5)
+        record_sitemap_evidence(connection, [SitemapEvidence(HOST, claimed=True, changed=True)] * 5)
 
 
 def due_now(engine):
@@ -89,7 +89,7 @@ def due_now(engine):
     ],
 )
 def test_dates_and_times_are_read(text, moment):
-    assert parse_lastmod(text) == moment
+    assert read_lastmod(text) == moment
 
 
 def test_what_a_visit_shows_is_remembered(keep, tell, trust):

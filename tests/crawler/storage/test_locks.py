@@ -78,8 +78,10 @@ def check_stored_once(engine, rows, workers):
     assert rows("SELECT count(DISTINCT page_id) AS n FROM page_text") == [{"n": own + shared}]
     check_counts(rows)
     assert pairs_within_three_bits(engine, "page_fingerprint") == 0
-    assert rows("SELECT count(*) AS n FROM mirror") == [{"n": own - own // workers}]
-    assert rows("SELECT 1 FROM mirror WHERE original_id IN (SELECT page_id FROM mirror)") == []
+    assert rows("SELECT count(*) AS n FROM near_duplicate_page") == [{"n": own - own // workers}]
+    assert (
+        rows("SELECT 1 FROM near_duplicate_page WHERE original_id IN (SELECT page_id FROM near_duplicate_page)") == []
+    )
     headings = "SELECT site FROM block WHERE kind = 'heading' GROUP BY site HAVING count(*) > 1"
     assert rows(headings) == []
 

@@ -21,7 +21,7 @@ def mirrors(rows):
 
     def read():
         found = rows(
-            "SELECT m.url AS mirror, o.url AS original, distance FROM mirror "
+            "SELECT m.url AS mirror, o.url AS original, distance FROM near_duplicate_page "
             "JOIN page m ON m.id = page_id JOIN page o ON o.id = original_id ORDER BY m.url"
         )
         return [(row["mirror"], row["original"], row["distance"]) for row in found]
@@ -35,18 +35,20 @@ def check_index(rows):
     yield
     expected = (
         "SELECT page_fingerprint AS f, id FROM page WHERE page_fingerprint IS NOT NULL "
-        "AND id NOT IN (SELECT page_id FROM mirror) ORDER BY id"
+        "AND id NOT IN (SELECT page_id FROM near_duplicate_page) ORDER BY id"
     )
     assert rows("SELECT fingerprint AS f, page_id AS id FROM page_fingerprint ORDER BY page_id") == rows(expected)
-    assert rows("SELECT * FROM mirror WHERE original_id IN (SELECT page_id FROM mirror)") == []
+    assert (
+        rows("SELECT * FROM near_duplicate_page WHERE original_id IN (SELECT page_id FROM near_duplicate_page)") == []
+    )
 
 
 pytestmark = pytest.mark.usefixtures("check_index")
 
 
 def test_a_page_within_three_bits_mirrors_the_first(save, page, mirrors, page_texts):
-    assert save(page(A, 2**63, "first text"))[0].mirrors == 0
-    assert save(page(B, 2**63 + 7, "second text"))[0].mirrors == 1
+    assert save(page(A, 2**63, "first text"))[0].near_duplicate_pages == 0
+    assert save(page(B, 2**63 + 7, "second text"))[0].near_duplicate_pages == 1
     assert mirrors() == [(B, A, 3)]
     assert page_texts(B) == ["second text"]
 
@@ -87,28 +89,28 @@ def test_a_smaller_distance_finds_less(engine, page, mirrors):
 
 def test_a_second_visit_changes_and_counts_nothing(save, page, mirrors, rows):
     save(page(A, 0), page(B, 1))
-    before = rows("SELECT * FROM mirror")
-    assert [one.mirrors for one in save(page(B, 1, day=1), page(A, 0, day=1))] == [0, 0]
-    assert rows("SELECT * FROM mirror") == before
+    before = rows("SELECT * FROM near_duplicate_page")
+    assert [one.near_duplicate_pages for one in save(page(B, 1, day=1), page(A, 0, day=1))] == [0, 0]
+    assert rows("SELECT * FROM near_duplicate_page") == before
 
 
 def test_a_mirror_that_becomes_another_page_is_one(save, page, mirrors):
     save(page(A, 0), page(B, 1))
     save(page(B, 2**40 - 1, day=1))
     assert mirrors() == []
-    assert save(page(C, 2**40 - 2))[0].mirrors == 1
+    assert save(page(C, 2**40 - 2))[0].near_duplicate_pages == 1
     assert mirrors() == [(C, B, 1)]
 
 
 def test_a_page_that_becomes_like_another_mirrors_it(save, page, mirrors):
     save(page(A, 0), page(B, 2**40 - 1))
-    assert save(page(B, 1, day=1))[0].mirrors == 1
+    assert save(page(B, 1, day=1))[0].near_duplicate_pages == 1
     assert mirrors() == [(B, A, 1)]
 
 
 def test_a_mirror_edited_within_three_bits_stays_one(save, page, mirrors):
     save(page(A, 0), page(B, 1))
-    assert save(page(B, 3, day=1))[0].mirrors == 0
+    assert save(page(B, 3, day=1))[0].near_duplicate_pages == 0
     assert mirrors() == [(B, A, 2)]
 
 
@@ -137,13 +139,13 @@ def test_the_first_mirror_of_a_removed_page_takes_its_place(engine, save, page, 
     assert mirrors() == [(B, A, 1), (C, A, 2), (D, A, 3)]
     prune_pages(engine, PruneSelection.of(url=A))
     assert mirrors() == [(C, B, 1)]
-    assert save(page(A, 0b111000, day=1))[0].mirrors == 1
+    assert save(page(A, 0b111000, day=1))[0].near_duplicate_pages == 1
     assert mirrors() == [(A, D, 0), (C, B, 1)]
 
 
 def test_removed_mirrors_leave_nothing(engine, save, page, rows):
     save(page(A, 0), page(B, 1))
     prune_pages(engine, PruneSelection.of(url=B))
-    assert rows("SELECT * FROM mirror") == []
+    assert rows("SELECT * FROM near_duplicate_page") == []
     prune_pages(engine, PruneSelection.of(url=A))
     assert rows("SELECT * FROM page_fingerprint") == []

@@ -23,7 +23,7 @@ def once(engine, handler):
 @pytest.mark.postgresql
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_commit_whose_answer_is_lost_is_done_once(url, engine, visit, rows, committed):
-    store = Store(engine, patience=RetryingWriter(30))
+    store = Store(engine, writer=RetryingWriter(30))
     number = store.begin_crawl("test", {})
 
     def lose(connection):
@@ -41,7 +41,7 @@ def test_a_commit_whose_answer_is_lost_is_done_once(url, engine, visit, rows, co
 
 @pytest.mark.postgresql
 def test_a_connection_lost_amid_a_batch_is_made_anew(engine, server, visit, rows):
-    store = Store(engine, patience=RetryingWriter(30))
+    store = Store(engine, writer=RetryingWriter(30))
     number = store.begin_crawl("test", {})
 
     def shut(connection):
@@ -72,7 +72,7 @@ def test_the_fate_of_a_transaction_is_known(engine):
 @pytest.mark.postgresql
 def test_another_writer_s_lock_is_waited_for(url, engine, rows):
     """Longer than one statement waits for it."""
-    store = Store(engine, patience=RetryingWriter(30))
+    store = Store(engine, writer=RetryingWriter(30))
     other = psycopg.connect(url)
     other.execute("LOCK TABLE crawl")
     begun = Thread(target=store.begin_crawl, args=("test", {}))
@@ -90,32 +90,32 @@ def test_another_writer_s_lock_is_waited_for(url, engine, rows):
 
 
 def test_the_wait_has_an_end_and_is_not_begun_again():
-    patience = RetryingWriter(2)
+    writer = RetryingWriter(2)
     with opened_engine(NOBODY) as engine:
         began = monotonic()
         with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=2"):
-            patience.write(engine, lambda _: None)
+            writer.write(engine, lambda _: None)
         assert 2 <= monotonic() - began < 20
         began = monotonic()
         with pytest.raises(StoreError, match="cannot be reached"):
-            patience.write(engine, lambda _: None)
+            writer.write(engine, lambda _: None)
         assert monotonic() - began < 2
 
 
 def test_whoever_waits_can_be_told_to_stop():
-    patience, failures = RetryingWriter(3600), []
+    writer, failures = RetryingWriter(3600), []
 
     def write():
         with opened_engine(NOBODY) as engine:
             try:
-                patience.write(engine, lambda _: None)
+                writer.write(engine, lambda _: None)
             except StoreError as error:
                 failures.append(str(error))
 
-    writer = Thread(target=write)
-    writer.start()
-    patience.end()
-    writer.join(30)
+    thread = Thread(target=write)
+    thread.start()
+    writer.stop_waiting()
+    thread.join(30)
     assert len(failures) == 1
 
 

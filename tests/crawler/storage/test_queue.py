@@ -86,7 +86,7 @@ def test_hosts_that_want_to_be_left_alone_come_before_slow_ones(seen, engine, no
         requests.set_host_delays(
             connection, {"fast.example": 0.0, "slow.example": 2.0, "slower.example": 5.0, "no.example": 9.0}
         )
-        until = requests.pause_host(connection, "no.example", now, "quota", first_seconds=60, most_seconds=600)
+        until = requests.pause_host(connection, "no.example", now, "quota", first_seconds=60, max_seconds=600)
     assert seen(crawls.slow_hosts) == [
         crawls.HostState("no.example", 9.0, until, "quota"),
         crawls.HostState("slower.example", 5.0, None, None),

@@ -47,7 +47,7 @@ def test_what_is_stored_again_carries_the_moment_of_the_last_visit(store, save, 
     save(visit(A, "one", "two"), visit(B, "three"))
     save(visit(A, "one", "two", day=3))
     before = rows(PAGES)
-    (saved,) = store.redo([again(A, "two", "new")], nothing)
+    (saved,) = store.save_recleaned([again(A, "two", "new")], nothing)
     assert (saved.state, saved.stored, saved.refreshed, saved.gone) == (PageState.CHANGED, 1, 1, 1)
     assert rows(PAGES) == before
     seen = {row["text"]: (row["first_seen"], row["last_seen"]) for row in rows(LIVE)}
@@ -61,7 +61,7 @@ def test_what_is_stored_again_carries_the_moment_of_the_last_visit(store, save, 
 def test_a_dry_run_says_what_would_become_and_stores_nothing(store, save, visit, again, rows):
     save(visit(A, "one"), visit(B, "three"))
     before = rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows("SELECT * FROM change_log")
-    saved = store.redo([again(A, "three, not one"), again(B, "three")], None)
+    saved = store.save_recleaned([again(A, "three, not one"), again(B, "three")], None)
     assert [(one.state, one.stored, one.gone) for one in saved] == [
         (PageState.CHANGED, 1, 1),
         (PageState.UNCHANGED, 0, 0),
@@ -74,17 +74,17 @@ def test_a_page_that_a_crawl_stored_meanwhile_stays_as_the_crawl_has_it(store, s
     late = again(A, "new")
     save(visit(A, "one", "two", day=1))
     before = rows(LIVE)
-    (saved,) = store.redo([late], nothing)
+    (saved,) = store.save_recleaned([late], nothing)
     assert saved.state is PageState.DEFERRED
     assert rows(LIVE) == before
 
 
 def test_what_one_page_loses_another_keeps(store, save, visit, again, page_texts):
     save(visit(A, "the same words on both"), visit(B, "the same words on both", "more"))
-    store.redo([again(A, "other words"), again(B, "more")], nothing)
+    store.save_recleaned([again(A, "other words"), again(B, "more")], nothing)
     assert page_texts(A) == ["other words"]
     assert page_texts(B) == ["more"]
-    store.redo([again(A, "the same words on both"), again(B, "the same words on both", "more")], nothing)
+    store.save_recleaned([again(A, "the same words on both"), again(B, "the same words on both", "more")], nothing)
     assert page_texts(A) == ["the same words on both"]
     assert page_texts(B) == ["the same words on both", "more"]
 
@@ -101,7 +101,7 @@ def test_how_far_a_job_is_stands_in_the_transaction_of_its_pages(engine, store, 
     save(visit(A, "one"))
     with write_transaction(engine) as connection:
         reclean.begin_reclean(connection, JOB, now)
-    store.redo([again(A, "two")], lambda connection: reclean.advance_reclean(connection, JOB, 5, 3))
+    store.save_recleaned([again(A, "two")], lambda connection: reclean.advance_reclean(connection, JOB, 5, 3))
     with write_transaction(engine) as connection:
         assert reclean.read_reclean_progress(connection, JOB) == reclean.RecleanProgress(5, 3, now)
         assert reclean.read_reclean_progress(connection, RecleanJob("other")) is None

@@ -54,7 +54,9 @@ def test_pages_get_fingerprints_of_the_new_scheme_too(stored, engine, rows):
     found = rows("SELECT id, page_fingerprint AS f FROM page ORDER BY id")
     assert [row["f"] % 2**64 for row in found] == expected
     originals = [
-        row["id"] for row in found if row["id"] not in {r["page_id"] for r in rows("SELECT page_id FROM mirror")}
+        row["id"]
+        for row in found
+        if row["id"] not in {r["page_id"] for r in rows("SELECT page_id FROM near_duplicate_page")}
     ]
     indexed = rows("SELECT page_id AS id, fingerprint AS f FROM page_fingerprint ORDER BY page_id")
     assert indexed == [row for row in found if row["id"] in originals]

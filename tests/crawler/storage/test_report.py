@@ -24,7 +24,7 @@ def test_rows_are_counted(engine, save, visit):
     save(visit("https://b.example/", day=1))
     with read_transaction(engine) as connection:
         assert queries.database_totals(connection) == queries.DatabaseTotals(
-            pages=3, mirrors=0, blocks=2, gone_blocks=1, sightings=1, templates=0, sites=2, crawls=1
+            pages=3, near_duplicate_pages=0, blocks=2, gone_blocks=1, sightings=1, boilerplate=0, sites=2, crawls=1
         )
         found = [(one.site, one.pages, one.blocks, one.sightings) for one in queries.site_totals(connection)]
     assert found == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]

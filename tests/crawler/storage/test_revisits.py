@@ -22,8 +22,8 @@ def keep(engine):
     store = Store(engine)
     crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy(options_hash=7)).crawl_id
     yield lambda *visits: store.save(crawl_id, visits)
-    if store._claim is not None:
-        store._claim.close()
+    if store._crawl_lock is not None:
+        store._crawl_lock.close()
 
 
 @pytest.fixture
@@ -155,8 +155,8 @@ def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, t
     with engine.begin() as connection:
         added = add_due_requests(connection, crawl_id, [wanted("b"), wanted("a"), wanted("c")], {"b"}, now)
         again = add_due_requests(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
-    assert (added.queued, added.spared) == (2, {"b"})
-    assert (again.queued, again.spared) == (0, frozenset())
+    assert (added.queued, added.not_due) == (2, {"b"})
+    assert (again.queued, again.not_due) == (0, frozenset())
     assert [one.record.key for one in take()] == ["a", "c"]
     assert rows("SELECT state, outcome, ended IS NULL AS open FROM request WHERE key = 'b'") == [
         {"state": "done", "outcome": "not_due", "open": False}

@@ -1,21 +1,49 @@
-"""Migrations: the tables they make, the way back, databases that are not ours."""
+"""The schema: created, brought to a later revision, refused where it is not ours."""
 
+import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from crawler.errors import StoreError
+from crawler.reading.search import search
 from crawler.storage import schema
 from crawler.storage.database import open_engine, opened_engine, read_transaction
+from crawler.storage.schema import MIGRATIONS, Migrations
+from crawler.storage.store import Store
 from crawler.storage.tables import TOKENS_INDEX, exists_on, metadata
 
 VIEWS = {"informative_block", "page_text"}
+
+# SQLite copies the table `block` for its new column, which drops the triggers and the views of the old one.
+REVISION = """
+from alembic import op
+from sqlalchemy import Column, Text
+
+from crawler.storage.tables import VIEWS
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    op.add_column("page", Column("note", Text))
+    for view in ("page_text", "informative_block"):
+        op.execute(f"DROP VIEW {view}")
+    recreate = "always" if op.get_context().dialect.name == "sqlite" else "never"
+    with op.batch_alter_table("block", recreate=recreate) as batch:
+        batch.add_column(Column("note", Text, nullable=False, server_default="none"))
+    for view in VIEWS:
+        op.execute(view)
+"""
+BROKEN = REVISION + "    1 / 0\n"
 
 
 @pytest.fixture
@@ -23,6 +51,33 @@ def empty(url):
     engine = open_engine(url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def save_first(empty, visit):
+    """Save visits in a database of its own, which the test may migrate."""
+    schema.prepare_schema(empty)
+    store = Store(empty)
+    return lambda *visits: store.save(store.begin_crawl("test", {}), visits)
+
+
+def read(engine, query):
+    with read_transaction(engine) as connection:
+        return [dict(row) for row in connection.execute(text(query)).mappings()]
+
+
+@pytest.fixture
+def later(tmp_path):
+    """Our migrations with one more revision."""
+    folder = tmp_path / "migrations"
+    shutil.copytree("crawler/storage/migrations", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "0002_note.py").write_text(REVISION)
+    return Migrations(str(folder), ("0001", "0002"))
+
+
+def found(engine, query):
+    with read_transaction(engine) as connection:
+        return [hit.text for page in search(connection, query) for hit in page.hits]
 
 
 def contents(engine):
@@ -44,62 +99,66 @@ def test_migrations_make_the_tables_of_the_models(engine):
         assert compare_metadata(context, metadata) == []
 
 
-def test_the_revisions_are_those_of_the_folder(engine):
-    with engine.connect() as connection:
-        scripts = ScriptDirectory.from_config(schema._alembic_config(connection)).walk_revisions()
-    assert tuple(script.revision for script in scripts) == schema.REVISIONS[::-1]
+def test_the_revisions_are_those_of_the_folder():
+    scripts = ScriptDirectory("crawler/storage/migrations").walk_revisions()
+    assert tuple(script.revision for script in scripts) == MIGRATIONS.revisions[::-1]
 
 
-def test_upgrade_downgrade_upgrade(empty):
-    schema.upgrade_schema(empty)
-    schema.downgrade_schema(empty, "base")
-    assert contents(empty) == (set(), set())
+def test_upgrading_creates_all_tables_and_views_of_an_empty_database(empty):
     schema.upgrade_schema(empty)
     assert contents(empty) == (ours(empty), VIEWS)
     schema.check_schema(empty)
 
 
-def test_texts_of_pages_already_there_are_counted_by_the_second_migration(engine, save, visit, rows):
-    save(
-        visit("https://a.example/1", "one", "several", "* * *"),
-        visit("https://a.example/2", "several", "* * *"),
-        visit("https://b.example/1", "several"),
-    )
-    save(visit("https://a.example/1", "several", day=1))
-    tables = {"site": "site", "document_frequency": "site, digest", "page_text": "page_id, position"}
-    before = [rows(f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()]
-    assert [row["pages"] for row in before[1]] == [2, 1]
-    schema.downgrade_schema(engine, "0001")
+def test_upgrading_again_changes_nothing(engine, save, visit, rows):
+    save(visit("https://a.example/1", "one bridge"))
+    before = contents(engine), rows("SELECT * FROM page"), rows("SELECT * FROM database_id")
     schema.upgrade_schema(engine)
-    assert [rows(f"SELECT * FROM {table} ORDER BY {order}") for table, order in tables.items()] == before
+    assert (contents(engine), rows("SELECT * FROM page"), rows("SELECT * FROM database_id")) == before
 
 
-def test_pages_already_there_are_kept_by_the_third_migration(engine, save, visit, rows):
-    save(visit("https://a.example/1", "one", title="First"), visit("https://a.example/2", "two"))
-    before = [row | {"children": None} for row in rows("SELECT * FROM page ORDER BY id")]
-    assert [(row["misses"], row["spider"], row["retired_at"]) for row in before] == [(0, None, None)] * 2
-    schema.downgrade_schema(engine, "0002")
-    assert not {"request", "host", "section", "sitemap_trust"} & contents(engine)[0]
-    assert "misses" not in rows("SELECT * FROM page")[0]
-    schema.upgrade_schema(engine)
-    assert rows("SELECT * FROM page ORDER BY id") == before
-    assert rows("SELECT seeded FROM crawl") == [{"seeded": None}]
+def test_a_later_revision_changes_the_tables_and_keeps_the_rows(empty, later, save_first, visit):
+    save_first(visit("https://a.example/1", "one bridge"), visit("https://a.example/2", "two"))
+    tables = ("page", "block", "document_frequency", "change_log", "block_tokens")
+    before = {table: read(empty, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+    with pytest.raises(StoreError, match=r"has schema 0001, .* needs 0002; `scrapy upgrade`"):
+        schema.check_schema(empty, later)
+    schema.upgrade_schema(empty, later)
+    schema.check_schema(empty, later)
+    changed = {"page": {"note": None}, "block": {"note": "none"}}
+    for table in tables:
+        assert read(empty, f"SELECT * FROM {table} ORDER BY 1, 2") == [
+            row | changed.get(table, {}) for row in before[table]
+        ]
+    with pytest.raises(StoreError, match=r"schema 0002.*schema 0001.*install the newer version"):
+        schema.check_schema(empty)
 
 
-def test_what_is_already_there_is_older_than_every_mark_of_the_fifth_migration(engine, save, visit, rows):
-    save(visit("https://a.example/1", "one"), visit("https://a.example/2", "one", "two"))
-    save(visit("https://a.example/1", "one", "three", day=1))
-    names = "SELECT id, page_id, text, gone_at FROM block ORDER BY id"
-    before = rows(names), rows("SELECT id, block_id FROM sighting")
-    schema.downgrade_schema(engine, "0003")
-    assert not {"change_log", "removed_block", "database_id"} & contents(engine)[0]
-    schema.upgrade_schema(engine)
-    assert (rows(names), rows("SELECT id, block_id FROM sighting")) == before
-    assert rows("SELECT DISTINCT added, changed FROM block") == [{"added": 0, "changed": 0}]
-    assert rows("SELECT page_id FROM change_log") == []
-    save(visit("https://a.example/1", "one", "four", day=2))
-    assert rows("SELECT page_id, added FROM change_log") == [{"page_id": 1, "added": 0}]
-    assert [row["text"] for row in rows("SELECT text FROM block WHERE changed > 0 ORDER BY id")] == ["three", "four"]
+def test_triggers_survive_a_later_revision(empty, later, save_first, visit):
+    save_first(visit("https://a.example/1", "one bridge"))
+    schema.upgrade_schema(empty, later)
+    assert found(empty, "bridge") == ["one bridge"]
+    save_first(visit("https://a.example/1", "a mill", day=1))
+    assert (found(empty, "bridge"), found(empty, "mill")) == ([], ["a mill"])
+    with empty.begin() as connection:
+        connection.execute(text("DELETE FROM block"))
+    assert read(empty, "SELECT block_id FROM block_tokens") == []
+
+
+def test_a_revision_that_fails_leaves_the_database_as_it_was(empty, later, save_first, visit):
+    save_first(visit("https://a.example/1", "one bridge"))
+    Path(later.location, "versions", "0002_note.py").write_text(BROKEN)
+    with pytest.raises(ZeroDivisionError):
+        schema.upgrade_schema(empty, later)
+    schema.check_schema(empty)
+    assert "note" not in read(empty, "SELECT * FROM page")[0]
+    assert found(empty, "bridge") == ["one bridge"]
+
+
+def test_an_empty_database_gets_the_newest_revision_at_once(empty, later):
+    schema.upgrade_schema(empty, later)
+    with empty.connect() as connection:
+        assert schema.current_revision(connection) == "0002"
 
 
 def test_preparing_creates_once(empty):
@@ -133,7 +192,7 @@ def test_a_page_s_html_is_not_compressed_again(engine):
 
 
 def test_an_empty_database_is_no_match(empty):
-    with pytest.raises(StoreError, match=r"has schema none, .* needs 0006; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=r"has schema none, .* needs 0001; `scrapy upgrade`"):
         schema.check_schema(empty)
 
 
@@ -141,7 +200,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check_schema, schema.prepare_schema, schema.upgrade_schema):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0006.*install the newer version"):
+        with pytest.raises(StoreError, match=r"schema 9999.*schema 0001.*install the newer version"):
             action(engine)
 
 

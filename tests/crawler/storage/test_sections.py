@@ -21,8 +21,8 @@ def keep(engine):
     store = Store(engine)
     crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy()).crawl_id
     yield lambda *visits: store.save(crawl_id, visits)
-    if store._claim is not None:
-        store._claim.close()
+    if store._crawl_lock is not None:
+        store._crawl_lock.close()
 
 
 @pytest.fixture

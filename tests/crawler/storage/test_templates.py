@@ -14,7 +14,7 @@ NOTICE = "Sign up for our letter"
 @pytest.fixture
 def save(engine):
     """Save visits in one batch by a store that calls a text on three pages and a tenth of a site template."""
-    store = Store(engine, templates=BoilerplateBounds(3, 0.10))
+    store = Store(engine, boilerplate=BoilerplateBounds(3, 0.10))
     crawl = store.begin_crawl("test", {})
     return lambda *visits: store.save(crawl, visits)
 
@@ -52,11 +52,13 @@ def test_it_is_demoted_and_not_deleted(save, pages, rows):
 def test_later_copies_are_counted_as_template(save, pages):
     save(*pages(1, 2, 3))
     (saved,) = save(*pages(4))
-    assert (saved.stored, saved.exact, saved.template) == (1, 0, 1)
+    assert (saved.stored, saved.exact, saved.boilerplate) == (1, 0, 1)
 
 
 def test_copies_within_a_batch_are_what_they_were_before_it(save, pages):
-    assert [(one.stored, one.exact, one.template) for one in save(*pages(1, 2, 3, 4))] == [(2, 0, 0)] + [(1, 1, 0)] * 3
+    assert [(one.stored, one.exact, one.boilerplate) for one in save(*pages(1, 2, 3, 4))] == [(2, 0, 0)] + [
+        (1, 1, 0)
+    ] * 3
 
 
 def test_a_page_seen_again_counts_once(save, pages, page_texts, rows):
@@ -125,17 +127,17 @@ def test_texts_without_terms_are_never_template(save, visit, page_texts):
 
 @pytest.mark.parametrize("scope", ["all", "site", "page", "off"])
 def test_whatever_counts_as_a_duplicate(engine, pages, page_texts, scope):
-    store = Store(engine, rules=DuplicateRules(scope), templates=BoilerplateBounds(3, 0.10))
+    store = Store(engine, rules=DuplicateRules(scope), boilerplate=BoilerplateBounds(3, 0.10))
     crawl = store.begin_crawl("test", {})
     store.save(crawl, pages(1, 2, 3))
     (saved,) = store.save(crawl, pages(4))
-    assert (saved.stored, saved.template) == (1, 1)
+    assert (saved.stored, saved.boilerplate) == (1, 1)
     assert page_texts(url(4)) == ["own words 4"]
 
 
 def test_switched_off_it_comes_back_with_the_site_s_next_page(engine, save, pages, page_texts):
     save(*pages(1, 2, 3))
-    store = Store(engine, templates=BoilerplateBounds(0, 0.10))
+    store = Store(engine, boilerplate=BoilerplateBounds(0, 0.10))
     assert store.save(store.begin_crawl("test", {}), pages(1, day=1)) == [
         SavedVisit(url(1), "unchanged", 1, refreshed=2)
     ]

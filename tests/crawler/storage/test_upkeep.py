@@ -35,8 +35,8 @@ def joined(engine):
         manners = CrawlPolicy(revisits=RevisitBounds(3600, MOST.total_seconds()), options_hash=7, **values)
         crawl_id = store.join_crawl("one", {"url": "https://a.example/", "_job": "7"}, manners).crawl_id
         yield lambda *visits: store.save(crawl_id, visits)
-        if store._claim is not None:
-            store._claim.close()
+        if store._crawl_lock is not None:
+            store._crawl_lock.close()
 
     return join
 
@@ -214,16 +214,16 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
         "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency "
         "ORDER BY digest",
         "index": "SELECT page_id FROM page_fingerprint",
-        "mirror": "SELECT page_id, original_id FROM mirror ORDER BY page_id",
+        "near_duplicate_page": "SELECT page_id, original_id FROM near_duplicate_page ORDER BY page_id",
     }
     before = {name: rows(query) for name, query in tables.items()}
     assert before["site"] == [{"site": "a.example", "pages": 3}]
-    assert before["mirror"] == [{"page_id": 2, "original_id": 1}, {"page_id": 3, "original_id": 1}]
+    assert before["near_duplicate_page"] == [{"page_id": 2, "original_id": 1}, {"page_id": 3, "original_id": 1}]
     keep(fruitless(Outcome.NOT_FOUND, pages[0], status=410))
     assert rows(tables["site"]) == [{"site": "a.example", "pages": 2}]
     assert sorted(row["pages"] for row in rows(tables["document_frequency"])) == [1, 1, 2, 2]
     assert rows(tables["index"]) == [{"page_id": 2}]
-    assert rows(tables["mirror"]) == [{"page_id": 3, "original_id": 2}]
+    assert rows(tables["near_duplicate_page"]) == [{"page_id": 3, "original_id": 2}]
     assert stored(pages[0]).page_fingerprint is None
     returned = read(pages[0], "shared words", LONG, "own text of 0", day=2)
     (back,) = keep(replace(returned, page=replace(returned.page, fingerprint=2**63 + 5)))
@@ -231,7 +231,7 @@ def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitles
     assert (stored(pages[0]).retired_at, stored(pages[0]).misses) == (None, 0)
     assert rows(tables["site"]) == before["site"]
     assert rows(tables["document_frequency"]) == before["document_frequency"]
-    assert rows(tables["mirror"]) == [{"page_id": 1, "original_id": 2}, {"page_id": 3, "original_id": 2}]
+    assert rows(tables["near_duplicate_page"]) == [{"page_id": 1, "original_id": 2}, {"page_id": 3, "original_id": 2}]
 
 
 def test_a_retired_page_is_pruned_without_being_counted_twice(keep, read, fruitless, engine, rows):
@@ -278,7 +278,7 @@ def test_a_page_whose_address_leads_elsewhere_is_missed(engine, keep, read, stor
     keep(read(URL, "one"))
     store = Store(engine)
     moved = [PageAbsence(URL, URL, now), PageAbsence(OTHER, OTHER, now)]
-    assert states(store.miss(moved)) == [PageState.MISSED, PageState.NONE]
+    assert states(store.record_absences(moved)) == [PageState.MISSED, PageState.NONE]
     assert stored().misses == 1
 
 

@@ -29,7 +29,7 @@ def stored(path, method, samples):
     """
     with opened_engine(f"sqlite:///{path}") as engine:
         schema.prepare_schema(engine)
-        store = Store(engine, rules=DuplicateRules("off"), templates=BoilerplateBounds(0), keep_html=False)
+        store = Store(engine, rules=DuplicateRules("off"), boilerplate=BoilerplateBounds(0), keep_html=False)
         crawl = store.begin_crawl("experiments", {"method": method})
         visits = (visit(method, number, sample) for number, sample in enumerate(samples))
         while batch := list(islice(visits, _BATCH)):

@@ -80,7 +80,7 @@ def test_json_contains_whole_families(scrapy, repeated):
     family = json.loads(scrapy("duplicates", "--block", "1", "--json").stdout)
     assert [one["text"] for one in family["sightings"]] == [HOSTILE]
     pages = json.loads(scrapy("duplicates", "--page", "https://a.example/1", "--json").stdout)
-    assert [(one["url"], one["added"]) for one in pages["mirrors"]] == [("https://b.example/1", [HOSTILE])]
+    assert [(one["url"], one["added"]) for one in pages["members"]] == [("https://b.example/1", [HOSTILE])]
     assert {name: len(rows) for name, rows in json.loads(scrapy("duplicates", "--json").stdout).items()} == {
         "blocks": 1,
         "pages": 1,
