@@ -59,7 +59,7 @@ def test_the_share_of_refusals_is_a_setting(section):
     ("spider", "arguments", "settings", "says"),
     [
         ("sektion", {}, {}, "there is no spider 'sektion'; did you mean 'section'?"),
-        ("section", {}, {}, "the spider 'section' needs the argument 'url': the section's address"),
+        ("section", {}, {}, "the spider 'section' needs the argument 'url': Address of the section."),
         ("section", {"ulr": "https://x.example/"}, {}, "has no argument 'ulr'; did you mean 'url'?"),
         ("section", {"url": "x.example"}, {}, "it takes an http or https URL"),
         ("section", {"url": "https://x.example/", "allow": "("}, {}, "it takes a regular expression"),
