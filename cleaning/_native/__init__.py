@@ -9,6 +9,8 @@ import logging
 import os
 from functools import cache
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lxml import etree
@@ -24,11 +26,14 @@ def load_compiled(name: Literal["features", "leaf_table", "trees", "words"]) -> 
     """Return a module of the compiled core; None if it was not built, does not fit or BLOCKSIEVE_PURE=1 forbids it.
 
     `leaf_table` reads lxml's own structures, so it fits only the lxml version (major and minor) of its build. With
-    another version a warning is logged.
+    another version a warning is logged, and also if the module is older than its source in a checkout.
     """
     if os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}:
         return None
     full_name = f"{__name__}.{name}"
+    if _is_stale(name):
+        logger.warning("The compiled %s is older than its source and is not used; run make to build it", full_name)
+        return None
     try:
         module = import_module(full_name)
     except ModuleNotFoundError as error:
@@ -44,6 +49,14 @@ def load_compiled(name: Literal["features", "leaf_table", "trees", "words"]) -> 
         )
         return None
     return module
+
+
+def _is_stale(name: str, folder: Path = Path(__file__).parent) -> bool:
+    """Return True if a checkout has a newer source of the module than its build; wheels have no sources."""
+    source = folder / f"{name}.pyx"
+    builds = (folder / f"{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
+    build = next((path for path in builds if path.exists()), None)
+    return build is not None and source.exists() and source.stat().st_mtime > build.stat().st_mtime
 
 
 def _fits(lxml_version: str) -> bool:

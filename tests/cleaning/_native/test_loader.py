@@ -1,14 +1,16 @@
 """The loader uses a compiled module only if it was built, fits the installed lxml and is not forbidden."""
 
+import os
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import SimpleNamespace
 
 import pytest
 from lxml import etree
 
 from cleaning import _native
-from cleaning._native import _fits, load_compiled
+from cleaning._native import _fits, _is_stale, load_compiled
 
 MODULES = ["features", "leaf_table", "trees", "words"]
 
@@ -51,6 +53,26 @@ def test_module_that_cannot_be_imported_is_not_used_and_a_warning_says_so(import
     import_of_the_core(ValueError("lxml.etree._Element size changed"))
     assert load_compiled("leaf_table") is None
     assert "does not fit and is not used; install Blocksieve again: lxml.etree._Element size changed" in caplog.text
+
+
+def test_module_older_than_its_source_is_not_used_and_a_warning_says_so(import_of_the_core, monkeypatch, caplog):
+    import_of_the_core(SimpleNamespace())
+    monkeypatch.setattr(_native, "_is_stale", lambda name: name == "words")
+    assert load_compiled("words") is None
+    assert load_compiled("trees") is not None
+    assert "_native.words is older than its source and is not used; run make to build it" in caplog.text
+
+
+def test_build_is_stale_only_beside_a_newer_source(tmp_path):
+    build, source = tmp_path / f"words{EXTENSION_SUFFIXES[0]}", tmp_path / "words.pyx"
+    assert not _is_stale("words", tmp_path)
+    source.touch()
+    assert not _is_stale("words", tmp_path)
+    build.touch()
+    os.utime(source, (1_000, 1_000))
+    assert not _is_stale("words", tmp_path)
+    os.utime(build, (999, 999))
+    assert _is_stale("words", tmp_path)
 
 
 def test_module_that_was_not_built_is_silently_replaced(import_of_the_core, caplog):
