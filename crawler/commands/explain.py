@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from crawler.reports.explain import Explanation, PageToExplain
 
-_MOST_ROWS = 500
+_DEFAULT_ROWS = 500
 
 
 class ExplainCommand(BlocksieveCommand, ScrapyCommand):
@@ -65,7 +65,11 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
             "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
         )
         parser.add_argument(
-            "--limit", type=int, metavar="N", default=_MOST_ROWS, help="blocks that are printed (default: %(default)s)"
+            "--limit",
+            type=int,
+            metavar="N",
+            default=_DEFAULT_ROWS,
+            help="blocks that are printed (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print JSON, with every block")
         parser.add_argument("--html", metavar="OUT", help="write the page with its blocks in colour to a file")

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("table", "json")
 _PAUSE_SECONDS = 10.0
-_MOST_PROCESSES = 256
+_PROCESSES_MAX = 256
 _NAMED = 10
 
 
@@ -102,9 +102,9 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
         if opts.limit is not None and opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
-        if not 1 <= opts.processes <= _MOST_PROCESSES:
+        if not 1 <= opts.processes <= _PROCESSES_MAX:
             raise UsageError(
-                f"--processes is {opts.processes}; it takes a number from 1 to {_MOST_PROCESSES}", print_help=False
+                f"--processes is {opts.processes}; it takes a number from 1 to {_PROCESSES_MAX}", print_help=False
             )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crawler.reading.search import Excerpt, FoundPage, Hit
 
 _INTERRUPTED = 130
-_MOST_PAGES = 1_000
+_PAGES_MAX = 1_000
 _FORMATS = ("table", "json")
 _STYLE = "bold yellow"
 _BRACKETS = ("[", "]")  # for files, and for terminals without colours
@@ -78,8 +78,8 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         if len(args) != 1:
             given = "no query" if not args else f"{len(args)} arguments"
             raise UsageError(f"{given}; a query is one argument: scrapy search 'two words'", print_help=False)
-        if not 1 <= opts.limit <= _MOST_PAGES:
-            raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_MOST_PAGES:,}", print_help=False)
+        if not 1 <= opts.limit <= _PAGES_MAX:
+            raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_PAGES_MAX:,}", print_help=False)
         try:
             since = None if opts.since is None else day().read(opts.since)
         except ValueError as error:

@@ -117,8 +117,8 @@ def _print(status: _Status) -> None:
     out.print(
         Text(
             f"{totals.pages:,} pages of {totals.sites:,} sites, {totals.blocks:,} blocks ({totals.gone_blocks:,} gone "
-            f"from their page), {totals.sightings:,} sightings, {totals.near_duplicate_pages:,} near-duplicates, "
-            f"{totals.boilerplate:,} texts that are boilerplate, {totals.crawls:,} crawls"
+            f"from their page), {totals.sightings:,} sightings, {totals.near_duplicate_pages:,} near-duplicate "
+            f"pages, {totals.boilerplate:,} boilerplate texts, {totals.crawls:,} crawls"
         )
     )
     if status.sites:

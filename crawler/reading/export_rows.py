@@ -102,7 +102,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("id", "int64", "the page's id; it stays in later visits, and is never given out twice"),
         *_PAGE_COLUMNS,
         ExportColumn("first_seen", "timestamp", "when the page was first visited, in UTC"),
-        ExportColumn("blocks", "int32", "number of its blocks and sightings that are no template"),
+        ExportColumn("blocks", "int32", "number of its blocks and sightings, without boilerplate"),
         ExportColumn("words", "int32", "number of words in them"),
         ExportColumn("text", "string", "their texts in reading order, one a line"),
     ),

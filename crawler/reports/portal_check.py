@@ -34,87 +34,21 @@ if TYPE_CHECKING:
 
     from crawler.discovery.portals import Portal
 
-
-_SAVED_FOLDER = "sites"
-_UNKNOWN_URL = ".invalid/"
-
-
-@dataclass(frozen=True)  # no slots, because `links` is cached
-class SavedPage:
-    """A saved page. If its address is unknown, `url` is "" and its links are resolved against `home`."""
-
-    body: bytes
-    url: str
-    home: str
-
-    @cached_property
-    def links(self) -> frozenset[str]:
-        """The addresses that it links to, including the feeds in its head."""
-        try:
-            root = parse(self.body, self.url or self.home).root
-        except PageError:
-            return frozenset()
-        found = set()
-        for element in root.iter("a", "area", "link"):
-            try:
-                found.add(urldefrag(urljoin(self.url or self.home, (element.get("href") or "").strip())).url)
-            except ValueError:
-                continue
-        return frozenset(found)
-
-    @property
-    def language(self) -> str | None:
-        """The language of the text that cleaning keeps."""
-        return clean(self.body, url=self.url or self.home).language
-
-
-class SavedPages:
-    """The saved pages in a folder's subfolder `sites`, and the documents in the folder and beside it."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        try:
-            self._urls = {path: url for url, path in read_replay_index(folder / _SAVED_FOLDER)}
-        except ReplayError as error:
-            raise ConfigError(f"{folder} holds no saved pages: {error}") from error
-        self.page = lru_cache(maxsize=64)(self._page)
-
-    def _page(self, name: str, home: str) -> SavedPage | None:
-        """Return a saved page (`sites/bbc/16.html.gz`), None if it does not exist."""
-        path = self._inside(self._folder, name)
-        if path is None:
-            return None
-        body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        url = self._urls.get(path, "")
-        return SavedPage(body, "" if _UNKNOWN_URL in url else url, home)
-
-    def document(self, name: str) -> str | None:
-        """Return the text of a document (`papers/weighted.txt, Table 5`), None if it does not exist."""
-        file = name.partition(",")[0].strip()
-        # Documents may be in the folder of the saved pages or in its parent.
-        path = self._inside(self._folder, file) or self._inside(self._folder.parent, file)
-        return None if path is None else path.read_text("utf-8", "replace")
-
-    def _inside(self, folder: Path, name: str) -> Path | None:
-        path = (folder / name).resolve()
-        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
-
-
-def is_saved_page(name: str) -> bool:
-    """Return True if evidence names a saved page, False if it names a document."""
-    return name.startswith(f"{_SAVED_FOLDER}/")
-
-
-def names_host(text: str, host: str) -> bool:
-    """Return True if a text contains a host name that is not part of a longer one."""
-    return re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", text, re.IGNORECASE) is not None
-
-
 CHECKED_COLUMNS = ("host", "home", "hosts", "sections", "feeds", "sitemaps", "articles", "language")
 """The columns with facts about a site. The other columns say how to crawl it."""
 
+PAGE_KIND = "page"
+
 # A page that is not an article proves a pattern by linking to this many articles.
 _MATCHING_LINKS_MIN = 3
+
+_SAVED_FOLDER = "sites"
+
+_UNKNOWN_URL = ".invalid/"
+
+_ENTRIES_MAX = 50_000
+
+_FEED_COLUMNS = frozenset({"feeds", "sitemaps"})
 
 
 class EvidenceState(StrEnum):
@@ -202,9 +136,75 @@ def _comparable_url(url: str) -> str:
     return url.strip().rstrip("/").lower()
 
 
-PAGE_KIND = "page"
-_ENTRIES_MAX = 50_000
-_FEED_COLUMNS = frozenset({"feeds", "sitemaps"})
+@dataclass(frozen=True)  # no slots, because `links` is cached
+class SavedPage:
+    """A saved page. If its address is unknown, `url` is "" and its links are resolved against `home`."""
+
+    body: bytes
+    url: str
+    home: str
+
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """The addresses that it links to, including the feeds in its head."""
+        try:
+            root = parse(self.body, self.url or self.home).root
+        except PageError:
+            return frozenset()
+        found = set()
+        for element in root.iter("a", "area", "link"):
+            try:
+                found.add(urldefrag(urljoin(self.url or self.home, (element.get("href") or "").strip())).url)
+            except ValueError:
+                continue
+        return frozenset(found)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the text that cleaning keeps."""
+        return clean(self.body, url=self.url or self.home).language
+
+
+class SavedPages:
+    """The saved pages in a folder's subfolder `sites`, and the documents in the folder and beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            self._urls = {path: url for url, path in read_replay_index(folder / _SAVED_FOLDER)}
+        except ReplayError as error:
+            raise ConfigError(f"{folder} holds no saved pages: {error}") from error
+        self.page = lru_cache(maxsize=64)(self._page)
+
+    def _page(self, name: str, home: str) -> SavedPage | None:
+        """Return a saved page (`sites/bbc/16.html.gz`), None if it does not exist."""
+        path = self._inside(self._folder, name)
+        if path is None:
+            return None
+        body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        url = self._urls.get(path, "")
+        return SavedPage(body, "" if _UNKNOWN_URL in url else url, home)
+
+    def document(self, name: str) -> str | None:
+        """Return the text of a document (`papers/weighted.txt, Table 5`), None if it does not exist."""
+        file = name.partition(",")[0].strip()
+        # Documents may be in the folder of the saved pages or in its parent.
+        path = self._inside(self._folder, file) or self._inside(self._folder.parent, file)
+        return None if path is None else path.read_text("utf-8", "replace")
+
+    def _inside(self, folder: Path, name: str) -> Path | None:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+
+
+def is_saved_page(name: str) -> bool:
+    """Return True if evidence names a saved page, False if it names a document."""
+    return name.startswith(f"{_SAVED_FOLDER}/")
+
+
+def names_host(text: str, host: str) -> bool:
+    """Return True if a text contains a host name that is not part of a longer one."""
+    return re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", text, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,23 @@ class LiveAnswer:
     kind: str = ""
     entries: int = 0
     problem: str = ""
+
+
+def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAnswer]:
+    """Return the answer of each address of the portals. They are fetched as in a crawl; nothing is stored.
+
+    Raises CrawlerError if the crawl cannot start.
+    """
+    asked = _LiveCheck(portals)
+    process = AsyncCrawlerProcess(fetch_settings(settings))
+    running = process.crawl(_LiveCheckSpider, asked=asked)
+    process.start()
+    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
+    if isinstance(error, CrawlerError):
+        raise error
+    if error is not None:
+        raise SetupError(f"the sites could not be asked: {type(error).__name__}: {error}") from error
+    return sorted(asked.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,28 +280,11 @@ class _LiveCheckSpider(Spider):
         self._note(request.meta["about"], response or request, problem=failure_message(failure))
 
     def _note(
-        self, about: dict[str, Any], told: Response | Request, kind: str = "", entries: int = 0, *, problem: str = ""
+        self, about: dict[str, Any], source: Response | Request, kind: str = "", entries: int = 0, *, problem: str = ""
     ) -> None:
-        status = None if isinstance(told, Request) else told.status
+        status = None if isinstance(source, Request) else source.status
         portal: Portal = about["portal"]
-        self.asked.answers.append(LiveAnswer(portal.name, about["column"], told.url, status, kind, entries, problem))
-
-
-def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAnswer]:
-    """Return the answer of each address of the portals. They are fetched as in a crawl; nothing is stored.
-
-    Raises CrawlerError if the crawl cannot start.
-    """
-    asked = _LiveCheck(portals)
-    process = AsyncCrawlerProcess(fetch_settings(settings))
-    running = process.crawl(_LiveCheckSpider, asked=asked)
-    process.start()
-    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
-    if isinstance(error, CrawlerError):
-        raise error
-    if error is not None:
-        raise SetupError(f"the sites could not be asked: {type(error).__name__}: {error}") from error
-    return sorted(asked.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
+        self.asked.answers.append(LiveAnswer(portal.name, about["column"], source.url, status, kind, entries, problem))
 
 
 def _count_article_links(response: Response, portal: Portal) -> int:

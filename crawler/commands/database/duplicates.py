@@ -32,7 +32,7 @@ class DuplicatesCommand(BlocksieveCommand, ScrapyCommand):
         return "[--block ID | --page URL] [--json]"
 
     def short_desc(self) -> str:
-        return "Show blocks with their duplicates and pages with their mirrors"
+        return "Show blocks and pages with their duplicates"
 
     def long_desc(self) -> str:
         return (
@@ -91,26 +91,24 @@ def _print_largest(out: Console, found: dict[str, list[queries.GroupSummary]]) -
             out.print(Text(f"No repeated {name}"))
 
 
-def _print_block(out: Console, family: queries.BlockGroup) -> None:
-    first = family.original
-    out.print(
-        _line(f"block {family.block_id}, repeated {family.size:,} times", first.url, _state(first)), soft_wrap=True
-    )
+def _print_block(out: Console, group: queries.BlockGroup) -> None:
+    first = group.original
+    out.print(_line(f"block {group.block_id}, repeated {group.size:,} times", first.url, _state(first)), soft_wrap=True)
     out.print(Text(printable(first.text)), soft_wrap=True)
-    for one in family.sightings:
+    for one in group.sightings:
         out.print(_line(_bits(one.distance), one.url, _state(one)), soft_wrap=True)
         if one.text != first.text:
             out.print(_difference(first.text, one.text), soft_wrap=True)
-    _print_rest(out, family.size - len(family.sightings))
+    _print_rest(out, group.size - len(group.sightings))
 
 
-def _print_page(out: Console, family: queries.PageGroup) -> None:
-    out.print(_line(f"page with {family.size:,} mirrors", family.url, family.site), soft_wrap=True)
-    for one in family.members:
+def _print_page(out: Console, group: queries.PageGroup) -> None:
+    out.print(_line(f"page with {group.size:,} near-duplicates", group.url, group.site), soft_wrap=True)
+    for one in group.members:
         out.print(_line(_bits(one.distance), one.url, one.site), soft_wrap=True)
         for old, new in zip_longest(one.missing, one.added, fillvalue=""):
             out.print(_difference(old, new), soft_wrap=True)
-    _print_rest(out, family.size - len(family.members))
+    _print_rest(out, group.size - len(group.members))
 
 
 def _print_rest(out: Console, number: int) -> None:

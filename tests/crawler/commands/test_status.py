@@ -12,7 +12,7 @@ def test_everything_is_shown_without_control_characters(scrapy, database):
     for part in (
         str(database),
         "2 pages of 2 sites, 2 blocks",
-        "0 mirrors, 0 texts that are template",
+        "0 near-duplicate pages, 0 boilerplate texts",
         "a.example",
         "[/b]",
         "finished",

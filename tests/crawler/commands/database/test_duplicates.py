@@ -18,7 +18,7 @@ HOSTILE = "[/b]\x1b[2J a text of nobody"
 
 @pytest.fixture
 def repeated(database):
-    """The second page mirrors the first: its block is there a sighting with another text."""
+    """The second page is a near-duplicate of the first: its block is a sighting there, with another text."""
     with opened_engine(f"sqlite:///{database}") as engine, engine.begin() as connection:
         row = dict(connection.execute(block.select().where(block.c.id == 2)).mappings().one())
         connection.execute(block.delete().where(block.c.id == 2))
@@ -50,7 +50,7 @@ def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(s
 def test_a_page_is_shown_with_the_blocks_that_differ(scrapy, repeated):
     shown = scrapy("duplicates", "--page", "https://b.example/1").stdout.splitlines()
     assert shown[:2] == [
-        "page with 1 mirrors  https://a.example/1  a.example",
+        "page with 1 near-duplicates  https://a.example/1  a.example",
         "2 bits  https://b.example/1  b.example",
     ]
     assert "[-a.example-] {+nobody+}" in shown[2]
