@@ -31,7 +31,7 @@ ELSEWHERE = {
     "scrapy crawl news -a site=thehindu": "spiders/test_news.py",
     "scrapy crawl news -a site=all": "spiders/test_news.py",
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
-    "scrapy crawl archive -s REPLAY=saved-pages/ -s LEAST_PAGES=500": "examples/test_spidermon.py",
+    "scrapy crawl archive -s REPLAY=saved-pages/ -s PAGES_MIN=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
     "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",

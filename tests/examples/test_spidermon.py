@@ -28,7 +28,7 @@ def test_a_good_crawl_passes(tmp_path, monitored):
     assert finished.returncode == 0, finished.stderr
     assert [line for line in said if "..." in line] == [
         "Pages/test_stat_monitor... OK",
-        "Refusals/Sites refused no more than MOST_REFUSED_SHARE of the visits... OK",
+        "Refusals/Sites refused no more than REFUSED_SHARE_MAX of the visits... OK",
         "Finish Reason Monitor/Should have the expected finished reason(s)... OK",
         "Error Count Monitor/test_stat_monitor... SKIPPED (Unable to find 'log_count/ERROR' in job stats.)",
     ]
@@ -40,7 +40,7 @@ def test_a_bad_crawl_is_told_by_each_monitor(tmp_path, monitored):
     finished, said = monitored(save_pages(tmp_path / "pages", 8, **refusals), "CLOSESPIDER_PAGECOUNT=13")
     assert [line for line in said if "... FAIL" in line] == [
         "Pages/test_stat_monitor... FAIL",
-        "Refusals/Sites refused no more than MOST_REFUSED_SHARE of the visits... FAIL",
+        "Refusals/Sites refused no more than REFUSED_SHARE_MAX of the visits... FAIL",
         "Finish Reason Monitor/Should have the expected finished reason(s)... FAIL",
     ]
     assert "Expecting 'visit/page' to be '>=' to '50.0'. Current value: '8.0'" in finished.stderr

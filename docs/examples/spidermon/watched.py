@@ -1,8 +1,8 @@
 """Blocksieve's settings with Spidermon, for SCRAPY_SETTINGS_MODULE=watched. docs/watching.md shows how to run it."""
 
-from crawler.settings import *  # noqa: F403 — all that a crawl needs
+from crawler.settings import *  # noqa: F403 — everything that a crawl needs
 
-# The add-on puts Blocksieve's own extensions beside it.
+# The add-on adds Blocksieve's own extensions.
 EXTENSIONS = {"spidermon.contrib.scrapy.extensions.Spidermon": 600}
 SPIDERMON_ENABLED = True
 SPIDERMON_SPIDER_CLOSE_MONITORS = ("monitors.CrawlSuite",)
@@ -11,6 +11,6 @@ SPIDERMON_SPIDER_CLOSE_MONITORS = ("monitors.CrawlSuite",)
 SPIDERMON_EXPECTED_FINISH_REASONS = ["finished"]
 SPIDERMON_MAX_ERRORS = 0
 
-# Ours, in monitors.py; -s LEAST_PAGES=500 overrides.
-LEAST_PAGES = 50
-MOST_REFUSED_SHARE = 0.1
+# Ours, in monitors.py; -s PAGES_MIN=500 overrides.
+PAGES_MIN = 50
+REFUSED_SHARE_MAX = 0.1
