@@ -21,7 +21,7 @@ ELSEWHERE = {
     "-s ARCHIVE=crawl.warc.gz": "crawler/fetching/test_archive.py",
     "-s REPLAY=crawl.warc.gz": "crawler/fetching/test_archive.py",
     "scrapy reclean crawl.warc.gz": "crawler/commands/test_reclean.py",
-    "-s CLEANING_PROCESSES=": "test_cleaning_processes.py",
+    "-s CLEANING_PROCESSES=": "crawler/workers/test_crawl.py",
     "-s METRICS=": "crawler/monitoring/test_metrics.py",
     "-s SUMMARY=": "crawler/monitoring/test_summary.py",
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",

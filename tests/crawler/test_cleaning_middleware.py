@@ -1,4 +1,4 @@
-"""Pages of a project of others: cleaned and stored beside its items, which stay what they were."""
+"""Pages of a host project are cleaned and stored; its items stay as they are."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ CAPTCHA = "<title>One moment</title><div class=g-recaptcha></div>"
 
 @pytest.fixture
 def look(tmp_path):
-    """Show responses to the middleware; what it gives the spider, the stats, and the URLs of the stored pages."""
+    """Pass responses through the middleware; return its responses, the stats, and the URLs of the stored pages."""
 
     def run(*responses, callback=None, **settings):
         async def crawl():
@@ -53,7 +53,7 @@ def html(path, body, status=200, cls=HtmlResponse):
     return cls(SITE + path, status, {"Content-Type": "text/html; charset=utf-8"}, body.encode(), encoding="utf-8")
 
 
-def test_a_page_at_a_url_that_is_asked_for_is_stored_and_others_pass_unseen(look):
+def test_a_page_at_a_matching_url_is_stored_and_others_pass_uncounted(look):
     story, essay = html("/story/1", STORY.format("river")), html("/essay/1", STORY.format("lake"))
     given, stats, stored = look(story, essay, PAGES_FROM=r"/story/\d")
     assert stored == [f"{SITE}/story/1"]
@@ -69,7 +69,7 @@ def test_without_a_rule_articles_are_pages(look):
     assert "store/imbalances" not in stats
 
 
-def test_a_type_that_is_not_sure_enough_is_none(look):
+def test_a_type_below_the_smallest_confidence_does_not_count(look):
     _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_MIN_CONFIDENCE="1")
     assert (stored, stats["clean/other_type"]) == ([], 1)
 
@@ -81,7 +81,7 @@ def test_a_url_and_a_type_are_each_enough(look):
     assert stored == [f"{SITE}/", f"{SITE}/a"]
 
 
-def test_what_is_no_page_at_such_a_url_is_counted_as_what_it_is_and_given_to_the_spider(look):
+def test_a_rejected_response_at_a_matching_url_is_counted_and_given_to_the_spider(look):
     captcha, api = html("/story/1", CAPTCHA), JsonResponse(f"{SITE}/story/2", body=b"[1]")
     given, stats, stored = look(captcha, api, PAGES_FROM="/story/")
     assert (stats["visit/captcha"], stats["visit/not_html"], stored) == (1, 1, [])
@@ -89,7 +89,7 @@ def test_what_is_no_page_at_such_a_url_is_counted_as_what_it_is_and_given_to_the
     assert given[1] is api
 
 
-def test_where_only_types_are_asked_for_refusals_and_files_pass_unseen(look):
+def test_if_only_types_are_set_refusals_and_files_pass_uncounted(look):
     _, stats, _ = look(html("/a", CAPTCHA), html("/b", "no", 403), JsonResponse(f"{SITE}/c", body=b"[1]"))
     assert not [name for name in stats if name.startswith(("visit/", "clean/"))]
 
@@ -105,18 +105,18 @@ def test_a_stored_page_that_is_gone_is_retired(look, tmp_path, rule):
     assert (retired is not None, live) == (True, 0)
 
 
-def test_requests_without_a_callback_are_nobodys_pages(look):
+def test_responses_to_requests_without_a_callback_are_not_pages(look):
     _, stats, stored = look(html("/robots.txt", STORY.format("river")), callback=NO_CALLBACK)
     assert (stored, "visit/page" in stats) == ([], False)
 
 
-def test_a_very_long_url_is_no_pages_however_the_pattern_backtracks(look):
+def test_a_very_long_url_never_matches_even_if_the_pattern_backtracks(look):
     _, _, stored = look(html("/" + "a" * 2_500, STORY.format("river")), PAGES_FROM="(a+)+$")
     assert stored == []
 
 
 class Unreadable(HtmlResponse):
-    """A response of the project's own kind, which fails when it is read."""
+    """A response class of the host project that fails when it is read."""
 
     @property
     def status(self):
@@ -124,10 +124,10 @@ class Unreadable(HtmlResponse):
 
     @status.setter
     def status(self, _value):
-        """Take the status, and forget it."""
+        """Ignore the status."""
 
 
-def test_a_response_that_breaks_us_still_reaches_its_spider(look, caplog):
+def test_a_response_that_breaks_the_middleware_still_reaches_its_spider(look, caplog):
     broken = html("/a", STORY.format("river"), cls=Unreadable)
     given, stats, _ = look(broken, html("/b", STORY.format("lake")), PAGES_FROM="org/")
     assert given[0] is broken
@@ -145,7 +145,7 @@ def test_a_database_that_cannot_be_opened_stops_the_crawl(look, tmp_path):
         look(DATABASE_URL=f"sqlite:///{tmp_path}/nowhere/blocks.db")
 
 
-def test_a_database_that_fails_at_the_begin_closes_the_spider(tmp_path):
+def test_a_database_that_fails_at_the_start_closes_the_spider(tmp_path):
     async def crawl():
         crawler = get_crawler(Spider, {"DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"})
         crawler.spider = Spider("theirs")
@@ -250,7 +250,7 @@ class News(scrapy.Spider):
     def story(self, response):
         assert type(response).__name__ in ("HtmlResponse", "JsonResponse")
         if response.url.endswith("/1"):
-            raise ValueError("the project's own trouble")
+            raise ValueError("the host project's own error")
         yield {"title": response.json() if response.url.endswith("/api") else response.css("h1::text").get("dropped")}
 """,
 }
@@ -258,7 +258,7 @@ class News(scrapy.Spider):
 
 @pytest.fixture
 def foreign(tmp_path, serve, answer):
-    """A project with packages named like ours, and a way to crawl a site with it; what its own components saw."""
+    """Crawl a site with a host project whose packages have our names; return what its own components saw."""
     stories = {f"/story/{n}": answer(STORY.format(name)) for n, name in ((1, "river"), (2, "lake"))}
     api = answer('"plain"', headers={"Content-Type": "application/json"})
     address, _ = serve({"/": answer(LISTING), "/api": api} | stories)
@@ -278,7 +278,7 @@ def foreign(tmp_path, serve, answer):
     return crawl
 
 
-def test_a_project_sees_nothing_of_the_add_on_in_its_items_feeds_signals_and_middlewares(foreign, tmp_path):
+def test_the_host_project_s_items_feeds_signals_and_middlewares_see_nothing_of_the_add_on(foreign, tmp_path):
     with_it = foreign("with", 'ADDONS={"crawler.addon.Cleaning": 500}', "PAGES_FROM=/story/")
     assert with_it == foreign("without")
     watched, feeds = with_it

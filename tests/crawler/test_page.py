@@ -10,7 +10,7 @@ from crawler.page import page
 HTML = {"Content-Type": "text/html"}
 
 
-def test_what_the_spider_states_is_kept_apart_from_the_page():
+def test_metadata_stated_by_the_spider_is_kept_apart_from_the_page():
     response = HtmlResponse("https://x.example/", body=b"<p>text", headers=HTML | {"ETag": '"1"'})
     fetched = page(response, title="A title", author="Jo", published=date(2024, 5, 3), section="News")
     stated = fetched.stated
@@ -18,7 +18,7 @@ def test_what_the_spider_states_is_kept_apart_from_the_page():
     assert (fetched.url, fetched.body, fetched.etag, fetched.last_modified) == (response.url, b"<p>text", '"1"', None)
 
 
-def test_any_text_response_will_do():
+def test_any_text_response_is_accepted():
     for response in (
         HtmlResponse("https://x.example/", body="<p>Grüße", encoding="utf-8"),
         HtmlResponse(
@@ -37,7 +37,7 @@ def test_a_page_response_is_not_parsed_again():
     assert page(parsed).tree.root is parsed.selector.root is parsed.copy().tree.root
 
 
-def test_a_base_that_is_no_url_is_passed_over():
+def test_a_base_that_is_not_a_url_is_ignored():
     plain = HtmlResponse("https://x.example/a/", body=b'<base href="http://[broken"><a href="b">b</a>', headers=HTML)
     assert PageResponse.of(plain, page(plain).tree).urljoin("b") == "https://x.example/a/b"
 

@@ -1,4 +1,4 @@
-"""Stored pages cleaned again in processes, from the database and from an archive."""
+"""Stored pages are cleaned again in workers, from the database and from an archive."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def sqlite(tmp_path):
 
 @pytest.fixture(scope="module")
 def running():
-    """Start the processes for a method once: most of a run's time is their start."""
+    """Start one pool for each method, because most of the time of a run is its start."""
     started = {}
     with asyncio.Runner() as runner:
 
@@ -74,7 +74,7 @@ def running():
 
 @pytest.fixture
 def reclean(running):
-    """Do what the command does, and return what came of it."""
+    """Do what the command does, and return the result."""
 
     def work(store, given, bodies=None, report=lambda *_: None):
         result = running(store, given, bodies or StoredBodies(), report)
@@ -85,12 +85,12 @@ def reclean(running):
     return work
 
 
-def orders(method, limit=None):
+def plan(method, limit=None):
     job = RecleanJob(json.dumps(method))
     return RecleanPlan(job, method, {}, Fingerprinter(), 0, limit, processes=1, seconds=60.0)
 
 
-def begun(store, given):
+def progress(store, given):
     with read_transaction(store.engine) as connection:
         return read_reclean_progress(connection, given.job)
 
@@ -99,36 +99,36 @@ def test_another_method_and_back_gives_the_same_blocks(engine, reclean):
     store = Store(engine)
     fill(store, PAGES)
     before = state(engine)
-    first = reclean(store, orders("pab", limit=9))
+    first = reclean(store, plan("pab", limit=9))
     assert (first.pages, first.complete) == (9, False)
-    assert begun(store, orders("pab")).pages == 9
+    assert progress(store, plan("pab")).pages == 9
     reported = []
-    rest = reclean(store, orders("pab"), report=lambda *now: reported.append(now))
-    assert (rest.pages, begun(store, orders("pab"))) == (PAGES - 9, None)
+    rest = reclean(store, plan("pab"), report=lambda *now: reported.append(now))
+    assert (rest.pages, progress(store, plan("pab"))) == (PAGES - 9, None)
     assert reported[-1] == (PAGES - 9, PAGES - 9)
     assert first.changed + rest.changed == PAGES
     other = state(engine)
     assert {page[8] for page in other["pages"]} == {"pab"}
     assert other["blocks"] != before["blocks"]
-    undone = reclean(store, orders("default"))
+    undone = reclean(store, plan("default"))
     assert undone.changed == PAGES
     assert undone.blocks["gone"] > 0
     assert state(engine) == before
 
 
-def test_cleaning_again_in_the_same_way_changes_nothing_and_gives_exports_nothing_new(sqlite, reclean):
+def test_cleaning_again_with_the_same_method_changes_nothing_and_exports_nothing_new(sqlite, reclean):
     store = Store(sqlite)
     fill(store, PAGES)
     before, marked = state(sqlite), marks(sqlite)
-    same = reclean(store, orders("default"))
+    same = reclean(store, plan("default"))
     assert (same.pages, same.unchanged, same.failed, same.skipped) == (PAGES, PAGES, 0, {})
     assert (state(sqlite), marks(sqlite)) == (before, marked)
 
 
-def test_a_page_cleaned_again_is_as_if_its_last_visit_had_been_cleaned_so(sqlite, tmp_path, reclean):
+def test_a_page_cleaned_again_equals_one_whose_last_visit_used_that_method(sqlite, tmp_path, reclean):
     store = Store(sqlite)
     fill(store, 5)
-    reclean(store, orders("pab"))
+    reclean(store, plan("pab"))
     other = open_engine(f"sqlite:///{tmp_path / 'other.db'}")
     schema.prepare_schema(other)
     fill(Store(other), 5, method="pab")
@@ -139,7 +139,7 @@ def test_a_page_cleaned_again_is_as_if_its_last_visit_had_been_cleaned_so(sqlite
     assert found["document_frequency"] == expected["document_frequency"]
 
 
-def test_an_archive_serves_pages_whose_last_visit_it_has(sqlite, tmp_path, reclean):
+def test_an_archive_serves_pages_if_it_has_their_last_visit(sqlite, tmp_path, reclean):
     store = Store(sqlite, keep_html=False)
     crawl = fill(store, 4)
     store.save(crawl, [visit(1, html(1).replace("late", "early"), day=1)])
@@ -150,7 +150,7 @@ def test_an_archive_serves_pages_whose_last_visit_it_has(sqlite, tmp_path, recle
     kept = [records.pair(Request(address(n)), Response(address(n), body=html(n).encode())) for n in (0, 1, 2, 7)]
     path.write_bytes(b"".join(kept))
     bodies = ArchivedBodies(open_replay(path, 1_000_000))
-    result = reclean(store, orders("default"), bodies)
+    result = reclean(store, plan("default"), bodies)
     assert (result.unchanged, result.skipped) == (1, {"other_body": 1, "retired": 1, "not_archived": 1})
     assert {(one.url, one.reason) for one in result.named} == {
         (address(1), "other_body"),
@@ -160,12 +160,12 @@ def test_an_archive_serves_pages_whose_last_visit_it_has(sqlite, tmp_path, recle
     assert state(sqlite) == before
 
 
-def test_a_page_without_stored_html_and_one_that_cleaning_cannot_do_are_named_and_stay(sqlite):
+def test_a_page_without_stored_html_and_one_that_times_out_are_named_and_stay(sqlite):
     store = Store(sqlite)
     fill(store, 1)
     Store(sqlite, keep_html=False).save(1, [visit(1)])
     before = state(sqlite)
-    given = replace(orders("default"), seconds=1e-6)
+    given = replace(plan("default"), seconds=1e-6)
     result = asyncio.run(run_reclean(store, StoredBodies(), given, 0, lambda *_: None))
     assert (result.failed, result.skipped, result.complete) == (1, {"no_html": 1}, True)
     assert "CLEANING_SECONDS" in result.named[0].reason

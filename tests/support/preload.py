@@ -39,9 +39,9 @@ def preload():
         import_module(module)
     for command in entry_points(group="scrapy.commands"):
         command.load()
-    from crawler.workers.worker import load_models as prepare  # noqa: PLC0415 — after what it needs
+    from crawler.workers.worker import load_models  # noqa: PLC0415 — after what it needs
 
-    prepare()
+    load_models()
     import_module("nltk.stem.porter")
     gc.collect()
     gc.freeze()

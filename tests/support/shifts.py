@@ -1,4 +1,4 @@
-"""What the cleaning processes of a test do: importable there by name."""
+"""Tasks for the workers of tests, which import them by name."""
 
 import os
 import signal
@@ -27,9 +27,9 @@ def ready_once(marker):
     path.touch()
 
 
-def work(order):
-    """Do what the page says and return its process's id."""
-    what, _, argument = order.body.decode().partition(" ")
+def work(page):
+    """Do what the page says and return the id of this process."""
+    what, _, argument = page.body.decode().partition(" ")
     WHAT[what](argument)
     return os.getpid()
 
@@ -40,7 +40,7 @@ def work_for_ever(_argument):
 
 
 def hang_in_a_library(_argument):
-    # Deaf to everything but what the kernel does itself.
+    # Block all signals but those that the kernel acts on itself.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     time.sleep(3600)
 

@@ -1,15 +1,25 @@
-"""Which ends of a crawl are failures, and with which exit code."""
+"""The end of a crawl: which reasons are failures, the exit codes, and counts that balance."""
 
 import signal
 
 import pytest
 
-from crawler.monitoring.exit_status import FAILURE_REASONS, STOP_SIGNAL_STAT, ExitStatus, FinishReason, find_exit_status
+from crawler.monitoring.exit_status import (
+    FAILURE_REASONS,
+    STOP_SIGNAL_STAT,
+    ExitStatus,
+    FinishReason,
+    find_exit_status,
+    find_imbalances,
+    queued_requests,
+    stored_counters,
+)
 
 STORED = {"finish_reason": "finished", "visit/page": 9, "visit/captcha": 1}
 
 
 def end(**stats):
+    """The exit status of a crawl that stored pages, with these stats changed."""
     return find_exit_status(STORED | stats, 0.5)
 
 
@@ -24,20 +34,20 @@ def test_a_crawl_in_which_nothing_changed_is_0():
 @pytest.mark.parametrize(
     "reason", ["closespider_timeout", "closespider_itemcount", "closespider_pagecount", "cancelled", "enough"]
 )
-def test_a_limit_that_was_asked_for_is_no_failure(reason):
+def test_a_limit_that_the_user_set_is_not_a_failure(reason):
     assert end(finish_reason=reason) == ExitStatus(0)
 
 
-def test_a_limit_that_was_reached_without_a_page_is_one():
+def test_a_limit_reached_without_a_page_is_a_failure():
     assert end(**{"finish_reason": "closespider_timeout", "visit/page": 0, "visit/captcha": 0}).exit_code == 1
 
 
 @pytest.mark.parametrize("reason", FAILURE_REASONS)
-def test_a_failure_is_1_whatever_was_stored_before(reason):
+def test_a_failure_is_1_even_if_pages_were_stored(reason):
     assert end(finish_reason=reason) == ExitStatus(1, FAILURE_REASONS[reason])
 
 
-def test_our_own_reasons_are_failures_but_for_the_one_that_is_gone_on_with():
+def test_our_own_reasons_are_failures_except_deferred():
     assert set(FinishReason) - set(FAILURE_REASONS) == {FinishReason.DEFERRED}
 
 
@@ -52,15 +62,15 @@ def test_a_stopped_crawl_has_the_exit_code_of_its_signal(number, code, problem):
     assert end(**{"finish_reason": "shutdown", STOP_SIGNAL_STAT: int(number)}) == ExitStatus(code, problem)
 
 
-def test_a_crawl_that_was_stopped_otherwise_is_1():
+def test_a_crawl_stopped_without_a_signal_is_1():
     assert end(finish_reason="shutdown") == ExitStatus(1, "the crawl was stopped before its end")
 
 
-def test_a_crawl_that_was_broken_off_without_a_reason_counts_as_stopped():
+def test_a_crawl_without_a_finish_reason_counts_as_stopped():
     assert find_exit_status({"visit/page": 9, STOP_SIGNAL_STAT: 2}, 0.5).exit_code == 130
 
 
-def test_a_failed_database_is_told_even_of_a_stopped_crawl():
+def test_a_failed_database_is_reported_even_if_the_crawl_was_stopped():
     ending = end(**{"finish_reason": "shutdown", STOP_SIGNAL_STAT: 2, "store/error": "the disk is full"})
     assert ending == ExitStatus(1, "the database failed: the disk is full")
 
@@ -76,19 +86,80 @@ def test_a_crawl_without_a_visit_is_1():
     )
 
 
-def test_who_joins_a_crawl_that_others_have_done_has_not_failed():
+def test_a_process_that_joins_a_crawl_with_all_pages_fetched_has_not_failed():
     joined = {"finish_reason": "finished", "frontier/resumed": 1}
     assert find_exit_status(joined, 0.5) == ExitStatus(0)
     assert find_exit_status(joined | {"visit/section": 1, "visit/http_error": 2}, 0.5) == ExitStatus(0)
     assert find_exit_status(joined | {"visit/not_found": 2}, 0.5) == ExitStatus(0)
 
 
-def test_who_began_a_crawl_whose_pages_others_have_fetched_has_not_failed():
+def test_a_process_whose_pages_others_have_fetched_has_not_failed():
     begun = {"finish_reason": "finished", "frontier/pages_found": 1}
     assert find_exit_status(begun, 0.5) == ExitStatus(0)
     assert find_exit_status(begun | {"visit/section": 3}, 0.5) == ExitStatus(0)
 
 
-def test_who_joins_a_crawl_and_sees_nothing_but_failures_has_failed():
+def test_a_process_that_joins_a_crawl_and_only_sees_failures_has_failed():
     joined = {"finish_reason": "finished", "frontier/resumed": 1, "visit/http_error": 2, "visit/download_failed": 1}
     assert find_exit_status(joined, 0.5) == ExitStatus(1, "no page was stored (http_error 2, download_failed 1)")
+
+
+BALANCED = {
+    "clean/pages": 3,
+    "store/pages_new": 2,
+    "store/pages_unchanged": 1,
+    "blocks/seen": 11,
+    "blocks/kept": 7,
+    "blocks/links": 4,
+    "store/blocks_new": 3,
+    "store/blocks_refreshed": 1,
+    "dedup/exact": 1,
+    "dedup/near": 1,
+    "dedup/boilerplate": 1,
+}
+
+
+def test_counts_that_balance_are_not_reported():
+    assert list(find_imbalances(BALANCED)) == []
+
+
+def test_a_block_without_a_reason_is_reported():
+    (sentence,) = find_imbalances(BALANCED | {"blocks/seen": 12})
+    assert sentence == "12 blocks were seen, but 11 kept or dropped for a reason"
+
+
+def test_a_missing_page_is_reported():
+    (sentence,) = find_imbalances(BALANCED | {"store/pages_new": 1})
+    assert "3 pages were cleaned, but 2 stored, failed or lost" in sentence
+
+
+def test_a_missing_kept_block_is_reported():
+    (sentence,) = find_imbalances(BALANCED | {"dedup/near": 0})
+    assert "7 blocks were kept, but 6" in sentence
+
+
+def test_blocks_of_pages_that_could_not_be_stored_are_not_missing():
+    assert (
+        list(find_imbalances(BALANCED | {"store/blocks_new": 0, "store/pages_new": 0, "store/pages_failed": 2})) == []
+    )
+
+
+def test_only_our_own_counters_are_stored_with_the_crawl():
+    assert stored_counters({"visit/page": 2, "log_count/INFO": 7, "store/error": "full"}) == {
+        "visit/page": 2,
+        "store/error": "full",
+    }
+
+
+def test_current_values_are_not_stored_as_counters():
+    assert stored_counters({"store/crawl_id": 7, "frontier/queued": 3, "frontier/resumed": 1}) == {
+        "frontier/resumed": 1
+    }
+
+
+def test_the_database_s_queue_is_counted_if_there_is_one():
+    in_memory = {"scheduler/enqueued": 9, "scheduler/dequeued": 4}
+    assert queued_requests({}) == 0
+    assert queued_requests(in_memory) == 5
+    assert queued_requests(in_memory | {"frontier/queued": 0}) == 0
+    assert queued_requests({"frontier/queued": 12, "scheduler/dequeued": 4}) == 12

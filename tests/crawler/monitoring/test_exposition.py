@@ -1,4 +1,4 @@
-"""The metrics as text, and the text that the next crawl goes on from."""
+"""The metrics as text, and a text that the next crawl continues."""
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -24,7 +24,7 @@ def after(earlier, stats, moment):
     return Exposition(LABELS, earlier.decode()).text(stats, moment)
 
 
-def test_every_metric_is_described_and_named_as_prometheus_wants_it():
+def test_every_metric_has_a_description_and_a_valid_name():
     text = Exposition(LABELS).text({}, CrawlTiming(110.0, 100.0, ExitStatus(0)))
     families = {family.name: family for family in text_string_to_metric_families(text.decode())}
     assert set(families) == {f"blocksieve_{metric}" for metric in [*(counter.name for counter in COUNTERS), *GAUGES]}
@@ -41,17 +41,17 @@ def test_stats_are_counted_under_their_label():
     assert found[("blocksieve_retries_total",)] == 2
 
 
-def test_the_queue_is_what_was_put_in_and_not_taken_out():
+def test_the_queue_is_enqueued_minus_dequeued_requests():
     found = samples(Exposition(LABELS).text({"scheduler/enqueued": 9, "scheduler/dequeued": 4}, RUNNING))
     assert found[("blocksieve_queue",)] == 5
 
 
-def test_the_queue_in_the_database_is_what_was_counted_there():
+def test_the_queue_in_the_database_is_the_number_counted_there():
     found = samples(Exposition(LABELS).text({"frontier/queued": 12, "scheduler/dequeued": 4}, RUNNING))
     assert found[("blocksieve_queue",)] == 12
 
 
-def test_a_counter_goes_on_from_the_crawl_before():
+def test_a_counter_continues_from_the_previous_crawl():
     first = Exposition(LABELS).text({"visit/page": 5}, RUNNING)
     second = after(first, {"visit/page": 3}, RUNNING)
     assert samples(second)["blocksieve_visits_total", "page"] == 8
@@ -64,7 +64,7 @@ def test_a_counter_never_falls():
     assert samples(exposition.text({"visit/page": 4}, RUNNING))["blocksieve_visits_total", "page"] == 5
 
 
-def test_nothing_is_said_of_an_end_before_there_was_one():
+def test_there_is_no_end_before_a_crawl_has_ended():
     found = samples(Exposition(LABELS).text({}, RUNNING))
     assert found[("blocksieve_crawl_running",)] == 1
     assert ("blocksieve_crawl_finished_timestamp_seconds",) not in found
@@ -88,12 +88,12 @@ def test_a_failure_does_not_move_the_last_success():
     assert found[("blocksieve_crawl_exit_code",)] == 1
 
 
-def test_what_another_spider_wrote_is_left_out():
+def test_samples_of_another_spider_are_left_out():
     other = Exposition({"spider": "ezine", "file": "all"}).text({"visit/page": 5}, RUNNING)
     assert samples(after(other, {}, RUNNING))["blocksieve_visits_total", "page"] == 0
 
 
 @pytest.mark.parametrize("content", ["a diary, not metrics\n", "node_load1 0.5\n", "blocksieve_queue{"])
-def test_a_content_that_is_not_ours_is_refused(content):
+def test_content_that_is_not_ours_is_rejected(content):
     with pytest.raises(ValueError, match=r"."):
         Exposition(LABELS, content)

@@ -1,4 +1,4 @@
-"""The file of metrics, as crawls leave it."""
+"""The metrics file that crawls write."""
 
 import pytest
 from archive_crawl import crawl, save_pages
@@ -10,7 +10,7 @@ from crawler.monitoring.metrics import MetricsExtension
 
 pytestmark = pytest.mark.slow
 
-# Takes the folder away once the crawl has begun, and gives it back when the spider is closed, before the last write.
+# Renames the folder once the crawl has begun, and back when the spider is closed, before the last write.
 AWAY = """
 from pathlib import Path
 from scrapy import signals
@@ -46,7 +46,7 @@ def samples(path):
     }
 
 
-def test_crawls_leave_their_metrics(tmp_path, pages):
+def test_crawls_write_their_metrics(tmp_path, pages):
     for turn in (1, 2):
         finished = crawl(tmp_path, pages, "METRICS=lake.prom")
         assert finished.returncode == 0, finished.stderr
@@ -67,7 +67,7 @@ def test_crawls_leave_their_metrics(tmp_path, pages):
         ("bytes.prom", "that this crawl cannot continue"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_a_mistake_and_left_alone(tmp_path, name, says):
+def test_a_file_that_cannot_be_used_is_an_error_and_stays_unchanged(tmp_path, name, says):
     contents = {"diary.prom": b"node_load1 0.5\n", "bytes.prom": b"\xff\xfe\x00"}
     for file, content in contents.items():
         (tmp_path / file).write_bytes(content)
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_used_is_a_mistake_and_left_alone(tmp_path, name, 
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == contents
 
 
-def test_a_missing_library_is_named_with_the_way_to_install_it(tmp_path, pages):
+def test_a_missing_library_is_named_with_its_install_command(tmp_path, pages):
     (tmp_path / "prometheus_client.py").write_text(
         "raise ModuleNotFoundError('gone', name='prometheus_client')", "utf-8"
     )
@@ -91,7 +91,7 @@ def test_without_the_setting_the_library_is_not_needed(tmp_path, pages):
     assert finished.returncode == 0, finished.stderr
 
 
-def test_a_write_that_fails_is_told_once_counted_and_ends_no_crawl(tmp_path, pages):
+def test_a_failed_write_is_logged_once_and_counted_and_the_crawl_goes_on(tmp_path, pages):
     (tmp_path / "out").mkdir()
     (tmp_path / "away.py").write_text(AWAY, "utf-8")
     (tmp_path / "own_settings.py").write_text(

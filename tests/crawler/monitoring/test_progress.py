@@ -31,24 +31,24 @@ def test_the_queue_in_the_database_is_shown(stats):
     assert ProgressLine(stats, "on").line().plain.endswith("queue 1234")
 
 
-def test_refusals_are_shown_once_there_are_any(stats):
+def test_refusals_are_shown_if_there_are_any(stats):
     line = ProgressLine(stats, "on").line
     assert "refused" not in line().plain
     stats.set_value("visit/captcha", 2)
     assert line().plain.endswith("2 refused")
 
 
-def test_nothing_is_shown_where_nobody_looks(stats, capsys):
+def test_nothing_is_shown_without_a_terminal(stats, capsys):
     progress = ProgressLine(stats, "auto")
     progress.spider_opened()
     progress.spider_closed()
     assert capsys.readouterr().err == ""
 
 
-def test_a_count_is_shown_now_and_then_and_only_where_it_is_wanted(capsys, monkeypatch):
+def test_a_count_is_shown_every_few_seconds_if_progress_is_on(capsys, monkeypatch):
     moments = iter([0.0, 1.0, 6.0, 7.0] * 2)
     monkeypatch.setattr("crawler.monitoring.progress.time.monotonic", lambda: next(moments))
-    for mode in ("on", "auto"):  # stderr is no terminal here
+    for mode in ("on", "auto"):  # stderr is not a terminal here
         with ProgressCounter("rows", mode) as counting:
             for number in (1_000, 6_000, 7_000):
                 counting.show(number)

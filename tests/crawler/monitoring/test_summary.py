@@ -1,4 +1,4 @@
-"""One JSON object a crawl, on a line."""
+"""One JSON object for each crawl, on one line."""
 
 import json
 import sqlite3
@@ -55,12 +55,12 @@ def pages(tmp_path):
     return archive_crawl.save_pages(tmp_path / "pages", 3)
 
 
-def summed_up(spider=None, **stats):
+def summarise(spider=None, **stats):
     return build_summary(spider or Spider("section"), STATS | stats, ExitStatus(0))
 
 
-def test_a_crawl_is_summed_up():
-    found = summed_up()
+def test_a_crawl_has_a_summary():
+    found = summarise()
     assert found["version"] == 1
     assert found["crawl"] == 7
     assert found["spider"] == "section"
@@ -72,37 +72,37 @@ def test_a_crawl_is_summed_up():
     assert found["queued"] == 6
 
 
-def test_every_outcome_and_reason_is_there_also_where_it_is_0():
-    found = summed_up()
+def test_every_outcome_and_reason_is_listed_even_if_0():
+    found = summarise()
     assert found["visits"] == dict.fromkeys(map(str, Outcome), 0) | {"page": 5, "captcha": 2}
     dropped = found["blocks"]["dropped"]
     assert found["blocks"]["kept"] == 30
     assert dropped == dict.fromkeys((str(reason) for reason in Reason if reason != "kept"), 0) | {"footer": 9}
 
 
-def test_secrets_in_arguments_are_masked():
+def test_secrets_in_arguments_are_redacted():
     spider = Spider("section", url="https://me:pass@x.example/?q=1&token=abc", api_key="abc", pages="3")
-    assert summed_up(spider)["arguments"] == {
+    assert summarise(spider)["arguments"] == {
         "url": "https://***@x.example/?q=1&token=***",
         "api_key": "***",
         "pages": "3",
     }
 
 
-def test_an_ending_is_told_with_its_problem():
+def test_a_failure_has_its_problem():
     found = build_summary(Spider("section"), STATS | {"finish_reason": "refused"}, ExitStatus(1, "refused too often"))
     assert (found["finish_reason"], found["exit_code"], found["problem"]) == ("refused", 1, "refused too often")
 
 
-def test_a_crawl_of_no_time_has_a_rate():
-    assert summed_up(elapsed_time_seconds=0.0)["pages_per_second"] == 5000.0
+def test_a_crawl_that_took_no_time_has_a_rate():
+    assert summarise(elapsed_time_seconds=0.0)["pages_per_second"] == 5000.0
 
 
-def test_a_crawl_without_a_store_has_no_number():
+def test_a_crawl_without_a_store_has_no_id():
     assert build_summary(Spider("x"), {**STATS, "store/crawl_id": None}, ExitStatus(0))["crawl"] is None
 
 
-def test_each_crawl_adds_a_line(tmp_path, pages):
+def test_each_crawl_appends_a_line(tmp_path, pages):
     for _ in range(2):
         finished = archive_crawl.crawl(tmp_path, pages, "SUMMARY=crawls.jsonl")
         assert finished.returncode == 0, finished.stderr
@@ -116,7 +116,7 @@ def test_each_crawl_adds_a_line(tmp_path, pages):
     assert (first["crawl"], first["queued"], second["crawl"]) == (1, 0, 2)
 
 
-def test_a_crawl_that_was_stopped_says_what_is_left(tmp_path):
+def test_a_stopped_crawl_has_the_number_of_queued_requests(tmp_path):
     pages = archive_crawl.save_pages(tmp_path / "pages", 80)
     finished = archive_crawl.crawl(tmp_path, pages, "SUMMARY=-", "CLOSESPIDER_PAGECOUNT=2")
     assert finished.returncode == 0, finished.stderr
@@ -128,13 +128,13 @@ def test_a_crawl_that_was_stopped_says_what_is_left(tmp_path):
     assert not {"frontier/queued", "store/crawl_id"} & json.loads(totals).keys()
 
 
-def test_a_minus_is_stdout_with_nothing_else_on_it(tmp_path, pages):
+def test_a_minus_is_stdout_and_nothing_else_is_written_there(tmp_path, pages):
     finished = archive_crawl.crawl(tmp_path, pages, "SUMMARY=-")
     assert json.loads(finished.stdout)["exit_code"] == 0
     assert finished.stdout.count("\n") == 1
 
 
-def test_a_failed_crawl_says_why(tmp_path):
+def test_a_failed_crawl_has_its_problem(tmp_path):
     empty = archive_crawl.save_pages(tmp_path / "pages", 0, **{"a.html": ""})
     finished = archive_crawl.crawl(tmp_path, empty, "SUMMARY=-")
     assert finished.returncode == 1
@@ -143,7 +143,7 @@ def test_a_failed_crawl_says_why(tmp_path):
     assert found["problem"] in finished.stderr
 
 
-def test_a_crawl_that_does_not_begin_writes_none(tmp_path, pages):
+def test_a_crawl_that_does_not_begin_writes_no_summary(tmp_path, pages):
     finished = archive_crawl.crawl(
         tmp_path, pages, "SUMMARY=crawls.jsonl", "DATABASE_URL=sqlite:///missing/folder/blocks.db"
     )
@@ -151,7 +151,7 @@ def test_a_crawl_that_does_not_begin_writes_none(tmp_path, pages):
     assert not (tmp_path / "crawls.jsonl").exists()
 
 
-def test_a_path_that_cannot_be_written_is_a_mistake(tmp_path, pages):
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path, pages):
     finished = archive_crawl.crawl(tmp_path, pages, "SUMMARY=missing/crawls.jsonl")
     assert finished.returncode == 2, finished.stderr
     assert "SUMMARY is 'missing/crawls.jsonl', but there is no folder" in finished.stderr
@@ -161,7 +161,7 @@ def test_a_path_that_cannot_be_written_is_a_mistake(tmp_path, pages):
 
 @pytest.fixture
 def crawler(tmp_path):
-    """A crawl that has come to its end, but for the signals, and is to be summed up in a file."""
+    """A crawl that has ended, except for the signals, with a summary file."""
     ended = get_crawler(settings_dict={"SUMMARY": str(tmp_path / "out" / "crawls.jsonl"), "EXTENSIONS_BASE": {}})
     ended.spider = Spider("section")
     ended.stats.set_stats(STATS)
@@ -174,7 +174,7 @@ def send(crawler, *names):
         crawler.signals.send_catch_log(getattr(signals, name), spider=crawler.spider, reason="finished")
 
 
-def test_a_summary_that_cannot_be_written_is_in_the_log(tmp_path, crawler, caplog):
+def test_a_summary_that_cannot_be_written_is_logged(tmp_path, crawler, caplog):
     extension = SummaryExtension.from_crawler(crawler)
     (tmp_path / "out").rmdir()
     send(crawler, "spider_opened", "engine_started", "spider_closed", "engine_stopped")
@@ -194,7 +194,7 @@ def test_a_summary_that_cannot_be_written_is_in_the_log(tmp_path, crawler, caplo
         (("engine_started", "engine_stopped"), 0),
     ],
 )
-def test_a_crawl_that_began_is_summed_up_once(tmp_path, crawler, sent, lines):
+def test_a_crawl_that_began_has_one_summary(tmp_path, crawler, sent, lines):
     extension = SummaryExtension.from_crawler(crawler)
     send(crawler, *sent)
     path = tmp_path / "out" / "crawls.jsonl"
@@ -202,7 +202,7 @@ def test_a_crawl_that_began_is_summed_up_once(tmp_path, crawler, sent, lines):
     del extension
 
 
-def test_a_spider_that_fails_at_its_start_makes_a_failed_crawl(tmp_path, crawl, spider):
+def test_a_spider_that_fails_at_its_start_is_a_failed_crawl(tmp_path, crawl, spider):
     crawl(spider(FAILS_AT_START), settings={"SUMMARY": str(tmp_path / "crawls.jsonl")})
     found = json.loads((tmp_path / "crawls.jsonl").read_text())
     assert (found["spider"], found["finish_reason"], found["exit_code"]) == ("fails_at_start", "start_error", 1)

@@ -1,4 +1,4 @@
-"""Cleaning processes that work, fail, hang, die and do not start."""
+"""Workers that work, fail, hang, die and do not start."""
 
 import asyncio
 import os
@@ -26,8 +26,8 @@ def stats():
 
 
 @pytest.fixture
-def cleaners(stats):
-    """Start so many processes that do what a page says; they are gone at the end of the block."""
+def pool(stats):
+    """Start a pool whose workers do what a page says; it is closed at the end of the block."""
 
     @contextmanager
     def start(count=1, seconds=LONG, prepare=shifts.ready):
@@ -40,15 +40,15 @@ def cleaners(stats):
     return start
 
 
-def order(what):
+def page(what):
     return PageToClean(what.encode(), "https://town.example.org/library", "utf-8")
 
 
-def run(cleaners, *whats):
-    """Return what came of these pages at once: the process that did each, or its exception."""
+def run(pool, *whats):
+    """Run these pages at the same time; return the id of the process that did each, or its exception."""
 
     async def gather():
-        return await asyncio.gather(*(cleaners.run(order(what)) for what in whats), return_exceptions=True)
+        return await asyncio.gather(*(pool.run(page(what)) for what in whats), return_exceptions=True)
 
     return asyncio.run(gather())
 
@@ -57,13 +57,13 @@ def own_children():
     return psutil.Process().children(recursive=True)
 
 
-def test_pages_are_shared_out_to_all_processes(cleaners):
-    with cleaners(2) as started:
+def test_pages_are_distributed_to_all_workers(pool):
+    with pool(2) as started:
         assert len(set(run(started, *["nothing"] * 6))) == 2
 
 
-def test_a_page_that_never_ends_is_killed_while_the_others_are_done(cleaners, stats):
-    with cleaners(2, seconds=0.3) as started:
+def test_a_page_that_never_ends_is_killed_while_others_are_cleaned(pool, stats):
+    with pool(2, seconds=0.3) as started:
         done = run(started, "endless", *["nothing"] * 20)
     assert isinstance(done[0], WorkerTimeoutError)
     assert "0.3 seconds" in str(done[0])
@@ -72,21 +72,21 @@ def test_a_page_that_never_ends_is_killed_while_the_others_are_done(cleaners, st
     assert stats.get_value("clean/retries") is None
 
 
-def test_a_page_that_hangs_in_a_library_is_killed_too(cleaners):
-    with cleaners(seconds=0.3) as started:
+def test_a_page_that_hangs_in_a_library_is_killed_too(pool):
+    with pool(seconds=0.3) as started:
         assert isinstance(run(started, "hang")[0], WorkerTimeoutError)
 
 
-def test_a_process_that_was_killed_for_its_page_is_replaced(cleaners, stats):
-    with cleaners(seconds=0.3) as started:
+def test_a_worker_that_was_killed_for_its_page_is_replaced(pool, stats):
+    with pool(seconds=0.3) as started:
         first, late, second = run(started, "nothing", "endless", "nothing")
     assert isinstance(late, WorkerTimeoutError)
     assert first != second
     assert stats.get_value("clean/restarts") == 1
 
 
-def test_a_page_whose_process_dies_is_done_by_another(cleaners, stats, tmp_path, caplog):
-    with cleaners() as started:
+def test_a_page_whose_worker_dies_is_cleaned_by_another(pool, stats, tmp_path, caplog):
+    with pool() as started:
         first, second = run(started, "nothing", f"killed-once {tmp_path / 'marker'}")
     assert isinstance(second, int)
     assert first != second
@@ -94,16 +94,16 @@ def test_a_page_whose_process_dies_is_done_by_another(cleaners, stats, tmp_path,
     assert "https://town.example.org/library: its process has died (SIGKILL)" in caplog.text
 
 
-def test_a_page_that_two_processes_die_of_is_given_up(cleaners):
-    with cleaners(2) as started:
+def test_a_page_that_two_workers_die_of_fails(pool):
+    with pool(2) as started:
         lost, *others = run(started, "killed", "nothing", "nothing")
     assert isinstance(lost, WorkerLostError)
     assert "SIGKILL" in str(lost)
     assert all(isinstance(each, int) for each in others)
 
 
-def test_an_idle_process_that_is_killed_costs_no_page_its_try(cleaners, stats):
-    with cleaners() as started:
+def test_killing_an_idle_worker_uses_up_no_page_s_retry(pool, stats):
+    with pool() as started:
         (first,) = run(started, "nothing")
         os.kill(first, signal.SIGKILL)
         psutil.wait_procs([child for child in own_children() if child.pid == first])
@@ -113,8 +113,8 @@ def test_an_idle_process_that_is_killed_costs_no_page_its_try(cleaners, stats):
     assert stats.get_value("clean/retries") is None
 
 
-def test_a_signal_for_the_whole_unit_does_not_end_a_process(cleaners, stats):
-    with cleaners() as started:
+def test_sigterm_for_the_whole_unit_does_not_end_a_worker(pool, stats):
+    with pool() as started:
         (first,) = run(started, "nothing")
         os.kill(first, signal.SIGTERM)
         (second,) = run(started, "nothing")
@@ -122,8 +122,8 @@ def test_a_signal_for_the_whole_unit_does_not_end_a_process(cleaners, stats):
     assert stats.get_value("clean/restarts") is None
 
 
-def test_an_exception_arrives_in_words_with_its_traceback(cleaners):
-    with cleaners() as started:
+def test_an_exception_arrives_as_text_with_its_traceback(pool):
+    with pool() as started:
         failed, other = run(started, "fail this", "nothing")
     assert isinstance(failed, WorkerError)
     assert "ValueError('this')" in str(failed)
@@ -131,24 +131,24 @@ def test_an_exception_arrives_in_words_with_its_traceback(cleaners):
     assert isinstance(other, int)
 
 
-def test_an_answer_that_nobody_waits_for_is_not_taken_for_the_next_page_s(cleaners):
+def test_the_answer_for_a_cancelled_page_is_not_read_as_the_next_page_s(pool):
     async def cancel(started):
-        await started.run(order("nothing"))
-        first = asyncio.ensure_future(started.run(order("endless")))
+        await started.run(page("nothing"))
+        first = asyncio.ensure_future(started.run(page("endless")))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        return await started.run(order("nothing"))
+        return await started.run(page("nothing"))
 
-    with cleaners() as started:
+    with pool() as started:
         assert isinstance(asyncio.run(cancel(started)), int)
 
 
-def test_no_process_is_left_when_the_cleaners_are_closed(cleaners):
+def test_no_process_is_left_when_the_pool_is_closed(pool):
     before = own_children()
-    with cleaners(3):
+    with pool(3):
         assert len(own_children()) == len(before) + 3
     assert own_children() == before
 
@@ -156,15 +156,15 @@ def test_no_process_is_left_when_the_cleaners_are_closed(cleaners):
 @pytest.mark.parametrize(
     ("prepare", "says"), [(shifts.no_room, "there is no room for the model"), (shifts.dies_at_once, "exit code 3")]
 )
-def test_a_process_that_cannot_start_is_a_broken_setup_and_none_is_left(cleaners, prepare, says):
+def test_a_worker_that_cannot_start_is_a_setup_error_and_none_is_left(pool, prepare, says):
     before = own_children()
-    with pytest.raises(SetupError, match=says), cleaners(2, prepare=prepare):
+    with pytest.raises(SetupError, match=says), pool(2, prepare=prepare):
         pass
     assert own_children() == before
 
 
-def test_where_no_process_can_be_started_again_all_pages_are_told_so(cleaners, stats, tmp_path):
-    with cleaners(prepare=partial(shifts.ready_once, tmp_path / "marker")) as started:
+def test_if_no_worker_can_be_restarted_all_pages_fail(pool, stats, tmp_path):
+    with pool(prepare=partial(shifts.ready_once, tmp_path / "marker")) as started:
         first, *others = run(started, "nothing", "killed", "nothing", "nothing")
     assert isinstance(first, int)
     assert [str(error) for error in others] == ["there is no room for the model"] * 3

@@ -1,4 +1,4 @@
-"""A page cleaned from its order: the same as from its tree."""
+"""A page cleaned in a worker: the same as from its tree in the crawl."""
 
 import pickle
 from copyreg import dispatch_table
@@ -35,42 +35,42 @@ def fetched(body, declared=None, **more):
         (b"", None),
     ],
 )
-def test_the_page_of_an_order_is_that_of_the_tree(body, declared):
+def test_a_page_cleaned_from_its_bytes_equals_the_one_from_its_tree(body, declared):
     page = fetched(body, declared)
     assert clean_page(PageToClean.from_fetched(page), method="default", options={}) == clean(page.tree)
 
 
-def test_method_and_options_are_the_task_s():
+def test_the_task_has_the_method_and_the_options():
     task = crawl_task("pab", {"max_blocks": 100}, 1.0)
     page = fetched(PAGE.encode())
     assert task.work(PageToClean.from_fetched(page)) == clean(page.tree, method="pab", max_blocks=100)
 
 
-def test_a_method_of_the_page_s_own_travels_with_it():
+def test_the_page_s_own_method_wins():
     page = fetched(PAGE.encode(), method="tags")
     assert crawl_task("pab", {}, 1.0).work(PageToClean.from_fetched(page)) == clean(page.tree, method="tags")
 
 
-def test_a_layout_travels_with_the_page():
+def test_a_layout_is_sent_with_the_page():
     page = fetched(PAGE.encode())
     tags = tuple(element.tag for element in page.tree.root.iter())
     layout = Layout(tags, tuple(Box(0, 10 * place, 100, 10, 16.0) for place in range(len(tags))))
-    order = PageToClean.from_fetched(fetched(PAGE.encode()))
-    laid_out = PageToClean(order.body, order.url, order.encoding, layout=layout)
+    sent = PageToClean.from_fetched(fetched(PAGE.encode()))
+    laid_out = PageToClean(sent.body, sent.url, sent.encoding, layout=layout)
     assert METHODS["vce"].needs == "layout"
     assert clean_page(laid_out, method="vce", options={}).decisions
 
 
-def test_a_tree_that_was_not_made_of_bytes_is_no_order():
+def test_a_tree_that_was_not_parsed_from_bytes_is_not_sent():
     assert PageToClean.from_fetched(FetchedPage(URL, PAGE.encode(), parse(PAGE, URL), Metadata())) is None
 
 
-def test_a_page_error_survives_the_way_back():
+def test_a_page_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(PageError(PageFault.TOO_LARGE, "much too large")))
     assert (error.cause, str(error)) == (PageFault.TOO_LARGE, "much too large")
 
 
-def test_a_clean_page_survives_the_way_back(monkeypatch):
+def test_a_clean_page_can_be_pickled(monkeypatch):
     for kind in (Block, Decision):  # undone at the end
         monkeypatch.setitem(dispatch_table, kind, None)
     prepare_worker()
@@ -79,7 +79,7 @@ def test_a_clean_page_survives_the_way_back(monkeypatch):
     assert pickle.loads(pickle.dumps(page)) == page
 
 
-def test_a_damaged_model_is_a_broken_setup(monkeypatch, tmp_path):
+def test_a_damaged_model_is_a_setup_error(monkeypatch, tmp_path):
     damaged = tmp_path / model.SHIPPED_MODEL.name
     damaged.write_bytes(model.SHIPPED_MODEL.read_bytes()[:-1])
     hash_file = f"{model.SHIPPED_MODEL.name}.sha256"

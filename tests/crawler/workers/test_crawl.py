@@ -1,4 +1,4 @@
-"""Real crawls with CLEANING_PROCESSES: the same as without; what hangs, dies or is killed costs no other page."""
+"""Real crawls with CLEANING_PROCESSES store the same; a page that hangs or kills its worker affects no other page."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ import pytest
 
 from crawler.demo.run import crawl_command, crawl_environment, run_site
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 URL = "https://town.example.org/"
 PROSE = "Report number {0} of the town library says that it opens again on Monday after {0} years of repairs. "
-# Python imports a module of this name at every start, in the crawl and in its cleaning processes.
+# Python imports a module of this name at every start, in the crawl and in its workers.
 HOSTILE_METHOD = """
 import os
 import sys
@@ -51,7 +51,7 @@ def rows(path, query):
 
 
 def contents(path):
-    """Return the pages, and the texts of each: which of two duplicates is the block depends on the order."""
+    """Return the pages and their texts. Which of two duplicates is stored as the block depends on the order."""
     columns = "url, title, author, published, language, section, visits"
     return (
         rows(path, f"select {columns} from page"),
@@ -60,7 +60,7 @@ def contents(path):
 
 
 def counts(path):
-    """Return the crawl's totals, without those that depend on the order or the clock."""
+    """Return the crawl's counts that depend neither on the order nor on the clock."""
     query = "select key, value from crawl, json_each(totals) where key glob 'visit/*' or key glob 'blocks/*'"
     return rows(path, query)
 
@@ -73,7 +73,7 @@ def address():
 
 @pytest.fixture
 def start(address, tmp_path):
-    """Start a crawl of one category of the demo site with so many cleaning processes."""
+    """Start a crawl of one category of the demo site with this number of workers."""
 
     @contextmanager
     def run(name, processes):
@@ -87,7 +87,7 @@ def start(address, tmp_path):
 
 @pytest.fixture
 def archive(tmp_path):
-    """Start a crawl of saved pages with these names, in two processes; the page `endless` is never done."""
+    """Start a crawl of saved pages with these names, in two processes; cleaning the page `endless` never ends."""
 
     @contextmanager
     def run(*names, seconds):
@@ -111,7 +111,7 @@ def archive(tmp_path):
 
 
 def runs_on(crawl):
-    """Wait a moment and tell whether the crawl has not ended."""
+    """Wait a moment, and return True if the crawl still runs."""
     try:
         crawl.wait(0.05)
     except subprocess.TimeoutExpired:
@@ -119,8 +119,8 @@ def runs_on(crawl):
     return False
 
 
-def cleaning_processes(crawl, count=2):
-    """Return the crawl's cleaning processes as soon as there are so many."""
+def workers(crawl, count=2):
+    """Return the crawl's workers once there are this many."""
     while runs_on(crawl):
         found = psutil.Process(crawl.pid).children()
         if len(found) == count and all("crawler.workers" in " ".join(child.cmdline()) for child in found):
@@ -129,7 +129,7 @@ def cleaning_processes(crawl, count=2):
 
 
 def wait_for_pages(crawl, path, pages):
-    """Return as soon as so many pages are stored, or the crawl has ended."""
+    """Return once this many pages are stored, or the crawl has ended."""
     while runs_on(crawl):
         if path.exists():
             with closing(sqlite3.connect(path, timeout=30)) as database:
@@ -144,11 +144,11 @@ def gone(processes):
     return not psutil.wait_procs(processes, timeout=SECONDS)[1]
 
 
-def test_two_processes_store_what_the_crawl_s_own_stores_even_when_they_are_killed(start, tmp_path):
+def test_two_workers_store_the_same_as_the_crawl_s_own_process_even_if_they_are_killed(start, tmp_path):
     with start("own", 0) as own:
         assert own.wait() == 0
     with start("shared", 2) as shared:
-        found = cleaning_processes(shared)
+        found = workers(shared)
         for pages, process in zip((4, 8), found, strict=True):
             wait_for_pages(shared, tmp_path / "shared.db", pages)
             process.kill()
@@ -162,7 +162,7 @@ def test_two_processes_store_what_the_crawl_s_own_stores_even_when_they_are_kill
     assert rows(tmp_path / "shared.db", "select value from crawl, json_each(totals) where key = 'clean/restarts'")
 
 
-def test_a_page_that_is_never_done_is_killed_and_counted_and_the_others_are_stored(archive, tmp_path):
+def test_a_page_that_never_ends_is_killed_and_counted_and_the_others_are_stored(archive, tmp_path):
     with archive("first", "endless", "third", "fourth", seconds=1.5) as crawl:
         log = crawl.stderr.read()
         assert crawl.wait() == 0
@@ -175,7 +175,7 @@ def test_a_page_that_is_never_done_is_killed_and_counted_and_the_others_are_stor
     assert "Traceback" not in log
 
 
-def test_a_process_that_cannot_be_started_again_ends_the_crawl(archive):
+def test_a_worker_that_cannot_be_restarted_ends_the_crawl(archive):
     with archive("fatal", *map(str, range(5)), seconds=60) as crawl:
         log = crawl.stderr.read()
         assert crawl.wait() == 1
@@ -185,9 +185,9 @@ def test_a_process_that_cannot_be_started_again_ends_the_crawl(archive):
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGINT], [signal.SIGINT, signal.SIGINT]])
-def test_however_a_crawl_ends_no_process_of_its_own_is_left(archive, tmp_path, signals):
+def test_no_worker_is_left_however_the_crawl_ends(archive, tmp_path, signals):
     with archive("first", "endless", "third", seconds=3) as crawl:
-        found = cleaning_processes(crawl)
+        found = workers(crawl)
         wait_for_pages(crawl, tmp_path / "blocks.db", 1)  # the other one is at work on the endless page
         for each in signals:
             crawl.send_signal(each)
