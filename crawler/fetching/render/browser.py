@@ -118,13 +118,13 @@ class Browser:
     async def _render(self, text: str, url: str | None) -> Page:
         from playwright.async_api import Error as PlaywrightError  # noqa: PLC0415 — an extra
 
-        from crawler.fetching.render.draw import PageSource, render_page  # noqa: PLC0415 — needs the extra
+        from crawler.fetching.render.draw import PageToRender, render_page  # noqa: PLC0415 — needs the extra
 
         if self._browser is None:
             await self._restart()
         assert self._browser is not None
         try:
-            return (await render_page(self._browser, PageSource(text, url, Counter()), self._rendering)).page
+            return (await render_page(self._browser, PageToRender(text, url, Counter()), self._rendering)).page
         except TimeoutError as error:
             await self._drop()
             raise RenderError(

@@ -34,7 +34,7 @@ _CLOSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class PageSource:
+class PageToRender:
     """A page to be rendered. `counts` counts the `requests` of its document, and the `refused` ones among them."""
 
     text: str
@@ -42,7 +42,7 @@ class PageSource:
     counts: Counter[str]
 
 
-async def render_page(browser: Browser, source: PageSource, rendering: Rendering) -> Snapshot:
+async def render_page(browser: Browser, source: PageToRender, rendering: Rendering) -> Snapshot:
     """Return the snapshot of a page, rendered in a context of its own.
 
     Raises TimeoutError after `rendering.seconds`, Playwright's Error if the browser crashes, and PageError for a page
@@ -63,7 +63,7 @@ async def close_within_limit(thing: BrowserContext | Browser) -> None:
             await thing.close()
 
 
-async def _render_in_context(context: BrowserContext, source: PageSource, rendering: Rendering) -> Snapshot:
+async def _render_in_context(context: BrowserContext, source: PageToRender, rendering: Rendering) -> Snapshot:
     url = source.url if rendering.network and source.url else _plain_url(source.url)
     page = await context.new_page()
     await context.route("**/*", _RequestGate(page, replace(source, url=url), rendering).answer)
@@ -83,7 +83,7 @@ async def _render_in_context(context: BrowserContext, source: PageSource, render
         await asyncio.gather(taking, crashing, return_exceptions=True)
 
 
-async def _load_and_take(page: BrowserPage, url: str, source: PageSource, rendering: Rendering) -> Snapshot:
+async def _load_and_take(page: BrowserPage, url: str, source: PageToRender, rendering: Rendering) -> Snapshot:
     await page.goto(url, wait_until="commit", timeout=0)
     waiting = rendering.seconds * _LOAD_SHARE
     if rendering.javascript:
@@ -101,7 +101,7 @@ async def _settle(page: BrowserPage, seconds: float) -> None:
 class _RequestGate:
     """Answers each request of a page: the document from the source, other requests as the rendering allows."""
 
-    def __init__(self, page: BrowserPage, source: PageSource, rendering: Rendering) -> None:
+    def __init__(self, page: BrowserPage, source: PageToRender, rendering: Rendering) -> None:
         self._page = page
         self._source = source
         self._rendering = rendering

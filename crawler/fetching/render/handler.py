@@ -22,7 +22,7 @@ from crawler.context import context_of
 from crawler.errors import RenderError
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import error_summary
-from crawler.fetching.render.draw import PageSource, close_within_limit, render_page
+from crawler.fetching.render.draw import PageToRender, close_within_limit, render_page
 from crawler.fetching.render.proxy import BrowserProxy
 from crawler.fetching.replay import ReplayHandler
 from crawler.fetching.response_filter import RENDERED_FLAG, PageResponse, content_type, reject_body, reject_status
@@ -108,7 +108,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         except PageError:
             return response  # rejected later, for the same reason
         async with self._page_slots:
-            rendered = await self._render_page(PageSource(text, response.url, Counter()))
+            rendered = await self._render_page(PageToRender(text, response.url, Counter()))
         self.stats.inc_value("render/pages")
         parse_warnings = tuple(dict.fromkeys((*source.parse_warnings, *rendered.page.parse_warnings)))
         headers = response.headers.copy()
@@ -122,7 +122,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
             tree=replace(rendered.page, encoding="utf-8", parse_warnings=parse_warnings),
         )
 
-    async def _render_page(self, source: PageSource) -> Snapshot:
+    async def _render_page(self, source: PageToRender) -> Snapshot:
         """Render a page, and once more if the browser crashed: another page may have caused that."""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             browser = await self._running_browser()

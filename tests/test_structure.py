@@ -1,0 +1,102 @@
+"""The structure that docs/architecture.md describes: sizes, names and the glossary."""
+
+import ast
+import pkgutil
+import re
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+import scrapy
+import sqlalchemy
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("cleaning", "crawler", "pipelines", "spiders")
+MAX_FUNCTION_LINES = 50
+MIN_LINES = 60
+
+
+def modules():
+    """Return the source files by module name; packages stand for their `__init__.py`."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if "versions" not in path.parts:
+                found[".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")] = path
+    return found
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()}
+
+
+def imports(tree, known):
+    """Return the project's modules that a module imports, for types too."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & known
+
+
+def test_a_function_has_at_most_50_lines(trees):
+    long = [
+        f"{name}.{node.name}"
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno - node.lineno >= MAX_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_a_public_class_name_occurs_once(trees):
+    places = defaultdict(list)
+    for name, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_a_short_module_has_several_importers(trees):
+    known = set(trees)
+    importers = Counter(found for name, tree in trees.items() for found in imports(tree, known - {name}))
+    short = [
+        name
+        for name, path in modules().items()
+        if importers[name] == 1
+        and not path.name.startswith("__")
+        and len(path.read_text("utf-8").splitlines()) < MIN_LINES
+    ]
+    assert short == []
+
+
+def test_each_word_of_a_modules_name_is_common_or_in_the_glossary():
+    common = words(sys.stdlib_module_names) | words(_names_in(scrapy)) | words(_names_in(sqlalchemy))
+    explained = words(re.findall(r"^\*\*(.+?)\*\*", read("docs/glossary.md"), re.MULTILINE))
+    used = {word: name for name in modules() for word in words(name.split("."))}
+    assert {word: name for word, name in used.items() if word not in common | explained} == {}
+
+
+def test_contributing_names_files_that_exist():
+    named = re.findall(r"`((?:cleaning|crawler|docs|pipelines|spiders|tests)/[\w./-]*)`", read("CONTRIBUTING.md"))
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def read(path):
+    return (ROOT / path).read_text("utf-8")
+
+
+def words(names):
+    """Return the words of names, in lower case."""
+    return {word.lower() for name in names for word in re.split(r"[\W_]+", name) if word}
+
+
+def _names_in(package):
+    return {name for module in pkgutil.walk_packages(package.__path__) for name in module.name.split(".")}
