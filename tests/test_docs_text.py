@@ -22,6 +22,7 @@ from crawler.visit import Outcome
 from spiders.news import NewsSpider
 
 ROOT = Path(__file__).parents[1]
+LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md"))]
 SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
 # Pages whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {"export.md": "examples/test_export.py", "any-project.md": "test_wheel.py"}
@@ -48,7 +49,7 @@ def anchors(path):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(path):
     for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
         if target.startswith("https://"):

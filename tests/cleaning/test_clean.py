@@ -1,4 +1,4 @@
-"""The contract of `clean`, for any page; what each method owes is in test_methods_contract.py."""
+"""The contract of `clean`, for any page; what each method owes is in methods/test_contract.py."""
 
 import pytest
 from hypothesis import given
