@@ -36,6 +36,7 @@ from cleaning.declare import (
     words_of,
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.errors import ConfigError
 from crawler.option_values import SANDBOXES, Addresses, PageRule, Rendering
 from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
@@ -354,6 +355,12 @@ class Config(
     def revisits(self) -> RevisitBounds:
         """The shortest and the longest time between two visits to a page."""
         return RevisitBounds(self.revisit_min_seconds, self.revisit_max_seconds)
+
+    @property
+    def fingerprinter(self) -> Fingerprinter:
+        """How blocks and pages are fingerprinted, and how many bits apart blocks of one page are duplicates."""
+        max_distance = None if self.dedup_scope == "off" else self.dedup_distance
+        return Fingerprinter(self.fingerprint_weighting, self.fingerprint_min_terms, max_distance)
 
     @property
     def options_hash(self) -> int:

@@ -21,7 +21,6 @@ from cleaning import PageError, clean
 from crawler.config import FRESH, Config, given_arguments
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, WorkerTimeoutError
-from crawler.fingerprinting import Fingerprinter
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
 from crawler.storage.database import location_of_url
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from cleaning import CleanPage
+    from cleaning.page_fingerprint import Fingerprinter
     from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.store import CrawlPolicy, SavedVisit
     from crawler.visit import LeaseToken
@@ -158,7 +158,7 @@ class FingerprintStep:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         load_stemmer()
-        return cls(Fingerprinter.from_config(Config.read(crawler.settings)))
+        return cls(Config.read(crawler.settings).fingerprinter)
 
     def fingerprint(self, visit: Visit) -> Visit:
         """Return the visit with its page ready to be stored; a visit without a cleaned page is returned as it is."""

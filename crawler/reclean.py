@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+    from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.fetching.replay import ReplaySource
-    from crawler.fingerprinting import Fingerprinter, PageFingerprint
     from crawler.storage.reclean import PageToReclean, RecleanJob, RecleanProgress
     from crawler.storage.store import SavedVisit, Store
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from cleaning.blocks import CleanPage, Decision, Metadata, Page
+    from cleaning.blocks import CleanPage, Metadata, Page
+    from cleaning.page_fingerprint import FingerprintedBlock
 
 METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
@@ -122,23 +123,6 @@ class CleanedPage:
 
     fetched: FetchedPage
     cleaned: CleanPage
-
-
-@dataclass(frozen=True, slots=True)
-class FingerprintedBlock:
-    """A kept block with the keys that it is compared by.
-
-    `unique_terms` counts its different terms. `fingerprint` is None for a heading and for a block of fewer unique terms
-    than FINGERPRINT_MIN_TERMS: both match other blocks by `digest` only. `repeats` is the position of the earlier block
-    of the same page that this one duplicates, and `distance` the number of bits in which their fingerprints differ.
-    """
-
-    decision: Decision
-    digest: int
-    unique_terms: int
-    fingerprint: int | None
-    repeats: int | None = None
-    distance: int = 0
 
 
 @dataclass(frozen=True, slots=True)

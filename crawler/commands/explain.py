@@ -20,7 +20,6 @@ from cleaning.options import Options, parse_option
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import Config
 from crawler.errors import CompareError
-from crawler.fingerprinting import Fingerprinter
 from crawler.reports.compare import offline_browser
 from crawler.reports.explain import PageLookup, explain, find_page
 from crawler.reports.explanation import explanation_page, explanation_record, print_explanation
@@ -111,7 +110,7 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
 
 def _explain(found: PageToExplain, method: str, options: dict[str, Any], settings: BaseSettings) -> Explanation:
     """Return the explanation of a page; raises CompareError if there is nothing to explain."""
-    fingerprinter = Fingerprinter.from_config(Config.read(settings))
+    fingerprinter = Config.read(settings).fingerprinter
     try:
         html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
         explanation = explain(

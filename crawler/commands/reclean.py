@@ -27,7 +27,6 @@ from cleaning.declare import did_you_mean
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import ConfigError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
-from crawler.fingerprinting import Fingerprinter
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
@@ -173,7 +172,7 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
         job=RecleanJob(json.dumps(asked, sort_keys=True), chosen),
         method=method,
         options=dict(config.cleaning_options),
-        fingerprinter=Fingerprinter.from_config(config),
+        fingerprinter=config.fingerprinter,
         options_hash=config.options_hash,
         limit=opts.limit,
         processes=opts.processes,

@@ -13,9 +13,9 @@ from cleaning.fingerprint import NearFingerprints, fingerprint
 from cleaning.methods import METHODS
 from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
+from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
 from crawler.errors import CompareError, StoreError, StoreMissingError
-from crawler.fingerprinting import Fingerprinter
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
 from crawler.storage import schema

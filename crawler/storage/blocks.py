@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Table, Update
     from sqlalchemy.engine import Connection, RowMapping
 
+    from cleaning.page_fingerprint import FingerprintedBlock
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
-    from crawler.visit import FingerprintedBlock
 
 # The digest of every block without terms ("* * *"). Two such blocks are equal only if their texts are.
 NO_TERMS = digest_terms([])

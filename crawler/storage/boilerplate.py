@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Select
     from sqlalchemy.engine import Connection
 
+    from cleaning.page_fingerprint import FingerprintedBlock
     from crawler.storage.blocks import EarlierRow
     from crawler.storage.change_log import ChangeLog
-    from crawler.visit import FingerprintedBlock
 
 _ADD_TO_SITE = text("""
 INSERT INTO site (site, pages) VALUES (:site, :more)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sqlalchemy import BindParameter
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
-    from crawler.fingerprinting import BlockKeys, Fingerprinter
+    from cleaning.page_fingerprint import BlockKeys, Fingerprinter
     from crawler.storage.near_duplicates import FingerprintIndex
 
     Fingerprints = NDArray[np.uint64]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from crawler.visit import FingerprintedBlock
+    from cleaning.page_fingerprint import FingerprintedBlock
 
 LOCK_KEYS = 1_024
 _LOCK_SPACE = 0x626C6F63  # apart from the advisory locks of other programs in the database

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
 
+    from cleaning.page_fingerprint import FingerprintedBlock
     from crawler.storage.near_duplicates import NearDuplicatePages
     from crawler.storage.pages import StoredPage
-    from crawler.visit import FingerprintedBlock
 
 
 _RECLEAN_COLUMNS = (

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from cleaning import CleanPage, ParseWarning
     from cleaning.layout import Layout
-    from crawler.fingerprinting import Fingerprinter, PageFingerprint
+    from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.visit import FetchedPage
 
 LENGTH_PREFIX = Struct("!Q")

@@ -11,10 +11,11 @@ from sqlalchemy import insert, text
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.terms import terms
 from crawler.storage.database import write_transaction
 from crawler.storage.tables import block, crawl, page
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 _SEEN = {"first_seen": NOW, "last_seen": NOW}

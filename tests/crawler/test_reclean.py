@@ -10,9 +10,9 @@ from scrapy import Request
 from scrapy.http import Response
 from sqlalchemy import text as sql
 
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import open_replay
-from crawler.fingerprinting import Fingerprinter
 from crawler.reclean import (
     ArchivedBodies,
     RecleanPlan,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import text as sql
 
 from cleaning import Metadata, clean, parse
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
+from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.terms import terms
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 HOSTILE = (
     "=1+1",

@@ -11,11 +11,12 @@ from sqlalchemy import text
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
+from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.terms import terms
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import open_engine
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 PAGES = 8
 

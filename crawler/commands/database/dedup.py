@@ -9,7 +9,6 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.fingerprinting import Fingerprinter
 from crawler.storage import schema
 from crawler.storage.dedup import deduplicate, refingerprint
 from crawler.storage.near_duplicates import DuplicateRules
@@ -53,7 +52,7 @@ class DedupCommand(BlocksieveCommand, ScrapyCommand):
 
     def _dedup(self, opts: argparse.Namespace) -> None:
         config = self.config
-        fingerprinter = Fingerprinter.from_config(config)
+        fingerprinter = config.fingerprinter
         rules = DuplicateRules(config.dedup_scope, config.dedup_distance)
         with self.database() as engine:
             pages = refingerprint(engine, fingerprinter, print_progress) if opts.refingerprint else 0

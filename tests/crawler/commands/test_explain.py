@@ -17,9 +17,9 @@ from scrapy.settings import Settings
 from sqlalchemy import text, update
 
 from cleaning import Metadata, clean, parse
+from cleaning.page_fingerprint import Fingerprinter
 from crawler import settings as settings_
 from crawler.commands.explain import ExplainCommand
-from crawler.fingerprinting import Fingerprinter
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store

@@ -14,10 +14,10 @@ from fastwarc.warc import ArchiveIterator as OtherReader
 from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.errors import ConfigError
 from crawler.fetching.archive import ArchiveRecorder
 from crawler.fetching.replay import open_replay
-from crawler.fingerprinting import Fingerprinter
 from crawler.monitoring.exit_status import find_exit_status
 from crawler.reclean import ArchivedBodies, RecleanPlan, run_reclean
 from crawler.storage.database import opened_engine

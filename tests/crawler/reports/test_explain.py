@@ -8,7 +8,7 @@ from cleaning import OptionError, clean
 from cleaning.blocks import Block, Decision, Kind, Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.reports.explain import explain, find_copies
 from crawler.reports.explanation import MEANINGS, SCALES
 from crawler.storage.queries import PageContents, StoredText

@@ -8,6 +8,7 @@ from sqlalchemy import text as sql
 
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.terms import terms
 from crawler.storage import schema
 from crawler.storage.crawls import join_crawl
@@ -15,7 +16,7 @@ from crawler.storage.database import open_engine, opened_engine, write_transacti
 from crawler.storage.requests import Ack, LeaseOptions, RequestState, acknowledge_requests, add_requests, lease_requests
 from crawler.storage.store import Store
 from crawler.storage.tables import metadata
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, RequestRecord, Visit
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, RequestRecord, Visit
 
 DIALECTS = ("sqlite", "postgresql")
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)

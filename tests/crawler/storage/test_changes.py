@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cleaning.blocks import Metadata
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter, read_rows
 from crawler.storage import database, schema
 from crawler.storage.boilerplate import BoilerplateBounds

@@ -18,7 +18,8 @@ from sqlalchemy import event
 from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
 from crawler.storage.database import open_engine
 from crawler.storage.store import Store
-from crawler.visit import FetchedPage, FingerprintedBlock, Outcome, ProcessedPage, Visit
+from cleaning.page_fingerprint import FingerprintedBlock
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 def visit(number):
     url = f"https://a.example/{number}"

@@ -4,7 +4,7 @@ import pytest
 
 from cleaning.blocks import Kind
 from cleaning.fingerprint import SCHEMES, digest, distance, fingerprint
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.storage import dedup
 from crawler.storage.dedup import refingerprint
 from crawler.storage.store import Store

@@ -13,6 +13,8 @@ import pytest
 
 from crawler.demo.run import crawl_command, crawl_environment, run_site
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 URL = "https://town.example.org/"
 PROSE = "Report number {0} of the town library says that it opens again on Monday after {0} years of repairs. "

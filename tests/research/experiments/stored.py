@@ -9,7 +9,7 @@ from itertools import islice
 from stand_ins import decide, read
 
 from cleaning.blocks import CleanPage, Metadata
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.storage import schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine

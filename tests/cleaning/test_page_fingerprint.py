@@ -2,8 +2,7 @@
 
 from cleaning.blocks import Block, Decision, Kind, Reason
 from cleaning.fingerprint import distance, fingerprint
-from crawler.config import Config
-from crawler.fingerprinting import Fingerprinter
+from cleaning.page_fingerprint import Fingerprinter
 
 LONG = (
     "The old ferry left the harbour before sunrise with forty passengers, nine bicycles and a crate of oranges, while "
@@ -12,17 +11,17 @@ LONG = (
 SHORT = "The ticket costs 10 dollars today."
 
 
-def process(*texts, kind=Kind.PARAGRAPH, **settings):
+def process(*texts, kind=Kind.PARAGRAPH, **values):
     """Fingerprint a page that keeps these texts."""
     decisions = [
         Decision(Block(position, "/html/body/p[1]", kind, text, len(text.split()), 0, 0.1), 1.0, Reason.KEPT)
         for position, text in enumerate(texts)
     ]
-    return Fingerprinter.from_config(Config(cleaning_options={}, **settings)).fingerprint(decisions)
+    return Fingerprinter(**values).fingerprint(decisions)
 
 
-def blocks(*texts, **settings):
-    return process(*texts, **settings).blocks
+def blocks(*texts, **values):
+    return process(*texts, **values).blocks
 
 
 def test_a_repeated_paragraph_repeats_the_first_one():
@@ -54,12 +53,12 @@ def test_texts_without_terms_are_never_duplicates():
     assert found[1].repeats is None
 
 
-def test_scope_off_compares_no_blocks():
-    assert blocks(LONG, LONG, dedup_scope="off")[1].repeats is None
+def test_without_a_distance_no_blocks_are_compared():
+    assert blocks(LONG, LONG, max_distance=None)[1].repeats is None
 
 
-def test_the_weighting_is_the_setting_s():
-    (found,) = blocks(LONG, fingerprint_weighting="plain")
+def test_the_weighting_is_the_fingerprinter_s():
+    (found,) = blocks(LONG, weighting="plain")
     assert found.fingerprint == fingerprint(LONG, weighting="plain") != fingerprint(LONG)
 
 
@@ -76,4 +75,4 @@ def test_a_page_has_the_fingerprint_of_all_its_kept_text():
 def test_a_page_of_few_terms_has_no_fingerprint():
     assert process(SHORT).fingerprint is None
     assert process().fingerprint is None
-    assert process(SHORT, fingerprint_min_terms=1).fingerprint is not None
+    assert process(SHORT, min_terms=1).fingerprint is not None

@@ -1,7 +1,4 @@
-"""Fingerprint cleaned pages: kept blocks and whole pages get the keys that find their duplicates.
-
-Nothing here needs Scrapy or a database, so worker processes can run it.
-"""
+"""Fingerprint cleaned pages: kept blocks and whole pages get the keys that find their duplicates."""
 
 from __future__ import annotations
 
@@ -11,15 +8,12 @@ from typing import TYPE_CHECKING
 from cleaning.blocks import Kind
 from cleaning.fingerprint import SCHEMES, NearFingerprints, digest_terms, fingerprint_terms
 from cleaning.terms import terms
-from crawler.visit import FingerprintedBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Self
 
     from cleaning.blocks import Decision
     from cleaning.fingerprint import Weighting
-    from crawler.config import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +27,23 @@ class BlockKeys:
     terms: Sequence[str]
     unique_terms: int
     fingerprint: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintedBlock:
+    """A kept block with the keys that it is compared by.
+
+    `unique_terms` counts its different terms. `fingerprint` is None for a heading and for a block of too few unique
+    terms: both match other blocks by `digest` only. `repeats` is the position of the earlier block of the same page
+    that this one duplicates, and `distance` the number of bits in which their fingerprints differ.
+    """
+
+    decision: Decision
+    digest: int
+    unique_terms: int
+    fingerprint: int | None
+    repeats: int | None = None
+    distance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +65,6 @@ class Fingerprinter:
     weighting: Weighting = "modified"
     min_terms: int = 20
     max_distance: int | None = 3
-
-    @classmethod
-    def from_config(cls, config: Config) -> Self:
-        """Return the fingerprinter that the settings ask for."""
-        max_distance = None if config.dedup_scope == "off" else config.dedup_distance
-        return cls(config.fingerprint_weighting, config.fingerprint_min_terms, max_distance)
 
     @property
     def scheme(self) -> str:
