@@ -26,6 +26,7 @@ from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import MISSING_EXTRA, Browser
+from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import open_replay
 
 if TYPE_CHECKING:
@@ -187,10 +188,11 @@ def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
         raise ConfigError("HTTPCACHE_ENABLED stores pages without their layout; switch it off, or switch off RENDER")
     if find_spec("scrapy_playwright") is None:
         raise RenderError(MISSING_EXTRA)
-    with Browser(config.rendering):
+    rendering = Rendering.of(config)
+    with Browser(rendering):
         logger.info("Pages are rendered by a browser; JavaScript is %s", "on" if config.render_javascript else "off")
     _switch_handlers(settings, "crawler.fetching.render.handler.RenderHandler")
-    _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", config.rendering.launch_options())
+    _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", rendering.launch_options())
     # The handler itself restarts a lost browser, and counts that.
     _force(settings, "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER", False)
 
@@ -216,7 +218,7 @@ def _check_host_project(config: Config) -> None:
         raise ConfigError(
             f"CLEANING_METHOD={method} needs a page's {METHODS[method].needs}, which the add-on Cleaning does not have"
         )
-    if method != "default" and config.page_rule.types:
+    if method != "default" and (config.pages_of_types or not config.pages_from):
         raise ConfigError(
             f"CLEANING_METHOD={method} does not determine page types, so PAGES_OF_TYPES cannot be used; "
             "set PAGES_FROM alone"

@@ -8,7 +8,7 @@ and signals only ever see its own items.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,8 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
-from cleaning.blocks import Metadata
-from crawler.config import Config
+from cleaning.blocks import Metadata, PageType
+from crawler.config import Config, compile_patterns
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.response_filter import Rejection, filter_response, reject_status
 from crawler.monitoring.exit_status import FinishReason
@@ -27,13 +27,20 @@ from crawler.processing import CleanStep, FingerprintStep, StoreStep
 from crawler.visit import MISSING_OUTCOMES, CleanedPage, FetchedPage, Outcome, Visit
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
     from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from cleaning.blocks import CleanPage
+
 logger = logging.getLogger(__name__)
+
+# A pattern that backtracks takes longer on longer texts, and the URLs are not under our control.
+_MAX_URL_CHARS = 2_000
 
 
 class CleaningMiddleware:
@@ -45,7 +52,7 @@ class CleaningMiddleware:
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
-        self._rule = config.page_rule
+        self._rule = PageRule.of(config.pages_from, config.pages_of_types, config.pages_min_confidence)
         self._max_bytes = config.page_max_bytes
         self._store = StoreStep.from_crawler(crawler)
         self._fingerprint = FingerprintStep.from_crawler(crawler)
@@ -131,3 +138,31 @@ class CleaningMiddleware:
         if isinstance(found, Rejection):
             return replace(visit, outcome=found.outcome, error=found.detail)
         return replace(visit, page=FetchedPage(response.url, response.body, found, Metadata(), etag, last_modified))
+
+
+@dataclass(frozen=True, slots=True)
+class PageRule:
+    """Which responses of a host project are pages: by a pattern found in the URL, or by page type and confidence."""
+
+    patterns: tuple[re.Pattern[str], ...]
+    types: frozenset[str]
+    min_confidence: float
+
+    @classmethod
+    def of(cls, patterns: Sequence[str], types: Sequence[str], min_confidence: float) -> Self:
+        """Return the rule; without patterns and types it takes articles.
+
+        Raises ValueError for too many patterns, a pattern that is too long, and an invalid regular expression.
+        """
+        wanted = frozenset(types) if patterns or types else frozenset({PageType.ARTICLE})
+        return cls(compile_patterns(patterns), wanted, min_confidence)
+
+    def takes_url(self, url: str) -> bool:
+        """Return True if the URL is that of a page; a URL of more than 2,000 characters is not."""
+        return len(url) <= _MAX_URL_CHARS and any(pattern.search(url) for pattern in self.patterns)
+
+    def takes_type(self, cleaned: CleanPage | None) -> bool:
+        """Return True if a cleaned page has one of the types, with enough confidence."""
+        if cleaned is None or cleaned.type is None:
+            return False
+        return cleaned.type in self.types and (cleaned.confidence or 0.0) >= self.min_confidence

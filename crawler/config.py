@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from scrapy import Spider
@@ -38,12 +40,12 @@ from cleaning.declare import (
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.page_fingerprint import Fingerprinter
 from crawler.errors import ConfigError
-from crawler.option_values import SANDBOXES, Addresses, PageRule, Rendering
 from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 from crawler.schedule import RevisitBounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from ipaddress import IPv4Network, IPv6Network
 
     from cleaning.declare import Option
 
@@ -62,6 +64,30 @@ _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _FROM_ENVIRONMENT = frozenset({"DATABASE_URL"})
 
 Arguments = TypeVar("Arguments")
+
+_MAX_PATTERNS = 100
+_MAX_PATTERN_CHARS = 500
+
+
+def read_networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return the networks of a comma-separated list of networks and addresses. Raises ValueError for a bad one."""
+    return tuple(ip_network(word) for word in listed.replace(",", " ").split())
+
+
+def compile_patterns(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Return regular expressions. Raises ValueError for too many, for a long one and for an invalid one."""
+    if len(patterns) > _MAX_PATTERNS:
+        raise ValueError(f"{len(patterns)} regular expressions; the maximum is {_MAX_PATTERNS}")
+    return tuple(map(_compile_pattern, patterns))
+
+
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    if len(pattern) > _MAX_PATTERN_CHARS:
+        raise ValueError(f"a regular expression of {len(pattern)} characters; the maximum is {_MAX_PATTERN_CHARS}")
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{pattern!r} is not a regular expression ({error})") from error
 
 
 class Theme:
@@ -195,7 +221,7 @@ class PolitenessSettings(Theme):
     )
     allow_addresses: str = option(
         "",
-        text(Addresses.read, "networks and addresses with commas between them"),
+        text(read_networks, "networks and addresses with commas between them"),
         "Networks and addresses that a crawl may connect to besides public ones, with commas between them: "
         "`127.0.0.0/8,::1`. All other loopback, private, link-local and reserved addresses are refused. The address of "
         "a proxy is not checked, and a proxy resolves names itself.",
@@ -240,7 +266,7 @@ class RenderSettings(Theme):
         "Path or name of the browser. By default Chromium or Chrome on the PATH is used, then Playwright's own.",
     )
     chromium_sandbox: str = option(
-        "auto", one_of(SANDBOXES), "The browser's sandbox. `auto` is on unless the process runs as root."
+        "auto", one_of(("auto", "on", "off")), "The browser's sandbox. `auto` is on unless the process runs as root."
     )
 
 
@@ -278,7 +304,7 @@ class HostProjectSettings(Theme):
     pages_from: tuple[str, ...] = option(
         (),
         texts(
-            lambda patterns: PageRule.of(patterns, (), 0.0),
+            compile_patterns,
             "regular expressions: a list, or one text with spaces between them",
         ),
         "Regular expressions, as a list or with spaces between them. A response is a page if one of them matches in "
@@ -366,29 +392,6 @@ class Config(
     def options_hash(self) -> int:
         """A hash of the cleaning options; two crawls with the same options have the same one."""
         return xxh64_intdigest(json.dumps(self.cleaning_options, sort_keys=True, default=str).encode())
-
-    @property
-    def addresses(self) -> Addresses:
-        """The addresses that the crawl may connect to."""
-        return Addresses.read(self.allow_addresses)
-
-    @property
-    def page_rule(self) -> PageRule:
-        """Which responses are pages in a project with the add-on `Cleaning`."""
-        return PageRule.of(self.pages_from, self.pages_of_types, self.pages_min_confidence)
-
-    @property
-    def rendering(self) -> Rendering:
-        """How pages are rendered. A replay denies the browser the network."""
-        return Rendering(
-            executable=self.chromium,
-            sandbox=self.chromium_sandbox,
-            javascript=self.render_javascript,
-            network=not self.replay,
-            seconds=self.render_seconds,
-            max_bytes=self.page_max_bytes,
-            addresses=self.addresses,
-        )
 
 
 def _themes() -> tuple[type[Theme], ...]:

@@ -20,7 +20,7 @@ from scrapy.exceptions import UsageError
 
 from crawler import urls
 from crawler.commands.base import BlocksieveCommand
-from crawler.files import writable_path
+from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import FORMATS, format_of

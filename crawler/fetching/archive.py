@@ -28,8 +28,8 @@ from warcio.warcwriter import WARCWriter
 from crawler.config import Config
 from crawler.context import context_of
 from crawler.errors import ArchiveError, ConfigError
-from crawler.files import append_whole, writable_path
 from crawler.monitoring.exit_status import FinishReason
+from crawler.monitoring.files import append_whole, writable_path
 from crawler.redact import looks_secret, redact_text
 from crawler.urls import without_credentials
 

@@ -14,6 +14,7 @@ from zope.interface import implementer  # type: ignore[import-untyped] # it is
 
 from crawler.config import Config
 from crawler.context import context_of
+from crawler.fetching.addresses import Addresses
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IConnector, IStreamClientEndpoint
 
     from crawler.fetching.archive import ArchiveRecorder
-    from crawler.option_values import Addresses
 
 
 class AddressRefused(IgnoreRequest):
@@ -48,7 +48,7 @@ class HttpHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._addresses = Config.read(crawler.settings).addresses
+        self._addresses = Addresses.read(Config.read(crawler.settings).allow_addresses)
         self._pool = _Pool(self._pool, self._addresses)
         self._archive: ArchiveRecorder | None = context_of(crawler).archive
 

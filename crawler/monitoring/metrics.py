@@ -12,8 +12,8 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config
 from crawler.errors import ConfigError
-from crawler.files import replace_file, writable_path
 from crawler.monitoring.exit_status import CrawlEndHook, find_exit_status
+from crawler.monitoring.files import replace_file, writable_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
 from crawler.config import Config, given_arguments
-from crawler.files import append_line, writable_path
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, CrawlEndHook, find_exit_status, queued_requests
+from crawler.monitoring.files import append_line, writable_path
 from crawler.redact import redact_arguments
 from crawler.visit import Outcome
 

@@ -26,6 +26,7 @@ from cleaning.terms import tokenise
 from crawler.config import Config
 from crawler.errors import CompareError, RenderError
 from crawler.fetching.render.browser import Browser
+from crawler.fetching.render.rendering import Rendering
 from crawler.reports.sources import NoPage, ReportFault
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def offline_browser(settings: BaseSettings, max_bytes: int) -> Browser:
     """Return a browser for saved pages; scripts, which mostly need their site, run only if RENDER_JAVASCRIPT is set."""
     config = Config.read(settings)
     javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
-    return Browser(config.rendering, network=False, javascript=javascript, max_bytes=max_bytes)
+    return Browser(Rendering.of(config), network=False, javascript=javascript, max_bytes=max_bytes)
 
 
 def make_plan(

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from crawler.errors import CompareError
-from crawler.files import replace_file
+from crawler.monitoring.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

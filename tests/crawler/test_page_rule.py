@@ -3,7 +3,7 @@
 import pytest
 
 from cleaning.blocks import CleanPage, Metadata, PageType
-from crawler.option_values import PageRule
+from crawler.cleaning_middleware import PageRule
 
 
 def cleaned(kind, confidence=0.9):

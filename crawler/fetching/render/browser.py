@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cleaning.parse import decode, parse
 from crawler.errors import RenderError
-from crawler.option_values import Rendering
+from crawler.fetching.render.rendering import Rendering
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

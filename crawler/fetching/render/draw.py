@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Request, Route
     from playwright.async_api import Page as BrowserPage
 
-    from crawler.option_values import Rendering
+    from crawler.fetching.render.rendering import Rendering
 
 
 _PLACEHOLDER_URL = "http://page.invalid/"

@@ -24,6 +24,7 @@ from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import error_summary
 from crawler.fetching.render.draw import PageToRender, close_within_limit, render_page
 from crawler.fetching.render.proxy import BrowserProxy
+from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import ReplayHandler
 from crawler.fetching.response_filter import RENDERED_FLAG, PageResponse, content_type, reject_body, reject_status
 
@@ -56,9 +57,9 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
     def __init__(self, crawler: Crawler, fetcher: HttpHandler | ReplayHandler) -> None:
         super().__init__(crawler)
         config = Config.read(crawler.settings)
-        self._rendering = replace(config.rendering, user_agent=crawler.settings["USER_AGENT"])
+        self._rendering = replace(Rendering.of(config), user_agent=crawler.settings["USER_AGENT"])
         self._fetcher = fetcher
-        self._proxy = BrowserProxy(config.addresses, partial(self.stats.inc_value, "render/refused"))
+        self._proxy = BrowserProxy(self._rendering.addresses, partial(self.stats.inc_value, "render/refused"))
         self._compression = HttpCompressionMiddleware(crawler=crawler)
         self._page_slots = asyncio.Semaphore(_MAX_PAGES_AT_ONCE)
         self._restarting = asyncio.Lock()

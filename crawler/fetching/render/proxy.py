@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Self
 
-    from crawler.option_values import Addresses
+    from crawler.fetching.addresses import Addresses
 
 
 logger = logging.getLogger(__name__)

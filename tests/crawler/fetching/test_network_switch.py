@@ -7,6 +7,7 @@ from crawler import settings as settings_
 from crawler.addon import Blocksieve
 from crawler.config import Config
 from crawler.errors import ConfigError
+from crawler.fetching.addresses import Addresses
 from crawler.fetching.network import HttpHandler
 
 OURS = "crawler.fetching.network.HttpHandler"
@@ -51,8 +52,12 @@ def test_a_handler_that_is_ours_already_is_not_warned_of(caplog):
 
 def test_networks_are_read_and_nothing_is_allowed_else():
     settings = Settings({"ALLOW_ADDRESSES": "10.0.0.0/8, ::1"})
-    assert [str(network) for network in Config.read(settings).addresses.allowed] == ["10.0.0.0/8", "::1/128"]
-    assert Config.read(Settings()).addresses.allowed == ()
+    addresses = Addresses.read(Config.read(settings).allow_addresses)
+    assert [str(network) for network in addresses.allowed] == [
+        "10.0.0.0/8",
+        "::1/128",
+    ]
+    assert Addresses.read("").allowed == ()
 
 
 @pytest.mark.parametrize("value", ["localhost", "10.0.0.1/8", "127.0.0.1:80"])

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, closing
 
 import pytest
 
+from crawler.fetching.addresses import Addresses
 from crawler.fetching.render.proxy import BrowserProxy
-from crawler.option_values import Addresses
 
 HERE = "127.0.0.1"
 

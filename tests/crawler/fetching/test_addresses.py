@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.option_values import Addresses
+from crawler.fetching.addresses import Addresses
 
 NOWHERE = Addresses()
 REFUSED = {

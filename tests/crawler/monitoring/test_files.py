@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from crawler.errors import ConfigError
-from crawler.files import append_line, replace_file, writable_path
+from crawler.monitoring.files import append_line, replace_file, writable_path
 
 APPEND = """
 import sys
 from pathlib import Path
-from crawler.files import append_line
+from crawler.monitoring.files import append_line
 
 for _ in range(200):
     append_line(Path(sys.argv[1]), '{"who": %s, "text": "%s"}' % (sys.argv[2], "x" * 5000))
