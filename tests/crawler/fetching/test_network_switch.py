@@ -62,5 +62,5 @@ def test_networks_are_read_and_nothing_is_allowed_else():
 
 @pytest.mark.parametrize("value", ["localhost", "10.0.0.1/8", "127.0.0.1:80"])
 def test_what_is_no_network_stops_the_crawl(value):
-    with pytest.raises(ConfigError, match=f"ALLOW_ADDRESSES is '{value}'; it takes networks and addresses: "):
+    with pytest.raises(ConfigError, match=f"ALLOW_ADDRESSES is '{value}'; it takes networks and addresses with commas"):
         Config.read(Settings({"ALLOW_ADDRESSES": value}))
