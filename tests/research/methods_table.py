@@ -16,21 +16,23 @@ NEWS, MIXED = "fundus-dev", "wcxb-dev"
 _LINE, _LABEL = 0.04, 0.2  # shares of a panel's height and width: labels that would meet stand one above the other
 TITLES = {NEWS: "news, 4-gram F1", MIXED: "mixed pages, word F1"}
 
-# What a method goes by, in a sentence or two.
+# Each method in a sentence or two.
 ABOUT = {
-    "default": "our own, a trained classifier: every block is looked at twice, the second time with what the first "
-    "look thought of the others. [Model card](model-card.md).",
+    "default": "our own: a trained classifier scores every block in two stages, the second from the first one's "
+    "scores. [Model card](model-card.md).",
     "weighted": "blocks of DIV and TD, tag rules, punctuation, near-duplicates, then a score that falls with the terms "
-    "in title, links and content. A long block scores near 0, so that an article in one element is lost.",
-    "tags": "the tag rules of `weighted` alone: advertisements, players, social and legal links go, the rest stays.",
+    "in title, links and content. A long block scores near 0, so an article in one element is lost.",
+    "tags": "the tag rules of `weighted` alone: they drop advertisements, players, social and legal links, and keep "
+    "the rest.",
     "pab": "blocks at start tags, kept by the sum of their tags' priorities unless most links lead to other sites. "
-    "Keeps most of what stands in a tag, and loses bare text.",
-    "eniw": "the baseline of `pab`: the same blocks, all kept but those in forms and other discarded tags.",
-    "subtree": "the largest sub-trees that have a long text near their root, much text and few links. Made for Chinese "
-    "news, which says more in 40 characters.",
+    "Keeps most text inside a block tag, and loses bare text.",
+    "eniw": "the baseline of `pab`: keeps the same blocks, except those in forms and other discarded tags.",
+    "subtree": "the largest sub-trees with a long text near their root, much text and few links. Made for Chinese "
+    "news, where 40 characters are a long sentence.",
     "vce": "the block with the most text and area for its links and repetitions, by the boxes of a real browser.",
-    "fe": "the one block that is most purely text, among features as links, images and tables. Seldom an article.",
-    "kfe": "as `fe`, but a whole cluster of such blocks.",
+    "fe": "the one block with the largest share of text among features such as links, images and tables. Seldom an "
+    "article.",
+    "kfe": "like `fe`, but keeps a whole cluster of such blocks.",
     "ce": "the longest block that no other page of the site has.",
     "coreex": "the node whose children hold much text and few links. The weight of .99 on links makes it prefer one "
     "unlinked paragraph to an article with links.",
@@ -65,9 +67,9 @@ def page(results, missing, plot, command):
 _PAGE = """# The methods side by side
 
 Mean F1 of the text that each method keeps, over {news:,} news pages (multisets of 4-word shingles) and {mixed:,} mixed
-pages of seven types (multisets of words), each page by itself; the share of pages with an F1 under .5; and what `clean`
-costs, parse and metadata included, as a multiple of lxml's parse of the same bytes. All of it is from one run of one
-command, in which the methods take turns on each page:
+pages of seven types (multisets of words), each page by itself; the share of pages with an F1 under .5; and the cost of
+`clean`, parse and metadata included, as a multiple of lxml's parse of the same bytes. All figures come from one run of
+one command, in which the methods take turns on each page:
 
     {command}
 
@@ -77,18 +79,17 @@ command, in which the methods take turns on each page:
 
 ![F1 against cost]({plot})
 
-The published methods follow their papers to the letter, oddities included;
-[cleaning/README.md](../cleaning/README.md)
-gives their formulas, sources and the readings taken.
+The published methods follow their papers to the letter, oddities included; [cleaning/README.md](../cleaning/README.md)
+gives their formulas, sources and the interpretations.
 
 {notes}
 {beside}
 ## How it was measured
 
-The pages are the development halves of two public collections, found through `BLOCKSIEVE_DATA`. `default` was made on
-them: its figures are in-sample, unless they are marked as cross-validated, when each page is judged by a model that
-never saw a page of its host. The other methods were not fitted to anything. Every method has its default options. Time
-is CPU time of one core, without rendering; only ratios are given, since seconds are the machine's.
+The pages are the development halves of two public collections, found through `BLOCKSIEVE_DATA`. `default` was trained
+on them: its figures are in-sample, unless they are marked as cross-validated. Then a model that never saw a page of the
+host scores each page. The other methods were not fitted to anything. Every method has its default options. Time is CPU
+time of one core, without rendering; only ratios are given, since seconds depend on the machine.
 {remarks}
 """
 

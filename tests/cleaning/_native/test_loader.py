@@ -31,6 +31,7 @@ def import_of_the_core(monkeypatch):
 
         monkeypatch.setenv("BLOCKSIEVE_PURE", "")
         monkeypatch.setattr(_native, "import_module", import_module)
+        monkeypatch.setattr(_native, "_is_stale", lambda _: False)
         load_compiled.cache_clear()
 
     yield replace
