@@ -1,9 +1,9 @@
-"""Classes of pages by Naive Bayes: from the whole text of each page, and from its exported text.
+"""Classify pages with Naive Bayes: from the whole text of each page, and from its exported text.
 
 python topics.py PAGES.parquet FOLDER
 
-PAGES.parquet is an export (`scrapy export PAGES.parquet --pages`) of the pages in FOLDER, which webkb.py has made. Each
-university's pages are classed by what was learned of the others': what all pages of a site repeat is of no use then.
+PAGES.parquet is an export (`scrapy export PAGES.parquet --pages`) of the pages in FOLDER, which webkb.py creates. The
+pages of each university are classified by a model of the other universities, so text that a site repeats does not help.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 WORD = r"[^\W\d_]{2,}"
-MOST_WORDS = 500  # of which NLTK's classifier looks whether a page has them
-EVERYWHERE = "misc"  # universities with few pages, in WebKB one folder: only learned from
+MOST_WORDS = 500  # the words whose presence NLTK's classifier uses
+EVERYWHERE = "misc"  # WebKB's folder of universities with few pages: used for training only
 
 
 def main() -> None:

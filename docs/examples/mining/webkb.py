@@ -2,9 +2,9 @@
 
 python webkb.py webkb.tar.gz FOLDER [--most N]
 
-FOLDER gets index.tsv and the pages, as `scrapy crawl archive -s REPLAY=FOLDER` reads them, and labels.csv (url, class,
-university). WebKB: 8,282 pages of computer science departments of January 1997, by class and university; four of its
-seven classes are of use here. --most takes at most N pages of each class and university.
+Writes index.tsv and the pages to FOLDER, for `scrapy crawl archive -s REPLAY=FOLDER`, and labels.csv (url, class,
+university). WebKB has 8,282 pages of computer science departments of January 1997, by class and university; four of its
+seven classes are used here. --most N takes at most N pages of each class and university.
 """
 
 from __future__ import annotations

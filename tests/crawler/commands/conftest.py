@@ -1,13 +1,21 @@
-"""The commands as users run them: `scrapy NAME` in a process of its own, in an empty folder."""
+"""The commands as users run them: `scrapy NAME` in an empty folder.
+
+A command that starts no crawl and no workers runs within the test's process; the others, and one smoke test of each
+command, run in a process of their own.
+"""
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import processes
 import pytest
+from scrapy.cmdline import execute
 from sqlalchemy import insert
 
 from crawler.storage import blocks, schema
@@ -27,11 +35,21 @@ def environment():
     return kept | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
 
 
+IN_PROCESS = frozenset("dedup duplicates export history initdb prune retry search status upgrade".split())
+
+
 @pytest.fixture
-def scrapy(tmp_path, environment):
-    """Run a command and return the finished process."""
+def scrapy(tmp_path, environment, monkeypatch):
+    """Run a command and return the finished process, or what it would be."""
 
     def run(*arguments, **more):
+        if arguments and arguments[0] in IN_PROCESS:
+            with monkeypatch.context() as patch:
+                patch.chdir(tmp_path)
+                patch.delenv("DATABASE_URL", raising=False)
+                for name, value in (environment | more).items():
+                    patch.setenv(name, value)
+                return run_within(patch, arguments)
         return processes.run(
             [sys.executable, "-m", "scrapy", *arguments],
             cwd=tmp_path,
@@ -42,6 +60,22 @@ def scrapy(tmp_path, environment):
         )
 
     return run
+
+
+def run_within(patch, arguments):
+    """Call Scrapy's command line as its program does."""
+    out, err = StringIO(), StringIO()
+    patch.setattr(sys, "argv", ["__main__.py", *arguments])
+    terminate = signal.getsignal(signal.SIGTERM)
+    with Path(os.devnull).open() as nothing, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "stdin", nothing)
+        try:
+            execute()
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            signal.signal(signal.SIGTERM, terminate)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture

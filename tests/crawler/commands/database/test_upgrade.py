@@ -8,13 +8,13 @@ import psycopg
 
 
 def test_a_current_database_is_not_changed(scrapy, database):
-    assert scrapy("upgrade").stdout == f"{database}: schema 0006 to 0006\n"
-    assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": "0006", "to": "0006"}
+    assert scrapy("upgrade").stdout == f"{database}: schema 0001 to 0001\n"
+    assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": "0001", "to": "0001"}
 
 
 def test_an_empty_database_gets_its_tables(scrapy, tmp_path):
     (tmp_path / "blocks.db").touch()
-    assert scrapy("upgrade").stdout.endswith("schema none to 0006\n")
+    assert scrapy("upgrade").stdout.endswith("schema none to 0001\n")
     assert scrapy("status").returncode == 0
 
 
@@ -40,4 +40,4 @@ def test_a_newer_database_is_an_error_for_every_command(scrapy, database):
         failed = scrapy(*command)
         assert failed.returncode == 1
         assert "schema 9999" in failed.stderr
-        assert "schema 0006" in failed.stderr
+        assert "schema 0001" in failed.stderr
