@@ -268,13 +268,12 @@ class StoreStep:
 
     def end_crawl(self, reason: str) -> None:
         """Write the crawl's end and its counts, after `close`, and close the database."""
-        stats = self._stats.get_stats()
-        for imbalance in find_imbalances(stats):
+        for imbalance in find_imbalances(self._stats.get_stats()):
             self._stats.inc_value("store/imbalances")
             logger.error("The crawl's counts do not add up: %s", imbalance)
+        counters = stored_counters(self._stats.get_stats())
         finished = self._frontier is None or reason == _NOTHING_LEFT
         try:
-            counters = stored_counters(self._stats.get_stats())
             if self.thread.store.end_crawl(self.thread.crawl_id, reason, counters, finished=finished):
                 self._stats.set_value("frontier/pages_found", 1)
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""What callbacks of every kind turn into: one visit a response, requests and items untouched."""
+"""Callbacks of every kind: each response gives one visit; requests and items pass unchanged."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_every_kind_of_callback_gives_one_visit(visit, name):
     assert crawled.stats["visit/page"] == 1
 
 
-def test_requests_and_items_pass_untouched_and_in_order(visit):
+def test_requests_and_items_pass_unchanged_and_in_order(visit):
     crawled = run_callback(visit, "generator")
     assert crawled.items == [{"first": 1}, {"second": 2}]
     assert {found["outcome"]: found["children"] for found in crawled.visits} == {"page": 1, "section": 0}
@@ -103,7 +103,7 @@ def test_two_pages_of_one_response_are_two_visits(visit):
         ("fails_async", "KeyError: 'async'", [{"before": "the async error"}]),
     ],
 )
-def test_a_failing_callback_is_one_visit_and_keeps_what_it_gave(visit, name, error, kept):
+def test_a_failing_callback_gives_one_visit_with_its_earlier_output(visit, name, error, kept):
     crawled = run_callback(visit, name)
     [failed] = [found for found in crawled.visits if found["url"].endswith(name)]
     assert (failed["outcome"], failed["error"]) == ("callback_failed", error)
@@ -119,13 +119,13 @@ def test_the_page_and_the_requests_before_the_error_are_kept(visit):
     assert done["url"].endswith("/done")
 
 
-def test_closing_the_spider_is_no_failure_of_the_callback(visit):
+def test_closing_the_spider_is_not_a_failed_callback(visit):
     crawled = run_callback(visit, "closes")
     assert crawled.outcomes() == {"/closes": "page"}
     assert "Spider closed (enough)" in crawled.log
 
 
-def test_an_errback_may_answer_a_refusal_and_the_visit_stays_refused(visit):
+def test_an_errback_may_handle_a_refusal_and_the_visit_stays_refused(visit):
     crawled = visit(
         {"/forbidden": FORBIDDEN, "/article": ARTICLE},
         """
@@ -149,7 +149,7 @@ def test_an_errback_may_answer_a_refusal_and_the_visit_stays_refused(visit):
     assert crawled.outcomes() == {"/forbidden": "forbidden", "/article": "section"}
 
 
-def test_a_spider_may_ask_for_what_would_be_refused(visit):
+def test_a_spider_may_request_responses_that_would_be_rejected(visit):
     crawled = visit(
         {"/feed": FEED, "/gone": GONE},
         """
@@ -170,7 +170,7 @@ def test_a_spider_may_ask_for_what_would_be_refused(visit):
     assert set(crawled.outcomes().values()) == {"section"}
 
 
-def test_output_of_another_middleware_in_place_of_an_error_makes_no_second_visit(visit):
+def test_another_middleware_s_output_after_an_error_makes_no_second_visit(visit):
     crawled = visit(
         {"/article": ARTICLE},
         """

@@ -26,7 +26,7 @@ def html(number):
 
 
 def visit(number, body=None, day=0, method="default"):
-    """The visit of a page, with all that the stages before the store make of it."""
+    """The visit of a page, cleaned and fingerprinted."""
     body = (html(number) if body is None else body).encode()
     page = parse(body, address(number))
     cleaned = clean(page, method=method)
@@ -37,7 +37,7 @@ def visit(number, body=None, day=0, method="default"):
 
 
 def fill(store, count, **values):
-    """Store so many pages, ten at a time."""
+    """Store this number of pages, ten at a time."""
     crawl = store.begin_crawl("test", {})
     for first in range(0, count, 10):
         store.save(crawl, [visit(number, **values) for number in range(first, min(count, first + 10))])
@@ -56,17 +56,15 @@ _STATE = {
     "document_frequency": "SELECT site, digest, pages FROM document_frequency ORDER BY site, digest",
 }
 
-_MARKED = {"block": "id", "sighting": "id", "change_log": "page_id"}
-
 
 def state(engine):
-    """All that is true of the pages now; what is gone is left out."""
+    """What is stored of the pages now, without gone blocks."""
     with engine.connect() as connection:
         return {name: [tuple(row) for row in connection.execute(sql(query))] for name, query in _STATE.items()}
 
 
 def marks(engine):
-    """The marks by which exports know what has changed."""
+    """The change sequences that tell exports what has changed."""
     tables = (
         "SELECT id, changed FROM block",
         "SELECT id, changed FROM sighting",

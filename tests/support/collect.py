@@ -1,4 +1,4 @@
-"""A pipeline that writes what arrives to the file that COLLECT_TO names, one JSON object a line, the stats last."""
+"""A pipeline that writes all items to the file COLLECT_TO, one JSON object on each line, and the stats last."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A crawl whose batches are committed late, and out of order with those of others.
+"""A crawl that commits its batches late, and so out of order with other crawls.
 
 Run as: late_writer.py URL WORKER BATCHES
 """
@@ -34,7 +34,7 @@ class Late(Store):
 
 
 def visit(worker, batch):
-    """One of the worker's few pages again, with other blocks, some of which others have too."""
+    """One of the worker's pages again, with other blocks; other workers have some of them too."""
     url = f"https://site{worker}.example/{batch % PAGES}"
     texts = [f"number {batch} of {worker}", f"number {batch % 5} of all", "what stands on many pages"]
     candidates = tuple(candidate(position, words) for position, words in enumerate(texts[: 2 + batch % 2]))

@@ -1,4 +1,4 @@
-"""One of several crawls that store the same pages at the same moment: a batch for each line on its input.
+"""One of several crawls that store the same pages at the same time, one batch for each line of its input.
 
 Run as: store_pages.py URL WORKER SCOPE locked|unlocked
 """
@@ -21,14 +21,14 @@ HEADING = "Frequently asked questions"
 
 
 class Unlocked(Store):
-    """Checks and inserts in one transaction, as ever, but keeps nobody out."""
+    """Checks and inserts in one transaction, but without locks."""
 
     def _claims(self, _visits, _readings):
         return iter(())
 
 
 def address(worker, scope, batch, number):
-    """Every other page is the very same for all workers, the rest are pages of their own."""
+    """Every other page is the same for all workers; the rest are the worker's own."""
     if number % 2:
         return f"https://shared.example/{batch}/{number}"
     host = f"site{worker}.example" if scope == "all" else f"w{worker}.one-site.example"
@@ -36,7 +36,7 @@ def address(worker, scope, batch, number):
 
 
 def candidates(worker, batch, number):
-    """The page's blocks; on a page of the worker's own, two thirds have a bit flipped and a word changed."""
+    """The page's blocks. On the worker's own pages, two thirds of them have one bit flipped and one word changed."""
     bases, edits = random.Random(f"{batch}/{number}"), random.Random(f"{worker}/{batch}/{number}")
     yield candidate(0, Kind.HEADING, HEADING, None)
     for position in range(1, BLOCKS):
@@ -72,7 +72,7 @@ def visit(worker, scope, batch, number):
 
 
 def whole(worker, batch, number):
-    """The page's fingerprint: within two bits of what the other workers give their pages of this number."""
+    """The page's fingerprint: within two bits of the other workers' pages with this number."""
     fingerprint = random.Random(f"page {batch}/{number}").getrandbits(64)
     return fingerprint if number % 2 else fingerprint ^ 1 << int(worker)
 
