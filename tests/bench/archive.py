@@ -44,7 +44,7 @@ def measure(bodies, headers):
             began = time.process_time()
             for number, body in enumerate(bodies):
                 url = f"https://bench.example.org/{number}"
-                file.append(records.pair(Request(url), Response(url, headers=headers, body=body)))
+                file.append(records.pack(Request(url), Response(url, headers=headers, body=body)))
             return time.process_time() - began, path.stat().st_size
 
 

@@ -147,7 +147,7 @@ def test_an_archive_serves_pages_if_it_has_their_last_visit(sqlite, tmp_path, re
         connection.execute(sql("UPDATE page SET retired_at = last_seen WHERE url = :url"), {"url": address(2)})
     before = state(sqlite)
     records, path = ArchiveRecords("a.warc.gz", {}), tmp_path / "a.warc.gz"
-    kept = [records.pair(Request(address(n)), Response(address(n), body=html(n).encode())) for n in (0, 1, 2, 7)]
+    kept = [records.pack(Request(address(n)), Response(address(n), body=html(n).encode())) for n in (0, 1, 2, 7)]
     path.write_bytes(b"".join(kept))
     bodies = ArchivedBodies(open_replay(path, 1_000_000))
     result = reclean(store, plan("default"), bodies)
