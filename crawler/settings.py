@@ -1,6 +1,6 @@
-"""Scrapy's side of the settings; Blocksieve's own are declared in `crawler/config.py`.
+"""The values of Scrapy's own settings: which components run, in which order. `crawler/config.py` declares ours.
 
-`scrapy` finds this module through scrapy.cfg in the checkout, and elsewhere through the environment variable
+In a checkout, scrapy.cfg names this module. Elsewhere, set the environment variable
 SCRAPY_SETTINGS_MODULE=crawler.settings.
 """
 
@@ -10,10 +10,11 @@ NEWSPIDER_MODULE = "spiders"
 SPIDER_LOADER_CLASS = "crawler.addon.SpiderLoader"
 COMMANDS_MODULE = "crawler.commands"
 
-# The add-on checks Blocksieve's settings, adds CONTACT to the User-Agent and switches to REPLAY.
+# The add-on checks our settings, adds CONTACT to the User-Agent, and switches to REPLAY and RENDER.
 ADDONS = {"crawler.addon.Blocksieve": 100}
 
-# What happens to a response, in order: judged and parsed, drained into one visit, cleaned, compared, stored.
+# A response is filtered and parsed, becomes one visit with the callback's output, and is cleaned, fingerprinted and
+# stored.
 SCHEDULER = "crawler.frontier.scheduler.Frontier"
 DOWNLOADER = "crawler.fetching.throttling.Downloader"
 DOWNLOADER_MIDDLEWARES = {
@@ -21,7 +22,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
 }
-# Only http and https, and only to public addresses and those of ALLOW_ADDRESSES.
+# Only http and https, and only to public addresses and those in ALLOW_ADDRESSES.
 DOWNLOAD_HANDLERS = {
     "http": "crawler.fetching.network.HttpHandler",
     "https": "crawler.fetching.network.HttpHandler",
@@ -36,7 +37,7 @@ ITEM_PIPELINES = {
     "pipelines.dedup.DedupPipeline": 400,
     "pipelines.store.StorePipeline": 500,
 }
-# How a crawl is watched and kept: the last three only where SUMMARY, METRICS and ARCHIVE say where to.
+# The last three are only active if SUMMARY, METRICS and ARCHIVE name a file.
 EXTENSIONS = {
     "crawler.monitoring.progress.ProgressLine": 500,
     "crawler.monitoring.summary.SummaryExtension": 510,
@@ -44,7 +45,7 @@ EXTENSIONS = {
     "crawler.fetching.archive.ArchiveRecorder": 530,
 }
 
-# A guest on other people's sites: who we are, what we leave alone, how fast we come.
+# Politeness: identification, robots.txt, and the rate of requests.
 USER_AGENT = "blocksieve/0.1.0"
 ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = "blocksieve"
@@ -54,17 +55,17 @@ AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 2.0
 AUTOTHROTTLE_MAX_DELAY = 60.0
 
-# 429 is left out: asking again at once is not what "too many requests" calls for.
+# Without 429: "too many requests" must not be repeated at once.
 RETRY_HTTP_CODES = [500, 502, 503, 504, 522, 524, 408]
 RETRY_TIMES = 2
 DOWNLOAD_TIMEOUT = 60
-# Scrapy starts so many tasks for each response, whatever its callback yields; 100, its default, cost as much CPU as
-# fetching a small page does.
+# Scrapy starts this many tasks for each response, whatever its callback yields. With the default of 100 they cost as
+# much CPU as fetching a small page.
 CONCURRENT_ITEMS = 8
-# Raised by the add-on where PAGE_MAX_BYTES is higher.
+# The add-on raises this to PAGE_MAX_BYTES if that is higher.
 DOWNLOAD_MAXSIZE = 20_000_000
 DOWNLOAD_WARNSIZE = 0
-# News pages reload themselves every minute or more; following that would lose them to the duplicate filter.
+# News pages reload themselves every minute or so. Following such a reload would lose the page to the duplicate filter.
 METAREFRESH_MAXDELAY = 5
 
 TELNETCONSOLE_ENABLED = False

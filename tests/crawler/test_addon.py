@@ -1,4 +1,4 @@
-"""The add-ons: settings checked, User-Agent composed, replay switched on, foreign projects served."""
+"""The add-ons check settings, complete the User-Agent, switch to replay and serve host projects."""
 
 import re
 import tomllib
@@ -41,23 +41,23 @@ def test_without_contact_the_user_agent_is_the_project_alone(settings):
     assert re.fullmatch(r"blocksieve/[\d.]+", settings["USER_AGENT"])
 
 
-def test_the_contact_joins_a_user_agent_of_ones_own(settings):
+def test_the_contact_is_added_to_the_project_s_own_user_agent(settings):
     updated(settings, USER_AGENT="digger/2", CONTACT="https://example.org/bot")
     assert settings["USER_AGENT"] == "digger/2 (+https://example.org/bot)"
 
 
 @pytest.mark.parametrize("contact", ["a@b.example\r\nX-Evil: 1", "a (b)", "straße@example.org"])
-def test_a_contact_that_would_break_the_header_is_refused(settings, contact):
+def test_a_contact_that_would_break_the_header_is_rejected(settings, contact):
     with pytest.raises(ConfigError, match="CONTACT"):
         updated(settings, CONTACT=contact)
 
 
-def test_a_bad_setting_is_raised_and_not_swallowed(settings):
+def test_an_invalid_setting_raises(settings):
     with pytest.raises(ConfigError, match="DEDUP_SCOPE"):
         updated(settings, DEDUP_SCOPE="sites")
 
 
-def test_replay_takes_both_schemes_and_waits_for_nobody(settings, tmp_path):
+def test_a_replay_serves_both_schemes_without_delay(settings, tmp_path):
     (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
     addon = updated(settings, REPLAY=str(tmp_path), DOWNLOAD_DELAY="3", AUTOTHROTTLE_ENABLED="1")
     handlers = settings.getdict("DOWNLOAD_HANDLERS")
@@ -67,7 +67,7 @@ def test_replay_takes_both_schemes_and_waits_for_nobody(settings, tmp_path):
     assert addon.context.replay.urls() == ["https://replay.invalid/a.html"]
 
 
-def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
+def test_a_replay_that_cannot_be_opened_raises(settings, tmp_path):
     with pytest.raises(ReplayError, match="nowhere"):
         updated(settings, REPLAY=str(tmp_path / "nowhere"))
 
@@ -80,7 +80,7 @@ def test_a_replay_that_cannot_be_opened_is_raised(settings, tmp_path):
         ({"DOWNLOAD_HANDLERS": {"https": "crawler.fetching.replay.ReplayHandler"}}, "for https"),
     ],
 )
-def test_an_archive_that_would_miss_something_is_refused(settings, tmp_path, values, says):
+def test_an_archive_that_would_be_incomplete_is_rejected(settings, tmp_path, values, says):
     (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
     given = {name: value.format(folder=tmp_path) if name == "REPLAY" else value for name, value in values.items()}
     with pytest.raises(ConfigError, match=says):
@@ -92,12 +92,12 @@ def test_a_page_limit_above_the_download_limit_raises_that_too(settings):
     assert settings.getint("DOWNLOAD_MAXSIZE") == 500_000_000
 
 
-def test_a_table_from_the_command_line_stands_as_it_is(settings):
+def test_a_component_table_from_the_command_line_is_unchanged(settings):
     updated(settings, ITEM_PIPELINES="{}")
     assert settings.getdict("ITEM_PIPELINES") == {}
 
 
-def test_a_project_of_its_own_gets_our_components_and_keeps_its_choice():
+def test_a_host_project_gets_our_components_and_keeps_its_choices():
     theirs = Settings({"ITEM_PIPELINES": {"pipelines.store.StorePipeline": None}})
     updated(theirs)
     pipelines = {str(getattr(key, "__name__", key)): order for key, order in theirs.getdict("ITEM_PIPELINES").items()}
@@ -112,14 +112,14 @@ def guest(**values):
     return theirs
 
 
-def test_cleaning_adds_one_middleware_to_a_project_and_nothing_else():
+def test_cleaning_only_adds_one_middleware_to_a_project():
     before, after = Settings(), guest()
     changed = [name for name in after if after[name] != before[name]]
     assert changed == ["DOWNLOADER_MIDDLEWARES"]
     assert after.getdict("DOWNLOADER_MIDDLEWARES") == {CleaningMiddleware: 10}
 
 
-def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
+def test_a_project_may_move_the_middleware_or_switch_it_off():
     for order in (700, None):
         path = "crawler.cleaning_middleware.CleaningMiddleware"
         assert guest(DOWNLOADER_MIDDLEWARES={path: order}).getdict("DOWNLOADER_MIDDLEWARES") == {path: order}
@@ -140,10 +140,10 @@ def test_a_project_may_put_the_middleware_elsewhere_or_switch_it_off():
         ({"ADDONS": {"crawler.addon.Cleaning": 500, "crawler.addon.Blocksieve": 100}}, "remove one of them"),
     ],
 )
-def test_what_cleaning_cannot_do_in_a_project_of_others_is_refused(values, says):
+def test_settings_that_cleaning_cannot_support_are_rejected(values, says):
     with pytest.raises(ConfigError, match=says):
         guest(**values)
 
 
-def test_another_method_serves_a_project_that_names_its_pages_by_url():
+def test_other_methods_work_with_pages_from():
     assert CleaningMiddleware in guest(CLEANING_METHOD="pab", PAGES_FROM="/a").getdict("DOWNLOADER_MIDDLEWARES")

@@ -1,4 +1,4 @@
-"""Callbacks of every kind: each response gives one visit; requests and items pass unchanged."""
+"""The output of every kind of callback: one visit per response, requests and items unchanged."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_requests_and_items_pass_unchanged_and_in_order(visit):
     assert {found["outcome"]: found["children"] for found in crawled.visits} == {"page": 1, "section": 0}
 
 
-def test_a_callback_without_a_page_visited_a_section(visit):
+def test_a_callback_without_a_page_makes_a_section(visit):
     assert run_callback(visit, "nothing").outcomes() == {"/nothing": "section"}
 
 

@@ -1,4 +1,4 @@
-"""Each response becomes one visit: a page, a listing, or the reason why it is neither."""
+"""Each response becomes one visit: a page, a section, or a rejection."""
 
 import gzip
 
@@ -56,7 +56,7 @@ PAGES = {
 }  # fmt: skip
 
 
-def test_each_response_is_judged(visit):
+def test_each_response_is_filtered(visit):
     crawled = visit({path: sent for path, (sent, _) in PAGES.items()}, PAGE_MAX_BYTES=20_000)
     expected = {path: outcome for path, (_, outcome) in PAGES.items()}
     assert crawled.outcomes() == expected
@@ -64,13 +64,13 @@ def test_each_response_is_judged(visit):
         assert crawled.stats[f"visit/{outcome}"] == list(expected.values()).count(outcome)
 
 
-def test_a_visit_says_what_gave_it_away(visit):
+def test_a_visit_has_the_detail_of_its_rejection(visit):
     crawled = visit({"/large": PAGES["/large"][0], "/gone": PAGES["/gone"][0]}, PAGE_MAX_BYTES=20_000)
     errors = {v["outcome"]: v["error"] for v in crawled.visits}
     assert errors == {"not_found": "HTTP status 410", "too_large": "30003 bytes, more than PAGE_MAX_BYTES=20000"}
 
 
-def test_a_page_carries_what_the_response_said(visit):
+def test_a_page_has_the_validators_of_its_response(visit):
     headers = {
         "Content-Type": "text/html; charset=gb2312",
         "ETag": '"v1"',
@@ -84,7 +84,7 @@ def test_a_page_carries_what_the_response_said(visit):
     assert only["page"]["last_modified"] == headers["Last-Modified"]
 
 
-def test_selectors_read_the_very_tree_that_is_stored(visit):
+def test_selectors_read_the_tree_that_is_stored(visit):
     crawled = visit(
         {"/article": PAGES["/article"][0]},
         """
@@ -114,7 +114,7 @@ def test_selectors_read_the_very_tree_that_is_stored(visit):
     assert crawled.visits[0]["page"]["title"] == "The bridge"
 
 
-def test_robots_txt_is_obeyed_and_not_judged(visit, every_link):
+def test_robots_txt_is_obeyed_and_not_filtered(visit, every_link):
     answers = {"/robots.txt": {"body": "User-agent: *\nDisallow: /secret\n", "headers": {"Content-Type": "text/plain"}}}
     answers |= {"/secret/1": PAGES["/article"][0], "/article": PAGES["/article"][0]}
     crawled = visit(answers, every_link.replace("self.paths.split()", "['/secret/1', '/article']"))

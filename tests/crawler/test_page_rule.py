@@ -1,4 +1,4 @@
-"""Which responses of a project of others are pages."""
+"""Which responses of a host project are pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Secrets out of arguments and texts."""
+"""Secrets are replaced in arguments and texts."""
 
 import pytest
 
@@ -21,12 +21,12 @@ from crawler.redact import looks_secret, redact_arguments, redact_text
         "secret",
     ],
 )
-def test_names_of_secrets_are_seen(name):
+def test_names_of_secrets_are_recognised(name):
     assert looks_secret(name)
 
 
 @pytest.mark.parametrize("name", ["author", "keyword", "monkey", "pages", "url", "category", "passage", "since"])
-def test_names_of_other_things_are_not(name):
+def test_other_names_are_not_secrets(name):
     assert not looks_secret(name)
 
 
@@ -39,11 +39,11 @@ def test_names_of_other_things_are_not(name):
         ("mail me@example.com", "mail me@example.com"),
     ],
 )
-def test_secrets_in_urls_are_masked(text, masked):
+def test_secrets_in_urls_are_redacted(text, masked):
     assert redact_text(text) == masked
 
 
-def test_arguments_are_masked_however_deep():
+def test_arguments_are_redacted_at_any_depth():
     arguments = {"a": [{"token": 1, "b": ("http://x:y@z/", 2.5, None)}], "n": 3, "o": object, "password": ["p"]}
     masked = redact_arguments(arguments)
     assert masked["a"] == [{"token": "***", "b": ["http://***@z/", 2.5, None]}]

@@ -1,4 +1,4 @@
-"""When a page is visited again, and which of the due ones are."""
+"""When a page is visited again, and which of the due pages are chosen."""
 
 import math
 from dataclasses import replace
@@ -87,7 +87,7 @@ def test_the_same_history_gives_the_same_moment():
 
 
 @pytest.mark.parametrize(("least", "most"), [(0, 10), (-1, 10), (11, 10), (1, math.inf), (math.nan, 1)])
-def test_bounds_that_cannot_be_are_refused(least, most):
+def test_invalid_bounds_raise(least, most):
     with pytest.raises(ValueError, match="no longer than the longest"):
         RevisitBounds(least, most)
 
@@ -123,7 +123,7 @@ def names(chosen):
     return [one.history.key for one in chosen]
 
 
-def test_a_page_that_changes_faster_than_it_can_be_followed_gives_way():
+def test_a_page_that_changes_too_fast_to_follow_yields_to_others():
     hectic = [watched(f"hectic {number}", intervals=50, changes=50, days=0.05) for number in range(30)]
     steady = [watched(f"steady {number}", intervals=10, changes=5, days=0.25) for number in range(30)]
     now = START + timedelta(days=4)
@@ -152,7 +152,7 @@ def test_no_page_starves():
     assert visited == set(pages)
 
 
-def test_a_missing_page_gives_way_to_one_that_is_there():
+def test_a_missing_page_yields_to_an_existing_one():
     pages = [history("there"), replace(history("a missing one"), misses=2)]
     now = START + timedelta(days=9)
     assert names(choose_due_pages(waiting(pages, now), 2, now)) == ["there", "a missing one"]
@@ -166,7 +166,7 @@ def test_even_a_budget_of_one_is_shared_fairly_in_the_long_run():
     assert 70 <= turns <= 130
 
 
-def test_retired_pages_are_not_chosen_and_nothing_comes_of_nothing():
+def test_retired_pages_are_not_chosen_and_no_pages_give_no_choice():
     gone = replace(history(), misses=RETIRE_MISSES)
     assert choose_due_pages(waiting([gone], START), 10, START) == []
     assert choose_due_pages([], 10, START) == []
@@ -179,7 +179,7 @@ def test_the_order_of_the_pages_does_not_matter():
     assert choose_due_pages(pages, 10, now) == choose_due_pages(pages[::-1], 10, now)
 
 
-def test_the_reason_tells_what_was_seen():
+def test_the_reason_has_the_changes_seen():
     page = watched("a", intervals=8, changes=3, days=1.0)
     page = replace(page, last_changed=START + timedelta(days=5))
     now = page.last_seen + timedelta(days=1.4)
@@ -188,7 +188,7 @@ def test_the_reason_tells_what_was_seen():
     )
 
 
-def test_the_reason_tells_what_is_not_known():
+def test_the_reason_without_changes_has_the_estimated_rate():
     now = START + timedelta(hours=5)
     assert explain_next_visit(history(kind=PageKind.SECTION), now, BOUNDS) == (
         "visited once; pages of its kind and age change about every 6.0 hours; last seen 5.0 hours ago"
@@ -198,7 +198,7 @@ def test_the_reason_tells_what_is_not_known():
     )
 
 
-def test_the_reason_tells_of_misses():
+def test_the_reason_has_the_misses():
     now = START + timedelta(minutes=1)
     missing = "not found at the latest 1 visit; visited once"
     assert explain_next_visit(history().missed(), now, BOUNDS).startswith(missing)

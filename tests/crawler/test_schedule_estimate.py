@@ -65,12 +65,12 @@ def test_many_visits_outweigh_the_prior():
         assert change_rate(page, page.last_seen) == pytest.approx(true, rel=0.15)
 
 
-def test_it_sees_through_visits_that_are_too_rare():
+def test_it_corrects_for_visits_that_are_too_rare():
     # 3 changes a day show at 950 of 1,000 daily visits; changes by days would say 0.95.
     assert estimate_changes(history(intervals=1_000, changes=950)).rate == pytest.approx(-math.log(0.05), rel=0.1)
 
 
-def test_an_unchanged_page_is_believed_ever_slower():
+def test_the_rate_of_an_unchanged_page_keeps_falling():
     rates = [estimate_changes(history(intervals=count)).rate for count in (0, 1, 5, 50)]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < rates[0] / 10
@@ -98,7 +98,7 @@ def test_yesterdays_article_is_hours_old():
     assert page.age_days(START + timedelta(hours=6)) == pytest.approx(0.25)
 
 
-def test_a_visit_and_a_miss_are_added():
+def test_visits_and_misses_are_counted():
     later = START + timedelta(days=1)
     missed = history().missed().missed()
     assert missed.misses == 2
@@ -133,7 +133,7 @@ def test_the_gain_is_the_mean_of_what_known_rates_would_give(changes, own_days):
     assert known.gain(own_days) == pytest.approx(wanted, rel=1e-3)
 
 
-def test_nothing_is_gained_at_once_and_more_by_waiting():
+def test_the_gain_starts_at_0_and_rises():
     gains = [ChangeEstimate(2.0, 3.0).gain(days) for days in (0, 0.5, 1, 10, 1_000)]
     assert gains[0] == 0
     assert gains == sorted(gains)
@@ -143,6 +143,6 @@ moments = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=st.j
 
 
 @given(histories(moments), moments)
-def test_whatever_a_history_says_its_rate_is_finite_and_above_nothing(page, now):
+def test_every_history_has_a_finite_rate_above_0(page, now):
     assert 0 < change_rate(page, now) < math.inf
     assert 0 < estimate_changes(page).rate < math.inf

@@ -1,4 +1,4 @@
-"""Whether a sitemap's lastmod is believed."""
+"""When a sitemap's lastmod is trusted."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -13,7 +13,7 @@ TRUSTED = SitemapTrust(9, 1)
 @pytest.mark.parametrize(
     ("right", "wrong", "believed"), [(0, 0, False), (4, 0, False), (5, 0, True), (9, 1, True), (8, 1, False)]
 )
-def test_it_takes_five_right_ones_and_nine_in_ten(right, wrong, believed):
+def test_trust_takes_five_right_claims_and_nine_in_ten(right, wrong, believed):
     assert is_trusted(SitemapTrust(right, wrong)) is believed
 
 
@@ -33,16 +33,16 @@ def test_it_takes_five_right_ones_and_nine_in_ten(right, wrong, believed):
         (date(2099, 1, 1), True),
     ],
 )
-def test_what_a_lastmod_says(lastmod, said):
+def test_the_claim_of_a_lastmod(lastmod, said):
     assert lastmod_claims_change(lastmod, SEEN) is said
     assert trusted_claim(TRUSTED, lastmod, SEEN) is said
 
 
-def test_nobody_listens_to_a_sitemap_without_trust():
+def test_a_sitemap_without_trust_makes_no_claim():
     assert trusted_claim(SitemapTrust(4, 0), SEEN + timedelta(days=1), SEEN) is None
 
 
-def test_announced_changes_that_are_there_make_trust():
+def test_announced_changes_that_are_found_build_trust():
     trust = SitemapTrust()
     for _ in range(5):
         assert not is_trusted(trust)
@@ -50,14 +50,14 @@ def test_announced_changes_that_are_there_make_trust():
     assert trust == SitemapTrust(5, 0)
 
 
-def test_what_was_wrong_or_says_nothing():
+def test_wrong_and_missing_claims():
     assert SitemapTrust().learned(True, changed=False) == SitemapTrust(0, 1)
     assert SitemapTrust().learned(False, changed=True) == SitemapTrust(0, 1)
     assert SitemapTrust().learned(False, changed=False) == SitemapTrust()
     assert SitemapTrust().learned(None, changed=True) == SitemapTrust()
 
 
-def test_a_sitemap_that_breaks_after_years_is_soon_disbelieved():
+def test_a_sitemap_that_breaks_soon_loses_its_trust():
     trust = SitemapTrust()
     for _ in range(5_000):
         trust = trust.learned(True, changed=True)
@@ -66,7 +66,7 @@ def test_a_sitemap_that_breaks_after_years_is_soon_disbelieved():
     assert not is_trusted(trust)
 
 
-def test_a_sitemap_that_stamps_every_page_with_today_is_not_believed():
+def test_a_sitemap_that_dates_every_page_today_is_not_trusted():
     trust = SitemapTrust()
     for visit in range(200):
         trust = trust.learned(True, changed=visit % 2 == 0)

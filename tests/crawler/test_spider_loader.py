@@ -1,4 +1,4 @@
-"""A foreign package named like one of ours is noticed before it wins."""
+"""Another package with the name of one of ours is detected."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 from crawler.addon import check_packages, prefer_project
 
 
-def test_our_own_packages_pass():
+def test_our_own_packages_are_accepted():
     check_packages()
 
 

@@ -1,4 +1,4 @@
-"""Nothing that is printed moves the cursor, and no markup is obeyed."""
+"""Printed text never controls the terminal, and markup in it is not interpreted."""
 
 import io
 
@@ -10,7 +10,7 @@ from crawler.errors import StoreError
 from crawler.terminal import confirm, expect_no_arguments, make_table, printable, run_command
 
 
-def test_controls_and_direction_marks_are_shown_as_replacements():
+def test_control_characters_and_direction_marks_are_replaced():
     assert printable("a\x1b[31mb\x07\x9bc\u202ed\ud800") == "a\ufffd[31mb\ufffd\ufffdc\ufffdd\ufffd"
 
 
@@ -36,7 +36,7 @@ def test_an_unexpected_error_is_not_hidden():
         run_command(lambda: 1 / 0)
 
 
-def test_arguments_of_a_command_without_any_are_refused():
+def test_unexpected_arguments_are_rejected():
     with pytest.raises(UsageError, match="unexpected argument: one two"):
         expect_no_arguments(["one", "two"])
 

@@ -1,4 +1,4 @@
-"""Keys and sites of URLs, kind and hostile."""
+"""Keys and sites of URLs, also of hostile ones."""
 
 import pytest
 from hypothesis import given
@@ -99,7 +99,7 @@ def test_a_very_long_url_has_a_short_key_of_its_own():
         (" https://example.com/\x00\ud800 ", "https://example.com/\ufffd\ufffd"),
     ],
 )
-def test_credentials_are_taken_out(url, plain):
+def test_credentials_are_removed(url, plain):
     assert without_credentials(url) == plain
 
 
@@ -144,10 +144,10 @@ def test_sessions_and_tracking_make_no_other_key(url):
         f"{EZINE}/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073117",
     ],
 )
-def test_parameters_that_may_name_a_page_are_left_to_the_letter(url):
+def test_parameters_that_may_identify_a_page_are_unchanged(url):
     assert without_tracking(url) == url
 
 
 @given(st.text(max_size=100))
-def test_what_lasts_of_a_url_lasts(url):
+def test_removing_tracking_twice_changes_nothing_more(url):
     assert without_tracking(without_tracking(url)) == without_tracking(url)

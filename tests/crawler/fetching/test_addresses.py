@@ -1,4 +1,4 @@
-"""Which addresses are public, however they are written."""
+"""Which addresses are public, in every form."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -72,22 +72,22 @@ def test_special_addresses_are_refused_with_their_kind(address, kind):
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses_are_not(address):
+def test_public_addresses_are_allowed(address):
     assert NOWHERE.refusal(address) is None
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_in_another_form_is_judged_as_itself(address):
+def test_an_embedded_ipv4_address_is_treated_as_such(address):
     forms = (f"::ffff:{address}", f"64:ff9b::{address}", str(IPv6Address((0x2002 << 112) | (int(address) << 80))))
     assert {NOWHERE.refusal(form) is None for form in forms} == {NOWHERE.refusal(address) is None}
 
 
 @given(st.ip_addresses())
-def test_all_may_be_allowed(address):
+def test_every_address_can_be_allowed(address):
     assert Addresses.read("0.0.0.0/0 ::/0").refusal(address) is None
 
 
-def test_what_is_allowed_is_allowed_in_every_form_and_nothing_else_is():
+def test_an_allowed_address_is_allowed_in_every_form():
     some = Addresses.read("127.0.0.1, fd00::/8")
     assert {some.refusal(address) for address in ("127.0.0.1", "::ffff:127.0.0.1", "fd12::1")} == {None}
     assert some.refusal("127.0.0.2") == "127.0.0.2 (loopback)"
@@ -95,7 +95,7 @@ def test_what_is_allowed_is_allowed_in_every_form_and_nothing_else_is():
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/8", "localhost", "127.0.0.1:80", "10.0.0.0/33"])
-def test_what_is_no_network_is_said(text):
+def test_an_invalid_network_raises(text):
     with pytest.raises(ValueError, match=text.partition("/")[0]):
         Addresses.read(text)
 
@@ -117,13 +117,13 @@ def test_what_is_no_network_is_said(text):
         "a.localhost",
     ],
 )
-def test_a_host_that_is_an_address_is_known_in_every_spelling(host):
+def test_a_host_that_is_an_address_is_recognised_in_every_form(host):
     assert "(loopback)" in NOWHERE.host_refusal(host)
     assert Addresses.read("127.0.0.0/8,::1").host_refusal(host) is None
 
 
 @pytest.mark.parametrize("host", ["", "a.example", "1.1.1.1", "localhost.example", "127.0.0.1.example", "0x7f.example"])
-def test_other_hosts_are_left_to_the_connection(host):
+def test_host_names_are_checked_when_connecting(host):
     assert NOWHERE.host_refusal(host) is None
 
 
@@ -132,5 +132,5 @@ def test_localhost_may_be_either_of_its_addresses():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_numbers_are_addresses(number):
+def test_a_number_is_an_address(number):
     assert NOWHERE.host_refusal(str(number)) == NOWHERE.refusal(IPv4Address(number))

@@ -1,4 +1,4 @@
-"""Crawls with ARCHIVE: what is in the file, and what a replay of it brings."""
+"""Crawls with ARCHIVE: the records in the file, and its replay."""
 
 import asyncio
 import gzip
@@ -126,7 +126,7 @@ def recleaned(url, archive):
         return asyncio.run(run_reclean(Store(engine), bodies, orders, 0, lambda *_: None))
 
 
-def test_public_readers_find_every_answer_and_no_secret_and_a_replay_gives_the_same_blocks(archived, answers):
+def test_other_readers_find_every_response_no_secret_and_a_replay_gives_the_same_blocks(archived, answers):
     warcio("check", archived.archive)
     index = warcio("index", archived.archive, "-f", "warc-type,http:status")
     assert index.count('"response"') == index.count('"request"') == len(answers)
@@ -150,7 +150,7 @@ def test_public_readers_find_every_answer_and_no_secret_and_a_replay_gives_the_s
     assert blocks(archived.folder / "first.db") == first
 
 
-def test_a_later_crawl_adds_to_the_archive_and_passing_answers_take_no_pages_place(archived, answers):
+def test_a_later_crawl_appends_and_transient_responses_replace_no_page(archived, answers):
     answers["/1"].status, answers["/2"].status = 304, 503
     answers["/3"].body, answers["/3"].headers = article(8), {"Content-Type": "text/html; charset=utf-8"}
     with archived.archive.open("r+b") as file:
@@ -168,7 +168,7 @@ def test_a_later_crawl_adds_to_the_archive_and_passing_answers_take_no_pages_pla
     assert pages(archived.folder / "other.db") < pages(archived.folder / "second.db")
 
 
-def test_a_crawl_whose_archive_cannot_be_written_ends_and_is_gone_on_with(crawl, serve, spider, answer, tmp_path):
+def test_a_crawl_with_a_failing_archive_ends_and_can_be_continued(crawl, serve, spider, answer, tmp_path):
     noise = random.Random(3).randbytes(150_000).hex()
     sent = {f"/{n}": answer(article(n, f"{TEXT.format(n=n) * 2}<!--{n}{noise}-->")) for n in range(6)}
     site, _ = serve(sent)
@@ -187,6 +187,6 @@ def test_a_crawl_whose_archive_cannot_be_written_ends_and_is_gone_on_with(crawl,
 @pytest.mark.parametrize(
     ("name", "says"), [("crawl.warc", r"takes a file whose name ends in \.warc\.gz"), ("no/x.warc.gz", "no folder")]
 )
-def test_an_archive_that_cannot_be_is_named_before_the_crawl(tmp_path, name, says):
+def test_an_invalid_archive_stops_the_crawl_at_its_start(tmp_path, name, says):
     with pytest.raises(ConfigError, match=says):
         ArchiveRecorder.from_crawler(get_crawler(settings_dict={"ARCHIVE": str(tmp_path / name)}))

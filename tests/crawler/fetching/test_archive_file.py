@@ -1,4 +1,4 @@
-"""The file of an archive: locked, repaired at its end, and whole after each write."""
+"""The file of an archive: locked, repaired at its end, and complete after each write."""
 
 import gzip
 import os
@@ -47,7 +47,7 @@ def largest_file(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_what_is_appended_later_follows_what_is_there(path, records):
+def test_records_are_appended_to_an_existing_file(path, records):
     for _ in range(2):
         with closing(ArchiveFile.open(path)) as file:
             file.append(records.warcinfo)
@@ -57,7 +57,7 @@ def test_what_is_appended_later_follows_what_is_there(path, records):
 
 
 @pytest.mark.parametrize("body", [b"<p>text", NOISE, gzip.compress(b"WARC/1.1\r\n" + NOISE, mtime=0)])
-def test_wherever_the_last_record_is_cut_off_the_ones_before_it_stay(path, records, body):
+def test_a_partial_last_record_is_cut_off_wherever_it_ends(path, records, body):
     first, last = records.warcinfo + pair(records, NOISE), pair(records, body)
     length = len(last)
     whole = first + last
@@ -84,25 +84,25 @@ def test_a_first_record_that_was_cut_off_leaves_an_empty_file(path, records):
 
 
 @pytest.mark.parametrize("content", [b"my letters", gzip.compress(b"my letters", mtime=0), b"\x1f\x8b but not gzip"])
-def test_a_file_that_is_no_archive_is_refused_and_left_as_it_is(path, content):
+def test_a_file_that_is_not_an_archive_is_rejected_and_unchanged(path, content):
     path.write_bytes(content)
     with pytest.raises(ArchiveError, match=r"a\.warc\.gz', which is not a WARC file that can be continued"):
         ArchiveFile.open(path)
     assert path.read_bytes() == content
 
 
-def test_something_else_behind_the_records_is_not_cut_off(path, records):
+def test_other_data_after_the_records_is_not_cut_off(path, records):
     path.write_bytes(records.warcinfo + b"a note of mine")
     with path.open("rb") as file, pytest.raises(NotAnArchiveError, match="other data"):
         end_of_whole_records(file)
 
 
-def test_a_file_that_another_writes_is_refused(path):
+def test_a_file_in_use_is_rejected(path):
     with closing(ArchiveFile.open(path)), pytest.raises(ArchiveError, match="another crawl is writing"):
         ArchiveFile.open(path)
 
 
-def test_on_a_full_disk_a_record_is_not_written_at_all(path, records):
+def test_on_a_full_disk_no_part_of_a_record_is_written(path, records):
     with closing(ArchiveFile.open(path)) as file:
         file.append(records.warcinfo)
         before = path.read_bytes()

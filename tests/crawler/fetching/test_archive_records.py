@@ -1,4 +1,4 @@
-"""A request and its response as records."""
+"""A request and its response as WARC records."""
 
 from io import BytesIO
 
@@ -29,7 +29,7 @@ def read():
     return made
 
 
-def test_a_response_is_recorded_as_it_came(read):
+def test_a_response_is_recorded_as_received(read):
     headers = {"Content-Type": "text/html; charset=gb18030", "X-Twice": ["a", "b"], "Transfer-Encoding": "chunked"}
     (record, http, body), _, _ = read(Request(URL), status=404, headers=headers, body="北湖".encode("gb18030"))
     assert record.get_header("WARC-Target-URI") == URL
@@ -43,7 +43,7 @@ def test_a_response_is_recorded_as_it_came(read):
     assert body.decode("gb18030") == "北湖"
 
 
-def test_a_request_belongs_to_its_response_and_both_to_their_crawl(read):
+def test_a_request_refers_to_its_response_and_both_to_their_crawl(read):
     (answer, _, _), (asked, http, _), (crawl, _, about) = read(Request(URL, headers={"Accept": "text/html"}))
     assert (http.protocol, http.statusline) == ("GET", "/boats?page=2 HTTP/1.1")
     assert http.headers == [("Host", "lake.example"), ("Accept", "text/html")]
@@ -77,30 +77,30 @@ def test_secrets_are_in_no_record(read):
         assert not any(secret in shown for secret in SECRETS)
 
 
-def test_an_address_in_a_header_leads_to_the_same_place_in_ascii(read):
+def test_a_url_in_a_header_is_percent_encoded(read):
     location = "https://lake.example/Fähre".encode()
     (_, http, _), _, _ = read(Request(URL), status=301, headers={"Location": location})
     assert http.get_header("Location") == "https://lake.example/F%C3%A4hre"
 
 
-def test_a_header_whose_name_is_no_ascii_breaks_nothing(read):
+def test_a_header_with_a_non_ascii_name_is_recorded(read):
     (_, http, _), _, _ = read(Request(URL), headers={"X-Fähre".encode(): "late"})
     assert http.get_header("X-F%C3%A4hre") == "late"
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 304), ("GET", 204), ("HEAD", 200)])
-def test_a_response_without_a_body_says_nothing_of_its_length(read, method, status):
+def test_a_response_without_a_body_has_no_content_length(read, method, status):
     (_, http, _), _, _ = read(Request(URL, method=method), status=status)
     assert http.get_header("Content-Length") is None
 
 
 @pytest.mark.parametrize(("flag", "said"), [("partial", "disconnect"), ("download_stopped", "unspecified")])
-def test_a_body_that_is_not_whole_is_said_to_be_cut_off(read, flag, said):
+def test_an_incomplete_body_is_marked_as_truncated(read, flag, said):
     (record, _, _), _, _ = read(Request(URL), flags=[flag])
     assert record.get_header("WARC-Truncated") == said
 
 
-def test_the_address_of_a_proxy_is_not_taken_for_the_sites(read):
+def test_the_address_of_a_proxy_is_not_recorded(read):
     (direct, _, _), _, _ = read(Request(URL), ip_address="192.0.2.1")
     (proxied, _, _), _, _ = read(Request(URL, meta={"proxy": "http://p.example"}), ip_address="192.0.2.1")
     assert direct.get_header("WARC-IP-Address") == "192.0.2.1"

@@ -1,4 +1,4 @@
-"""Crawls that are led to addresses where crawls do not go: nothing is connected to."""
+"""Crawls never connect to addresses that are not allowed."""
 
 import selectors
 import socket
@@ -67,7 +67,7 @@ def outcomes(crawled):
     return {name: count for name, count in crawled.stats.items() if name.startswith(("visit/", "retry/"))}
 
 
-def test_nothing_special_is_connected_to(look, listen):
+def test_special_addresses_are_not_connected_to(look, listen):
     port, connected = listen("127.0.0.1")
     hosts = ("127.0.0.1", "2130706433", "0x7f.1", "017700000001", "[::ffff:127.0.0.1]", "[::1]", "LocalHost", "127.1.")
     urls = [f"{scheme}://{host}:{port}/" for host in hosts for scheme in ("http", "https")]
@@ -78,7 +78,7 @@ def test_nothing_special_is_connected_to(look, listen):
     assert not connected()
 
 
-def test_a_name_is_judged_by_what_it_resolves_to(look, listen):
+def test_a_name_is_checked_by_the_addresses_it_resolves_to(look, listen):
     port, connected = listen("127.0.0.2")
     hosts = ("inside.example", "INSIDE.example")
     urls = [f"{scheme}://{host}:{port}/" for scheme in ("http", "https") for host in hosts]
@@ -88,7 +88,7 @@ def test_a_name_is_judged_by_what_it_resolves_to(look, listen):
     assert not connected()
 
 
-def test_a_name_that_moves_inside_after_its_first_answer_is_refused(look, serve, answer):
+def test_a_name_rebound_to_a_private_address_is_refused(look, serve, answer):
     last = answer("here", headers={"Content-Type": "text/html", "Connection": "close"})
     site, requests = serve({"/": last, "/robots.txt": last})
     url = site.replace("127.0.0.1", "rebound.example")
@@ -99,7 +99,7 @@ def test_a_name_that_moves_inside_after_its_first_answer_is_refused(look, serve,
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "inside.example"])
-def test_a_redirect_from_an_allowed_address_to_another(look, listen, serve, answer, host):
+def test_a_redirect_to_another_address_is_refused(look, listen, serve, answer, host):
     port, connected = listen("127.0.0.2")
     moved = answer("", 302, {"Location": f"http://{host}:{port}/secret"})
     site, _ = serve({"/": moved, "/robots.txt": moved})
@@ -108,21 +108,21 @@ def test_a_redirect_from_an_allowed_address_to_another(look, listen, serve, answ
     assert not connected()
 
 
-def test_version_6_is_judged_too(look, listen):
+def test_ipv6_addresses_are_checked(look, listen):
     port, connected = listen("::1")
     crawled = look(f"http://localhost:{port}/", f"http://[::1]:{port}/", **BOTH_FAMILIES, ALLOW_ADDRESSES="10.0.0.0/8")
     assert outcomes(crawled) == {"visit/address": 2}
     assert not connected()
 
 
-def test_of_a_name_s_addresses_the_allowed_one_is_taken(look, listen, serve, answer):
+def test_the_allowed_one_of_several_addresses_is_used(look, listen, serve, answer):
     site, requests = serve({"/": answer("here")})
     url = site.replace("127.0.0.1", "localhost")
     crawled = look(f"{url}/", **BOTH_FAMILIES, **ALLOWED)
     assert (outcomes(crawled), len(requests)) == ({"visit/section": 1}, 2)
 
 
-def test_other_ways_than_http_are_refused(look, tmp_path):
+def test_other_schemes_than_http_are_refused(look, tmp_path):
     secret = tmp_path / "secret.html"
     secret.write_text("a secret", "utf-8")
     crawled = look(f"file://{secret}", "data:text/html,here", "ftp://127.0.0.1/", "s3://bucket/key", **ALLOWED)
@@ -130,7 +130,7 @@ def test_other_ways_than_http_are_refused(look, tmp_path):
     assert "the URL's scheme is file" in crawled.log
 
 
-def test_a_proxy_may_stand_inside_and_resolves_names_itself(look, serve, answer):
+def test_a_proxy_may_have_a_private_address_and_resolves_names(look, serve, answer):
     asked = [f"http://{host}/" for host in ("a.example", "inside.example", "127.0.0.1", "2852039166", "x.localhost")]
     proxy, requests = serve({url: answer("here") for url in asked})
     crawled = look(*asked, proxy=proxy, ALLOW_ADDRESSES="", ROBOTSTXT_OBEY="0", **REBINDING)
@@ -138,7 +138,7 @@ def test_a_proxy_may_stand_inside_and_resolves_names_itself(look, serve, answer)
     assert [url for url, _ in requests] == asked[:2]
 
 
-def test_a_tunnel_through_a_proxy_inside(look, serve):
+def test_a_tunnel_through_a_proxy_with_a_private_address(look, serve):
     """This proxy knows no CONNECT, and says so: it was asked."""
     proxy, _ = serve({})
     settings = {"ALLOW_ADDRESSES": "", "RETRY_TIMES": "0", "ROBOTSTXT_OBEY": "0"}

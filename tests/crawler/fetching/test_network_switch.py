@@ -1,4 +1,4 @@
-"""Which download handlers a crawl has, and how ALLOW_ADDRESSES is read."""
+"""The download handlers of a crawl, and the setting ALLOW_ADDRESSES."""
 
 import pytest
 from scrapy.settings import Settings
@@ -19,7 +19,7 @@ def handlers(settings):
     return dict(settings.getwithbase("DOWNLOAD_HANDLERS"))
 
 
-def test_our_own_crawls_go_by_http_alone():
+def test_our_own_crawls_use_only_http():
     settings = Settings()
     settings.setmodule(settings_)
     others = dict.fromkeys(("data", "file", "ftp", "s3"), "crawler.fetching.network.SchemeHandler")
@@ -38,19 +38,19 @@ def test_a_handler_named_on_the_command_line_is_replaced_too():
     assert (found["http"], found["ftp"]) == (OURS, None)
 
 
-def test_a_handler_of_the_project_s_own_stays_and_is_named(caplog):
+def test_a_project_s_own_handler_stays_and_is_named(caplog):
     found = handlers(Settings({"DOWNLOAD_HANDLERS": {"https": BLIND}}))
     assert (found["http"], found["https"]) == (OURS, BLIND)
     (warned,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "DataURIDownloadHandler for https, which connects to any address: ALLOW_ADDRESSES does not apply" in warned
 
 
-def test_a_handler_that_is_ours_already_is_not_warned_of(caplog):
+def test_our_own_handler_gives_no_warning(caplog):
     handlers(Settings({"DOWNLOAD_HANDLERS": {"https": HttpHandler, "http": None}}))
     assert "WARNING" not in {record.levelname for record in caplog.records}
 
 
-def test_networks_are_read_and_nothing_is_allowed_else():
+def test_only_the_named_networks_are_allowed():
     settings = Settings({"ALLOW_ADDRESSES": "10.0.0.0/8, ::1"})
     addresses = Addresses.read(Config.read(settings).allow_addresses)
     assert [str(network) for network in addresses.allowed] == [
@@ -61,6 +61,6 @@ def test_networks_are_read_and_nothing_is_allowed_else():
 
 
 @pytest.mark.parametrize("value", ["localhost", "10.0.0.1/8", "127.0.0.1:80"])
-def test_what_is_no_network_stops_the_crawl(value):
+def test_an_invalid_network_stops_the_crawl(value):
     with pytest.raises(ConfigError, match=f"ALLOW_ADDRESSES is '{value}'; it takes networks and addresses with commas"):
         Config.read(Settings({"ALLOW_ADDRESSES": value}))

@@ -1,4 +1,4 @@
-"""Slowing down for sites that refuse us."""
+"""Slowing down for sites that refuse requests."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -45,14 +45,14 @@ def test_each_refusal_doubles_the_delay_up_to_the_limit(backoff, slot):
     assert delays == [2.0, 4.0, 8.0, 10.0, 10.0]
 
 
-def test_a_quick_refusal_does_not_speed_up_what_was_slowed_down(backoff, slot):
+def test_a_quick_refusal_does_not_reduce_the_delay(backoff, slot):
     backoff.record_refusal(response())
     slot.delay /= 2  # what AutoThrottle does after a quick answer
     backoff.record_refusal(response())
     assert slot.delay == 4.0
 
 
-def test_pages_bring_the_delay_back_to_where_it_was(backoff, slot):
+def test_pages_restore_the_delay_from_before(backoff, slot):
     backoff.record_refusal(response())
     backoff.record_refusal(response())
     delays = []
@@ -62,31 +62,31 @@ def test_pages_bring_the_delay_back_to_where_it_was(backoff, slot):
     assert delays == [2.0, 1.0, 1.0, 1.0]
 
 
-def test_a_crawl_without_delay_gets_one(backoff, slot):
+def test_a_slot_without_delay_gets_one(backoff, slot):
     slot.delay = 0.0
     backoff.record_refusal(response())
     assert slot.delay == 1.0
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_waited_for(backoff, slot, form):
+def test_retry_after_pauses_the_site(backoff, slot, form):
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)
     backoff.record_retry_after(response(Retry_After="120" if form == "seconds" else then))
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(120, abs=5)
 
 
-def test_a_wait_is_an_hour_at_most(backoff, slot):
+def test_a_pause_is_at_most_an_hour(backoff, slot):
     backoff.record_retry_after(response(Retry_After="999999999999999999999"))
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(3_600, abs=5)
 
 
 @pytest.mark.parametrize("after", ["", "soon", "-5", "Sun, 06 Nov 1994 08:49:37 GMT", "\u00b2"])
-def test_what_is_no_time_to_wait_is_ignored(backoff, slot, after):
+def test_an_invalid_retry_after_is_ignored(backoff, slot, after):
     backoff.record_retry_after(response(Retry_After=after))
     assert (slot.lastseen, slot.delay) == (0, 1.0)
 
 
-def test_refusals_without_a_page_in_between_end_the_crawl(crawl, serve, answer):
+def test_refusals_without_a_page_end_the_crawl(crawl, serve, answer):
     listing = "".join(f'<a href="/{n}">article number {n}</a> ' for n in range(200))
     answers = {"/": answer(f"<p>{listing}</p>")} | {f"/{n}": answer("no", 403) for n in range(200)}
     site, requests = serve(answers)

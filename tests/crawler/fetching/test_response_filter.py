@@ -1,4 +1,4 @@
-"""What a page says of itself is believed only where it holds no content, and hostile pages cost no more than others."""
+"""A page is rejected for its own words only if it has no content, and hostile pages cost no more than others."""
 
 import time
 
@@ -23,7 +23,7 @@ SECONDS = 10
     ],
     ids=["widgets", "widgets-in-form", "deep", "paragraphs", "frames", "title"],
 )
-def test_a_hostile_page_is_judged_in_bounded_time(body):
+def test_a_hostile_page_is_filtered_in_bounded_time(body):
     page = parse(body)
     started = time.process_time()
     reject_page(page, body)

@@ -1,4 +1,4 @@
-"""Requests that ask only for what has changed."""
+"""Requests that ask only for changed pages."""
 
 import pytest
 from scrapy import Request
@@ -34,7 +34,7 @@ def test_a_stored_pages_validators_are_sent(asked):
     assert conditions(asked) == (b'"tag"', b"Mon, 01 Jan 2024 00:00:00 GMT")
 
 
-def test_a_request_keeps_conditions_of_its_own():
+def test_a_request_keeps_its_own_conditions():
     request = Request(URL, headers={"If-None-Match": '"mine"'})
     add_conditions(request, STORED, conditionally=True)
     assert conditions(request) == (b'"mine"', None)
@@ -42,46 +42,46 @@ def test_a_request_keeps_conditions_of_its_own():
     assert not is_doubtful_304(request, Response(URL, 304, {"ETag": '"mine"'}))
 
 
-def test_a_page_without_validators_is_known_by_its_body():
+def test_a_page_without_validators_is_recognised_by_its_body():
     request = Request(URL)
     add_conditions(request, PageValidators(STORED.body_hash, None, None), conditionally=True)
     assert conditions(request) == (None, None)
     assert reject_unmodified(request, Response(URL, body=b"the body")).outcome is Outcome.NOT_MODIFIED
 
 
-def test_without_conditions_the_body_is_compared_all_the_same():
+def test_the_body_is_compared_even_without_conditions():
     request = Request(URL)
     add_conditions(request, STORED, conditionally=False)
     assert conditions(request) == (None, None)
     assert reject_unmodified(request, Response(URL, body=b"the body")).outcome is Outcome.NOT_MODIFIED
 
 
-def test_another_body_is_judged_by_others(asked):
+def test_another_body_is_not_rejected(asked):
     assert reject_unmodified(asked, Response(URL, body=b"another body")) is None
     assert reject_unmodified(asked, Response(URL, 503, body=b"the body")) is None
 
 
-def test_nothing_is_known_of_other_requests():
+def test_a_request_without_a_stored_page_is_not_rejected():
     assert reject_unmodified(Request(URL), Response(URL, body=b"the body")) is None
     assert without_conditions(Request(URL)).meta == {}
 
 
-def test_an_answer_of_not_modified_is_left_to_its_status(asked):
+def test_an_expected_304_is_left_to_its_status(asked):
     assert reject_unmodified(asked, Response(URL, 304)) is None
 
 
-def test_nobody_asked_whether_it_is_modified():
+def test_a_304_without_a_condition_is_an_http_error():
     assert reject_unmodified(Request(URL), Response(URL, 304)).outcome is Outcome.HTTP_ERROR
 
 
 @pytest.mark.parametrize(("etag", "doubtful"), [('"tag"', False), ('W/"tag"', False), ('"other"', True), (None, False)])
-def test_not_modified_is_doubted_where_it_is_about_another_entity(asked, etag, doubtful):
+def test_a_304_with_another_etag_is_doubtful(asked, etag, doubtful):
     headers = {} if etag is None else {"ETag": etag}
     assert is_doubtful_304(asked, Response(URL, 304, headers)) is doubtful
     assert not is_doubtful_304(asked, Response(URL, 200, headers))
 
 
-def test_without_its_conditions_a_request_still_knows_the_body(asked):
+def test_without_conditions_a_request_still_has_the_body_hash(asked):
     bare = without_conditions(asked)
     assert conditions(bare) == (None, None)
     assert bare.meta[KNOWN_PAGE] == PageValidators(STORED.body_hash, None, None)

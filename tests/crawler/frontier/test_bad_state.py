@@ -1,4 +1,4 @@
-"""What a crawl finds in its database may be anything: clocks that were set, other spiders, rows of nonsense."""
+"""A crawl whose database has wrong clocks, requests of another spider, or invalid rows."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -49,7 +49,7 @@ def stopped(run, site, each_database):
 
 
 @pytest.mark.parametrize("distance", FAR, ids=["past", "future"])
-def test_moments_of_a_clock_that_was_set_hold_nobody_up(stopped, distance):
+def test_times_from_a_wrong_clock_delay_no_request(stopped, distance):
     database, go_on, asked = stopped
     then = datetime.now(UTC) + distance
     queued = request.c.state == "queued"
@@ -63,7 +63,7 @@ def test_moments_of_a_clock_that_was_set_hold_nobody_up(stopped, distance):
     assert asked() == sorted({*asked()})
 
 
-def test_a_method_that_is_gone_costs_its_own_requests_only(stopped):
+def test_a_missing_callback_fails_only_its_own_requests(stopped):
     database, go_on, asked = stopped
     before = {path: end for path, end in database.requests().items() if end[0] == "done"}
     finished = go_on(SPIDER.replace("self.story", "self.article").replace("def story", "def tale"))
@@ -80,7 +80,7 @@ def test_a_method_that_is_gone_costs_its_own_requests_only(stopped):
     assert all("no longer exists" in error for error in errors)
 
 
-def test_rows_that_make_no_request_cost_themselves_only(stopped):
+def test_unreadable_rows_fail_only_themselves(stopped):
     database, go_on, _ = stopped
     queued = [one["id"] for one in database.rows("SELECT id FROM request WHERE state = 'queued' ORDER BY id")]
     broken = {"url": "no address"}, {"cb_kwargs": [1, 2]}, {"cb_kwargs": {"unknown": 1}}

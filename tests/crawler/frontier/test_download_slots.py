@@ -1,4 +1,4 @@
-"""What the frontier is told of the pace at which hosts are asked."""
+"""The delays of hosts that the frontier learns from the downloader."""
 
 import pytest
 from scrapy import Request
@@ -25,11 +25,11 @@ def slot(delay, callback):
 @pytest.mark.parametrize(
     ("delay", "callback", "told"), [(0.5, NO_CALLBACK, 0.5), (0.0, None, 0.0), (0.0, NO_CALLBACK, None)]
 )
-def test_no_delay_is_told_only_after_robots_txt(delay, callback, told):
+def test_a_delay_of_0_is_reported_only_after_robots_txt(delay, callback, told):
     assert DownloadSlots(Engine(host=slot(delay, callback))).delays().get("host") == told
 
 
-def test_what_was_told_once_stays_while_nothing_is_on_its_way():
+def test_a_reported_delay_stays_while_nothing_is_in_progress():
     engine = Engine(host=slot(0.0, None))
     slots = DownloadSlots(engine)
     assert slots.delays() == {"host": 0.0}

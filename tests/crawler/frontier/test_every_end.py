@@ -1,4 +1,4 @@
-"""Whatever becomes of a request, its row says so, and the crawl comes to its end."""
+"""Every request ends with an outcome in its row, and the crawl ends by itself."""
 
 from collections import Counter
 
@@ -167,7 +167,7 @@ def site(answer, page):
     )
 
 
-def test_every_end_is_told_and_the_crawl_ends_by_itself(run, serve, site, database):
+def test_every_end_is_acknowledged_and_the_crawl_ends_by_itself(run, serve, site, database):
     address, asked = serve(site)
     crawled = run(SPIDER, {"site": address, "paths": STARTS}, FRONTIER_MAX_ATTEMPTS=2)
 
@@ -193,7 +193,7 @@ def test_every_end_is_told_and_the_crawl_ends_by_itself(run, serve, site, databa
     assert "frontier/unacknowledged" not in database.totals()
 
 
-def test_a_callback_that_ends_the_crawl_leaves_it_open_and_the_rest_is_done_later(run, serve, site, database):
+def test_a_crawl_closed_by_a_callback_stays_open_and_can_be_continued(run, serve, site, database):
     address, asked = serve(site)
     arguments = {"site": address, "paths": "/closes"}
     stopped = run(SPIDER, arguments)

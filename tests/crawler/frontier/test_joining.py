@@ -31,7 +31,7 @@ def site(serve, answer, page):
     return address, lambda: [path for path, _ in asked if path != "/robots.txt"]
 
 
-def test_the_same_command_goes_on_with_an_open_crawl(run, site, database):
+def test_the_same_command_continues_an_open_crawl(run, site, database):
     address, asked = site
     stopped = run(SPIDER, {"site": address}, **STOPPED)
     assert stopped.code == 0, stopped.log
@@ -49,7 +49,7 @@ def test_the_same_command_goes_on_with_an_open_crawl(run, site, database):
     assert (totals["visit/page"], totals["visit/section"], totals["store/pages_new"]) == (30, 1, 30)
 
 
-def test_other_arguments_begin_another_crawl(run, site, database):
+def test_other_arguments_start_another_crawl(run, site, database):
     address, asked = site
     run(SPIDER, {"site": address}, **STOPPED)
     before = len(asked())
@@ -60,7 +60,7 @@ def test_other_arguments_begin_another_crawl(run, site, database):
     assert found == [(None, "open"), ("yes", "finished")]
 
 
-def test_after_a_finished_crawl_comes_a_new_generation(run, site, database):
+def test_after_a_finished_crawl_a_new_one_starts(run, site, database):
     address, asked = site
     for generation in (1, 2):
         assert run(SPIDER, {"site": address}).code == 0
@@ -69,7 +69,7 @@ def test_after_a_finished_crawl_comes_a_new_generation(run, site, database):
     assert {one["crawl_id"] for one in database.rows("SELECT crawl_id FROM request")} == {2}
 
 
-def test_a_fresh_one_is_begun_where_one_is_open(run, site, database):
+def test_fresh_starts_a_new_crawl_beside_an_open_one(run, site, database):
     address, asked = site
     run(SPIDER, {"site": address}, **STOPPED)
     before = len(asked())

@@ -1,4 +1,4 @@
-"""Which of the leased requests is begun next."""
+"""Which of the leased requests is sent next."""
 
 import pytest
 import scrapy
@@ -24,11 +24,11 @@ def popped(waiting, now, free=everywhere):
     return found.url.rpartition("/")[2] if found else None
 
 
-def test_nothing_waits_at_first(waiting):
+def test_a_new_queue_is_empty(waiting):
     assert (len(waiting), waiting.pop(0.0, everywhere), waiting.take()) == (0, None, [])
 
 
-def test_the_most_urgent_due_one_is_first_and_of_equals_the_one_that_came_first(waiting):
+def test_the_first_due_request_of_the_highest_priority_comes_first(waiting):
     for path, priority, at in [("a", 0, 1), ("b", 5, 1), ("c", 5, 1), ("later", 9, 2)]:
         waiting.add(request(path, priority), at)
     assert [popped(waiting, 1) for _ in range(4)] == ["b", "c", "a", None]
@@ -36,7 +36,7 @@ def test_the_most_urgent_due_one_is_first_and_of_equals_the_one_that_came_first(
     assert len(waiting) == 0
 
 
-def test_one_that_would_only_stand_in_a_queue_lets_others_pass(waiting):
+def test_a_request_for_a_full_slot_lets_others_pass(waiting):
     waiting.add(request("busy", priority=5), 0)
     waiting.add(request("free", host="b.example"), 0)
     assert popped(waiting, 1, lambda request: "b.example" in request.url) == "free"
@@ -44,7 +44,7 @@ def test_one_that_would_only_stand_in_a_queue_lets_others_pass(waiting):
     assert popped(waiting, 1) == "busy"
 
 
-def test_those_of_one_host_can_be_taken_out(waiting):
+def test_the_requests_of_one_host_can_be_removed(waiting):
     waiting.add(request("a"), 0)
     waiting.add(request("b", host="b.example"), 0)
     waiting.add(request("c"), 9)

@@ -1,4 +1,4 @@
-"""A database that is taken away in mid-crawl ends the crawl, with one sentence."""
+"""A database that disappears during a crawl ends it, with one sentence."""
 
 import sqlite3
 from contextlib import closing
@@ -46,7 +46,7 @@ def delete_all(path):
 
 
 @pytest.mark.parametrize("take_away", [delete, delete_all, replace_by_a_copy])
-def test_another_file_in_its_place_ends_the_crawl(start, ended, wait_until, site, database, take_away):
+def test_a_replaced_database_file_ends_the_crawl(start, ended, wait_until, site, database, take_away):
     address, asked = site
     process = start(SPIDER, {"site": address}, **LIMITS)
     path = Path(make_url(database.url).database)

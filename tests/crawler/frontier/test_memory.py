@@ -1,4 +1,4 @@
-"""A crawl's memory does not depend on how much is queued."""
+"""A crawl's memory does not depend on the number of queued requests."""
 
 from crawler.storage import crawls, requests, schema
 from crawler.storage.database import opened_engine, write_transaction

@@ -1,4 +1,4 @@
-"""Hosts that want to be left alone are, by this crawl and the next one, and others are not kept waiting."""
+"""Paused hosts are not asked, by this crawl and the next one, and other hosts do not wait for them."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -59,7 +59,7 @@ def site(serve, answer, page):
     return start
 
 
-def test_a_host_is_asked_again_after_its_pause_and_others_meanwhile(run, site, database):
+def test_a_paused_host_is_asked_after_its_pause_and_others_meanwhile(run, site, database):
     port, answers = site(times=1)
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=4, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
@@ -75,7 +75,7 @@ def test_a_host_is_asked_again_after_its_pause_and_others_meanwhile(run, site, d
     assert database.crawls()[0]["state"] == "finished"
 
 
-def test_a_crawl_that_can_only_wait_ends_and_goes_on_later(run, site, database):
+def test_a_crawl_with_only_paused_hosts_ends_and_is_continued_later(run, site, database):
     port, answers = site(times=1)
     limits = {"HOST_PAUSE_SECONDS": 7200, "FRONTIER_WAIT_SECONDS": 1} | ONE_BY_ONE
     deferred = run(SPIDER, {"port": port}, **limits)
@@ -98,7 +98,7 @@ def test_a_crawl_that_can_only_wait_ends_and_goes_on_later(run, site, database):
     assert sorted(answers.paths()) == sorted([*(path for path in database.requests()), "/refused"])
 
 
-def test_another_crawl_leaves_a_paused_host_alone_too(run, site, database):
+def test_another_crawl_respects_the_pause_of_a_host(run, site, database):
     port, answers = site(times=1)
     limits = {"HOST_PAUSE_SECONDS": 600, "FRONTIER_WAIT_SECONDS": 0} | ONE_BY_ONE
     run(SPIDER, {"port": port}, **limits)
@@ -109,7 +109,7 @@ def test_another_crawl_leaves_a_paused_host_alone_too(run, site, database):
     assert len(database.crawls()) == 2
 
 
-def test_pauses_double_and_a_host_that_never_gives_in_is_given_up(run, site, database):
+def test_pauses_double_until_the_requests_of_the_host_fail(run, site, database):
     port, answers = site(times=9)
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=1, FRONTIER_MAX_ATTEMPTS=3, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log

@@ -1,4 +1,4 @@
-"""A request that was stored is the request that was meant, without secrets."""
+"""A stored request is restored completely, without secrets."""
 
 import functools
 
@@ -66,7 +66,7 @@ def stored(request):
     return deserialize_request(serialize_request(request, SPIDER, "key"), SPIDER)
 
 
-def test_all_that_makes_a_request_comes_back():
+def test_every_part_of_a_request_is_restored():
     request = scrapy.Request(
         URL + "?q=\u00fc#part",
         method="POST",
@@ -86,24 +86,24 @@ def test_all_that_makes_a_request_comes_back():
         assert getattr(again, name) == getattr(request, name), name
 
 
-def test_a_plain_request_stays_plain():
+def test_a_plain_request_has_no_extra_values():
     again = stored(scrapy.Request(URL))
     assert (again.callback, again.errback, again.body, again.meta, again.headers) == (None, None, b"", {}, {})
     assert not again.dont_filter
 
 
 @given(st.binary(min_size=1).filter(lambda value: not set(value) & set(b"\r\n")))
-def test_the_bytes_of_a_header_come_back(value):
+def test_header_bytes_are_restored(value):
     assert stored(scrapy.Request(URL, headers={"X-Name": value})).headers.getlist("X-Name") == [value]
 
 
 @pytest.mark.parametrize("name", ["article", "decorated", "well_decorated", "hidden"])
-def test_every_method_of_the_spider_can_be_called_again(name):
+def test_every_method_of_the_spider_can_be_restored(name):
     method = getattr(SPIDER, name)
     assert stored(scrapy.Request(URL, callback=method, errback=method)).callback == method
 
 
-def test_an_errback_with_ours_in_front_of_it_is_stored_as_it_was():
+def test_a_watched_errback_is_stored_as_the_original():
     watched = WatchedErrback(SPIDER.failed, lambda failure, errback: (failure, errback))
     assert stored(scrapy.Request(URL, errback=watched)).errback == SPIDER.failed
     assert stored(scrapy.Request(URL, errback=WatchedErrback(None, watched.end))).errback is None
@@ -113,20 +113,20 @@ def test_an_errback_with_ours_in_front_of_it_is_stored_as_it_was():
     "callback", [lambda response: response, Spider().article, functools.partial(SPIDER.article), print, Spider.article]
 )
 @pytest.mark.parametrize("role", ["callback", "errback"])
-def test_what_is_no_method_of_the_spider_is_refused_with_its_name(callback, role):
+def test_a_callback_that_is_not_a_method_is_rejected_by_name(callback, role):
     with pytest.raises(FrontierError, match=rf"https://a\.example/page has the {role} .* not a method of the spider"):
         serialize_request(scrapy.Request(URL, **{role: callback}), SPIDER, "key")
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("nan"), {("a", "tuple"): 1}])
 @pytest.mark.parametrize("part", ["meta", "cb_kwargs"])
-def test_what_is_no_json_is_refused_with_its_name(part, value):
+def test_a_value_that_is_not_json_is_rejected_by_name(part, value):
     request = scrapy.Request(URL, **{part: {"fine": 1, "culprit": value}})
     with pytest.raises(FrontierError, match=rf"page has a value in its {part} that JSON cannot store \(culprit\)"):
         serialize_request(request, SPIDER, "key")
 
 
-def test_a_method_that_is_gone_is_named():
+def test_a_missing_callback_is_named():
     wanted = serialize_request(scrapy.Request(URL, callback=SPIDER.article), SPIDER, "key")
 
     class Changed(scrapy.Spider):
@@ -136,7 +136,7 @@ def test_a_method_that_is_gone_is_named():
         deserialize_request(wanted, Changed())
 
 
-def test_secrets_stay_out_and_are_named():
+def test_secrets_are_left_out_and_named():
     request = scrapy.Request(
         "https://user:hush1@a.example/page",
         headers={"Authorization": "Bearer hush2", "Cookie": "id=hush3", "proxy-authorization": "Basic hush4"},
@@ -157,7 +157,7 @@ def test_secrets_stay_out_and_are_named():
     assert secret_parts(scrapy.Request(URL, meta={"proxy": "http://proxy.example:3128"})) == []
 
 
-def test_a_proxy_that_the_spider_chose_is_kept_and_one_of_the_environment_is_not():
+def test_only_a_proxy_chosen_by_the_spider_is_stored():
     chosen = scrapy.Request(URL, meta={"proxy": "http://user:hush@proxy.example:3128"})
     assert stored(chosen).meta == {"proxy": "http://proxy.example:3128"}
     # As Scrapy's middleware leaves it in the meta that a spider may copy.
@@ -165,6 +165,6 @@ def test_a_proxy_that_the_spider_chose_is_kept_and_one_of_the_environment_is_not
     assert stored(from_environment).meta == {}
 
 
-def test_what_belongs_to_one_request_is_not_handed_on():
+def test_transient_values_are_not_passed_to_children():
     meta = {LEASED_REQUEST_ID: 5, START_NUMBER: "start0", "download_latency": 0.1, "depth": 1}
     assert stored(scrapy.Request(URL, meta=meta)).meta == {"depth": 1}

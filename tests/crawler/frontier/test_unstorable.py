@@ -1,4 +1,4 @@
-"""Requests that cannot be stored are named, and what is nobody's business is not stored."""
+"""Requests that cannot be stored are named, and secrets are not stored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A site edited between a crawl and a re-crawl: what is asked for, what is read and what is stored equal the truth."""
+"""A site edited between a crawl and a re-crawl: requests, reads and stored pages are exactly the expected ones."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace

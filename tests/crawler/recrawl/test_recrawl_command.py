@@ -80,7 +80,7 @@ def test_what_cannot_be_visited_is_named_and_the_rest_is_visited(world, crawled)
     finished = world.scrapy("recrawl")
     assert finished.returncode == 1
     assert "the spider 'blog' no longer exists" in finished.stderr
-    assert "give them again, -a token=VALUE" in finished.stderr
+    assert "pass them again: -a token=VALUE" in finished.stderr
     assert f"  {url}/news/1\n" in finished.stderr
     assert f"  {url}/news/2\n" in finished.stderr
     assert sorted(world.site.paths()) == ["/news/3", "/news/4"]

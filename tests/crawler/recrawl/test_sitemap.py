@@ -1,4 +1,4 @@
-"""A spider that reads a sitemap: its dates are believed when they have been right, and not before."""
+"""A sitemap's dates are trusted after they have been right, and not before."""
 
 import pytest
 from changing_site import article, prose
@@ -72,5 +72,5 @@ def test_dates_are_believed_when_they_have_been_right(mapped):
         write(mapped, path, 3)
     assert reread(mapped) == []  # the sitemap is read now, and what it announces is due
     shown = mapped.scrapy("recrawl", "--due", "--dry-run", SPIDER_MODULES="mapped").stdout
-    assert shown.count("its sitemap says") == len(PATHS)
+    assert shown.count("its sitemap announces") == len(PATHS)
     assert recrawl(mapped) == PATHS

@@ -1,4 +1,4 @@
-"""A browser's life: it starts or says why not, survives what pages and others do to it, and leaves nothing behind."""
+"""A browser starts or raises, survives bad pages and crashes, and leaves nothing behind."""
 
 import os
 import shutil
@@ -115,18 +115,18 @@ def renderers(its):
 
 
 @pytest.mark.parametrize("executable", ["/bin/true", "/bin/cat"])
-def test_a_program_that_is_no_browser_is_said(chromium, executable):
+def test_a_program_that_is_not_a_browser_raises(chromium, executable):
     with pytest.raises(RenderError, match=f"{executable} .* exited at once"), Browser(executable=executable, seconds=5):
         pass
 
 
 @pytest.mark.parametrize("executable", ["/nowhere/at/all", "/", "no-such-browser"])
-def test_a_missing_browser_is_said(executable):
+def test_a_missing_program_raises(executable):
     with pytest.raises(RenderError, match=f"CHROMIUM is '{executable}'"), Browser(executable=executable):
         pass
 
 
-def test_a_browser_that_hangs_at_its_start_is_said(tmp_path):
+def test_a_browser_that_hangs_at_its_start_raises(tmp_path):
     hanging = tmp_path / "hanging"
     hanging.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
     hanging.chmod(0o755)
@@ -137,14 +137,14 @@ def test_a_browser_that_hangs_at_its_start_is_said(tmp_path):
         pass
 
 
-def test_no_browser_at_all_is_said(monkeypatch, tmp_path):
+def test_no_browser_at_all_raises(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     with pytest.raises(RenderError, match="no browser was found: install chromium"), Browser():
         pass
 
 
-def test_a_missing_extra_is_said():
+def test_a_missing_extra_raises():
     program = (
         "import sys; sys.modules['playwright'] = None\n"
         "from crawler.fetching.render.browser import Browser\nBrowser().__enter__()"

@@ -1,4 +1,4 @@
-"""Crawls with RENDER=true: what is rendered, what is not, and what a hanging or dying browser costs."""
+"""Crawls with RENDER=true: which responses are rendered, and the cost of a browser that hangs or dies."""
 
 import re
 import socket
@@ -75,7 +75,7 @@ def rendered(visit, chromium, temporary):
     return run
 
 
-def test_pages_are_rendered_and_all_else_is_judged_as_it_came(rendered):
+def test_only_pages_are_rendered(rendered):
     answers = {
         "/page": {"body": SCRIPTED},
         "/chinese": {"body": CHINESE.encode("gb18030"), "headers": {"Content-Type": "text/html"}},
@@ -119,7 +119,7 @@ def test_a_page_that_hangs_is_a_failed_download_and_the_others_are_rendered(rend
 
 
 @pytest.mark.parametrize("victim", ["chrom", "node"])
-def test_a_browser_that_dies_is_started_again(rendered, victim):
+def test_a_browser_that_dies_is_restarted(rendered, victim):
     crawled = rendered({f"/{place}": {"body": SCRIPTED} for place in (1, 2, 3)}, KILL.replace("VICTIM", victim))
     assert crawled.outcomes() == {"/1": "page", "/2": "page", "/3": "page"}
     assert crawled.stats["render/restarts"] == 1
@@ -127,7 +127,7 @@ def test_a_browser_that_dies_is_started_again(rendered, victim):
     assert len(crawled.requests) == 1 + 3  # robots.txt, and each page once
 
 
-def test_a_page_loads_what_its_layout_is_made_of_but_nothing_from_inside(crawl, serve, spider, answer, chromium):
+def test_a_page_loads_its_layout_but_nothing_from_private_addresses(crawl, serve, spider, answer, chromium):
     """The page is reached as through a proxy, under a public name; the server is on the loopback address."""
     answers = {f"{BASE_URL}style.css": answer("p { left: 7px }", headers={"Content-Type": "text/css"})}
     site, requests = serve(answers)
@@ -147,7 +147,7 @@ def test_a_page_loads_what_its_layout_is_made_of_but_nothing_from_inside(crawl, 
     assert crawled.stats["render/refused"] == len(hosts)
 
 
-def test_a_page_is_not_led_inside_by_a_redirect(crawl, serve, spider, answer, chromium, temporary):
+def test_a_redirect_to_a_private_address_is_refused_to_a_page(crawl, serve, spider, answer, chromium, temporary):
     """What the page asks for is allowed; the server sends the browser on to an address that is not."""
     with closing(socket.create_server(("127.0.0.2", 0))) as inside:
         inside.setblocking(False)

@@ -1,4 +1,4 @@
-"""The browser's way out: what it lets through, and what not."""
+"""The browser's proxy: which connections it makes, and which it refuses."""
 
 import asyncio
 import socket
@@ -64,7 +64,7 @@ def asked(allowed, *lines, body=b""):
     return asyncio.run(run())
 
 
-def test_a_request_is_passed_on_and_is_the_connection_s_last(serve, answer):
+def test_a_request_is_forwarded_as_the_last_of_its_connection(serve, answer):
     site, requests = serve({"/a//b?c=/d": answer("a style", headers={"Keep-Alive": "5", "X-Kept": "yes"})})
     reply, refused = asked(HERE, f"GET {site}/a//b?c=/d HTTP/1.1", "Host: x", "Proxy-Connection: keep-alive", "X-A: 1")
     head, _, body = reply.partition(b"\r\n\r\n")
@@ -92,7 +92,7 @@ def test_a_tunnel_passes_bytes_both_ways():
 
 @pytest.mark.parametrize("request_line", ["GET http://{} HTTP/1.1", "CONNECT {} HTTP/1.1"])
 @pytest.mark.parametrize("host", [HERE, "localhost", "2130706433", "inside.example"])
-def test_no_connection_is_made_to_what_is_not_allowed(request_line, host, resolver):
+def test_no_connection_is_made_to_a_refused_address(request_line, host, resolver):
     with closing(socket.create_server((HERE, 0))) as server:
         server.setblocking(False)
         reply, refused = asked("10.0.0.0/8", request_line.format(f"{host}:{server.getsockname()[1]}"))
@@ -101,7 +101,7 @@ def test_no_connection_is_made_to_what_is_not_allowed(request_line, host, resolv
             server.accept()
 
 
-def test_what_a_name_resolves_to_is_asked_anew_for_each_connection(resolver):
+def test_a_name_is_resolved_for_each_connection(resolver):
     """127.0.0.2 is allowed, and nobody is there; the second answer is not, and somebody is."""
     with closing(socket.create_server((HERE, 0))) as server:
         server.setblocking(False)
@@ -125,13 +125,13 @@ def test_what_a_name_resolves_to_is_asked_anew_for_each_connection(resolver):
         ("GET http://a.invalid/ HTTP/1.1", "X: " + "x" * 100_000),
     ],
 )
-def test_what_cannot_be_done_is_a_bad_gateway(lines):
+def test_a_failed_connection_is_a_bad_gateway(lines):
     reply, refused = asked("", *lines)
     assert (reply.split(b"\r\n")[0], refused) == (b"HTTP/1.1 502 Bad Gateway", 0)
 
 
 @pytest.mark.parametrize("line", ["GET http://a.invalid/x HTTP/1.1", "CONNECT a.invalid:443 HTTP/1.1"])
-def test_the_user_s_proxy_is_asked_with_the_same_words(line, monkeypatch):
+def test_the_user_s_proxy_gets_the_unchanged_request(line, monkeypatch):
     async def run():
         heads = []
 
@@ -153,14 +153,14 @@ def test_the_user_s_proxy_is_asked_with_the_same_words(line, monkeypatch):
     assert reply.endswith(b"done")
 
 
-def test_the_user_s_proxy_is_not_asked_for_what_is_inside(serve, monkeypatch):
+def test_the_user_s_proxy_is_not_asked_for_a_private_address(serve, monkeypatch):
     proxy, requests = serve({})
     monkeypatch.setenv("http_proxy", proxy)
     reply, refused = asked("", "GET http://10.0.0.1/ HTTP/1.1")
     assert (reply.split(b"\r\n")[0], refused, requests) == (b"HTTP/1.1 403 Forbidden", 1, [])
 
 
-def test_a_connection_that_is_open_ends_with_the_outlet():
+def test_closing_the_proxy_ends_open_connections():
     async def run():
         async with opened(HERE) as ask:
             reader, writer = await asyncio.open_connection(HERE, ask.port)

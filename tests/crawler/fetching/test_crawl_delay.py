@@ -1,4 +1,4 @@
-"""What robots.txt asks for is kept, however many processes crawl."""
+"""The delays that robots.txt asks for are kept, by several processes too."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
 
 from crawler.fetching.throttling import requested_delay
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECONDS = 120
 # Where several are to crawl together, each begins when all are there.
 SPIDER = """
@@ -67,11 +67,11 @@ PIPELINES = (
         ("User-agent: *\nRequest-rate: 1/" + "9" * 400, 10**9),
     ],
 )
-def test_the_slower_of_delay_and_rate_is_asked(robots, seconds):
+def test_the_longer_of_delay_and_rate_is_requested(robots, seconds):
     assert requested_delay(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
 
 
-def test_another_parser_is_asked_for_its_delay_alone():
+def test_other_robots_parsers_give_only_a_delay():
     robots = b"User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10"
     assert requested_delay(PythonRobotParser(robots, None), "blocksieve") == 5
 
@@ -128,7 +128,7 @@ def are_apart(moments, seconds):
         {"SCHEDULER": "scrapy.core.scheduler.Scheduler"},
     ],
 )
-def test_requests_to_a_host_are_as_far_apart_as_it_asks(crawl, spider, timed, tmp_path, settings):
+def test_requests_to_a_host_keep_its_crawl_delay(crawl, spider, timed, tmp_path, settings):
     site, moments = timed("User-agent: *\nCrawl-delay: 0.4")
     stored = {"DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}", "ITEM_PIPELINES": PIPELINES}
     crawled = crawl(spider(SPIDER), {"site": site, "pages": 5}, stored | settings)
@@ -138,13 +138,13 @@ def test_requests_to_a_host_are_as_far_apart_as_it_asks(crawl, spider, timed, tm
     assert crawled.log.count("asks for 0.4 seconds between two requests") == 1
 
 
-def test_a_longer_delay_of_our_own_is_kept(crawl, spider, timed):
+def test_a_longer_delay_in_the_settings_is_kept(crawl, spider, timed):
     site, moments = timed("User-agent: *\nCrawl-delay: 0.1")
     crawl(spider(SPIDER), {"site": site, "pages": 3}, {"DOWNLOAD_DELAY": "0.5"})
     assert are_apart(moments, 0.5), moments
 
 
-def test_a_delay_of_a_host_s_slot_outlasts_autothrottle(crawl, spider, timed):
+def test_a_delay_in_download_slots_overrides_autothrottle(crawl, spider, timed):
     site, moments = timed("")
     settings = {"AUTOTHROTTLE_ENABLED": "1", "AUTOTHROTTLE_START_DELAY": "0.01"}
     crawl(spider(SPIDER), {"site": site, "pages": 5}, settings | {"DOWNLOAD_SLOTS": '{"127.0.0.1": {"delay": 0.4}}'})
@@ -152,7 +152,7 @@ def test_a_delay_of_a_host_s_slot_outlasts_autothrottle(crawl, spider, timed):
     assert are_apart(moments, 0.4), moments
 
 
-def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, spider, timed):
+def test_a_crawl_delay_above_the_maximum_is_capped_and_logged_once(crawl, spider, timed):
     site, moments = timed("User-agent: *\nCrawl-delay: 3600")
     crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"CRAWL_DELAY_MAX": "0.3"})
     assert len(moments) == 4
@@ -164,13 +164,13 @@ def test_a_host_that_asks_for_too_much_gets_the_most_and_it_is_said_once(crawl, 
 
 
 @pytest.mark.parametrize("settings", [{"ROBOTSTXT_OBEY": "0"}, {"CRAWL_DELAY_MAX": "0"}])
-def test_who_does_not_obey_does_not_wait(crawl, spider, timed, settings):
+def test_there_is_no_crawl_delay_if_robots_txt_is_not_obeyed(crawl, spider, timed, settings):
     site, moments = timed("User-agent: *\nCrawl-delay: 3600")
     crawl(spider(SPIDER), {"site": site, "pages": 4}, settings)
     assert moments[-1] - moments[0] < 30
 
 
-def test_a_replay_does_not_wait(crawl, spider, tmp_path):
+def test_a_replay_has_no_crawl_delay(crawl, spider, tmp_path):
     pages, site = tmp_path / "pages", "https://lake.example.org"
     pages.mkdir()
     contents = {"robots.txt": "User-agent: *\nCrawl-delay: 100"}
@@ -187,7 +187,7 @@ def test_a_replay_does_not_wait(crawl, spider, tmp_path):
     assert time.monotonic() - began < 60
 
 
-def test_two_processes_keep_one_host_s_delay_together(spider, timed, new_database, tmp_path):
+def test_two_processes_share_the_delay_of_a_host(spider, timed, new_database, tmp_path):
     delay, pages, url = 0.5, 32, new_database()
     site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}")
     (tmp_path / "meeting").mkdir()

@@ -1,4 +1,4 @@
-"""Stored pages in a real browser: what the snapshot says, and that nothing leaves the machine."""
+"""Stored pages in a real browser: the content of the snapshot, and no request leaves the machine."""
 
 import asyncio
 import gzip
@@ -122,7 +122,7 @@ def test_rendering_twice_gives_the_same(still):
     assert still.render(html).layout == still.render(html).layout
 
 
-def test_scripts_run_only_where_they_are_asked_for(still, scripted):
+def test_scripts_run_only_if_they_are_switched_on(still, scripted):
     html = "<p id=p>Still</p><noscript><b>Without.</b></noscript><script>p.textContent = 'Scripted'</script>"
     assert "Still" in text(still.render(html))
     assert boxes(still.render(html), "b")[0].shown
@@ -134,7 +134,7 @@ def test_what_a_script_adds_after_a_moment_is_there(scripted):
     assert "A lake." in text(page)
 
 
-def test_the_page_has_the_source_s_url_encoding_and_oddities(still):
+def test_the_page_has_the_source_s_url_encoding_and_warnings(still):
     page = still.render("<p>Fähre über den See</p>".encode("latin-1"), "https://lake.example/x?y#z", "iso-8859-1")
     assert (page.url, page.encoding) == ("https://lake.example/x?y#z", "cp1252")
     assert "Fähre über den See" in text(page)
@@ -165,12 +165,12 @@ def test_a_page_of_20_000_elements_is_rendered(still):
     assert len(boxes(page, "p")) == 20_000
 
 
-def test_what_is_no_page_is_refused_as_it_is_without_a_browser(still):
+def test_a_bad_page_is_rejected_as_without_a_browser(still):
     with pytest.raises(PageError, match="not a text format"):
         still.render(b"%PDF-1.7 and so on")
 
 
-def test_a_page_that_scripts_make_too_large_is_refused(scripted):
+def test_a_page_that_scripts_make_too_large_is_rejected(scripted):
     with pytest.raises(PageError, match="more than"):
         scripted.render("<p>A river.<script>document.body.append('x'.repeat(4e6))</script>")
     assert text(scripted.render("<p>A lake.")) == "A lake."
@@ -231,7 +231,7 @@ ASKING_BY_SCRIPT = """
 """
 
 
-def test_nothing_is_asked_of_the_network(still, listener):
+def test_a_stored_page_makes_no_request(still, listener):
     port, arrived = listener
     assert "A river." in text(still.render(textwrap.dedent(ASKING).format(port=port), f"http://127.0.0.1:{port}/"))
     assert arrived() == []

@@ -1,4 +1,4 @@
-"""Saved pages in place of the network."""
+"""Saved pages instead of the network."""
 
 import gzip
 import os
@@ -13,7 +13,7 @@ from crawler.errors import ReplayError
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import ReplayMiss, open_replay
 
-DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "sites"
+DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sites"
 LIMIT = 100_000
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs the saved pages of BLOCKSIEVE_DATA")
 
@@ -76,7 +76,7 @@ def test_a_folder_serves_files_under_the_urls_of_its_index(folder):
     assert (saved.status, saved.body, saved.headers) == (200, b"<p>b", (("Content-Type", "text/html"),))
 
 
-def test_without_a_site_column_files_lie_in_the_folder_itself(folder):
+def test_without_a_site_column_files_are_in_the_folder_itself(folder):
     source = open_replay(folder(["file"], ["a b.html"]), LIMIT)
     assert source.urls() == ["https://replay.invalid/a%20b.html"]
 
@@ -96,13 +96,13 @@ def test_a_url_is_found_without_its_fragment_and_in_canonical_form(folder, url):
     assert open_replay(path, LIMIT).find(url).body == b"a"
 
 
-def test_the_exact_url_comes_before_its_canonical_twin(folder):
+def test_the_exact_url_wins_over_its_canonical_form(folder):
     rows = [["a.html", "https://x.example/?b&a"], ["b.html", "https://x.example/?a&b"]]
     source = open_replay(folder(["file", "url"], *rows, a_html=b"a", b_html=b"b"), LIMIT)
     assert source.find("https://x.example/?b&a").body == b"a"
 
 
-def test_what_is_not_there_is_told_apart(folder):
+def test_missing_and_damaged_files_are_distinguished(folder):
     rows = [["lost.html", "https://x.example/lost"], ["bad.html.gz", "https://x.example/bad"]]
     path = folder(["file", "url"], *rows)
     (path / "bad.html.gz").write_bytes(b"not gzip")
@@ -127,7 +127,7 @@ def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
         (["a.html", "https://[broken/"], "line 2.*no.* URL"),
     ],
 )
-def test_a_row_that_leads_astray_is_named(folder, row, says):
+def test_an_invalid_row_is_named(folder, row, says):
     with pytest.raises(ReplayError, match=says):
         open_replay(folder(["file", "url"], row), LIMIT)
 
@@ -147,7 +147,7 @@ def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
         open_replay(path, LIMIT)
 
 
-def test_what_cannot_be_a_replay_source_is_named(tmp_path, folder):
+def test_an_invalid_replay_source_is_named(tmp_path, folder):
     with pytest.raises(ReplayError, match="does not exist"):
         open_replay(tmp_path / "nowhere", LIMIT)
     (tmp_path / "pages.zip").write_bytes(b"PK")
@@ -204,14 +204,14 @@ def test_a_cut_off_warc_is_named(warc, name, cut):
 
 
 @pytest.mark.parametrize("body", [b"garbage" * 100, gzip.compress(b"garbage" * 100, mtime=0), b"", b"WARC/1.0\r\n\r\n"])
-def test_what_is_no_warc_is_named(tmp_path, body):
+def test_a_file_that_is_not_a_warc_is_named(tmp_path, body):
     path = tmp_path / "a.warc.gz"
     path.write_bytes(body)
     with pytest.raises(ReplayError, match=r"a\.warc\.gz (is damaged|holds no HTTP response)"):
         open_replay(path, LIMIT)
 
 
-def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
+def test_a_warc_compressed_as_a_whole_is_named_with_a_remedy(warc):
     path = warc(("https://x.example/a", 200, HTML, b"a"), ("https://x.example/b", 200, HTML, b"b"), name="a.warc")
     whole = path.with_name("whole.warc.gz")
     whole.write_bytes(gzip.compress(path.read_bytes()))
@@ -219,14 +219,14 @@ def test_a_warc_compressed_as_a_whole_is_named_with_what_helps(warc):
         open_replay(whole, LIMIT)
 
 
-def test_passing_answers_take_the_place_of_no_other(warc):
+def test_transient_responses_replace_no_other(warc):
     url = "https://x.example/"
     path = warc((url, 200, HTML, b"one"), (url, 404, HTML, b"two"), (url, 503, HTML, b""), (url, 304, {}, b""))
     assert open_replay(path, LIMIT).find(url).body == b"two"
     assert open_replay(warc((url, 304, {}, b""), name="b.warc.gz"), LIMIT).find(url).status == 304
 
 
-def test_the_answer_to_a_posted_form_is_not_that_of_the_address(tmp_path):
+def test_a_response_to_a_posted_form_is_not_replayed(tmp_path):
     url, path = "https://x.example/", tmp_path / "a.warc.gz"
     records = ArchiveRecords("a.warc.gz", {})
     got, posted = (
@@ -236,7 +236,7 @@ def test_the_answer_to_a_posted_form_is_not_that_of_the_address(tmp_path):
     assert open_replay(path, LIMIT).find(url).body == b"GET"
 
 
-def test_an_address_with_a_secret_is_found_as_the_archive_has_it(warc):
+def test_a_url_with_a_secret_is_found_in_its_redacted_form(warc):
     source = open_replay(warc(("https://x.example/?page=2&token=***", 200, HTML, b"one")), LIMIT)
     assert source.find("https://x.example/?page=2&token=sesame").body == b"one"
 
@@ -247,7 +247,7 @@ def test_a_compression_that_warcio_does_not_know_is_left_to_scrapy(warc):
     assert (saved.headers, saved.body) == ((("Content-Encoding", "zstd"),), b"packed")
 
 
-def test_a_crawl_is_answered_from_the_folder_and_what_is_absent_is_404(crawl, folder):
+def test_a_crawl_is_answered_from_the_folder_and_an_absent_page_is_404(crawl, folder):
     links = '<a href="/1">one</a> <a href="/2">two</a>'
     rows = [
         ["list.html", "https://x.example/"],
@@ -262,7 +262,7 @@ def test_a_crawl_is_answered_from_the_folder_and_what_is_absent_is_404(crawl, fo
     assert crawled.code == 0
 
 
-def test_a_replay_waits_for_nobody_and_stops_for_no_refusal(crawl, warc):
+def test_a_replay_has_no_delays_and_does_not_stop_after_refusals(crawl, warc):
     records = [(f"https://x.example/{n}", 403, HTML | {"Retry-After": "600"}, b"no") for n in range(15)]
     crawled = crawl("archive", {}, {"REPLAY": warc(*records), "AUTOTHROTTLE_ENABLED": 1, "DOWNLOAD_DELAY": 60})
     assert crawled.stats["visit/forbidden"] == 15
