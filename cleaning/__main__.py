@@ -62,32 +62,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one sentence, without the usage."""
+        """Print the message in one sentence, without the usage, and exit with code 2."""
         self.exit(_MISUSED, f"{self.prog}: {_printable(message)} (--help says more)\n")
 
 
 def _parser() -> _Parser:
     parser = _Parser(
         prog="python -m cleaning",
-        description="Cut a saved HTML page into blocks, decide which are its text, and print them.",
+        description="Cut a saved HTML page into blocks, decide which ones are its main text, and print them.",
         epilog=f"options of cleaning:\n{_option_lines()}\n\n{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE|-", help="the page, packed by gzip or not; - reads standard input")
-    parser.add_argument("--url", metavar="U", help="where the page came from; resolves its relative links")
+    parser.add_argument("file", metavar="FILE|-", help="the page, gzipped or not; - reads standard input")
+    parser.add_argument("--url", metavar="U", help="the page's URL; resolves its relative links")
     parser.add_argument(
         "--method", metavar="M", default="default", type=_method, help=f"{', '.join(METHODS)} (default: default)"
     )
     parser.add_argument(
-        "--encoding", metavar="E", type=_encoding, help="what the HTTP header declared; otherwise the page tells"
+        "--encoding",
+        metavar="E",
+        type=_encoding,
+        help="the encoding that the HTTP header declared; default: the page's own declaration",
     )
     parser.add_argument(
         "--format",
         choices=_FORMATS,
         default="text",
         help="text: the kept blocks, one a line (default); json: the metadata and every block with its decision; "
-        "blocks: a table of every block, kept or why not",
+        "blocks: a table of every block with its decision",
     )
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], type=_option, help="see below; repeatable"
@@ -122,7 +125,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 
 def _read(name: str, max_bytes: int) -> bytes:
-    """Return the bytes of a file or of standard input (`-`), unpacked; never holds more than one above the limit."""
+    """Return the bytes of a file or of standard input (`-`), unpacked; reads at most one byte above the limit."""
     if name == "-":
         body = _unpack(sys.stdin.buffer, max_bytes + 1)
     else:
@@ -159,8 +162,8 @@ def _as_json(page: CleanPage) -> str:
 
 
 def _decision(decision: Decision) -> dict[str, object]:
-    verdict = {"kept": decision.kept, "reason": decision.reason, "score": decision.score}
-    return verdict | asdict(decision.block)
+    outcome = {"kept": decision.kept, "reason": decision.reason, "score": decision.score}
+    return outcome | asdict(decision.block)
 
 
 def _as_table(page: CleanPage) -> str:
@@ -180,7 +183,7 @@ def _as_table(page: CleanPage) -> str:
 def _row(decision: Decision) -> list[Text]:
     block = decision.block
     start = " ".join(block.text[:_SHOWN_CHARS].split())
-    # Text, not str: what a page says is never read as markup.
+    # Text, not str: the text of a page is never read as markup.
     return [Text(str(cell)) for cell in (block.position, decision.reason, f"{decision.score:.2f}", block.words, start)]
 
 
@@ -192,13 +195,13 @@ def _prints_unicode() -> bool:
 
 
 def _write(text: str) -> None:
-    """Print; characters that the terminal's encoding lacks are escaped, and a reader may leave early (`| head`)."""
+    """Print a text; escape what the terminal cannot encode, and allow an early end of the pipe (`| head`)."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper in a process
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes again at its end; what is left goes nowhere.
+        # The interpreter flushes again at exit: send the rest to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -80,9 +80,9 @@ class BlockMeans:
 
     def allow(self, block: VisualBlock) -> bool:
         """Return True for a block with at least the mean text and area, and at most the mean link density ("ok")."""
-        look, density = block.area.look, block.link_density
+        visual, density = block.area.visual, block.link_density
         few_links = density <= self.link_density or isclose(density, self.link_density)  # the mean is a rounded float
-        enough = block.text_length >= self.text_length and look.width >= self.width and look.height >= self.height
+        enough = block.text_length >= self.text_length and visual.width >= self.width and visual.height >= self.height
         return enough and few_links
 
 
@@ -92,8 +92,8 @@ def find_means(blocks: Sequence[VisualBlock]) -> BlockMeans:
     return BlockMeans(
         sum(block.text_length for block in others) / count,
         fsum(block.link_density for block in others) / count,
-        sum(block.area.look.width for block in others) / count,
-        sum(block.area.look.height for block in others) / count,
+        sum(block.area.visual.width for block in others) / count,
+        sum(block.area.visual.height for block in others) / count,
     )
 
 
@@ -179,7 +179,7 @@ class BlockArea:
     root: HtmlElement
     parent: int | None
     distance: int
-    look: VisualProperties
+    visual: VisualProperties
     font_size: float
     repetitions: int
 
@@ -210,16 +210,16 @@ class VisualBlock:
 
     @property
     def bottom(self) -> int:
-        return self.area.look.top + self.area.look.height
+        return self.area.visual.top + self.area.visual.height
 
     @property
     def numerator(self) -> float:
         """The sum of characters, pixels and pixels of font size, as the paper adds them."""
-        return self.text_length + self.area.look.width + self.area.font_size + self.bottom
+        return self.text_length + self.area.visual.width + self.area.font_size + self.bottom
 
     @property
     def denominator(self) -> float:
-        return self.link_density + self.area.repetitions * self.area.look.top
+        return self.link_density + self.area.repetitions * self.area.visual.top
 
     @property
     def factor(self) -> float:
@@ -262,18 +262,18 @@ class _BlockTreeBuilder:
     """Builds a block tree element by element: the paper's DetectBlock and PatternVerifier."""
 
     def __init__(self, start: HtmlElement, boxes: Mapping[HtmlElement, Box]) -> None:
-        look = _visual_properties(boxes.get(start, _NO_BOX), _background_behind(start, boxes))
+        visual = _visual_properties(boxes.get(start, _NO_BOX), _background_behind(start, boxes))
         self.block_of = {start: 0}
-        self._looks = {start: look}
+        self._visuals = {start: visual}
         self._roots = [start]
         self._distances = [0]
-        self._fonts = [look.font_size]
+        self._fonts = [visual.font_size]
         self._elements = [1]
 
     def add(self, element: HtmlElement, outer: HtmlElement, box: Box, threshold: int) -> None:
-        behind = self._looks[outer]
-        look = self._looks[element] = _visual_properties(box, behind.background)
-        distance = sum(map(ne, look, behind))
+        behind = self._visuals[outer]
+        visual = self._visuals[element] = _visual_properties(box, behind.background)
+        distance = sum(map(ne, visual, behind))
         if distance > threshold and element.tag in BLOCK_TAGS:
             self.block_of[element] = len(self._roots)
             self._roots.append(element)
@@ -283,14 +283,14 @@ class _BlockTreeBuilder:
         else:
             self.block_of[element] = self.block_of[outer]
         block = self.block_of[element]
-        self._fonts[block] += look.font_size
+        self._fonts[block] += visual.font_size
         self._elements[block] += 1
 
     def finish(self) -> BlockTree:
         parents = [None, *(self.block_of[root.getparent()] for root in self._roots[1:])]
         repetitions = self._count_repetitions(parents)
         areas = (
-            BlockArea(root, parent, distance, self._looks[root], fonts / elements, repeated)
+            BlockArea(root, parent, distance, self._visuals[root], fonts / elements, repeated)
             for root, parent, distance, fonts, elements, repeated in zip(
                 self._roots, parents, self._distances, self._fonts, self._elements, repetitions, strict=True
             )

@@ -70,7 +70,7 @@ def test_text_is_the_kept_texts_one_a_line():
     assert page.text == "\n".join(decision.block.text for decision in page.decisions if decision.kept)
 
 
-def test_page_tells_its_address_method_encoding_and_metadata():
+def test_clean_page_has_url_method_encoding_and_metadata():
     page = clean(PAGE.encode(), "https://example.org/x", method="default")
     assert (page.url, page.method, page.encoding) == ("https://example.org/x", "default", "utf-8")
     assert (page.title, page.author, page.published, page.language) == ("Library opens", None, None, "en")
@@ -83,7 +83,7 @@ def test_page_above_max_bytes_is_refused():
     assert caught.value.cause is PageFault.TOO_LARGE
 
 
-def test_deep_nesting_is_survived_and_told():
+def test_deep_nesting_gives_a_warning():
     page = clean(f"<p>{PROSE}</p>" + "<div>" * 100_000 + "bottom" + "</div>" * 100_000)
     assert page.parse_warnings == (ParseWarning.DEEP_NESTING,)
     assert page.decisions[0].block.text == PROSE.strip()

@@ -41,7 +41,7 @@ def test_leaves_end_at_blocks_and_br_only_in_reading_order(page, expected):
 
 
 @pytest.mark.parametrize("tag", sorted(NEVER_CONTENT - {"frame", "frameset", "head", "area", "embed", "input"}))
-def test_text_of_programs_and_stand_ins_is_no_leaf(tag):
+def test_text_of_programs_and_replacements_is_no_leaf(tag):
     assert texts(f"<body><p>one <{tag}>hidden</{tag}></p></body>")[0] == "one"
     assert "hidden" not in " ".join(texts(f"<body><p>one</p><{tag}>hidden</{tag}></body>"))
 
@@ -81,7 +81,7 @@ def test_noscript_is_not_read_beside_text():
         ("<ul><li><article>x</article></ul>", Kind.PARAGRAPH),
     ],
 )
-def test_kind_is_that_of_the_element_or_of_what_it_stands_in(page, kind):
+def test_kind_comes_from_the_element_or_the_elements_around(page, kind):
     assert [block.kind for block in blocks(page)] == [kind]
 
 
@@ -115,7 +115,7 @@ def test_path_of_a_part_of_a_tree_leads_to_its_element():
     assert root.getroottree().xpath(leaf.block.path) == [leaf.node.element]
 
 
-def test_path_of_a_deep_element_leads_to_an_ancestor_of_it():
+def test_path_of_a_deep_element_leads_to_an_ancestor():
     root = parse("<div>" * 1_000 + "deep").root
     (leaf,) = walk(root)
     (found,) = root.getroottree().xpath(leaf.block.path)

@@ -89,7 +89,7 @@ def test_table_shows_every_block_and_reads_no_markup(page):
     assert str(len(clean(PAGE).decisions) - 1) in shown
 
 
-def test_encoding_is_what_the_header_declared():
+def test_encoding_option_is_the_declared_encoding():
     body = "<p>Ђорђе</p>".encode("cp1251")
     shown = json.loads(run("-", "--encoding", "windows-1251", "--format", "json", given=body).stdout)
     assert shown["encoding"] == "cp1251"
@@ -119,7 +119,7 @@ def test_option_reaches_the_cleaning():
         (["--metod", "default"], "unrecognized arguments"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line_with_code_2(page, arguments, says):
+def test_wrong_usage_gives_one_line_and_code_2(page, arguments, says):
     finished = run(page, *arguments)
     assert (finished.returncode, finished.stdout) == (2, b"")
     assert says in finished.stderr.decode()
@@ -150,7 +150,7 @@ def broken_files(folder):
         ("bad.html.gz", "cannot read"),
     ],
 )
-def test_unreadable_file_is_told_in_one_line_with_code_1(tmp_path, name, says):
+def test_unreadable_file_gives_one_line_and_code_1(tmp_path, name, says):
     broken_files(tmp_path)
     finished = run(tmp_path / name)
     assert (finished.returncode, finished.stdout) == (1, b"")

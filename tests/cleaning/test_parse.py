@@ -76,7 +76,7 @@ def test_gb2312_means_gb18030(label):
     assert "朱镕基 㐀" in text_of(page)
 
 
-def test_meta_that_says_utf_16_means_utf_8():
+def test_utf_16_in_a_meta_tag_means_utf_8():
     page = parse(with_meta(CHINESE, "utf-16").encode())
     assert page.encoding == "utf-8"
     assert "正确读出" in text_of(page)
@@ -169,7 +169,7 @@ def test_binary_page_is_refused(start):
     assert caught.value.cause is PageFault.BINARY
 
 
-def test_truncated_page_keeps_what_came():
+def test_truncated_page_keeps_its_beginning():
     page = parse(b"<html><body><div><p>first</p><p>second and <b>bo")
     assert text_of(page) == "firstsecond and bo"
 
@@ -199,7 +199,7 @@ def test_nesting_of_100_000_levels_survives():
 
 @pytest.mark.parametrize("attribute", ["a%d ", "a%d/", "a%d=1 ", 'a%d="1"', "a%d = 1\n"])
 @pytest.mark.parametrize("before", [0, 49_990, 50_001, 123_456])
-def test_tag_of_thousands_of_attributes_is_refused_wherever_it_stands(attribute, before):
+def test_tag_of_thousands_of_attributes_is_refused_in_any_place(attribute, before):
     attributes = "".join(attribute % number for number in range(12_000))
     with pytest.raises(PageError, match=r"a tag of \d+ attributes, more than 5000"):
         parse(f"<p>{'x' * (before // 2)}<b>{'x' * (before // 2)}<div {attributes}>")
@@ -256,7 +256,7 @@ def leaf_chars(page):
         ("<meta charset=utf-8><title>t</title><section>x</section><p>y</p>", None),
     ],
 )
-def test_head_ends_before_the_first_element_that_is_no_metadata(page, body):
+def test_head_ends_before_the_first_element_of_content(page, body):
     root = parse(page).root
     assert {element.tag for element in root.find("head")} <= {"title", "meta"}
     if body:

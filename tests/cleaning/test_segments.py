@@ -37,7 +37,7 @@ def test_blocks_that_do_not_nest_hold_all_inside_them():
     assert by_element(page, "p", "b", nested=False) == [("one two", None), ("three", None)]
 
 
-def test_text_outside_any_block_is_dropped_where_it_stands():
+def test_text_outside_any_block_is_dropped_in_its_place():
     found = by_element("<div>bare<p>para</p>tail</div>", "p", nested=False)
     assert found == [("bare", Reason.UNBLOCKED), ("para", None), ("tail", Reason.UNBLOCKED)]
 

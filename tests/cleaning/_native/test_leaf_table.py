@@ -108,7 +108,7 @@ def test_columns_of_saved_chinese_pages_are_the_pure_ones(data):
 
 @compiled
 @pytest.mark.parametrize("character", range(0, 0x110000, 0x1000))
-def test_every_character_counts_as_in_the_pure_scan(character):
+def test_every_character_counts_as_in_the_pure_table(character):
     root = html.Element("body")
     for start in range(character, character + 0x1000, 64):
         written = [chr(each) for each in range(start, start + 64) if NOT_XML.match(chr(each)) is None]

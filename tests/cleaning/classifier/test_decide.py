@@ -45,7 +45,7 @@ def test_no_choice_of_blocks_is_better(blocks, beta):
 
 @given(st.lists(st.tuples(chances, st.integers(1, 60)), min_size=1, max_size=30))
 @example([(1.0, 1), *[(0.1, 10)] * 10])
-def test_who_favours_recall_keeps_all_that_others_keep(blocks):
+def test_favouring_recall_keeps_all_blocks_that_others_keep(blocks):
     scores, weights = np.array([score for score, _ in blocks]), np.array([float(weight) for _, weight in blocks])
     precise, balanced, complete = (choose_blocks(scores, weights, beta) for beta in (0.5, 1.0, 2.0))
     assert (precise <= balanced).all()
@@ -66,12 +66,12 @@ def decided(source, scores, page_type=PageType.ARTICLE, **options):
     return [decision.reason for decision in decisions]
 
 
-def test_dropped_blocks_have_the_reason_of_what_is_around_them():
+def test_dropped_blocks_have_the_reason_of_the_hint_around_them():
     source = f'<nav>a b</nav><main>{PROSE}</main><div class="related"><p>c</p></div><span class="byline">d</span>'
     assert decided(source, [0.0, 1.0, 0.0, 0.0]) == [Reason.NAVIGATION, Reason.KEPT, Reason.RELATED, Reason.BYLINE]
 
 
-def test_word_around_what_is_kept_says_nothing():
+def test_hint_around_kept_blocks_has_no_effect():
     source = f'<div class="related">{PROSE}<p>no more foxes here today, or any other day</p></div>'
     assert decided(source, [1.0, 0.0]) == [Reason.KEPT, Reason.OUTSIDE]
 
@@ -80,18 +80,18 @@ def test_page_of_which_little_is_expected_keeps_nothing():
     assert set(decided("<p>Loading</p><p>Please wait</p>", [0.1, 0.05])) == {Reason.OUTSIDE}
 
 
-def test_sure_word_overrules_the_score():
+def test_sure_hint_overrules_the_score():
     source = f'{THREE}<div class="cookie-consent"><p>We like cookies of all sorts and hope you do too.</p></div>'
     assert decided(source, [0.9, 0.9, 0.9, 1.0]) == [Reason.KEPT] * 3 + [Reason.OVERLAY]
 
 
-def test_sure_word_around_most_of_the_prose_says_nothing():
+def test_sure_hint_around_most_of_the_prose_has_no_effect():
     assert decided(f"<aside>{PROSE}{OTHERS[0]}</aside>{OTHERS[1]}", [1.0, 1.0, 0.0]) == [Reason.KEPT] * 2 + [
         Reason.OUTSIDE
     ]
 
 
-def test_form_gives_a_reason_where_no_word_does():
+def test_form_gives_the_reason_without_a_hint():
     link = '<p><a href="/">one two three four five six seven</a></p>'
     long = "<p>one two three four five six seven</p>"
     source = f"{long}{PROSE}{link}<p>one</p>{long}{OTHERS[0]}{link}"
@@ -106,7 +106,7 @@ def test_form_gives_a_reason_where_no_word_does():
     ]
 
 
-def test_comments_are_kept_where_they_are_asked_for_and_say_something():
+def test_option_comments_keeps_comments_with_content():
     source = f'{PROSE}<div id="comments"><p>I like foxes more than dogs, always.</p><p>Reply</p></div>'
     assert decided(source, [1.0, 0.0, 0.0]) == [Reason.KEPT, Reason.COMMENT, Reason.COMMENT]
     assert decided(source, [1.0, 0.0, 0.0], comments=True) == [Reason.KEPT, Reason.KEPT, Reason.COMMENT]
@@ -118,7 +118,7 @@ def test_favour_moves_the_threshold(favour, kept):
     assert reasons.count(Reason.KEPT) == kept
 
 
-def test_text_is_kept_once():
+def test_repeated_text_is_kept_once():
     source = f"{PROSE}{OTHERS[0]}<section>{PROSE}</section><div class='related'>{PROSE}</div>"
     assert decided(source, [0.9, 0.9, 0.9, 0.8]) == [Reason.KEPT] * 2 + [Reason.PAGE_DUPLICATE] * 2
     assert decided(source, [0.0, 0.9, 0.9, 0.0]) == [Reason.OUTSIDE, Reason.KEPT, Reason.KEPT, Reason.RELATED]
@@ -129,7 +129,7 @@ def test_refrain_is_kept_each_time():
     assert decided(song, [0.9] * 5) == [Reason.KEPT] * 5
 
 
-def test_few_words_cells_and_code_may_stand_twice():
+def test_short_texts_cells_and_code_may_repeat():
     row = "<table><tr><td>as long as the others</td></tr></table>"
     repeating = f"<div>{PROSE}<p>Very good</p>{row}<pre>import all of it</pre></div>"
     assert decided(repeating * 2, [1.0] * 8) == [Reason.KEPT] * 4 + [Reason.PAGE_DUPLICATE] + [Reason.KEPT] * 3
@@ -163,12 +163,12 @@ def test_tag_or_word_names_the_reason(tag, tokens, reason):
 
 
 @pytest.mark.parametrize("word", ["header", "read", "shadow", "download", "canvas", "uncommented", "adverb", "", "12"])
-def test_part_of_a_word_says_nothing(word):
+def test_part_of_a_word_gives_no_hint(word):
     assert read_hint("div", word) is None
 
 
 @pytest.mark.parametrize("tokens", ["cookie-consent", "cookie_consent", "page Cookie Consent"])
-def test_two_words_side_by_side_may_say_more_than_each(tokens):
+def test_two_adjacent_words_can_be_surer_than_each(tokens):
     assert read_hint("div", tokens).reason is Reason.OVERLAY
     assert (
         read_hint("div", tokens).max_share
@@ -177,7 +177,7 @@ def test_two_words_side_by_side_may_say_more_than_each(tokens):
     )
 
 
-def test_word_that_leaves_doubt_overrules_nothing():
+def test_doubtful_word_overrules_nothing():
     assert read_hint("div", "cookie") == Hint(Reason.OVERLAY, 0)
 
 
@@ -194,7 +194,7 @@ def test_word_that_is_a_tags_name_is_not_the_tag():
     assert read_hint("nav", "").max_share > 0
 
 
-def test_every_table_is_a_reason_and_no_word_stands_twice():
+def test_every_table_is_a_reason_and_words_are_unique():
     tables = tomllib.loads(resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8"))
     words = [word for levels in tables.values() for text in levels.values() for word in text.split()]
     assert set(tables) <= set(Reason)

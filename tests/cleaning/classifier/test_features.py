@@ -53,7 +53,7 @@ def columns(source, *names, **more):
     return [[pytest.approx(float(row[FIRST_STAGE_NAMES.index(name)]), abs=1e-6) for name in names] for row in rows]
 
 
-def test_every_name_stands_once_and_page_features_come_last():
+def test_names_are_unique_and_page_features_come_last():
     assert len(FIRST_STAGE_NAMES) == len(set(FIRST_STAGE_NAMES)) == sum(map(len, FEATURE_GROUPS.values()))
     assert FIRST_STAGE_NAMES[-len(PAGE_FEATURE_NAMES) :] == PAGE_FEATURE_NAMES
 
@@ -74,7 +74,7 @@ def test_every_column_of_any_page_is_finite(source):
 
 
 @given(st.lists(pieces, max_size=40).map("<p>x".__add__("{}").format) | st.just(PAGE))
-def test_rows_are_the_same_whoever_scans(source):
+def test_rows_are_the_same_from_both_leaf_tables(source):
     pure = read(source, scanned=lambda root: build_leaf_table(walk(root)))
     assert np.array_equal(pure.rows, read(source).rows)
 
@@ -91,7 +91,7 @@ def test_text_is_counted():
     ]
 
 
-def test_place_is_told_from_the_headline_and_from_prose():
+def test_place_is_relative_to_the_headline_and_to_prose():
     names = "place", "blocks_after_h1", "since_prose", "until_prose", "since_heading"
     assert columns(PAGE, *names) == [
         [0, -2, 99, 3, 99],
@@ -103,7 +103,7 @@ def test_place_is_told_from_the_headline_and_from_prose():
     ]
 
 
-def test_elements_around_are_told_by_their_distance():
+def test_elements_around_have_their_distance():
     assert columns(PAGE, "in_nav", "in_main", "in_ul", "in_figure") == [
         [3, 0, 2, 0],
         [3, 0, 2, 0],
@@ -114,7 +114,7 @@ def test_elements_around_are_told_by_their_distance():
     ]
 
 
-def test_words_speak_through_the_lexicon():
+def test_words_count_through_the_lexicon():
     assert columns(PAGE, "least_sign", "greatest_sign", "least_text")[1] == [-2, 0, -3]
     assert columns(PAGE, "least_sign", "greatest_sign", "least_text")[5] == [-1.5, 0, 0]
 
@@ -126,7 +126,7 @@ def test_shares_of_an_element_are_of_the_page():
     assert inside == [[0.5, 0.5, 1, 2]] * 2
 
 
-def test_body_that_the_page_states_is_evidence():
+def test_stated_body_gives_overlap_features():
     body = f"{PROSE} And then the night came over the hills and all of them went home to sleep."
     stated = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{body}"}}</script>'
     found = columns(f"{stated}<p>{PROSE}</p><p>Something else is said here, of other beasts.</p>", "body_share")
@@ -134,7 +134,7 @@ def test_body_that_the_page_states_is_evidence():
     assert columns(f"<p>{PROSE}</p>", "body_share", "body_covered", "body_words") == [[-1, -1, 0]]
 
 
-def test_summary_is_compared_with_what_the_page_says_of_itself():
+def test_summary_is_compared_with_the_descriptions():
     source = f'<meta name="description" content="{PROSE}"><p>{PROSE}</p><p>Of other beasts, at other times.</p>'
     (same,), (other,) = columns(source, "summary_share")
     assert same == 1
@@ -165,7 +165,7 @@ def test_neighbours_are_seen_and_0_beyond_the_edges():
     assert neighbour_column("score_+5") == [0] * 4
 
 
-def test_elements_have_the_mean_of_what_is_in_them_and_their_part_of_the_page():
+def test_elements_have_their_mean_score_and_their_part_of_the_page():
     assert neighbour_column("scores_0") == [0.1, 0.9, 0.7, 0.3]
     assert neighbour_column("scores_1") == [0.5, 0.8, 0.8, 0.5]
     assert neighbour_column("part_of_scores_1") == [1, 0.8, 0.8, 1]
@@ -176,7 +176,7 @@ def test_windows_and_groups_have_means():
     assert neighbour_column("scores_same_path") == [0.2, 0.8, 0.8, 0.2]
 
 
-def test_order_is_told_from_the_surest_blocks():
+def test_order_is_relative_to_the_surest_blocks():
     assert neighbour_column("before") == [0, 0.05, 0.5, 0.85]
     assert neighbour_column("after") == [0.95, 0.5, 0.15, 0]
     assert neighbour_column("since_sure") == [-1, 0, 1, 2]
@@ -189,7 +189,7 @@ def test_without_a_sure_block_the_page_is_all_between():
     assert neighbour_column("until_sure", doubtful) == [4, 3, 2, 1]
 
 
-def test_page_is_told_to_every_block():
+def test_page_features_are_the_same_for_every_block():
     assert neighbour_column("page_scores") == [0.5] * 4
     assert neighbour_column("page_likely") == [0.5] * 4
     assert neighbour_column("page_greatest") == [0.9] * 4

@@ -16,7 +16,7 @@ from cleaning.classifier.lexicon import (
 )
 
 
-def test_words_of_an_element_are_its_tag_its_signs_and_pairs_of_neighbours():
+def test_words_of_an_element_are_its_tag_its_tokens_and_pairs_of_them():
     assert element_words("div", "articleBody main-text x") == {
         "<div>",
         "article",
@@ -47,7 +47,7 @@ def test_words_of_an_element_are_bounded():
     assert element_words("p", "a " + "b" * 21) == {"<p>"}
 
 
-def test_inline_elements_without_signs_have_no_words():
+def test_inline_elements_without_tokens_have_no_words():
     assert inline_words("") == frozenset()
     assert "i:byline" in inline_words("span byline")
 
@@ -61,7 +61,7 @@ def test_long_text_has_no_words(text):
     assert text_words(text) == frozenset()
 
 
-def test_sign_is_the_least_the_greatest_and_the_mean_of_known_words():
+def test_scores_are_the_least_the_greatest_and_the_mean_of_known_words():
     lexicon = Lexicon({"<div>": 0.5, "footer": -2.0, "t:menu": -1.0, "i:tag": 3.0})
     assert lexicon.of_element("div", "footer unheard") == TokenScores(-2.0, 0.5, -0.75)
     assert lexicon.of_element("p", "unheard") == TokenScores(0.0, 0.0, 0.0)
@@ -83,7 +83,7 @@ def test_words_of_a_text_add_up_each_once():
     assert lexicon.sums([]).shape == (5, 0)
 
 
-def test_lexicons_do_not_share_what_they_remember():
+def test_lexicons_have_separate_caches():
     assert Lexicon({"<p>": 1.0}).of_element("p", "").mean == 1.0
     assert Lexicon({"<p>": 2.0}).of_element("p", "").mean == 2.0
 

@@ -40,7 +40,7 @@ def written(tmp_path):
     return tmp_path / "model.npz"
 
 
-def test_model_judges_as_before_it_was_written(written):
+def test_model_predicts_the_same_after_writing_and_loading(written):
     found = read_leaf_table(parse("<p>one</p><p>two</p>").root)
     again = Model.load(written)
     for model in (MODEL, again):
@@ -71,7 +71,7 @@ def test_damaged_model_is_refused(written):
         Model.load(written)
 
 
-def test_missing_model_is_told(tmp_path):
+def test_missing_model_is_an_error(tmp_path):
     with pytest.raises(ModelError, match=r"gone\.npz, or the hash beside it, cannot be read"):
         Model.load(tmp_path / "gone.npz")
 
@@ -129,7 +129,7 @@ def two_outputs():
 
 
 @pytest.mark.parametrize("sums", [Trees.sums, Trees.pure_sums], ids=["any", "pure"])
-def test_row_goes_left_where_its_feature_is_not_above(sums):
+def test_row_goes_left_if_its_feature_is_at_most_the_threshold(sums):
     rows = np.array([[9, 0.4], [9, 0.5], [9, 0.6]], np.float32)
     assert sums(stump(0.5, -1, 2), rows).tolist() == [[-1], [-1], [2]]
 

@@ -25,17 +25,17 @@ def signals(source, url=None):
     return read_signals(page, read_statements(page.root))
 
 
-def test_silent_page_has_no_facts():
+def test_page_without_statements_has_no_signals():
     assert signals("<p>x") == PageSignals()
 
 
-def test_address_is_taken_apart():
+def test_url_is_split():
     found = signals("<p>x", "https://www.example.org/blog/a-b?page=2")
     assert (found.path, found.query, found.host) == ("/blog/a-b", True, "www.example.org")
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://[::1/a?b", "", "http://exa mple/\udc80"])
-def test_odd_addresses_do_no_harm(url):
+def test_malformed_urls_are_accepted(url):
     assert signals("<p>x", url).host in {"", "exa mple"}
 
 
@@ -76,7 +76,7 @@ def test_words_are_of_the_address_the_types_and_the_outermost_elements():
     assert "b:inner" not in found
 
 
-def test_known_words_add_up_and_unknown_ones_say_nothing():
+def test_scores_of_known_words_add_up():
     scores = {"u:blog": np.arange(7.0), "u:news": np.ones(7)}
     assert sum_word_scores(frozenset({"u:blog", "u:news", "u:x"}), scores).tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert sum_word_scores(frozenset({"u:x"}), scores).tolist() == [0] * 7

@@ -43,7 +43,7 @@ def test_visible_page_comes_last():
     assert (found.title, found.author) == ("Title of the page", "Page Author")
 
 
-def test_heading_stands_in_for_a_missing_title():
+def test_heading_replaces_a_missing_title():
     assert metadata("", HEADING).title == "Heading on the page"
 
 
@@ -103,13 +103,13 @@ def test_name_of_the_site_is_taken_off_the_title(title):
     assert metadata(f"{site}<title>{title}</title>").title == "A day out"
 
 
-def test_heading_tells_the_title_from_the_rest():
+def test_heading_separates_the_title_from_the_rest():
     assert metadata("<title>A day out in town - Travel - Daily</title>", "<h1>A day out in town</h1>").title == (
         "A day out in town"
     )
 
 
-def test_title_with_a_dash_keeps_it_where_nothing_tells_the_site():
+def test_title_keeps_its_dash_if_the_site_is_unknown():
     assert metadata("<title>Berlin - Paris</title>").title == "Berlin - Paris"
 
 
@@ -184,7 +184,7 @@ def test_declared_language_is_its_code(language, expected):
     assert read_metadata(page).language == expected
 
 
-def test_language_of_the_text_stands_in_for_a_declared_one():
+def test_language_of_the_text_replaces_a_missing_declaration():
     assert read_metadata(parse("<p>x</p>"), text=PROSE).language == "en"
 
 
@@ -260,7 +260,7 @@ def test_one_name_is_not_taken_apart(name):
 
 
 @pytest.mark.parametrize("name", ["https://example.org/jo", "admin", "{{ author }}", "12 May 2020", "", "x" * 100])
-def test_what_is_no_name_is_no_author(name):
+def test_text_that_is_not_a_name_is_not_an_author(name):
     assert metadata(article(author=name)).authors == ()
 
 
@@ -281,7 +281,7 @@ def test_author_joins_the_names():
         ("Example: A day out", "Example", "Example: A day out"),
     ],
 )
-def test_title_is_told_from_the_name_of_its_site(title, heading, expected):
+def test_name_of_the_site_is_removed_from_the_title(title, heading, expected):
     body = f"<h1>{heading}</h1>" if heading else "<p>text</p>"
     assert metadata(f"<title>{title}</title>", body, "https://www.example.org/1").title == expected
 
@@ -308,13 +308,13 @@ def test_date_below_the_heading_is_found(shown, expected):
     assert metadata(head, f"<h1>A day out</h1>{shown}<p>Long text of the page.</p>").published == expected
 
 
-def test_modified_and_published_are_told_apart():
+def test_modified_and_published_are_separate():
     found = metadata(article(dateModified="2024-06-01T10:00:00Z", datePublished="2024-05-03"))
     assert (found.published, found.modified) == ("2024-05-03", "2024-06-01")
     assert metadata(article(dateModified="2024-06-01")).published is None
 
 
-def test_address_tells_the_sites_own_day_from_greenwichs():
+def test_day_in_the_url_is_the_sites_local_day():
     stated = article(datePublished="2024-05-04T01:00:00+00:00")
     assert metadata(stated, url="https://example.org/2024/05/03/day-out").published == "2024-05-03"
     assert metadata(stated, url="https://example.org/2019/05/03/day-out").published == "2024-05-04"
@@ -335,7 +335,7 @@ def test_declared_language_is_believed_where_it_is_one(declared, expected):
     assert read_metadata(page).language == expected
 
 
-def test_recognised_language_stands_in_for_one_that_is_none():
+def test_recognised_language_replaces_an_invalid_declaration():
     text = "Die Bücherei der Stadt öffnet nach zwei Jahren wieder, und ihr Lesesaal hat die alten Tische behalten."
     assert read_metadata(parse('<html lang="und"><body>x'), text=text).language == "de"
 

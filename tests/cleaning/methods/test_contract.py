@@ -164,7 +164,7 @@ def test_a_page_gives_the_same_each_time_and_its_tree_is_untouched(method, page)
 
 @every_method
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
-def test_real_pages_come_out_whole(method, path):
+def test_every_text_of_a_real_page_is_in_one_block(method, path):
     assert check(parse(path.read_bytes(), URL), method)
 
 

@@ -81,7 +81,7 @@ def test_article_is_kept_and_nothing_around_it(name):
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_what_is_dropped_has_its_reason(name):
+def test_dropped_blocks_have_reasons(name):
     language = LANGUAGES[name]
     found = reasons(language.page)
     assert found[language.cookies] is Reason.OVERLAY
@@ -113,7 +113,7 @@ def test_comments_are_kept_where_they_are_asked_for():
     assert [text for text in with_comments if text not in kept(page)] == [long, ENGLISH.comments[1]]
 
 
-def test_favour_trades_losses_for_what_is_not_the_pages():
+def test_favour_trades_lost_text_for_surplus_text():
     for page in (ENGLISH.page, listing(), thread(), framed("Lanterns", PARTS)):
         precise, balanced, complete = (kept(page, favour=word) for word in ("precision", "balanced", "recall"))
         assert set(precise) <= set(balanced) <= set(complete)
@@ -126,7 +126,7 @@ def test_posts_of_a_forum_are_kept():
     assert not {"Members", "Search", "Help"} & {block.text for block in found.kept}
 
 
-def test_listing_says_that_it_is_no_article():
+def test_listing_is_not_predicted_as_an_article():
     found = clean(listing(), "https://www.example.org/news/")
     assert found.type is not PageType.ARTICLE
     texts = {block.text for block in found.kept}
@@ -187,7 +187,7 @@ def test_in_is_out_and_scores_are_probabilities():
 
 
 @pytest.mark.parametrize("page", [ENGLISH.page, thread(), listing()], ids=["article", "forum", "listing"])
-def test_steps_decide_as_the_whole_does(page):
+def test_three_steps_decide_the_same_as_decide_page(page):
     tree, method, options = parse(page, URL), METHODS["default"], Options()
     leaves = method.segment(tree, options)
     by_steps = method.decide(tree, leaves, method.score(tree, leaves, options), options)

@@ -23,7 +23,7 @@ def scores(page):
     return [score for _, reason, score in found(page) if reason not in {Reason.EMPTY, Reason.UNBLOCKED}]
 
 
-def test_blocks_are_tables_rows_paragraphs_and_lists_without_what_is_in_inner_ones():
+def test_blocks_are_tables_rows_paragraphs_and_lists_without_their_inner_blocks():
     page = "<table><tr><td>cell<p>para</p><ul><li>item <b>one</b></li><li>two</li></ul>tail</td></tr></table>"
     assert [text for text, _, _ in found(page)] == ["", "cell tail", "para", "item one two"]
 
@@ -207,7 +207,7 @@ def test_pattern_is_the_text_and_the_tags_around_it():
     assert learn_template([parse("<p>one</p>"), parse("<p>two</p>")]) == frozenset()
 
 
-def test_repetition_inside_one_page_is_no_repetition_between_pages():
+def test_repetition_inside_one_page_does_not_count():
     assert learn_template([parse("<p>x</p><p>x</p>"), parse("<p>y</p>")]) == frozenset()
 
 

@@ -101,7 +101,7 @@ def test_page_without_a_title_has_no_title_block(title):
     assert blocks(f"{title}<p>t</p>") == [("t", 0.1, Reason.KEPT)]
 
 
-def test_title_in_the_body_is_a_block_where_it_stands():
+def test_title_in_the_body_is_a_block_in_its_place():
     assert blocks("<body><p>t</p><title>late</title></body>") == [("t", 0.1, Reason.KEPT), ("late", 1.0, Reason.KEPT)]
 
 
@@ -109,7 +109,7 @@ def test_title_of_a_picture_is_no_title():
     assert blocks("<p>t</p><svg><title>icon</title></svg>") == [("t", 0.1, Reason.KEPT)]
 
 
-def test_text_outside_every_block_is_lost_as_such():
+def test_text_outside_every_block_is_unblocked():
     assert blocks("<div>bare<p>para</p>tail</div>") == [
         ("bare", 0.0, Reason.UNBLOCKED),
         ("para", 0.1, Reason.KEPT),
@@ -153,7 +153,7 @@ def test_block_without_a_priority_is_noise():
     assert blocks("<li>plain</li>") == [("plain", 0.0, Reason.NO_PRIORITY)]
 
 
-def test_form_goes_with_its_blocks():
+def test_form_is_removed_with_its_blocks():
     assert blocks("<p>t</p><form>a <p>b <b>c</b></p></form>") == [
         ("t", 0.1, Reason.KEPT),
         ("a", 0.0, Reason.FORM),
@@ -173,7 +173,7 @@ def test_page_that_is_all_form_keeps_nothing():
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "iframe", "object", "svg", "template"])
-def test_what_no_reader_reads_has_no_blocks_tags_or_links(tag):
+def test_unread_elements_have_no_blocks_tags_or_links(tag):
     page = f"<p>t <{tag}><b>x</b>{OUT}</{tag}></p><{tag}><p>y</p></{tag}>"
     assert blocks(page) == [("t", 0.1, Reason.KEPT)]
 
@@ -232,7 +232,7 @@ def test_without_the_pages_address_every_link_is_inner():
 @pytest.mark.parametrize(
     "head", [f'<base href="{URL}">', f'<link rel="canonical" href="{URL}">', f'<link rel="Canonical x" href="{URL}">']
 )
-def test_page_says_itself_which_site_it_is_of(head):
+def test_site_comes_from_base_or_canonical_links(head):
     page = f"<html><head>{head}</head><body><p>t {OUT}</p></body></html>"
     assert priorities(page, url=None) == [0.0]
     assert priorities(page, url="http://other.org/") == [0.3]
@@ -355,7 +355,7 @@ def test_page_without_a_block_tag_is_one_informative_block():
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "iframe", "object"])
-def test_what_no_reader_reads_is_in_no_block(tag):
+def test_unread_elements_are_in_no_block(tag):
     assert blocks_of_eniw(f"<p>t</p><{tag}><p>x</p></{tag}>") == [("t", 1.0, Reason.KEPT)]
 
 

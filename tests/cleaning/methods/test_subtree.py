@@ -212,7 +212,7 @@ def test_every_letter_is_in_one_block(page, generations, alpha, beta, gamma):
 
 
 @given(TREES)
-def test_lengths_are_those_of_a_scan_of_each_sub_tree(page):
+def test_lengths_are_the_sums_of_each_sub_tree(page):
     root = parse(page).root
     pieces = [text.piece for text in leaf_pieces(walk(root))]
     for element, found in measure_lengths(body_of(root), pieces).items():

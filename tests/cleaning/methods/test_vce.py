@@ -55,7 +55,7 @@ def test_golden_distances(boxed):
     boxes, found = page.layout.match(page.root), {}
     for threshold in range(6):
         for area in build_block_tree(body_of(page.root), boxes, threshold).areas[1:]:
-            found[area.root.get("id") or area.root.tag, area.look.top] = area.distance
+            found[area.root.get("id") or area.root.tag, area.visual.top] = area.distance
     assert found == {
         ("header", 0): 5,
         ("sidebar", 60): 5,
@@ -98,7 +98,7 @@ def test_golden_tree(golden):
 def test_golden_properties(golden, place, lengths, density, repetitions, edges, font):  # noqa: PLR0913, PLR0917 — a row
     block, area = golden[place], golden[place].area
     assert ((block.text_length, block.link_length), block.link_density) == (lengths, float(density))
-    assert (area.repetitions, (area.look.top, block.bottom), area.font_size) == (repetitions, edges, font)
+    assert (area.repetitions, (area.visual.top, block.bottom), area.font_size) == (repetitions, edges, font)
 
 
 def test_golden_blocks_of_links_are_not_added(golden):
@@ -134,7 +134,7 @@ def test_golden_main_block_is_the_article(golden):
 
 def test_golden_without_candidates_a_comment_would_win(golden):
     main = find_main_block(golden, lambda _: True)
-    assert (NAMES[main], golden[main].area.look.top) == ("comment", 910)
+    assert (NAMES[main], golden[main].area.visual.top) == ("comment", 910)
 
 
 def test_golden_page_keeps_the_text_of_the_article(boxed):
@@ -337,7 +337,7 @@ def test_invalid_child_and_all_inside_it_is_in_no_block(boxed, hidden):
     assert {element.tag for element in found.block_of} == {"body", "p"}
 
 
-def test_root_is_a_block_whatever_the_browser_says(boxed):
+def test_root_is_always_a_block(boxed):
     assert roots(boxed(f'<body box="none"><div box="{FAR}">x</div></body>')) == [("body", None), ("div", 0)]
     assert roots(boxed(f'<body box="0 0 0 0 16 hidden"><div box="{FAR}">x</div></body>'))[1] == ("div", 0)
 

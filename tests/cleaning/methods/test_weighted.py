@@ -192,32 +192,32 @@ def test_marks_of_menus_are_no_punctuation(mark):
     assert punctuation(f"{LONG}{mark}") == [False]
 
 
-def test_a_chinese_block_is_judged_by_chinese_marks():
+def test_a_chinese_block_needs_chinese_marks():
     chinese = "清晨的渡轮载着四十名乘客离开了安静的港口"
     assert punctuation(chinese, f"{chinese}。") == [False, True]
 
 
-def test_a_small_block_is_judged_with_the_next_one():
+def test_a_small_block_joins_the_next_one():
     assert punctuation("Headline", f"{LONG}.", LONG) == [True, True, False]
     assert punctuation("Headline", LONG, f"{LONG}.") == [False, False, True]
 
 
-def test_a_run_of_small_blocks_is_judged_with_the_block_after_it():
+def test_a_run_of_small_blocks_joins_the_block_after_it():
     assert punctuation("Headline", "Byline", f"{LONG}.") == [True, True, True]
     assert punctuation(f"{LONG}.", "Headline", "Byline", LONG) == [True, False, False, False]
 
 
-def test_the_last_small_blocks_are_judged_with_the_one_before_them():
+def test_the_last_small_blocks_join_the_block_before_them():
     assert punctuation(LONG, f"{LONG}.", "Credit", "Place") == [False, True, True, True]
     assert punctuation(f"{LONG}.", LONG, "Credit", "Place") == [True, False, False, False]
 
 
-def test_a_page_of_small_blocks_is_judged_as_one():
+def test_a_page_of_small_blocks_is_one_group():
     assert punctuation("Headline", "Byline") == [False, False]
     assert punctuation("Headline", "By me, myself") == [True, True]
 
 
-def test_blocks_stay_separate_when_they_are_judged_together():
+def test_joined_blocks_stay_separate():
     page = f"<div>Headline</div><div>{LONG}.</div><div></div><div></div>"
     assert decided(page)[:2] == [("Headline", Reason.KEPT), (f"{LONG}.", Reason.KEPT)]
 
@@ -263,7 +263,7 @@ def test_every_block_with_text_is_in_the_minimum_subtree(html):
     assert with_text_in(find_minimum_subtree(page.root, leaves), leaves) == leaves
 
 
-def test_what_lies_outside_a_subtree_is_not_within_it():
+def test_text_outside_a_subtree_is_not_in_it():
     page = parse("<div>x</div><div id=b>y</div>")
     leaves = cut_by_tag_rules(page)
     assert with_text_in(page.root.find(".//div[@id='b']"), leaves) == leaves[1:]
@@ -380,7 +380,7 @@ def test_backgrounds_of_other_tags_and_other_properties_are_none(tag):
 
 
 @pytest.mark.parametrize("source", ["https://cdn.other.net/a.png", "//cdn.other.net/a.png", "http://10.0.0.1/a.png"])
-def test_image_of_another_domain_goes_and_its_block_stays(source):
+def test_image_of_another_domain_is_removed_and_its_block_stays(source):
     assert matches(f'<div><img src="{source}">text</div>') == [("img", TagRule.FOREIGN_IMAGE)]
     assert blocks(f'<div><img src="{source}">text</div>') == [("text", None)]
 
@@ -417,7 +417,7 @@ def test_urls_of_advertisement_providers(body):
     assert rules in ([TagRule.AD_PROVIDER], [TagRule.PLUGIN])
 
 
-def test_an_element_with_a_providers_url_goes_with_its_text():
+def test_an_element_with_a_providers_url_is_removed_with_its_text():
     body = '<div>Read on, <a href="https://ad.doubleclick.net/x">buy <b>now</b></a></div>'
     assert blocks(body) == [("Read on,", None), ("buy now", Reason.ADVERTISEMENT)]
 
@@ -448,7 +448,7 @@ def test_words_that_hold_a_keyword_are_none(attribute, value):
     assert matches(f'<p {attribute}="{value}">news</p>') == []
 
 
-def test_keywords_of_other_attributes_say_nothing():
+def test_keywords_in_other_attributes_do_not_count():
     assert matches('<p title="ad" data-ad="ad" alt="ad">news</p>') == []
 
 
@@ -476,7 +476,7 @@ def test_banner_sizes(size):
 @pytest.mark.parametrize(
     "attributes", ['width="468"', 'height="60"', 'width="468" height="60%"', 'width="a" height=""']
 )
-def test_sizes_that_are_not_whole_are_none(attributes):
+def test_sizes_that_are_not_whole_do_not_count(attributes):
     assert matches(f"<img {attributes}>") == []
 
 
@@ -527,7 +527,7 @@ def test_the_link_rule_takes_neither_inner_nor_outer_blocks():
     ]
 
 
-def test_a_link_in_an_advertisement_says_nothing_of_its_block():
+def test_a_link_in_an_advertisement_does_not_affect_its_block():
     body = '<div>news <span class="ad">by <a href="https://twitter.com/x">us</a></span></div>'
     assert blocks(body) == [("news", None), ("by us", Reason.ADVERTISEMENT)]
 
@@ -601,7 +601,7 @@ def test_text_outside_any_block_and_blocks_without_text_have_their_reasons():
     ]
 
 
-def test_a_block_whose_tags_and_text_both_speak_against_it_has_the_first_rules_reason():
+def test_a_block_that_matches_by_tags_and_text_has_the_first_rules_reason():
     body = '<div><input type="search"><a href="https://twitter.com/">t</a> Copyright</div>'
     assert [reason for _, reason in blocks(body)] == [Reason.FORM]
 

@@ -45,7 +45,7 @@ def test_shares_are_those_of_lightgbm():
     np.testing.assert_allclose(probabilities(trees.sums(rows)), booster.predict(rows), rtol=0, atol=1e-6)
 
 
-def test_value_on_a_threshold_goes_the_way_that_lightgbm_sends_it():
+def test_value_on_a_threshold_goes_the_same_way_as_in_lightgbm():
     rows = np.repeat(np.float32([0.1, 0.2, 0.3, 0.7]), 50)[:, None]
     recipe = Recipe(rounds=5, leaves=4, rate=0.5, min_leaf_rows=5)
     booster = lightgbm.train(

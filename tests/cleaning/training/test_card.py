@@ -25,7 +25,7 @@ def test_scores_are_means_with_the_largest_group_first():
     ]
 
 
-def test_accuracy_is_told_of_all_and_of_the_sure():
+def test_accuracy_is_given_for_all_and_for_confident_predictions():
     assert _accuracy(FOUND) == (
         "The type of 50.0% of the 4 pages of `wcxb-dev` is predicted right; of the 2 with a confidence "
         "of 0.9 or more, 50.0%."

@@ -59,7 +59,7 @@ def test_digest_depends_on_every_page(folder, tmp_path):
     assert hash_sets(folder)["wcxb-dev"] != hash_sets(other)["wcxb-dev"]
 
 
-def test_block_weighs_what_its_words_weigh_in_its_page():
+def test_weight_of_a_block_is_that_of_its_words_in_its_page():
     weights = weigh_blocks(made(["one two three", "one"], [1, 0]))
     assert weights[0] / weights[1] == 2  # words + 1
     assert weights[0] == pytest.approx(4 / (50 + 4 + 0.15 * 6))

@@ -47,7 +47,7 @@ def test_page_is_scored_by_the_text_that_is_kept_as_its_set_is():
     assert runs.precision == 18 / 20
 
 
-def test_stamp_has_the_data_the_code_and_the_library():
+def test_inputs_have_the_data_the_code_and_the_library():
     found = hash_inputs({"wcxb-dev": "12"})
     assert found.keys() == {"wcxb-dev", "code", "lightgbm"}
     assert hash_inputs({"wcxb-dev": "13"})["code"] == found["code"]

@@ -14,7 +14,7 @@ def labelled(texts, gold):
     return [pytest.approx(float(share), abs=0.01) for share in label_blocks(texts, gold)]
 
 
-def test_long_texts_are_told_by_their_runs_of_words():
+def test_long_texts_are_labelled_by_their_runs_of_words():
     assert labelled([FIRST, OTHER, SECOND], f"{FIRST}\n{SECOND}") == [1, 0, 1]
 
 
@@ -48,12 +48,12 @@ def test_teaser_that_the_gold_text_repeats_counts_twice():
     assert labelled(texts, f"{FIRST}\n{SECOND}\n{FIRST}") == [1, 1, 1]
 
 
-def test_chinese_without_spaces_is_compared_whole():
+def test_chinese_without_spaces_is_compared_as_a_whole():
     first, second, menu = "港口委员会星期一开会。", "讨论了新桥的计划。", "首页"
     assert labelled([menu, first, second], f"{first}\n{second}") == [0, 1, 1]
 
 
-def test_short_texts_alone_are_compared_with_what_is_missing():
+def test_only_short_texts_need_unclaimed_words():
     assert labelled(["one two", "three", "four"], "one two three") == [1, 1, 0]
 
 
@@ -67,11 +67,11 @@ def test_page_without_blocks_has_no_labels():
     assert (len(found), found.dtype) == (0, np.float32)
 
 
-def test_words_are_those_that_scores_count():
+def test_words_are_counted_as_in_the_scores():
     assert split_words("It's 42 Überschuß, so!") == ["it", "s", "42", "überschuß", "so"]
 
 
-def test_words_count_as_often_as_they_stand():
+def test_each_occurrence_of_a_word_counts():
     assert score_text("a a b", "a b b", 1) == TextScore(pytest.approx(2 / 3), 2 / 3, 2 / 3)
 
 

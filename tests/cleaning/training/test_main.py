@@ -80,7 +80,7 @@ def test_fold_is_trained_again_only_when_data_or_code_changed(folder, judged, tr
     assert "fold 2: training on" in capsys.readouterr().err
 
 
-def test_card_tells_what_was_measured_and_keeps_what_is_written_by_hand(folder, judged, trained):
+def test_card_shows_the_measured_figures_and_keeps_the_handwritten_section(folder, judged, trained):
     card = judged / "card.md"
     first = card.read_text("utf-8")
     assert "| fundus-dev | 30 | 1.000 | 1.000 | 1.000 | 0.0% |" in first
@@ -113,7 +113,7 @@ def test_missing_data_is_named(tmp_path, capsys):
     assert f"there is no {tmp_path / 'extraction' / 'fundus-dev' / 'truth.jsonl'}" in capsys.readouterr().err
 
 
-def test_broken_data_is_told(tmp_path, capsys):
+def test_broken_data_gives_an_error_message(tmp_path, capsys):
     training_data.write(tmp_path, pages=2)
     (tmp_path / "extraction" / "wcxb-dev" / "truth.jsonl").write_text("{", "utf-8")
     with pytest.raises(SystemExit, match="2"):
@@ -129,7 +129,7 @@ def test_data_of_too_few_hosts_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("option", [["--card", "x.md"], ["--ablation"]])
-def test_card_goes_with_folds(option, folder, capsys):
+def test_card_needs_folds(option, folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([str(folder), *option])
     assert "--card and --ablation need --folds" in capsys.readouterr().err

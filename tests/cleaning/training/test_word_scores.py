@@ -22,7 +22,7 @@ def example(source, labels, host="a.example", kind=PageType.ARTICLE):
     return Example(host, "wcxb-dev", host, None, kind, "", found, signals, np.array(labels, np.float32), words)
 
 
-def test_word_stands_around_text_once_however_many_elements_have_it():
+def test_word_of_several_nested_elements_counts_once():
     totals = count_page_words(example(PAGE, [1, 0, 0]))
     assert totals["story"].tolist() == pytest.approx([0.4, 1.0, 0.0])  # weights: words + 1, of ten
     assert totals["box"].tolist() == pytest.approx([0.0, 0.2, 0.0])
@@ -36,7 +36,7 @@ def test_short_texts_have_words_of_their_own():
     assert totals["t:gg"].tolist() == pytest.approx([0.0, 10 / 3, 0.0])
 
 
-def test_words_of_all_texts_stand_beside_the_page_s_share_of_main_text():
+def test_words_of_all_texts_are_relative_to_the_pages_share_of_main_text():
     totals = count_page_words(example(PAGE, [1, 0, 0]))
     roots = np.sqrt([4, 4, 2])  # words + 1
     first, _, third = (50 * roots / roots.sum()).tolist()
@@ -44,7 +44,7 @@ def test_words_of_all_texts_stand_beside_the_page_s_share_of_main_text():
     assert totals["w:gg"].tolist() == pytest.approx([0.0, third, third * first / 50])
 
 
-def test_word_that_is_as_usual_on_its_pages_says_nothing_however_much_main_text_they_have():
+def test_word_with_the_usual_share_on_its_pages_has_score_0():
     source = "<p>aa bb xx</p><p>aa cc yy</p><p>bb cc zz</p>"
     even = [example(source, [0.5, 0.5, 0.5], f"{number}.example") for number in range(8)]
     scores = WordTotals(even, np.zeros(8, int)).scores(())
@@ -74,7 +74,7 @@ def test_word_of_main_text_is_worth_more_and_rare_ones_nothing():
     assert "mine" not in scores  # of one host alone
 
 
-def test_left_out_pages_say_nothing():
+def test_left_out_pages_have_no_effect():
     told = [example("<div class=box><p>x</p></div><p>y</p>", [1, 0], f"{number}.example") for number in range(5)]
     contradicted = [example("<div class=box><p>x</p></div><p>y</p>", [0, 1], f"{number}.other") for number in range(5)]
     totals = WordTotals(told + contradicted, np.repeat([0, 1], 5))
@@ -83,13 +83,13 @@ def test_left_out_pages_say_nothing():
     assert totals.scores(())["box"] == pytest.approx(0, abs=0.01)
 
 
-def test_scores_are_those_that_the_file_can_hold():
+def test_scores_are_rounded_as_in_the_file():
     examples = [example("<p>x</p><div>y</div>", [0.3, 0.1], f"{number}.example") for number in range(7)]
     scores = WordTotals(examples, np.zeros(7, int)).scores(())
     assert all(score == np.float16(score) for score in scores.values())
 
 
-def test_words_of_addresses_speak_for_types():
+def test_words_of_urls_have_scores_for_types():
     examples = [example("<p>x", [1], f"{number}.example") for number in range(5)]
     examples += [example("<p>x", [1], f"{number}.forum", PageType.FORUM) for number in range(5)]
     scores = score_type_words(examples)
