@@ -93,7 +93,7 @@ class PageRequest:
 class PageFacts:
     """The page now: its address and key, and the figures of its visits.
 
-    `mirrors` is the page that it is a near-duplicate of. `retired` is when the page was found to be gone.
+    `near_duplicate_of` is the URL of the page that it nearly repeats, if it does. `retired` is when the page was found to be gone.
     """
 
     url: str
@@ -107,7 +107,7 @@ class PageFacts:
     changes: int
     next_visit: datetime | None
     retired: datetime | None
-    mirrors: str | None
+    near_duplicate_of: str | None
     texts: int
 
 
@@ -148,7 +148,7 @@ def read_page_history(connection: Connection, url: str) -> PageHistory:
         changes=row.changes,
         next_visit=row.next_visit,
         retired=row.retired_at,
-        mirrors=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
+        near_duplicate_of=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
         texts=sum(text.gone is None for text in texts),
     )
     return PageHistory(url, known, requests, page_revisions(texts, row.first_seen))
@@ -353,8 +353,8 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
         lines.insert(0, f"requested as {history.asked}")
     if page.title:
         lines.insert(0, page.title)
-    if page.mirrors:
-        lines.append(f"near-duplicate of {page.mirrors}")
+    if page.near_duplicate_of:
+        lines.append(f"near-duplicate of {page.near_duplicate_of}")
     if page.retired:
         lines.append(f"gone from its site: retired {_format_time(page.retired)}")
     elif page.next_visit:

@@ -278,7 +278,7 @@ def _contents_record(contents: PageContents, missing: int) -> dict[str, Any]:
         "visits": contents.visits,
         "retired": None if contents.retired is None else contents.retired.isoformat(),
         "html_kept": contents.html is not None,
-        "mirror_of": None if original is None else {"url": original.url, "distance": original.distance},
+        "near_duplicate_of": None if original is None else {"url": original.url, "distance": original.distance},
         "texts": len(contents.texts),
         "not_kept_now": missing,
         "gone": contents.gone,

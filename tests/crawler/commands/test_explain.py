@@ -114,7 +114,7 @@ def test_a_stored_page_is_read_from_the_database_and_says_what_it_repeats(explai
     assert (shown["origin"], shown["encoding"], shown["stored"]["not_kept_now"]) == ("stored", "utf-8", 0)
     long = next(block for block in shown["blocks"] if "ferryman" in block["text"])
     assert (long["stored"]["duplicate"], long["stored"]["url"]) == (True, URL)
-    assert shown["stored"]["mirror_of"] == {"url": URL, "distance": 0}
+    assert shown["stored"]["near_duplicate_of"] == {"url": URL, "distance": 0}
     lines = explain(MIRROR).out
     assert f"duplicate of stored block {long['stored']['block']} of {URL}" in lines
     assert (
