@@ -13,6 +13,9 @@ import sqlalchemy
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("cleaning", "crawler", "pipelines", "spiders")
+MAX_MODULES = 15
+# The six layers of the storage are only read together.
+MAX_MODULES_OF = {"crawler/storage": 21}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
 
@@ -41,6 +44,14 @@ def imports(tree, known):
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found & known
+
+
+def test_a_folder_has_at_most_15_modules():
+    counts = Counter(
+        path.parent.relative_to(ROOT).as_posix() for path in modules().values() if path.name != "__init__.py"
+    )
+    too_many = {folder: count for folder, count in counts.items() if count > MAX_MODULES_OF.get(folder, MAX_MODULES)}
+    assert too_many == {}
 
 
 def test_a_function_has_at_most_50_lines(trees):

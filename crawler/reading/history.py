@@ -93,7 +93,7 @@ class PageRequest:
 class PageFacts:
     """The page now: its address and key, and the figures of its visits.
 
-    `near_duplicate_of` is the URL of the page that it nearly repeats, if it does. `retired` is when the page was found to be gone.
+    `near_duplicate_of` is the URL of the page that it nearly repeats, if any; `retired` is when it was found gone.
     """
 
     url: str
