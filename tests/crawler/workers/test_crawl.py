@@ -40,7 +40,7 @@ marker = Path(__file__).with_name("fatal")
 if marker.exists() and "crawler.workers" in " ".join(sys.orig_argv):
     os._exit(3)
 
-METHODS["hostile"] = replace(METHODS["default"], segment=segment, judge=None)
+METHODS["hostile"] = replace(METHODS["default"], segment=segment, decide_page=None)
 """
 QUIET = {"PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
 SECONDS = 60
