@@ -59,9 +59,9 @@ def crawl(folder, saved_pages, *settings, run=processes.run):
     [
         ("CLEANING_METHOD=defualt", "did you mean 'default'"),
         ('CLEANING_OPTIONS={"max_block": 500}', "did you mean 'max_blocks'"),
-        ("CLEANING_PROCESSES=257", "between 0 and 256"),
-        ("CLEANING_SECONDS=0", "between 0.05 and 3600"),
-        ("DEDUP_DISTANCE=9", "between 0 and 3"),
+        ("CLEANING_PROCESSES=257", "from 0 to 256"),
+        ("CLEANING_SECONDS=0", "from 0.05 to 3600"),
+        ("DEDUP_DISTANCE=9", "from 0 to 3"),
         ("DEDUP_SCOP=site", "did you mean 'DEDUP_SCOPE'"),
         ("DATABASE_URL=sqlite:///missing/folder/blocks.db", "missing/folder"),
         ("DATABASE_URL=mysql://user:secret@localhost/blocks", "sqlite"),
