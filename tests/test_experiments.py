@@ -39,7 +39,7 @@ from crawler.fetching.render.browser import Browser
 from crawler.reading.search import search
 from crawler.storage.database import read_transaction
 
-PROGRAM = Path(__file__).with_name("experiments.py")
+PROGRAM = Path(__file__).parent / "research" / "experiments.py"
 FEW = 3
 WEIGHTED = (weighted_1, weighted_2, weighted_3)
 WITHOUT_BROWSER = [name for name in experiments.EXPERIMENTS if name != "vce"]

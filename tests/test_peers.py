@@ -26,7 +26,7 @@ def small(tmp_path_factory):
 
 
 def run(folder, *arguments):
-    return small_data.run("quality.py", folder, *arguments)
+    return small_data.run("research/quality.py", folder, *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ def small(tmp_path):
 
 
 def run(folder, *arguments):
-    return small_data.run("quality.py", folder, *arguments)
+    return small_data.run("research/quality.py", folder, *arguments)
 
 
 def test_the_program_refuses_to_lower_a_floor_unasked(small):

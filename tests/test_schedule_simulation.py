@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).with_name("simulations")
+FOLDER = Path(__file__).parent / "research" / "simulations"
 PROGRAM = FOLDER / "schedule.py"
 PAGES, DAYS, BUDGET, SEEDS = 300, 20, 60, (1, 2, 3, 4)
 
