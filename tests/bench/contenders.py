@@ -37,7 +37,7 @@ class Database:
             self._load(stored)
         else:
             self._add_all(stored, np.arange(len(stored)))
-        backend_of(self._engine).scrub(self._engine)
+        backend_of(self._engine).erase_deleted(self._engine)
 
     def lookup(self, queries):
         with read_transaction(self._engine) as connection:

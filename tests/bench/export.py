@@ -19,7 +19,8 @@ from pathlib import Path
 from pyarrow import parquet
 from sqlalchemy import insert, text
 
-from crawler.storage import database, schema
+from crawler.storage import schema
+from crawler.storage.change_log import ChangeLog
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
 from crawler.storage.store import Store
 from crawler.storage.tables import block, document_frequency, informative_block, page, sighting
@@ -61,17 +62,16 @@ def fill(url, pages):
         for start in range(1, pages + 1, PAGES_AT_ONCE):
             numbers = range(start, min(start + PAGES_AT_ONCE, pages + 1))
             with write_transaction(engine) as connection:
-                changes = database.ChangeLog(connection)
+                changes = ChangeLog(connection)
+                added = {"added": changes.sequence}
                 connection.execute(insert(page), [a_page(number, crawl) for number in numbers])
-                blocks = [
-                    a_block(number, at, chance) | {"added": changes.mark} for number in numbers for at in range(BLOCKS)
-                ]
-                connection.execute(insert(block), [one | {"changed": changes.mark} for one in blocks])
+                blocks = [a_block(number, at, chance) | added for number in numbers for at in range(BLOCKS)]
+                connection.execute(insert(block), [one | {"changed": changes.sequence} for one in blocks])
                 seen = [a_sighting(number, at, chance) for number in numbers for at in range(SIGHTINGS) if number > 1]
-                connection.execute(insert(sighting), [one | {"changed": changes.mark} for one in seen])
+                connection.execute(insert(sighting), [one | {"changed": changes.sequence} for one in seen])
                 for number in numbers:
-                    changes.add(number)
-                changes.settle()
+                    changes.add_page(number)
+                changes.write()
         with write_transaction(engine) as connection:
             row = {"pages": 9, "boilerplate_since": AT}
             connection.execute(

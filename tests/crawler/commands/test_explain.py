@@ -193,20 +193,13 @@ def test_what_cannot_be_explained_is_one_sentence_and_1(explain, saved, tmp_path
     assert says in line
 
 
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("UPDATE alembic_version SET version_num = '0001'", "scrapy upgrade"),
-        ("UPDATE alembic_version SET version_num = '9999'", "install the newer version"),
-    ],
-)
-def test_a_database_of_another_schema_is_one_sentence(explain, database, statement, says):
+def test_a_database_of_another_schema_is_one_sentence(explain, database):
     with database.begin() as connection:
-        connection.execute(text(statement))
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     done = explain(URL)
     assert (done.code, done.out) == (1, "")
     (line,) = done.err.splitlines()
-    assert says in line
+    assert "install the newer version" in line
     assert "--fetch explains the page as its site gives it now" in line
 
 

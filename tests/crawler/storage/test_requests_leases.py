@@ -80,7 +80,7 @@ def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted
     served, after = [], ""
     while len(served) < len(names):
         leased = take(limit=50, after_host=after)
-        after = leased[-1].wanted.host
+        after = leased[-1].record.host
         served += [one.record.host for one in leased]
     assert served == names
 
