@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cleaning.clean import clean
-from cleaning.declare import declared_options, did_you_mean
+from cleaning.declare import declared_options
 from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
@@ -106,8 +106,10 @@ def _option_lines() -> str:
 
 
 def _method(name: str) -> str:
-    if name not in METHODS:
-        raise argparse.ArgumentTypeError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
+    try:
+        METHODS.find(name)
+    except OptionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     return name
 
 

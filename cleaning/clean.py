@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import CleanPage, Decision, Page, Reason
-from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
@@ -46,7 +45,7 @@ def clean(
     Raises OptionError for an unknown method or option and for a page without what the method needs, LayoutError for
     a layout of another page, PageError for a page that cannot be read (too large, binary).
     """
-    chosen = _method(method)
+    chosen = METHODS.find(method)
     settled = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
     if chosen.needs and getattr(page, chosen.needs) is None:
@@ -81,12 +80,6 @@ def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedL
     """
     leaves = method.segment(page, options)
     return [DecidedLeaf(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
-
-
-def _method(name: str) -> Method:
-    if name not in METHODS:
-        raise OptionError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
-    return METHODS[name]
 
 
 def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) -> list[Decision]:

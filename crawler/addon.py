@@ -13,21 +13,27 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
+from scrapy.commands.shell import Command as ScrapyShell
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spiderloader import SpiderLoader as ScrapySpiderLoader
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.misc import load_object
+from scrapy.utils.spider import DefaultSpider
+from w3lib.url import file_uri_to_path
 
 from cleaning import METHODS
 from crawler import settings as ours
 from crawler.config import Config
+from crawler.config.profiles import PROFILES
 from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import MISSING_EXTRA, Browser
 from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import open_replay
+from crawler.page import page_adapter
 
 if TYPE_CHECKING:
     from typing import Self
@@ -39,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 _HOME = Path(__file__).resolve().parent.parent
 _OUR_PACKAGES = ("spiders", "pipelines")
+_RESPONSE_FILTER = "crawler.middlewares.ResponseFilterMiddleware"
 _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
 # Outermost: Scrapy and projects use orders from 100 on, so it sees each response as the spider does.
 _CLEANING_MIDDLEWARE_ORDER = 10
@@ -52,26 +59,33 @@ _REPLAY_SETTINGS: dict[str, Any] = {
     "METAREFRESH_ENABLED": False,
     "RETRY_ENABLED": False,
 }
+# Scrapy's commands that call the callbacks of a spider; `shell`, `fetch` and `view` only show a response.
+_CALLBACK_COMMANDS = frozenset({"check", "parse"})
+_COMMANDS_PACKAGE = "scrapy.commands."
 
 
 class Blocksieve:
     """Checks our settings, and adds our components and what follows from our settings to Scrapy's.
 
-    The opened replay source goes into the context of the crawl.
+    The opened replay source goes into the context of the crawl. A command that only looks at pages, such as `scrapy
+    shell`, gets no component that stores or writes anything.
     """
 
-    def __init__(self, context: CrawlContext | None = None) -> None:
+    def __init__(self, context: CrawlContext | None = None, looking: str | None = None) -> None:
         self.context = context or CrawlContext()
+        self._looking = looking
+        self.context.looks_only = looking is not None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(context_of(crawler))
+        return cls(context_of(crawler), looking_command(crawler))
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would skip the add-on."""
-        config = Config.read(settings)
-        _check_method(config)
+        config = _settle_method(settings)
         _add_components(settings)
+        if self._looking is not None:
+            _switch_to_looking(settings, config, calls_back=self._looking in _CALLBACK_COMMANDS)
         if config.contact:
             _name_contact(settings, config.contact)
         elif not config.replay:
@@ -85,15 +99,25 @@ class Blocksieve:
             _switch_to_rendering(settings, config)
         elif not config.replay:
             _check_addresses(settings)
-        if config.archive:
-            _check_archive(settings, config)
+        if not self.context.looks_only:
+            _check_feeds(settings)
+            if config.archive:
+                _check_archive(settings, config)
 
 
 class Cleaning:
     """Cleans and stores the pages of a host project, beside its own items, which do not change.
 
-    PAGES_FROM and PAGES_OF_TYPES say which responses are pages; see docs/any-project.md.
+    PAGES_FROM and PAGES_OF_TYPES say which responses are pages; see docs/any-project.md. A command that only looks at
+    pages stores nothing.
     """
+
+    def __init__(self, *, looks_only: bool = False) -> None:
+        self._looks_only = looks_only
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(looks_only=looking_command(crawler) is not None)
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
@@ -106,22 +130,43 @@ class Cleaning:
         if Blocksieve in addons:
             raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; remove one of them")
         _check_host_project(Config.read(settings))
+        if self._looks_only:
+            return
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
 
 
-def _check_method(config: Config) -> None:
-    needs = METHODS[config.cleaning_method].needs
-    if needs == "layout" and not config.render:
+def looking_command(crawler: Crawler) -> str | None:
+    """Return the command of Scrapy that looks at pages with this crawler: shell, fetch, parse or check; else None.
+
+    All but the shell give the spider a `start` of their own. The shell never calls `Crawler.crawl`, and its default
+    settings have a priority that no project gives.
+    """
+    module: str = getattr(crawler.spidercls.start, "__module__", "")
+    if module.startswith(_COMMANDS_PACKAGE):
+        return module.removeprefix(_COMMANDS_PACKAGE)
+    given = (crawler.settings.getpriority(name) for name in ScrapyShell.default_settings)
+    is_shell = not crawler.crawling and SETTINGS_PRIORITIES["command"] in given
+    return "shell" if is_shell or crawler.spidercls is DefaultSpider else None
+
+
+def _settle_method(settings: BaseSettings) -> Config:
+    """Return the settings, with RENDER for a method that needs it. Raises ConfigError if the method cannot work."""
+    config = Config.read(settings)
+    if config.profile in PROFILES:
+        logger.info("This crawl repeats the system of a paper: %s", PROFILES[config.profile].paper)
+    method, needs = config.cleaning_method, METHODS[config.cleaning_method].needs
+    if needs == "template" and not config.keep_html:
         raise ConfigError(
-            f"CLEANING_METHOD={config.cleaning_method} needs the layout of pages from a browser; set RENDER=true"
+            f"CLEANING_METHOD={method} learns from the stored pages of a site; KEEP_HTML=false stores none: unset it"
         )
-    if needs == "template":
-        raise ConfigError(
-            f"CLEANING_METHOD={config.cleaning_method} compares several pages of a site, which a crawl "
-            "does not have at once; it is only for `scrapy compare`"
-        )
+    if needs != "layout" or config.render:
+        return config
+    if settings.get("RENDER") is not None:
+        raise ConfigError(f"CLEANING_METHOD={method} needs the layout of pages from a browser: unset RENDER=false")
+    settings.set("RENDER", value=True, priority="addon")
+    return Config.read(settings)
 
 
 def _add_components(settings: BaseSettings) -> None:
@@ -133,6 +178,16 @@ def _add_components(settings: BaseSettings) -> None:
             continue
         for path, order in getattr(ours, table).items():
             settings.setdefault_in_component_priority_dict(table, load_object(path), order)
+
+
+def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:
+    """Remove our components that store or write anything, and without callbacks also those that clean pages."""
+    removed = set(ours.EXTENSIONS)
+    if not calls_back:
+        removed |= {_RESPONSE_FILTER, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
+    for table in _COMPONENT_TABLES:
+        for path in removed.intersection(getattr(ours, table)):
+            settings.set_in_component_priority_dict(table, load_object(path), None)
 
 
 def _name_contact(settings: BaseSettings, contact: str) -> None:
@@ -176,6 +231,22 @@ def _check_archive(settings: BaseSettings, config: Config) -> None:
             )
 
 
+def _check_feeds(settings: BaseSettings) -> None:
+    """Raise ConfigError for a feed in a file that cannot be written; Scrapy would log a traceback for each item."""
+    for uri in map(str, settings.getdict("FEEDS")):
+        path = Path(file_uri_to_path(uri) if uri.startswith("file:") else uri)
+        if "%" in uri or (":" in uri and not uri.startswith("file:")):
+            continue  # named by the crawl, or not a file
+        is_new = not path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("ab").close()
+            if is_new:
+                path.unlink()
+        except OSError as error:
+            raise ConfigError(f"the feed {uri} cannot be written ({error.strerror}); name another file") from error
+
+
 def _switch_to_replay(settings: BaseSettings) -> None:
     _switch_handlers(settings, "crawler.fetching.replay.ReplayHandler")
     for name, value in _REPLAY_SETTINGS.items():
@@ -195,6 +266,15 @@ def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
     _force(settings, "PLAYWRIGHT_LAUNCH_OPTIONS", rendering.launch_options())
     # The handler itself restarts a lost browser, and counts that.
     _force(settings, "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER", False)
+
+
+def _switch_to_looking(settings: BaseSettings, config: Config, *, calls_back: bool) -> None:
+    _remove_components(settings, calls_back=calls_back)
+    _force(settings, "CLEANING_PROCESSES", 0)
+    _force(settings, "ARCHIVE", "")
+    if calls_back:
+        adapter = page_adapter(config.cleaning_method, config.cleaning_options)
+        ItemAdapter.ADAPTER_CLASSES = [adapter, *ItemAdapter.ADAPTER_CLASSES]
 
 
 def _switch_handlers(settings: BaseSettings, handler: str) -> None:

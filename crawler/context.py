@@ -27,6 +27,8 @@ class CrawlContext:
     They are typed `Any` because this module must not import their classes: a reader annotates the variable.
     """
 
+    command_settings: dict[str, str] | None = None
+    """The settings given with `-s`, for `scrapy retry`; None without a command of ours."""
     replay: Any = None
     """`crawler.fetching.replay.ReplaySource`: the saved pages that answer all requests, with the setting REPLAY."""
     archive: Any = None
@@ -35,8 +37,12 @@ class CrawlContext:
     """`crawler.fetching.render.handler.RenderHandler`: the handler for http and https, with the setting RENDER."""
     store_thread: Any = None
     """`crawler.processing.StoreThread`: the one thread that uses the database, if the crawl stores visits."""
+    templates: Any = None
+    """`crawler.processing.SiteTemplates`: the templates by which this crawl cleans pages."""
     frontier: Any = None
     """`crawler.frontier.scheduler.Frontier`: the requests, if they are kept in the database."""
+    looks_only: bool = False
+    """True for Scrapy's commands that look at single responses, such as `scrapy shell`: nothing is stored."""
 
 
 def context_of(crawler: Crawler) -> CrawlContext:

@@ -32,7 +32,7 @@ from crawler.fetching.response_filter import (
 from crawler.fetching.throttling import RefusalBackoff
 from crawler.frontier.serialize import START_NUMBER
 from crawler.page import get_header
-from crawler.visit import REFUSAL_OUTCOMES, FetchedPage, Outcome, Visit
+from crawler.visit import FetchedPage, Outcome, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -134,9 +134,9 @@ class VisitMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
-        # A replay contacts no site.
-        backoff = None if config.replay else RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row)
-        return cls(crawler, backoff)
+        if config.replay:
+            return cls(crawler, None)  # a replay contacts no site
+        return cls(crawler, RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row, config.host_refused_share))
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the start requests, unless the frontier has stored all of them."""
@@ -219,19 +219,23 @@ class VisitMiddleware:
     def _end_response(self, response: Response, collected: _CallbackOutput) -> list[Visit]:
         rejection = Rejection.read(response)
         visits = _make_visits(response, collected, rejection)
+        if self._backoff is not None:
+            served = bool(collected.pages or collected.items)
+            evidence = self._backoff.record(response, visits[0].outcome, served=served)
+            visits = [replace(visit, pause_evidence=evidence) for visit in visits] if evidence else visits
         leased = self._find_lease(response)
         if leased is not None:
             visits = list(_add_request(visits, leased, collected.requests))
         for visit in visits:
             self._count(visit)
-        if self._backoff is not None:
-            _update_backoff(self._backoff, response, rejection, served=bool(collected.pages or collected.items))
         return visits
 
     def _count(self, visit: Visit) -> None:
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
         if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
-            logger.debug("No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
+            # Who looks at one page, as with `scrapy parse`, must see why its callback was not called.
+            level = logging.WARNING if context_of(self._crawler).looks_only else logging.DEBUG
+            logger.log(level, "No page at %s: %s: %s", visit.url, visit.outcome, visit.error)
 
     def _report(self, error: Exception, response: Response) -> str | None:
         """Log and count a callback's exception as Scrapy does; return its text, None for CloseSpider."""
@@ -276,12 +280,3 @@ def _add_request(visits: list[Visit], leased: LeasedRequest, children: list[Requ
             parts=len(visits),
         )
         yield replace(part, requests=tuple(children)) if part.ends_request else part
-
-
-def _update_backoff(backoff: RefusalBackoff, response: Response, rejection: Rejection | None, *, served: bool) -> None:
-    if rejection and rejection.outcome in REFUSAL_OUTCOMES:
-        backoff.record_refusal(response)
-    elif served:
-        backoff.record_success(response)
-    if rejection and "Retry-After" in response.headers:
-        backoff.record_retry_after(response)

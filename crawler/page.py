@@ -1,19 +1,36 @@
-"""The value that a spider's callback yields for a content page."""
+"""The value that a spider's callback yields for a content page, and the item that feeds get for it."""
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from itemadapter.adapter import DictAdapter
+from scrapy import Field, Item
+from scrapy.exceptions import DropItem
+
+from cleaning import clean
 from cleaning.blocks import Metadata
 from cleaning.parse import parse
 from crawler.fetching.response_filter import PageResponse, content_type
-from crawler.visit import METHOD_META_KEY, FetchedPage
+from crawler.urls import known_url, site_of
+from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
     from scrapy.http import Response, TextResponse
 
-    from cleaning.blocks import Page
+    from cleaning.blocks import CleanPage, Page
+    from crawler.visit import Visit
+
+
+# Characters that pages may contain and XML feeds must not.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def page(
@@ -52,4 +69,103 @@ def _parse_response(response: TextResponse) -> Page:
         return response.tree
     header = content_type(response)
     declared = header if header and "charset" in header.lower() else response.encoding
-    return parse(response.body, response.url, declared)
+    return parse(response.body, known_url(response.url), declared)
+
+
+class PageItem(Item):
+    """A cleaned page as feeds (`-o`, `-O`, FEEDS), later item pipelines and the signal `item_scraped` get it.
+
+    A field that the page does not state is left out. Times are ISO texts.
+    """
+
+    url = Field()
+    """The page's address, as fetched."""
+    site = Field()
+    """Its registered domain, or host:port."""
+    title = Field()
+    author = Field()
+    """The authors' names, joined by commas."""
+    published = Field()
+    modified = Field()
+    language = Field()
+    section = Field()
+    site_name = Field()
+    image = Field()
+    """Address of the lead image."""
+    canonical = Field()
+    type = Field()
+    """Page type; only the method `default` finds it."""
+    fetched = Field()
+    """When the page was fetched, in UTC."""
+    text = Field()
+    """The texts of the kept blocks in reading order, one a line."""
+    blocks = Field()
+    """The kept blocks in reading order, each with `kind`, `score` and `text`."""
+
+
+class VisitWithoutPage(DropItem):
+    """Ends a visit without a page at the last item pipeline, so that no feed gets it."""
+
+    def __init__(self, visit: Visit) -> None:
+        super().__init__(f"no page at {visit.url}: {visit.outcome}", log_level="DEBUG")
+
+
+class _Blocks(list[dict[str, Any]]):
+    """Blocks as a list, and as JSON in a cell of a CSV file."""
+
+    def __str__(self) -> str:
+        return json.dumps(self, ensure_ascii=False)
+
+
+def page_item(visit: Visit) -> PageItem:
+    """Return the item of a visit with a cleaned page. Raises VisitWithoutPage for any other visit."""
+    if not isinstance(visit.page, CleanedPage | ProcessedPage):
+        raise VisitWithoutPage(visit)
+    return _make_item(visit.page.fetched.url, visit.page.cleaned, visit.at)
+
+
+def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None) -> PageItem:
+    its = cleaned.metadata
+    found: dict[str, Any] = {
+        "url": url,
+        "site": site_of(url),
+        "title": its.title,
+        "author": its.author,
+        "published": its.published,
+        "modified": its.modified,
+        "language": its.language,
+        "section": its.section,
+        "site_name": its.site_name,
+        "image": its.image,
+        "canonical": its.canonical,
+        "type": cleaned.type and cleaned.type.value,
+        "fetched": fetched and fetched.isoformat(timespec="seconds"),
+        "text": cleaned.text,
+        "blocks": _Blocks(
+            {"kind": one.block.kind.value, "score": one.score, "text": _NOT_XML.sub("", one.block.text)}
+            for one in cleaned.decisions
+            if one.kept
+        ),
+    }
+    texts = {name: _NOT_XML.sub("", value) for name, value in found.items() if isinstance(value, str)}
+    return PageItem({name: value for name, value in (found | texts).items() if value is not None})
+
+
+def page_adapter(method: str, options: Mapping[str, Any]) -> type[DictAdapter]:
+    """Return the item adapter that shows a FetchedPage as its item; `scrapy parse` prints what callbacks yield."""
+
+    class FetchedPageAdapter(DictAdapter):
+        def __init__(self, item: FetchedPage) -> None:
+            cleaned = clean(item.tree, method=item.method or method, **options)
+            metadata = item.stated.filled_from(cleaned.metadata)
+            super().__init__(dict(_make_item(item.url, replace(cleaned, metadata=metadata))))
+
+        @classmethod
+        def is_item(cls, item: Any) -> bool:
+            return isinstance(item, FetchedPage)
+
+        @classmethod
+        def is_item_class(cls, item_class: type) -> bool:
+            return issubclass(item_class, FetchedPage)
+
+    return FetchedPageAdapter

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from cleaning import PageError, clean
+from cleaning import METHODS, PageError, clean
 from crawler.config import FRESH, Config, given_arguments
+from crawler.config.profiles import PROFILES
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, WorkerTimeoutError
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
-from crawler.storage.database import location_of_url
+from crawler.storage.database import location_of_url, read_transaction
 from crawler.storage.store import PageState, Store
-from crawler.urls import host_of
+from crawler.storage.templates import read_template
+from crawler.urls import host_of, site_of
 from crawler.visit import (
     OUTCOME_BY_FAULT,
-    PAUSE_OUTCOMES,
     CleanedPage,
     FetchedPage,
     Outcome,
@@ -40,6 +41,7 @@ from crawler.workers.worker import PageToClean, crawl_task, load_models, load_st
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Any, Self
 
     from scrapy import Spider
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import Fingerprinter
     from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.store import CrawlPolicy, SavedVisit
+    from crawler.storage.templates import SiteTemplate
     from crawler.visit import LeaseToken
 
 logger = logging.getLogger(__name__)
@@ -69,11 +72,14 @@ class CleanStep:
         self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[CleanPage] | None = None
     ) -> None:
         assert crawler.stats
+        self._templates = context_of(crawler).templates = SiteTemplates(crawler)
         self._stats = crawler.stats
         self._closer = _SpiderCloser(crawler)
         self._method = method
         self._options = options
         self._pool = pool
+        # A profile cleans all pages in one way.
+        self._one_method = Config.read(crawler.settings).profile in PROFILES
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -131,9 +137,15 @@ class CleanStep:
             self._pool.close()
 
     async def _clean(self, page: FetchedPage) -> CleanPage:
+        if self._one_method:
+            page = replace(page, method=None)
+        method = page.method or self._method
+        if METHODS[method].needs == "template":
+            template = self._templates.of(site_of(page.url), method)
+            page = replace(page, tree=replace(page.tree, template=template))
         for_worker = PageToClean.from_fetched(page) if self._pool else None
         if self._pool is None or for_worker is None:
-            return clean(page.tree, method=page.method or self._method, **self._options)
+            return clean(page.tree, method=method, **self._options)
         return await self._pool.run(for_worker)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
@@ -143,6 +155,36 @@ class CleanStep:
         self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
         self._stats.inc_value(f"visit/{outcome}")
         return replace(visit, outcome=outcome, error=error, page=None)
+
+
+class SiteTemplates:
+    """The templates by which a crawl cleans pages. Each is read from the database at the first page of its site.
+
+    `used` has the time at which each was learned, by site and method; None for a site without one. At the end of the
+    crawl `crawler.reclean.TemplateExtension` learns what is missing.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._patterns: dict[str, frozenset[int]] = {}
+        self._learned: dict[str, datetime | None] = {}
+        self.used: dict[tuple[str, str], datetime | None] = {}
+
+    def of(self, site: str, method: str) -> frozenset[int]:
+        """Return the template of a site for a page that the method cleans; an empty one if none is learned yet."""
+        if site not in self._patterns:
+            found = self._read(site)
+            self._patterns[site] = frozenset() if found is None else found.patterns
+            self._learned[site] = None if found is None else found.learned
+        self.used[site, method] = self._learned[site]
+        return self._patterns[site]
+
+    def _read(self, site: str) -> SiteTemplate | None:
+        thread: StoreThread | None = context_of(self._crawler).store_thread
+        if thread is None:
+            return None  # this crawl stores nothing
+        with read_transaction(thread.store.engine) as connection:
+            return read_template(connection, site)
 
 
 class FingerprintStep:
@@ -299,7 +341,7 @@ class StoreStep:
 
     def _is_urgent(self, visit: Visit) -> bool:
         """Return True if something waits for the visit: the pause of its host, or a crawl with no other request."""
-        return self._frontier is not None and (visit.outcome in PAUSE_OUTCOMES or self._frontier.is_drained)
+        return self._frontier is not None and (bool(visit.pause_evidence) or self._frontier.is_drained)
 
     def _complete(self, visit: Visit) -> list[Visit]:
         """Return all visits of a request once the last of them has arrived, in the order of their parts."""
@@ -353,18 +395,33 @@ class StoreStep:
             self._stats.inc_value("frontier/lost")
             if isinstance(visit.page, ProcessedPage):
                 self._stats.inc_value("store/pages_lost")
-        elif saved.state is not PageState.NONE:
+        elif saved.other_method and isinstance(visit.page, ProcessedPage):
+            self._warn_of_method(saved.other_method, visit.page)
+        if saved.state not in {PageState.LOST, PageState.NONE}:
             self._stats.inc_value(f"store/pages_{saved.state}")
         for stat, name in _COUNT_BY_STAT.items():
             if count := getattr(saved, name):
                 self._stats.inc_value(stat, count)
+
+    def _warn_of_method(self, before: str, page: ProcessedPage) -> None:
+        """Count a page that was cleaned by another method before; the first one is logged."""
+        if not self._stats.get_value("store/pages_other_method"):
+            logger.warning(
+                "%s was cleaned by %s before, and now by %s; further such pages are counted as "
+                "store/pages_other_method. CLEANING_METHOD=%s keeps to the earlier method",
+                page.fetched.url,
+                before,
+                page.cleaned.method,
+                before,
+            )
+        self._stats.inc_value("store/pages_other_method")
 
 
 def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:
     """Tell the frontier which requests have ended, and which hosts ask for a pause."""
     frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends_request])
     for visit in batch:
-        if visit.outcome in PAUSE_OUTCOMES:
+        if visit.pause_evidence:
             frontier.leave_alone(host_of(visit.url))
 
 

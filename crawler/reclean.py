@@ -6,41 +6,65 @@ Pages are read in batches, cleaned in worker processes while earlier ones are st
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import logging
 from collections import deque
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy import signals
 from xxhash import xxh64_intdigest
 
-from cleaning import PageError
+from cleaning import METHODS, PageError
+from cleaning.methods import informative_sections
+from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import WorkerError
 from crawler.fetching.replay import ReplayMiss
 from crawler.storage.database import read_transaction
 from crawler.storage.pages import decompress_html
 from crawler.storage.reclean import (
     RecleanedPage,
+    RecleanJob,
     advance_reclean,
     begin_reclean,
     count_pages_after,
+    read_newest_pages,
     read_pages_after,
     read_reclean_progress,
 )
-from crawler.storage.store import PageState
+from crawler.storage.store import PageState, Store
+from crawler.storage.templates import (
+    SiteTemplate,
+    count_learnable_pages,
+    mark_applied,
+    read_template,
+    write_template,
+)
+from crawler.urls import known_url
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import PageToClean, reclean_task
+from crawler.workers.worker import PageToClean, parse_again, reclean_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
+    from scrapy.crawler import Crawler
     from sqlalchemy.engine import Connection
 
+    from cleaning.blocks import Page
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.fetching.replay import ReplaySource
-    from crawler.storage.reclean import PageToReclean, RecleanJob, RecleanProgress
-    from crawler.storage.store import SavedVisit, Store
+    from crawler.processing import SiteTemplates
+    from crawler.storage.reclean import PageToReclean, RecleanProgress
+    from crawler.storage.store import SavedVisit
+
+logger = logging.getLogger(__name__)
 
 _PAGES_PER_TRANSACTION = 10  # few enough for its locks: see crawler/storage/locks.py
 _MAX_NAMED_PAGES = 1_000
@@ -52,7 +76,8 @@ class RecleanPlan:
     """What a run does: which pages, how they are cleaned, and in how many processes.
 
     `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. `options_hash`
-    is the hash of `options`. A `dry_run` stores nothing, and no later run continues it.
+    is the hash of `options`. A `dry_run` stores nothing, and no later run continues it. `templates` are those of sites
+    that are known; others are learned if the method needs them.
     """
 
     job: RecleanJob
@@ -64,6 +89,7 @@ class RecleanPlan:
     processes: int
     seconds: float
     dry_run: bool = False
+    templates: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 class SkipReason(StrEnum):
@@ -177,6 +203,123 @@ class RecleanResult:
             self.named.append(SkippedPage(url, reason))
 
 
+# Enough pages to learn what repeats.
+_MAX_LEARNING_PAGES = 30
+_MIN_LEARNING_PAGES = 2
+
+
+def learn_template(store: Store, bodies: PageBodies, site: str) -> SiteTemplate | None:
+    """Return the template of a site from its newest pages; None if fewer than two different ones can be read."""
+    with read_transaction(store.engine) as connection:
+        newest = read_newest_pages(connection, site, _MAX_LEARNING_PAGES, html=bodies.stored)
+    pages = list(_different_pages(newest, bodies))
+    if len(pages) < _MIN_LEARNING_PAGES:
+        return None
+    return SiteTemplate(site, informative_sections.learn_template(pages), len(pages), datetime.now(UTC))
+
+
+def _different_pages(pages: Iterable[PageToReclean], bodies: PageBodies) -> Iterator[Page]:
+    """Yield the pages that can be read. One that is stored twice counts once, otherwise all of it would repeat."""
+    seen: set[int] = set()
+    for page in pages:
+        body = bodies.find(page)
+        if page.body_hash in seen or isinstance(body, SkipReason):
+            continue
+        seen.add(page.body_hash)
+        with contextlib.suppress(PageError):  # it is counted when the page itself is cleaned
+            yield parse_again(PageToClean.from_stored(body, known_url(page.url), page.encoding))
+
+
+class TemplateExtension:
+    """Learns the templates that a crawl lacked, from the pages that are stored at its end.
+
+    A template is learned again when the site has twice as many pages as before, up to 30. The pages that were cleaned
+    by an older template, or without one, are then cleaned again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    async def spider_closed(self, reason: str) -> None:
+        context = context_of(self._crawler)
+        templates: SiteTemplates | None = context.templates
+        if templates is None or not templates.used or context.store_thread is None:
+            return
+        if reason == "shutdown" or context.store_thread.failed:
+            return  # the next run of the crawl does it
+        config = Config.read(self._crawler.settings)
+        with closing(Store.open(config)) as store:
+            for method in sorted({method for _, method in templates.used}):
+                stale = await asyncio.to_thread(_stale_sites, store, templates, method)
+                if stale:
+                    await self._clean_again(store, config, method, stale)
+
+    async def _clean_again(self, store: Store, config: Config, method: str, stale: Sequence[SiteTemplate]) -> None:
+        """Clean the pages of sites again that a method cleaned by another template, or without one."""
+        plan = RecleanPlan(
+            job=RecleanJob(""),  # one for each site
+            method=method,
+            options=dict(config.cleaning_options),
+            fingerprinter=config.fingerprinter,
+            options_hash=config.options_hash,
+            limit=None,
+            processes=max(1, config.cleaning_processes),
+            seconds=config.cleaning_seconds,
+            templates={learned.site: learned.patterns for learned in stale},
+        )
+        count = RecleanResult()
+        task = reclean_task(method, plan.options, plan.fingerprinter, plan.seconds)
+        pool = await asyncio.to_thread(WorkerPool.start, plan.processes, task, count)
+        try:
+            for learned in stale:
+                job = RecleanJob(json.dumps({"template": learned.site, "method": method}), learned.site, method=method)
+                result = RecleanResult()
+                await RecleanRun(store, StoredBodies(), replace(plan, job=job), pool, result).run(0, lambda *_: None)
+                await asyncio.to_thread(store.end_reclean, job)
+                store.write(partial(mark_applied, learned=learned, now=datetime.now(UTC)))
+                self._report(learned, method, result)
+        finally:
+            pool.close()
+
+    def _report(self, learned: SiteTemplate, method: str, result: RecleanResult) -> None:
+        logger.info(
+            "Learned the template of %s from %d pages; of %d pages cleaned again by %s, %d changed",
+            learned.site,
+            learned.pages,
+            result.pages,
+            method,
+            result.changed,
+        )
+        self._crawler.stats.inc_value("template/pages_cleaned_again", result.pages)
+
+
+def _stale_sites(store: Store, templates: SiteTemplates, method: str) -> list[SiteTemplate]:
+    """Return the present templates of the sites where the method used another one, or none."""
+    used = {site: learned for (site, by), learned in templates.used.items() if by == method}
+    present = (_learned_template(store, site) for site in used)
+    return [one for one in present if one is not None and not (one.applied and one.learned == used[one.site])]
+
+
+def _learned_template(store: Store, site: str) -> SiteTemplate | None:
+    """Return the site's template, learned now if it was learned from too few of its pages."""
+    with read_transaction(store.engine) as connection:
+        known, count = read_template(connection, site), count_learnable_pages(connection, site)
+    reached = min(count, _MAX_LEARNING_PAGES)
+    if known is not None and (known.pages >= reached or reached < min(2 * known.pages, _MAX_LEARNING_PAGES)):
+        return known
+    learned = learn_template(store, StoredBodies(), site)
+    if learned is None:
+        return known
+    store.write(lambda connection: write_template(connection, learned))
+    return learned
+
+
 def start_reclean(store: Store, plan: RecleanPlan, *, restart: bool) -> RecleanProgress | None:
     """Record the start of the job. Return the progress of an earlier run to continue; None for a new job."""
     if plan.dry_run:
@@ -232,6 +375,7 @@ class RecleanRun:
         self._plan = plan
         self._pool = pool
         self._result = result
+        self._templates = dict(plan.templates)
 
     async def run(self, after_page: int, report: Callable[[int, int], None]) -> None:
         total = self._count(after_page)
@@ -270,8 +414,20 @@ class RecleanRun:
         body = SkipReason.RETIRED if page.retired else self._bodies.find(page)
         if isinstance(body, SkipReason):
             return _PageInWork(page, body)
-        to_clean = PageToClean.from_stored(body, page.url, page.encoding)
+        to_clean = PageToClean.from_stored(body, known_url(page.url), page.encoding)
+        if METHODS[self._plan.method].needs == "template":
+            to_clean = replace(to_clean, template=self._template_of(page.site))
         return _PageInWork(page, asyncio.ensure_future(self._pool.run(to_clean)))
+
+    def _template_of(self, site: str) -> frozenset[int]:
+        """Return the template of a site, learned anew at its first page; an empty one if it has only one page."""
+        if site not in self._templates:
+            learned = learn_template(self._store, self._bodies, site)
+            self._templates[site] = frozenset() if learned is None else learned.patterns
+            if learned is not None and not self._plan.dry_run:
+                applied = replace(learned, applied=True)
+                self._store.write(lambda connection: write_template(connection, applied))
+        return self._templates[site]
 
     async def _finish(self, batch: Sequence[_PageInWork]) -> None:
         recleaned = [page for one in batch if (page := await self._recleaned(one)) is not None]
@@ -291,4 +447,7 @@ class RecleanRun:
         except (WorkerError, PageError) as error:
             self._result.fail(one.page.url, str(error))
             return None
-        return RecleanedPage(one.page, self._plan.method, self._plan.options_hash, found.blocks, found.fingerprint)
+        plan = self._plan
+        return RecleanedPage(
+            one.page, plan.method, plan.options_hash, found.blocks, found.fingerprint, settings=plan.job.settings
+        )

@@ -1,4 +1,4 @@
-"""The values of Scrapy's own settings: which components run, in which order. `crawler/config.py` declares ours.
+"""The values of Scrapy's own settings: which components run, in which order. `crawler/config/` declares ours.
 
 In a checkout, scrapy.cfg names this module. Elsewhere, set the environment variable
 SCRAPY_SETTINGS_MODULE=crawler.settings.
@@ -21,6 +21,8 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.ResponseFilterMiddleware": 10,
     "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawler.fetching.compression.CompressionMiddleware": 590,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
 }
 # Only http and https, and only to public addresses and those in ALLOW_ADDRESSES.
 DOWNLOAD_HANDLERS = {
@@ -39,6 +41,7 @@ ITEM_PIPELINES = {
 }
 # The last three are only active if SUMMARY, METRICS and ARCHIVE name a file.
 EXTENSIONS = {
+    "crawler.reclean.TemplateExtension": 490,
     "crawler.monitoring.progress.ProgressLine": 500,
     "crawler.monitoring.summary.SummaryExtension": 510,
     "crawler.monitoring.metrics.MetricsExtension": 520,

@@ -19,6 +19,7 @@ from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
 # Control characters could move the cursor or restyle the terminal; other marks reverse the reading direction.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -51,6 +52,17 @@ def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     return table
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    *before, last = noun.split(" ")
+    return f"{number:,} {noun if number == 1 else ' '.join([*before, _plural(last)])}"
+
+
+def format_time(moment: datetime | None) -> str | None:
+    """Return a time of the database, to the second; it is in UTC, which the text says."""
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def format_counters(counts: dict[str, int]) -> str:
@@ -142,6 +154,10 @@ def confirm(question: str) -> bool:
     sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def _cell(value: object) -> Text:

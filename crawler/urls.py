@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from w3lib.url import canonicalize_url
 from xxhash import xxh64_hexdigest
@@ -28,6 +28,23 @@ _SESSION = re.compile(
 )
 _SHORT_SESSION = re.compile(r"(?:sid|sess|zenid|oscsid)=(?=\w*\d)(?=\w*[a-z])\w{16,}", re.IGNORECASE)
 _SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/", re.IGNORECASE)
+
+
+# Top-level domain `invalid` never exists (RFC 2606). The demo's site is at an http address below it.
+_PLACEHOLDER = re.compile(r"https://[^/?#]*\.invalid(?=[/?#]|$)", re.IGNORECASE)
+
+
+def placeholder_url(site: str, file: str) -> str:
+    """Return the URL under which a saved page is stored whose address is unknown: `https://SITE.invalid/FILE`."""
+    return f"https://{quote(site) or 'replay'}.invalid/{quote(file)}"
+
+
+def known_url(url: str) -> str | None:
+    """Return the URL as the address that a page's links are compared with; None for a placeholder.
+
+    Compared with a placeholder, all absolute links of a page would lead to other sites.
+    """
+    return None if _PLACEHOLDER.match(url.strip()) else url
 
 
 def url_key(url: str, canonical: str | None = None) -> str:

@@ -25,6 +25,10 @@ METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
 
 
+visit_cleaned = object()
+"""Scrapy signal with the argument `visit`: sent for each visit after its page was cleaned, also if it has no page."""
+
+
 class Outcome(StrEnum):
     """How a visit ended; a closed set. Each visit is counted in the stat `visit/<outcome>`."""
 
@@ -60,7 +64,7 @@ REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA}
 """The site refuses our requests: the crawl slows down."""
 
 PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
-"""The site asks for a pause: the crawl sends its host nothing for a while."""
+"""The site asks for a pause: if it does so at several pages, the crawl sends its host nothing for a while."""
 
 MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 """The page no longer exists."""
@@ -144,7 +148,8 @@ class Visit:
 
     VisitMiddleware makes the visit. The processing steps return it with the next value of `page`, or with another
     `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
-    yielded. `etag` and `last_modified` are the response's.
+    yielded. `etag` and `last_modified` are the response's. `pause_evidence` says how many of the host's last answers
+    asked for a pause, if they were enough to pause the host.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
     had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
@@ -160,6 +165,7 @@ class Visit:
     error: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    pause_evidence: str | None = None
     page: FetchedPage | CleanedPage | ProcessedPage | None = None
     lease_token: LeaseToken | None = None
     request: RequestRecord | None = None

@@ -1,4 +1,4 @@
-"""Last item pipeline: store each visit."""
+"""Last item pipeline: store each visit, and turn its page into the item that feeds get."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from crawler.context import context_of
+from crawler.page import VisitWithoutPage, page_item
 from crawler.processing import StoreStep
 from crawler.visit import Outcome, Visit
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
 
 class StorePipeline:
-    """Stores visits; other items pass unchanged. A visit that another pipeline drops is stored without its page."""
+    """Stores visits and returns their pages as PageItems; other items pass unchanged.
+
+    A visit without a page ends here. A visit that another pipeline drops is stored without its page.
+    """
 
     def __init__(self, step: StoreStep) -> None:
         self._step = step
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> Any:
+        """Return the pipeline; one that only makes PageItems for a command that only looks at pages."""
+        if context_of(crawler).looks_only:
+            return _PageItems()
         step = StoreStep.from_crawler(crawler)
         context_of(crawler).store_thread = step.thread
         pipeline = cls(step)
@@ -37,12 +42,13 @@ class StorePipeline:
         self._step.open()
 
     async def process_item(self, item: Any) -> Any:
-        if isinstance(item, Visit):
-            await self._step.store(item)
-        return item
+        if not isinstance(item, Visit):
+            return item
+        await self._step.store(item)
+        return page_item(item)
 
     def item_dropped(self, item: Any, exception: BaseException) -> None:
-        if isinstance(item, Visit):
+        if isinstance(item, Visit) and not isinstance(exception, VisitWithoutPage):
             self._step.store_without_page(item, Outcome.DROPPED, str(exception))
 
     def item_error(self, item: Any, failure: Failure) -> None:
@@ -55,3 +61,10 @@ class StorePipeline:
     def spider_closed(self, reason: str) -> None:
         # Scrapy sends this signal after it has closed the pipelines, so the last batch is stored.
         self._step.end_crawl(reason)
+
+
+class _PageItems:
+    """The last pipeline of a command that stores nothing, such as `scrapy parse`."""
+
+    def process_item(self, item: Any) -> Any:
+        return page_item(item) if isinstance(item, Visit) else item

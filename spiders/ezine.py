@@ -10,27 +10,37 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
+from parsel import Selector
+from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
+from cleaning import clean
 from cleaning.declare import did_you_mean, integer, option, parsed, web_url
+from crawler.discovery.article_detection import is_article
 from crawler.errors import ConfigError
+from crawler.monitoring.exit_status import FinishReason
 from crawler.page import page
+from spiders.dates import iso_day
 from spiders.links import Link, link_text, links_within
 from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from parsel import SelectorList
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from cleaning.blocks import Page
     from crawler.visit import FetchedPage
 
 # /?Title-Words&id=4073117, where the slug may contain any character, `?` and brackets included; and /10553192.
 _ARTICLE = re.compile(r"/\?(?!(?:cat|expert)=)[^#]{1,1000}&id=\d{6,8}|/\d{6,8}")
 _CATEGORY = re.compile(r"/\?cat=([^&:#]+)(?::([^&#]+))?")
 _SUBMITTED = re.compile(r"Submitted On\s+([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2}),\s+(\d{4})")
+# The element around an article's text; in microdata, whatever its class.
+_TEXT_SELECTOR = "#article-content, [itemprop=articleBody]"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -72,13 +82,19 @@ class EzineArguments(ListingArguments):
         parsed("categories", "categories of the site with commas between them, or all", read_sections),
         "Several categories with commas between them, or `all`.",
     )
+    empty: int = option(
+        5,
+        integer(1, MAX_COUNT),
+        "The crawl ends after this many articles in a row without a title or a text: the site may have changed.",
+    )
     base_url: str = option("https://ezinearticles.com/", web_url(), "Address of the site, to crawl a copy of it.")
 
 
 class EzineSpider(ListingSpider):
     """Reads categories and their subcategories page by page, with every article that they list.
 
-    Cleaning reads the rest of the metadata, such as the author of recent pages, from JSON-LD and meta tags.
+    Cleaning reads the rest of the metadata, such as the author of recent pages, from JSON-LD, microdata and meta tags.
+    No page of the site was at hand when this was written: docs/crawl.md says what was tested instead.
     """
 
     name = "ezine"
@@ -87,6 +103,7 @@ class EzineSpider(ListingSpider):
 
     def __init__(self, name: str | None = None, **given: Any) -> None:
         super().__init__(name, **given)
+        self._empty = 0  # articles in a row
         if bool(self.asked.category) == (self.asked.categories is not None):
             raise ConfigError(
                 "the spider 'ezine' needs the argument 'category' (Computers-and-Technology) or 'categories' (all)"
@@ -124,22 +141,32 @@ class EzineSpider(ListingSpider):
         return list({url: Link(url, link_text(element)) for element, url in listed}.values())
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
-        """Yield the page if it has an article's URL and the element that the site puts around articles."""
+        """Yield the page if it has an article's URL, a title and a text.
+
+        What the site's own classes do not give is read by cleaning from JSON-LD, microdata and meta tags. If they give
+        nothing on several pages in a row, the spider no longer fits the site, and the crawl ends.
+        """
         assert isinstance(response, TextResponse)
-        if not is_article_url(response.url) or not response.css("#article-content"):
+        if not is_article_url(response.url):
             self.count("no_article")
             return
-        published = submitted_on(response)
-        if self._is_old(published):
+        found = read_article(page(response).tree)
+        self._empty = 0 if found.has_text and found.title else self._empty + 1
+        if self._empty >= self.asked.empty:
+            raise CloseSpider(FinishReason.NO_ARTICLES)
+        if self._empty:
+            self.count("no_article")
+        elif self._is_old(found.published):
             self.count("older")
-            return
-        yield page(
-            response,
-            title=_selected_text(response, "#article-title") or _selected_text(response, "h1"),
-            author=_selected_text(response, "a[rel=author].author-name"),
-            published=published,
-            section=response.css('meta[property="og:article:section"]::attr(content)').get(),
-        )
+        else:
+            # Without a value of the site's own classes, cleaning fills the field.
+            yield page(
+                response,
+                title=found.own_title,
+                author=found.author,
+                published=found.published,
+                section=found.section,
+            )
 
     def _section(self, section: str) -> Request:
         return self.listing(urljoin(self.asked.base_url, f"/?cat={section}"))
@@ -150,9 +177,38 @@ def is_article_url(url: str) -> bool:
     return _ARTICLE.fullmatch(_url_target(url)) is not None
 
 
-def submitted_on(response: TextResponse) -> date | None:
+@dataclass(frozen=True, slots=True)
+class ArticleFields:
+    """What an article's page shows of it. `own_title` and `author` come from the site's own classes, None without."""
+
+    has_text: bool
+    title: str | None
+    own_title: str | None
+    author: str | None
+    published: date | None
+    section: str | None
+
+
+def read_article(tree: Page) -> ArticleFields:
+    """Return the fields of an article: by the site's ids and classes, else as the page states them in other ways."""
+    selector = Selector(root=tree.root, type="html")
+    has_text = bool(selector_text(selector.css(_TEXT_SELECTOR)))
+    own_title = selector_text(selector.css("#article-title")) or _only_heading(selector)
+    published = submitted_on(selector)
+    title = own_title
+    if not (has_text and own_title and published):
+        cleaned = clean(tree)
+        has_text = has_text or bool(is_article(cleaned))
+        title = title or cleaned.title
+        published = published or iso_day(cleaned.published or "")
+    author = selector_text(selector.css("a[rel=author].author-name"))
+    section = selector.css('meta[property="og:article:section"]::attr(content)').get()
+    return ArticleFields(has_text, title, own_title, author, published, section)
+
+
+def submitted_on(selector: Selector) -> date | None:
     """Return the date of "Submitted On June 12, 2008.", None if the page has no such line."""
-    for line in response.xpath("//*[text()[contains(normalize-space(.), 'Submitted On')]]")[:3]:
+    for line in selector.xpath("//*[text()[contains(normalize-space(.), 'Submitted On')]]")[:3]:
         if match := _SUBMITTED.search(" ".join(line.xpath("string()").get("")[:1_000].split())):
             month, day, year = match.groups()
             try:
@@ -160,6 +216,17 @@ def submitted_on(response: TextResponse) -> date | None:
             except ValueError:
                 return None
     return None
+
+
+def selector_text(found: SelectorList[Any]) -> str | None:
+    """Return the text of the first element that was selected, on one line; None without any."""
+    return " ".join(" ".join(found[:1].css("*::text").getall()).split()) or None
+
+
+def _only_heading(selector: Selector) -> str | None:
+    """Return the text of the page's h1 element; None if it has several, of which one may be the site's name."""
+    headings = selector.css("h1")
+    return selector_text(headings) if len(headings) == 1 else None
 
 
 def _linked_categories(response: Response) -> Iterator[tuple[str, str | None]]:
@@ -175,7 +242,3 @@ def _url_target(url: str) -> str:
     parts = urlsplit(url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     return unquote(target) if target.startswith("/?cat=") else target
-
-
-def _selected_text(response: TextResponse, selector: str) -> str | None:
-    return " ".join(" ".join(response.css(selector)[:1].css("*::text").getall()).split()) or None

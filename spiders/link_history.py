@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 
@@ -13,7 +13,7 @@ from crawler.context import context_of
 from crawler.discovery.article_detection import is_article
 from crawler.errors import StoreError
 from crawler.urls import site_of
-from crawler.visit import CleanedPage, Outcome, ProcessedPage, Visit
+from crawler.visit import CleanedPage, Outcome, visit_cleaned
 from spiders.url_patterns import url_pattern
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.processing import StoreThread
+    from crawler.visit import Visit
 
 HISTORY_PAGES_MIN = 3
 """Pages of a pattern that must be known before the pattern counts."""
@@ -88,7 +89,7 @@ class LinkHistory:
 
 
 class LinkHistoryRecorder:
-    """Fills a crawl's `history` with the outcomes of its visits as they leave the item pipelines.
+    """Fills a crawl's `history` with the outcomes of its visits as their pages are cleaned.
 
     Before the first request it reads the stored pages of the sites of `sections`. A crawl without cleaning, or with
     another method than `default`, learns nothing from its pages; a crawl without a database starts with an empty
@@ -100,7 +101,7 @@ class LinkHistoryRecorder:
         self._crawler = crawler
         self._sections = sections
         crawler.signals.connect(self.recall, signal=signals.spider_opened)
-        crawler.signals.connect(self.note, signal=signals.item_scraped)
+        crawler.signals.connect(self.note, signal=visit_cleaned)
 
     async def recall(self) -> None:
         """Learn from the stored pages of the sites. A database error ends the crawl, as it does when writing."""
@@ -117,16 +118,14 @@ class LinkHistoryRecorder:
             self.history.learn(outcome.url, is_article=outcome.prose.is_article)
         self._count("recalled", len(known))
 
-    def note(self, item: Any) -> None:
+    def note(self, visit: Visit) -> None:
         """Learn from a visit, if it shows whether its page is an article."""
-        if not isinstance(item, Visit):
-            return
-        if isinstance(item.page, CleanedPage | ProcessedPage):
-            found: bool | None = is_article(item.page.cleaned)
+        if isinstance(visit.page, CleanedPage):
+            found: bool | None = is_article(visit.page.cleaned)
         else:
-            found = False if item.outcome in _NEVER_ARTICLES else None
+            found = False if visit.outcome in _NEVER_ARTICLES else None
         if found is not None:
-            self.history.learn(item.url, is_article=found)
+            self.history.learn(visit.url, is_article=found)
             self._count("articles" if found else "no_articles")
 
     def _count(self, event: str, by: int = 1) -> None:

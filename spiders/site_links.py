@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lxml.html import HtmlElement
+    from parsel import Selector
     from scrapy.http import Response, TextResponse
 
 SECTIONS_MAX = 30
@@ -73,10 +74,11 @@ def sitemap_links(robots: Response) -> list[str]:
 
 
 def _head_feeds(response: TextResponse) -> Iterator[str]:
-    for element in islice(response.selector.root.iter("link"), _LINKS_MAX):
-        kind = (element.get("type") or "").partition(";")[0].strip().lower()
-        if "alternate" in (element.get("rel") or "").lower().split() and kind in _FEED_TYPES:
-            url = _http_url(response, (element.get("href") or "").strip())
+    selector: Selector = response.selector
+    for link in selector.css("link[rel][href]")[:_LINKS_MAX]:
+        kind = link.attrib.get("type", "").partition(";")[0].strip().lower()
+        if "alternate" in link.attrib["rel"].lower().split() and kind in _FEED_TYPES:
+            url = _http_url(response, link.attrib["href"].strip())
             if url and "comment" not in url.lower():
                 yield url
 

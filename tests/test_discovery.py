@@ -1,13 +1,13 @@
 """A floor under how well article links are told, on some of the labelled pages, and the programs' figures."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import discovery
 import fit_links
 import listings
+import processes
 import pytest
 from scrapy.http import HtmlResponse
 
@@ -71,9 +71,7 @@ def test_the_program_prints_the_wrong_links_of_a_page(pages):
     (page,) = (page for page in pages if page.name == "timesofindia/08")
     wrong = discovery.score(page, discovery.ours(page))
     command = [sys.executable, str(Path(__file__).parent / "research" / "discovery.py"), "--wrong", page.name]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1], timeout=60
-    )
+    done = processes.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1], timeout=60)
     printed = [line.split("\t")[0] for line in done.stdout.splitlines()]
     assert (printed.count("taken"), printed.count("missed")) == (wrong.wrong, wrong.missed)
     assert wrong.wrong > 0

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "python -m cleaning page.html": "cleaning/test_main.py",
     "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
+    "-s PROFILE=vce": "test_render.py",
     "DATABASE_URL=sqlite:////var/lib/blocksieve/blocks.db /opt/blocksieve/bin/scrapyd": "test_deploy.py",
 }
 # The programs of others: what they name of ours is there.

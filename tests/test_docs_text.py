@@ -13,9 +13,9 @@ from news_pages import LANGUAGES
 from sqlalchemy import inspect, text
 
 from cleaning import METHODS, Reason, clean
-from cleaning.methods.method import Method
 from crawler.discovery.portals import PORTAL_COLUMNS, read_portals
 from crawler.errors import ConfigError
+from crawler.page import PageItem
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.visit import Outcome
@@ -90,7 +90,7 @@ def piece(page, word):
 
 def test_the_method_of_the_documentation_keeps_the_article_and_loses_no_text(monkeypatch):
     names, shown = piece("extend.md", "def decide"), LANGUAGES["english"]
-    monkeypatch.setitem(METHODS, "prose", Method(names["segment"], names["score"], names["decide"], "here"))
+    monkeypatch.setitem(METHODS, "prose", names["PROSE"])
     found, default = clean(shown.page, method="prose"), clean(shown.page)
     assert set(shown.paragraphs) <= {block.text for block in found.kept}
     assert {Reason.KEPT, Reason.LINKS, Reason.SHORT} == {one.reason for one in found.decisions}
@@ -148,7 +148,7 @@ def test_the_views_have_the_columns_of_the_tables_in_the_page(engine):
 
 def test_the_tables_have_the_columns_that_the_page_names(engine):
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (`.+) \|$", DATABASE, re.MULTILINE)
-    assert len(rows) == 11
+    assert len(rows) == 12
     for table, columns in rows:
         known = {column["name"] for column in inspect(engine).get_columns(table)}
         assert set(re.findall(r"`(\w+)`", columns)) - {"block"} <= known, table
@@ -178,3 +178,9 @@ def test_a_message_stands_in_the_source(message):
     parts = [part for part in message.split("…") if re.search(r"\w", part)]
     assert parts
     assert any(all(part in sentence for part in parts) for sentence in sentences())
+
+
+def test_the_fields_of_feeds_are_documented():
+    table = CRAWL.partition("## Feeds")[2].partition("\n- ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(PageItem.fields)

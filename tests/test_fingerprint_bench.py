@@ -2,11 +2,11 @@
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 from cleaning.fingerprint import distance
@@ -29,7 +29,7 @@ def part(monkeypatch):
 
 def bench(folder, *arguments):
     command = [sys.executable, str(PROGRAM), "--folder", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return processes.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("bulk_above", ["1000000", "1000"])

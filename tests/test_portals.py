@@ -2,9 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+import processes
 
 PROGRAM = Path(__file__).parent / "research" / "portals.py"
 PROSE = "<p>The river rose in the night and carried the old bridge down to the mill, said the mayor of the town.</p>"
@@ -26,7 +27,7 @@ def test_each_site_s_saved_pages_are_counted_as_what_they_are(tmp_path):
     lines = ["site\tfile\turl", *(f"bbc\t{row}" for row in rows)]
     (site.parent / "index.tsv").write_text("\n".join(lines) + "\n", "utf-8")
     environment = os.environ | {"BLOCKSIEVE_DATA": str(tmp_path)}
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, PROGRAM, "--json"], env=environment, capture_output=True, text=True, check=True
     )
     (counted,) = json.loads(done.stdout)

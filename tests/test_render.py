@@ -44,8 +44,9 @@ def test_a_crawl_cleans_by_the_layout_of_its_pages(demo, tmp_path, chromium, pro
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"CLEANING_METHOD": "vce"}, "set RENDER=true"),
-        ({"CLEANING_METHOD": "ce"}, "scrapy compare"),
+        ({"CLEANING_METHOD": "vce", "RENDER": "false"}, "unset RENDER=false"),
+        ({"CLEANING_METHOD": "ce", "KEEP_HTML": "false"}, "unset it"),
+        ({"PROFILE": "vce", "RENDER": "false"}, "PROFILE=vce means RENDER=True"),
         ({"RENDER": "true", "CHROMIUM": "/nowhere/at/all"}, "CHROMIUM is '/nowhere/at/all'"),
         ({"RENDER": "true", "CHROMIUM": "/bin/true"}, "the browser /bin/true (setting CHROMIUM) did not start"),
         ({"RENDER": "true", "CHROMIUM_SANDBOX": "of"}, "did you mean 'off'"),

@@ -2,11 +2,11 @@
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 FOLDER = Path(__file__).parent / "research" / "simulations"
@@ -122,7 +122,7 @@ def test_the_program_prints_json_and_writes_table_and_plot(tmp_path):
         "utf-8",
     )
     small = ["--pages", "60", "--days", "4", "--budget", "6", "12", "--json", "--page", str(page), "--plot", str(plot)]
-    run = [subprocess.run([sys.executable, PROGRAM, *small], capture_output=True, check=True) for _ in range(2)]
+    run = [processes.run([sys.executable, PROGRAM, *small], capture_output=True, check=True) for _ in range(2)]
     assert run[0].stdout == run[1].stdout
     result = json.loads(run[0].stdout)
     assert [one["budget"] for one in result["results"]] == [6, 12]
@@ -135,6 +135,6 @@ def test_the_program_prints_json_and_writes_table_and_plot(tmp_path):
 
 
 def test_the_program_refuses_an_empty_web():
-    run = subprocess.run([sys.executable, PROGRAM, "--pages", "0"], capture_output=True, text=True, check=False)
+    run = processes.run([sys.executable, PROGRAM, "--pages", "0"], capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert "from 1 on" in run.stderr

@@ -1,10 +1,10 @@
 """The benchmark of search, at sizes of no meaning."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 PROGRAM = Path(__file__).parent / "bench" / "search.py"
@@ -18,7 +18,7 @@ def test_it_measures_and_leaves_nothing_behind(tmp_path, database, request):
     page.write_text("Before.\n<!-- made by tests/bench/search.py -->\n<!-- end of what is made -->\nAfter.\n", "utf-8")
     small = ["--blocks", "500", "--queries", "1", "--scanned", "1", "--stored", "2", "--databases", database]
     command = [sys.executable, str(PROGRAM), *small, "--folder", str(tmp_path), "--json", "--write", str(page)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    finished = processes.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     assert {row["rank"] for row in result["searches"]} == {"priority", "bm25"}

@@ -4,6 +4,7 @@ import ast
 import pkgutil
 import re
 import sys
+import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -85,6 +86,22 @@ def test_a_short_module_has_several_importers(trees):
         and len(path.read_text("utf-8").splitlines()) < MIN_LINES
     ]
     assert short == []
+
+
+def test_every_library_that_an_installation_brings_is_imported_by_our_code(trees):
+    """A library that only others use is no dependency of ours."""
+    listed = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+    named = {re.match(r"[\w-]+", one)[0].lower().replace("-", "_") for one in listed}
+    imported = {
+        name.partition(".")[0] for tree in trees.values() for node in ast.walk(tree) for name in _imported(node)
+    }
+    assert named - imported == set()
+
+
+def _imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
 
 
 def test_each_word_of_a_modules_name_is_common_or_in_the_glossary():

@@ -110,6 +110,12 @@ def test_the_commands_are_there_without_a_project(installed, tmp_path):
     assert (tmp_path / "other.db").exists()
 
 
+def test_a_crawl_without_a_project_says_what_to_set(installed, tmp_path):
+    failed = scrapy(installed, tmp_path, "crawl", "ezine", SCRAPY_SETTINGS_MODULE="")
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("scrapy crawl: there is no Scrapy project here; set SCRAPY_SETTINGS_MODULE=craw")
+
+
 def test_methods_are_compared_without_a_project(installed, tmp_path):
     (tmp_path / "page.html").write_text("<p>The river rose in the night, and the bridge was closed until morning.")
     arguments = ["page.html", "--methods", "default,pab", "--html", "out.html"]

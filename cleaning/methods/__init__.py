@@ -1,20 +1,24 @@
-"""The table of methods: how each segments, scores and decides, and where it was published."""
+"""The table of methods: how each segments, scores and decides, and where it was published.
+
+A method of your own needs no change here: an installed distribution names it as an entry point of the group
+`blocksieve.methods`, and a program calls `register`.
+"""
 
 from __future__ import annotations
 
 from cleaning.classifier.model import load_shipped_model
 from cleaning.methods import coreex, default, econ, informative_sections, pab, subtree, vce, weighted
-from cleaning.methods.method import Method, MethodResult
+from cleaning.methods.method import ENTRY_POINTS, Method, MethodResult, MethodTable
 from cleaning.segments import keep_undropped
 
-__all__ = ["METHODS", "NEEDS", "Method", "MethodResult"]
+__all__ = ["ENTRY_POINTS", "METHODS", "NEEDS", "Method", "MethodResult", "register"]
 
 _DEBNATH = (
     "S. Debnath, P. Mitra, N. Pal, C. L. Giles, Automatic Identification of Informative Sections of Web Pages, "
     "IEEE Transactions on Knowledge and Data Engineering 17 (9), 2005, 1233-1246"
 )
 
-METHODS: dict[str, Method] = {
+_OWN = {
     "default": default.trained_method(load_shipped_model),
     "weighted": Method(
         weighted.segment,
@@ -90,8 +94,20 @@ METHODS: dict[str, Method] = {
     ),
 }
 
+METHODS = MethodTable(_OWN)
+"""All methods by name, those of other distributions included."""
+
 # Fields of Page that some methods need, and how to get them.
 NEEDS = {
     "layout": "crawl with -s RENDER=true, or render the page by crawler.fetching.render.browser",
-    "template": "learn it from several pages of the site by cleaning.methods.informative_sections.learn_template",
+    "template": "crawl several pages of the site with it, or learn it by "
+    "cleaning.methods.informative_sections.learn_template",
 }
+
+
+def register(name: str, method: Method) -> None:
+    """Add a method to METHODS, for this process only.
+
+    Raises OptionError for a name that is taken or not allowed, and for an object that is no Method.
+    """
+    METHODS[name] = method

@@ -1,12 +1,20 @@
-"""A cleaning method, and its result on a page."""
+"""A cleaning method, its result on a page, and the table of methods with those of other distributions."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import MutableMapping
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from cleaning.declare import did_you_mean
+from cleaning.errors import OptionError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
 
     from cleaning.blocks import Decision, Page, PageType
     from cleaning.leaves import Leaf
@@ -38,3 +46,97 @@ class Method:
     citation: str
     needs: Literal["layout", "template"] | None = None
     decide_page: Callable[[Page, Statements, Options], MethodResult] | None = None
+
+
+ENTRY_POINTS = "blocksieve.methods"
+"""The group of entry points by which an installed distribution adds methods."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+
+class MethodTable(MutableMapping[str, Method]):
+    """The methods by name: our own, those of installed distributions, and those that were registered.
+
+    The names of distributions' methods are read once. The method itself is imported when it is first asked for; only
+    then a broken one raises OptionError, so that it stops nobody who does not use it.
+    """
+
+    def __init__(self, own: Mapping[str, Method]) -> None:
+        self._own = dict(own)
+        self._found: dict[str, Method] = {}
+
+    def __getitem__(self, name: str) -> Method:
+        """Raises OptionError for a method of a distribution that cannot be used, KeyError for an unknown name."""
+        if name not in self._found:
+            self._found[name] = self._find(name)
+        return self._found[name]
+
+    def find(self, name: str) -> Method:
+        """Return a method. Raises OptionError for an unknown name, with the most similar one, and as `[name]` does."""
+        if name not in self:
+            raise OptionError(f"unknown method {name!r}; {did_you_mean(name, self)}")
+        return self[name]
+
+    def __setitem__(self, name: str, method: Method) -> None:
+        if not _NAME.fullmatch(name):
+            raise OptionError(
+                f"the name of a method is {name!r}; it takes up to 40 small letters, digits, - and _, a letter first"
+            )
+        if name in self:
+            raise OptionError(f"the name {name!r} of a method is taken; choose another")
+        if not isinstance(method, Method):
+            raise OptionError(f"the method {name!r} is a {type(method).__name__}; it must be a cleaning.methods.Method")
+        self._own[name] = method
+
+    def __delitem__(self, name: str) -> None:
+        del self._own[name]
+        self._found.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._own, *self._entry_points]))
+
+    def __len__(self) -> int:
+        return len(self._own.keys() | self._entry_points.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._entry_points
+
+    @cached_property
+    def _entry_points(self) -> dict[str, list[EntryPoint]]:
+        found: dict[str, list[EntryPoint]] = {}
+        for one in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, _distribution(one))):
+            found.setdefault(one.name, []).append(one)
+        return found
+
+    def _find(self, name: str) -> Method:
+        installed = self._entry_points.get(name, [])
+        if not installed:
+            return self._own[name]
+        names = " and ".join(map(_distribution, installed))
+        if name in self._own:
+            raise OptionError(f"the distribution {names} has a method {name!r}, a name that is taken; uninstall it")
+        if len(installed) > 1:
+            raise OptionError(f"the distributions {names} both have a method {name!r}; uninstall one of them")
+        return _load(installed[0])
+
+
+def _load(installed: EntryPoint) -> Method:
+    name, distribution = installed.name, _distribution(installed)
+    try:
+        found = installed.load()
+    except Exception as error:
+        # Code of others: whatever it raises is the reason why the method cannot be used.
+        why = f"{type(error).__name__}: {error}"
+        raise OptionError(
+            f"the method {name!r} of the distribution {distribution} cannot be imported: {why}"
+        ) from error
+    if not isinstance(found, Method):
+        raise OptionError(
+            f"the method {name!r} of the distribution {distribution} is a {type(found).__name__}; "
+            "it must be a cleaning.methods.Method"
+        )
+    return found
+
+
+def _distribution(installed: EntryPoint) -> str:
+    return installed.dist.name if installed.dist else installed.value

@@ -12,6 +12,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 from functools import cache
 from importlib import resources
 from itertools import groupby
@@ -66,7 +67,7 @@ class DistinctBlock(Leaf):
 
     counts: WordCounts
     totals: PageWordTotals
-    threshold: float
+    threshold: Fraction
 
 
 def segment(page: Page, options: Options) -> list[Leaf]:
@@ -80,7 +81,7 @@ def segment(page: Page, options: Options) -> list[Leaf]:
     dropped |= dict.fromkeys(_near_duplicates(worded, options.weighted_distance), Reason.PAGE_DUPLICATE)
     distinct = {leaf: words for leaf, words in worded.items() if leaf not in dropped}
     totals = _page_totals(title, distinct.values())
-    threshold = len(distinct) / max(1, _count_blocks(page.root))
+    threshold = Fraction(len(distinct), max(1, _count_blocks(page.root)))
     counted = {leaf: _distinct_block(leaf, words, totals, threshold) for leaf, words in distinct.items()}
     return [
         counted[leaf] if leaf in counted else replace(leaf, dropped=dropped.get(leaf, leaf.dropped)) for leaf in leaves
@@ -98,10 +99,15 @@ def decide(
     page: Page,  # noqa: ARG001 — all methods share this signature
     leaves: Sequence[Leaf],
     scores: Sequence[float],
-    options: Options,  # noqa: ARG001 — all methods share this signature
+    options: Options,
 ) -> list[Decision]:
-    """Keep each distinct block with a score above the share of distinct blocks among all blocks."""
-    return [Decision(leaf.block, found, _block_reason(leaf, found)) for leaf, found in zip(leaves, scores, strict=True)]
+    """Keep each distinct block with a score above the share of distinct blocks among all blocks.
+
+    They are compared as fractions: floats keep some blocks whose score equals the threshold.
+    """
+    return [
+        Decision(leaf.block, found, _block_reason(leaf, options)) for leaf, found in zip(leaves, scores, strict=True)
+    ]
 
 
 def segment_by_tags(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — all methods share this signature
@@ -118,9 +124,14 @@ def block_score(counts: WordCounts, totals: PageWordTotals, options: Options) ->
 
     The score is at most 1 and has no lower bound: a block counts all its words, the page only distinct words.
     """
+    return float(exact_score(counts, totals, options))
+
+
+def exact_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> Fraction:
+    """Return the block score as a fraction; a weight is the decimal number that it is written as."""
     weights = (options.weighted_alpha, options.weighted_beta, options.weighted_gamma)
-    ratios = (count / total if total else 0.0 for count, total in zip(counts, totals, strict=True))
-    return 1 - sum(weight * ratio for weight, ratio in zip(weights, ratios, strict=True))
+    ratios = (Fraction(count, total) if total else Fraction() for count, total in zip(counts, totals, strict=True))
+    return 1 - sum((Fraction(str(weight)) * ratio for weight, ratio in zip(weights, ratios, strict=True)), Fraction())
 
 
 def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
@@ -222,16 +233,16 @@ def _page_totals(title: frozenset[str], distinct: Iterable[_BlockTerms]) -> Page
     return PageWordTotals(len(title), len(links), content)
 
 
-def _distinct_block(leaf: Leaf, words: _BlockTerms, totals: PageWordTotals, threshold: float) -> DistinctBlock:
+def _distinct_block(leaf: Leaf, words: _BlockTerms, totals: PageWordTotals, threshold: Fraction) -> DistinctBlock:
     counts = WordCounts(len(words.title), len(words.link), len(words.content))
     return DistinctBlock(leaf.block, leaf.node, leaf.pieces, counts=counts, totals=totals, threshold=threshold)
 
 
-def _block_reason(leaf: Leaf, found: float) -> Reason:
+def _block_reason(leaf: Leaf, options: Options) -> Reason:
     if not isinstance(leaf, DistinctBlock):
         assert leaf.dropped is not None
         return leaf.dropped
-    return Reason.KEPT if found > leaf.threshold else Reason.LOW_SCORE
+    return Reason.KEPT if exact_score(leaf.counts, leaf.totals, options) > leaf.threshold else Reason.LOW_SCORE
 
 
 # The tag rules (section 3.2). The words, sizes and hosts that they look for are in data/tagrules.toml.

@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
+from scrapy.utils.conf import arglist_to_dict
+from scrapy.utils.project import inside_project
 
 from cleaning.declare import did_you_mean
 from crawler.addon import check_packages
 from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import ConfigError, CrawlerError
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_USAGE, STOP_SIGNAL_STAT, find_exit_status
 
@@ -30,22 +33,44 @@ if TYPE_CHECKING:
     import argparse
     from types import FrameType
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
+
+OUTSIDE = (
+    "there is no Scrapy project here; set SCRAPY_SETTINGS_MODULE=crawler.settings to use Blocksieve's spiders, or go "
+    "to the folder of a project"
+)
+LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+
+
+class CrawlEntryPoint(ScrapyCrawl):
+    """Scrapy's own `crawl` in every project; outside of projects it says how to get one.
+
+    It stands before CrawlCommand, because Scrapy takes the last command of a module in COMMANDS_MODULE.
+    """
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        if not inside_project():
+            _print_error(OUTSIDE)
+            sys.exit(EXIT_USAGE)
 
 
 class CrawlCommand(ScrapyCrawl):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        # Checked before Scrapy loads the spiders, because a command cannot catch an error there.
+        self._given_settings = arglist_to_dict(opts.set)
+        # Checked before Scrapy starts its log and loads the spiders, because a command cannot catch an error there.
         assert self.settings is not None
-        if "spiders" in self.settings.getlist("SPIDER_MODULES"):
-            try:
+        try:
+            check_log_level(self.settings["LOG_LEVEL"])
+            if "spiders" in self.settings.getlist("SPIDER_MODULES"):
                 check_packages()
-            except CrawlerError as error:
-                _print_error(str(error))
-                sys.exit(EXIT_USAGE)
+        except CrawlerError as error:
+            _print_error(str(error))
+            sys.exit(EXIT_USAGE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -55,6 +80,11 @@ class CrawlCommand(ScrapyCrawl):
         except CrawlerError as error:
             _print_error(str(error))
             self.exitcode = EXIT_USAGE
+
+    def _create_crawler(self, spider: type[Spider] | str) -> Crawler:
+        crawler = super()._create_crawler(spider)
+        context_of(crawler).command_settings = self._given_settings
+        return crawler
 
     def _crawl(self, name: str, arguments: dict[str, str]) -> int:
         process = self.crawler_process
@@ -74,6 +104,15 @@ class CrawlCommand(ScrapyCrawl):
             logger.error("The crawl failed", exc_info=error)
             return EXIT_FAILURE
         raise error
+
+
+def check_log_level(level: object) -> None:
+    """Raise ConfigError for a text that names no level of logging."""
+    if isinstance(level, str) and level not in logging.getLevelNamesMapping():
+        raise ConfigError(
+            f"LOG_LEVEL is {level!r}; it takes one of {', '.join(LOG_LEVELS)}; "
+            f"{did_you_mean(level.upper(), LOG_LEVELS)}"
+        )
 
 
 def record_stop_signal(crawler: Crawler) -> None:

@@ -7,16 +7,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from cleaning.declare import did_you_mean
 from cleaning.errors import CleaningError, OptionError
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
+from cleaning.parse import parse
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import Config
 from crawler.errors import CompareError
@@ -76,11 +77,11 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         expect_one_argument(args, "name one page: a URL, a file, or - for standard input")
-        if opts.method is not None and opts.method not in METHODS:
-            raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
         if opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
         try:
+            if opts.method is not None:
+                METHODS.find(opts.method)
             opts.pairs = dict(parse_option(text) for text in opts.option)
             Options.read(opts.pairs)
         except OptionError as error:
@@ -112,7 +113,7 @@ def _explain(found: PageToExplain, method: str, options: dict[str, Any], setting
     """Return the explanation of a page; raises CompareError if there is nothing to explain."""
     fingerprinter = Config.read(settings).fingerprinter
     try:
-        html = _rendered(found, options, settings) if METHODS[method].needs == "layout" else found.loaded.body
+        html = _page(found, method, options, settings)
         explanation = explain(
             html, found.url, method=method, encoding=found.loaded.content_type, fingerprinter=fingerprinter, **options
         )
@@ -121,6 +122,18 @@ def _explain(found: PageToExplain, method: str, options: dict[str, Any], setting
     if explanation.is_empty:
         raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
     return explanation if found.contents is None else explanation.with_contents(found.contents)
+
+
+def _page(found: PageToExplain, method: str, options: dict[str, Any], settings: BaseSettings) -> bytes | Page:
+    """Return the page with what the method needs; the template of a stored page's site is stored too."""
+    needs = METHODS[method].needs
+    if needs == "layout":
+        return _rendered(found, options, settings)
+    if needs == "template" and found.contents is not None:
+        max_bytes = Options.read(options).max_bytes
+        page = parse(found.loaded.body, found.url, found.loaded.content_type, max_bytes=max_bytes)
+        return replace(page, template=found.contents.template)
+    return found.loaded.body
 
 
 def _rendered(found: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:

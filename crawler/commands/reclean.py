@@ -22,15 +22,17 @@ from rich.text import Text
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from cleaning import METHODS
-from cleaning.declare import did_you_mean
+from cleaning import METHODS, OptionError
 from crawler.commands.base import BlocksieveCommand
+from crawler.config.profiles import NO_PROFILE, PROFILE
 from crawler.errors import ConfigError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
 from crawler.terminal import (
+    count_of,
+    format_time,
     make_console,
     make_table,
     print_error,
@@ -68,7 +70,8 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
             "Clean all stored pages again with CLEANING_METHOD and CLEANING_OPTIONS, from the HTML in the database or "
             "from an ARCHIVE of the crawl (a WARC file), and store the result as if the last visit of each page had "
             "been cleaned so. Visits and their times stay the same. The command may be interrupted at any time and "
-            "continues when it runs again. Later crawls should use the same method (-s CLEANING_METHOD=M)."
+            "continues when it runs again. `scrapy recrawl` keeps to the new method; other crawls need -s "
+            "CLEANING_METHOD=M."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -97,8 +100,11 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
         if len(args) > 1:
             raise UsageError(f"{len(args)} archives; one at a time", print_help=False)
-        if opts.method is not None and opts.method not in METHODS:
-            raise UsageError(f"unknown method {opts.method!r}; {did_you_mean(opts.method, METHODS)}", print_help=False)
+        try:
+            if opts.method is not None:
+                METHODS.find(opts.method)
+        except OptionError as error:
+            raise UsageError(str(error), print_help=False) from error
         if opts.limit is not None and opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
         if not 1 <= opts.processes <= _PROCESSES_MAX:
@@ -162,14 +168,16 @@ def _open(archive: Path, config: Config) -> ReplaySource:
 def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -> RecleanPlan:
     """Return the work to do. Raises ConfigError for a method that cannot clean stored bytes."""
     method = opts.method or config.cleaning_method
-    if (needs := METHODS[method].needs) is not None:
-        raise ConfigError(f"the method {method} needs a page's {needs}, which is not stored")
+    if METHODS[method].needs == "layout":
+        raise ConfigError(f"the method {method} needs a page's layout, which is not stored")
     chosen = None if opts.site is None else parse_site(opts.site)
     if chosen == "":
         raise ConfigError(f"--site is {opts.site!r}; it takes a registered domain, host:port, or any URL of the site")
+    profile = config.profile if method == config.cleaning_method else NO_PROFILE
+    settings = {PROFILE: profile, "CLEANING_METHOD": method, "CLEANING_OPTIONS": dict(config.cleaning_options)}
     asked = {"method": method, "options": config.options_hash, "archive": archive and str(archive), "site": chosen}
     return RecleanPlan(
-        job=RecleanJob(json.dumps(asked, sort_keys=True), chosen),
+        job=RecleanJob(json.dumps(asked, sort_keys=True), chosen, settings),
         method=method,
         options=dict(config.cleaning_options),
         fingerprinter=config.fingerprinter,
@@ -182,7 +190,7 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
 
 
 def _going_on(earlier: RecleanProgress) -> str:
-    return f"continuing the run of {earlier.started:%Y-%m-%d %H:%M:%S} UTC: {earlier.pages:,} pages are done"
+    return f"continuing the run of {format_time(earlier.started)}; pages already done: {earlier.pages:,}"
 
 
 def _print(result: RecleanResult, opts: argparse.Namespace) -> None:
@@ -190,7 +198,7 @@ def _print(result: RecleanResult, opts: argparse.Namespace) -> None:
     states = {"changed": result.changed, "unchanged": result.unchanged, "failed": result.failed} | result.skipped
     if opts.dry_run:
         print_line("Nothing is stored. The result would be:")
-    out.print(make_table(f"{result.pages:,} pages", ("pages", "count"), states.items()))
+    out.print(make_table(count_of(result.pages, "page"), ("pages", "count"), states.items()))
     out.print(make_table("Blocks", ("blocks", "count"), result.blocks.items()))
     for named in result.named[:_NAMED]:
         out.print(Text(printable(f"{named.reason}: {named.url}")), soft_wrap=True)

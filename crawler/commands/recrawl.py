@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,13 +21,23 @@ from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
 from crawler.commands.crawl import CrawlCommand, exit_code_of, record_stop_signal
-from crawler.config import RECRAWL, Config
+from crawler.config import Config, is_on_command_line
+from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT
 from crawler.storage import due, schema
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
-from crawler.terminal import expect_no_arguments, make_console, make_table, print_error, print_json, print_line
+from crawler.terminal import (
+    count_of,
+    expect_no_arguments,
+    format_time,
+    make_console,
+    make_table,
+    print_error,
+    print_json,
+    print_line,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +51,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ANNOUNCED = "its sitemap announces a change; "
-_COLUMNS = ("url", "kind", "last seen", "changed", "due since", "why")
+_COLUMNS = ("url", "kind", "method", "last seen", "changed", "due since", "why")
 
 
 @dataclass(slots=True)
@@ -63,9 +74,10 @@ class RecrawlCommand(CrawlCommand):
     def long_desc(self) -> str:
         return (
             "Visit stored pages and sections again, in one crawl for each spider that found them: with --due those "
-            "that are due, the most worthwhile first; otherwise all, the oldest visit first. New pages that sections "
-            "link to are fetched; stored pages are fetched when they are due themselves. A second process that runs "
-            "the command shares the work. REVISIT_BUDGET limits the visits of a day."
+            "that are due, the most worthwhile first; otherwise all, the oldest visit first. Each page is cleaned by "
+            "the method and options that cleaned it last, unless -s CLEANING_METHOD=M says otherwise. New pages that "
+            "sections link to are fetched; stored pages are fetched when they are due themselves. A second process "
+            "that runs the command shares the work. REVISIT_BUDGET limits the visits of a day."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -96,10 +108,11 @@ class RecrawlCommand(CrawlCommand):
             with read_transaction(engine) as connection:
                 chosen = choose_revisits(connection, choice, config, now)
                 planned = group_revisits(connection, chosen)
+        self._announce_changes(planned)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
         exit_code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
         if opts.dry_run:
-            _print_plan(list(_plan_rows(chosen, config, now)), as_json=opts.json)
+            _print_plan(list(_plan_rows(planned, chosen, config, now)), as_json=opts.json)
             return exit_code
         runs = self._crawl_all(runnable, opts.spargs, config)
         if opts.json:
@@ -110,11 +123,35 @@ class RecrawlCommand(CrawlCommand):
             exit_code = EXIT_FAILURE
         return max((one.exit_code for one in runs if one.exit_code), default=exit_code)
 
+    def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
+        """Return the settings by which the command line lets a group be read in another way than before."""
+        assert self.settings is not None
+        given, settings = Config.read(self.settings).page_settings, self.settings
+        if is_on_command_line(settings, PROFILE):
+            return group.changes({name: given[name] for name in {PROFILE, *profile_settings(settings)} & given.keys()})
+        changes = group.changes({name: given[name] for name in given if is_on_command_line(settings, name)})
+        profile = PROFILES.get(group.settings.get(PROFILE, NO_PROFILE))
+        ends = profile is not None and not changes.keys().isdisjoint(profile.settings)
+        return changes | {PROFILE: NO_PROFILE} if ends else changes
+
+    def _announce_changes(self, planned: Sequence[RecrawlGroup]) -> None:
+        """Print which pages the command line lets be read in another way than before."""
+        for group in planned:
+            if group.revisits and (changes := self._changes(group)):
+                before = {name: group.settings.get(name) for name in changes}
+                count = len(group.revisits)
+                found = "1 page or section was" if count == 1 else f"{count:,} pages and sections were"
+                print_error(
+                    f"scrapy recrawl: {found} read with {_listed(before)}; {'it is' if count == 1 else 'they are'} now "
+                    f"read with {_listed(changes)}, as the command line says"
+                )
+
     def _is_runnable(self, group: RecrawlGroup, given: Mapping[str, str]) -> bool:
         """Return True if a group can be crawled. Otherwise print the reason and the pages that are left out."""
         assert self.crawler_process is not None
         loader = self.crawler_process.spider_loader
         fault = group.fault(loader.load(group.spider) if group.spider in loader.list() else None, given)
+        fault = fault or group.method_fault(self._changes(group))
         if fault is None:
             return True
         print_error(f"scrapy recrawl: {fault}; left out:")
@@ -139,7 +176,7 @@ class RecrawlCommand(CrawlCommand):
             for group in left:
                 runs.append(run := self._begin(group, given, config))
                 if run.crawler is not None:
-                    task = process.crawl(run.crawler, **group.filled(given), **{RECRAWL: "1"})
+                    task = process.crawl(run.crawler, **group.filled(given))
                     assert isinstance(task, asyncio.Task)  # as Scrapy's AsyncCrawlerProcess returns it
                     if ended is None:
                         task.get_loop().call_soon(record_stop_signal, run.crawler)
@@ -156,6 +193,8 @@ class RecrawlCommand(CrawlCommand):
     def _begin(self, group: RecrawlGroup, given: Mapping[str, str], config: Config) -> _Run:
         """Queue a group's requests in the database. The run has no crawler if nothing is left to do."""
         crawler = self._create_crawler(group.spider)
+        for name, value in {**group.settings, **self._changes(group)}.items():
+            crawler.settings.set(name, value, priority="cmdline")
         wanted = group.requests(crawler)
         try:
             with opened_engine(config.database_url, must_exist=True) as engine, write_transaction(engine) as connection:
@@ -165,7 +204,7 @@ class RecrawlCommand(CrawlCommand):
             return _Run(group, exit_code=EXIT_FAILURE)
         if begun is None:
             return _Run(group)
-        logger.info("Visiting %d pages and sections again by the spider %s", begun, group.spider)
+        logger.info("Visiting %s again by the spider %s", count_of(begun, "stored address"), group.spider)
         return _Run(group, begun, crawler)
 
 
@@ -192,12 +231,23 @@ def _stats(crawler: Crawler) -> dict[str, Any]:
         return {}
 
 
-def _plan_rows(chosen: Sequence[Revisit], config: Config, now: datetime) -> Iterator[dict[str, Any]]:
+def _listed(settings: Mapping[str, Any]) -> str:
+    shown = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in settings.items()}
+    return " ".join(f"{name}={value}" for name, value in shown.items())
+
+
+def _plan_rows(
+    planned: Sequence[RecrawlGroup], chosen: Sequence[Revisit], config: Config, now: datetime
+) -> Iterator[dict[str, Any]]:
+    methods = {
+        way.revisit.history.key: group.settings.get("CLEANING_METHOD") for group in planned for way in group.revisits
+    }
     for one in chosen:
         history = one.history
         yield {
             "url": one.url,
             "kind": history.kind.value,
+            "method": methods.get(history.key),
             "last_seen": history.last_seen,
             "visits": history.visits,
             "changes": history.changes,
@@ -214,9 +264,10 @@ def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
         (
             row["url"],
             row["kind"],
-            f"{row['last_seen']:%Y-%m-%d %H:%M}",
+            row["method"],
+            format_time(row["last_seen"]),
             f"{row['changes']} of {row['visits'] - 1}",
-            f"{row['due_since']:%Y-%m-%d %H:%M}",
+            format_time(row["due_since"]),
             row["why"],
         )
         for row in rows

@@ -15,7 +15,7 @@ from crawler.redact import REDACTED
 from crawler.storage import crawls
 from crawler.storage.database import read_transaction, write_transaction
 from crawler.storage.requests import database_now
-from crawler.terminal import expect_no_arguments, format_counters, print_json, print_line, run_command
+from crawler.terminal import count_of, expect_no_arguments, format_counters, print_json, print_line, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class _Retried:
     """A crawl with requests that are queued again, and the command that continues it.
 
-    The `masked` arguments hold secrets, which are not stored: the user must give them again.
+    The `masked` arguments and settings hold secrets, which are not stored: the user must give them again.
     """
 
     crawl_id: int
@@ -93,19 +93,27 @@ def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> l
             arguments=each.arguments,
             failed=dict(each.failed),
             processes=busy.get(each.crawl_id, 0),
-            command=resume_command(each.spider, each.arguments),
-            masked=[name for name, value in each.arguments.items() if REDACTED in str(value)],
+            command=resume_command(each.spider, each.arguments, each.settings or {}),
+            masked=[*_masked(each.arguments), *_masked(each.settings or {})],
         )
         for each in found
     ]
 
 
-def resume_command(spider: str, arguments: dict[str, Any]) -> str:
-    """Return the shell command that continues a crawl."""
-    if RECRAWL in arguments:
-        return "scrapy recrawl --due"
-    given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
-    return shlex.join(["scrapy", "crawl", spider, *given])
+def resume_command(spider: str, arguments: dict[str, Any], settings: dict[str, str]) -> str:
+    """Return the shell command that continues a crawl, with the settings of its last command line."""
+    words = ["recrawl", "--due"]
+    if RECRAWL not in arguments:
+        words = ["crawl", spider, *_options("-a", arguments)]
+    return shlex.join(["scrapy", *words, *_options("-s", settings)])
+
+
+def _masked(values: dict[str, Any]) -> list[str]:
+    return [name for name, value in values.items() if REDACTED in str(value)]
+
+
+def _options(option: str, values: dict[str, Any]) -> list[str]:
+    return [word for name, value in values.items() for word in (option, f"{name}={value}")]
 
 
 def _print(retried: list[_Retried], *, dry_run: bool) -> None:
@@ -113,10 +121,11 @@ def _print(retried: list[_Retried], *, dry_run: bool) -> None:
         print_line("nothing to retry: no such request failed in the latest crawls")
     for each in retried:
         number = sum(each.failed.values())
-        queued = "would be queued" if dry_run else "are queued"
-        print_line(f"crawl {each.crawl_id}: {number:,} requests {queued} again ({format_counters(each.failed)})")
+        queued = "would be queued" if dry_run else "is queued" if number == 1 else "are queued"
+        requests = count_of(number, "request")
+        print_line(f"crawl {each.crawl_id}: {requests} {queued} again ({format_counters(each.failed)})")
         if each.processes:
-            print_line(f"  {each.processes} processes are running the crawl and will make them")
+            print_line(f"  {count_of(each.processes, 'running process')} of the crawl will make them")
         else:
             print_line(f"  {each.command}")
         if each.masked:

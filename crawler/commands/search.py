@@ -40,7 +40,9 @@ _BRACKETS = ("[", "]")  # for files, and for terminals without colours
 
 class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "QUERY [--rank priority|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] ..."
+        return (
+            "QUERY [--rank priority|density|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] ..."
+        )
 
     def short_desc(self) -> str:
         return "Search the stored blocks by words and phrases"
@@ -58,7 +60,8 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
             "--rank",
             choices=[each.value for each in Rank],
             default=Rank.PRIORITY.value,
-            help="the block's priority times the share of its words that match, or BM25 (default: priority)",
+            help="the block's priority times the share of its words that match, that share alone, or BM25 (default: "
+            "priority)",
         )
         parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
         parser.add_argument("--section", metavar="NAME", help="section, as the pages state it")

@@ -1,41 +1,48 @@
-"""`scrapy settings`: Scrapy's command, with `--explain` for the settings of Blocksieve.
+"""`scrapy settings`: Scrapy's command, with `--explain` for Blocksieve's settings and `--spider` for spider arguments.
 
 0    the settings were printed, even if the value of one would stop a crawl
 1    the output cannot be written
-2    there is no such setting
+2    there is no such setting or spider
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from scrapy.commands.settings import Command as ScrapySettings
 from scrapy.exceptions import UsageError
+from scrapy.spiderloader import get_spider_loader
 
-from crawler.config import explain_setting, explain_settings
-from crawler.errors import ConfigError
+from cleaning.declare import declared_options, did_you_mean
+from crawler.addon import check_packages
+from crawler.commands.crawl import OUTSIDE
+from crawler.config import FRESH, ArgumentSpider, explain_setting, explain_settings
+from crawler.errors import ConfigError, SetupError
 from crawler.terminal import make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
     import argparse
 
+    from scrapy import Spider
     from scrapy.settings import BaseSettings
 
     from crawler.config import ExplainedSetting
 
 _ALL = "all"
 _COLUMNS = ("name", "value", "set by", "default", "allowed")
+_ARGUMENT_COLUMNS = ("argument", "type", "default", "allowed", "what it does")
 
 
 class SettingsCommand(ScrapySettings):
     def syntax(self) -> str:
-        return "[options] [--explain [NAME] [--json]]"
+        return "[options] [--explain [NAME] | --spider NAME] [--json]"
 
     def short_desc(self) -> str:
-        return "Get settings values, or explain Blocksieve's settings"
+        return "Get settings values, or explain Blocksieve's settings and spider arguments"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -47,17 +54,21 @@ class SettingsCommand(ScrapySettings):
             help="explain a setting of Blocksieve: its type, limits, default and value, and where the value was set; "
             "without NAME, all of them",
         )
-        parser.add_argument("--json", action="store_true", help="with --explain: print JSON")
+        parser.add_argument("--spider", metavar="NAME", help="list the arguments (-a) of a spider")
+        parser.add_argument("--json", action="store_true", help="with --explain or --spider: print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if opts.explain is None:
+        if opts.explain is None and opts.spider is None:
             super().run(args, opts)
             return
         assert self.settings is not None  # set by scrapy.cmdline
         try:
-            _show(opts.explain, self.settings, as_json=opts.json)
+            if opts.spider is not None:
+                _show_arguments(opts.spider, self.settings, as_json=opts.json)
+            else:
+                _show(opts.explain, self.settings, as_json=opts.json)
             sys.stdout.flush()
-        except ConfigError as error:
+        except (ConfigError, SetupError) as error:
             raise UsageError(printable(error), print_help=False) from error
         except OSError as error:
             # The reader stopped early, or the disk is full. Discard the rest, which the interpreter flushes on exit.
@@ -80,6 +91,68 @@ def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
         print_json(one)
     else:
         _print(one)
+
+
+def _show_arguments(name: str, settings: BaseSettings, *, as_json: bool) -> None:
+    found = _explain_arguments(_load_spider(name, settings))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (one.name, one.type, "required" if one.is_required else _text(one.default), one.allowed, one.help)
+        for one in found
+    ]
+    make_console().print(make_table(f"Arguments of the spider {name}", _ARGUMENT_COLUMNS, rows))
+
+
+def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
+    if "spiders" in settings.getlist("SPIDER_MODULES"):
+        check_packages()
+    loader = get_spider_loader(settings)
+    if not loader.list():
+        raise ConfigError(f"there is no spider {name!r}: {OUTSIDE}")
+    if name not in loader.list():
+        raise ConfigError(f"there is no spider {name!r}; {did_you_mean(name, loader.list())}")
+    return loader.load(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """An argument of a spider as declared; `default` is None where a value must be given."""
+
+    name: str
+    type: str
+    default: Any
+    is_required: bool
+    allowed: str
+    help: str
+
+
+_FRESH_ARGUMENT = _Argument(
+    name=FRESH,
+    type="true or false",
+    default=False,
+    is_required=False,
+    allowed="true or false",
+    help="Start a new crawl although an open crawl has the same arguments.",
+)
+
+
+def _explain_arguments(spider: type[Spider]) -> list[_Argument]:
+    """Return the arguments that a spider declares, those that must be given first, and FRESH last."""
+    declared = declared_options(spider.Arguments) if issubclass(spider, ArgumentSpider) else {}
+    found = [
+        _Argument(
+            name=one.name,
+            type=one.type.name,
+            default=None if one.is_required else one.default,
+            is_required=one.is_required,
+            allowed=one.type.allowed,
+            help=one.help,
+        )
+        for one in sorted(declared.values(), key=lambda one: not one.is_required)
+    ]
+    return [*found, _FRESH_ARGUMENT]
 
 
 def _row(one: ExplainedSetting) -> list[object]:

@@ -14,8 +14,10 @@ from crawler.storage import queries, schema
 from crawler.storage.database import database_size_bytes, location_of_url, read_transaction
 from crawler.storage.requests import database_now
 from crawler.terminal import (
+    count_of,
     expect_no_arguments,
     format_counters,
+    format_time,
     make_console,
     make_table,
     print_json,
@@ -25,7 +27,6 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-    from datetime import datetime
 
     from sqlalchemy.engine import Connection
 
@@ -116,15 +117,16 @@ def _print(status: _Status) -> None:
     out.print(Text(f"{printable(status.database)}  {status.bytes / 1e6:,.1f} MB  schema {status.schema}"))
     out.print(
         Text(
-            f"{totals.pages:,} pages of {totals.sites:,} sites, {totals.blocks:,} blocks ({totals.gone_blocks:,} gone "
-            f"from their page), {totals.sightings:,} sightings, {totals.near_duplicate_pages:,} near-duplicate "
-            f"pages, {totals.boilerplate:,} boilerplate texts, {totals.crawls:,} crawls"
+            f"{count_of(totals.pages, 'page')} of {count_of(totals.sites, 'site')}, {count_of(totals.blocks, 'block')} "
+            f"({totals.gone_blocks:,} gone from their page), {count_of(totals.sightings, 'sighting')}, "
+            f"{count_of(totals.near_duplicate_pages, 'near-duplicate page')}, "
+            f"{count_of(totals.boilerplate, 'boilerplate text')}, {count_of(totals.crawls, 'crawl')}"
         )
     )
     if status.sites:
         out.print(make_table("Sites", _SITE_COLUMNS, [_site_row(one) for one in status.sites[:_SITES_SHOWN]]))
     if len(status.sites) > _SITES_SHOWN:
-        out.print(Text(f"and {len(status.sites) - _SITES_SHOWN:,} more sites: --json lists them"))
+        out.print(Text(f"and {count_of(len(status.sites) - _SITES_SHOWN, 'more site')}: --json lists them"))
     if status.crawls:
         out.print(make_table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
     _print_queue(status)
@@ -134,8 +136,8 @@ def _print_queue(status: _Status) -> None:
     out, due = make_console(), status.due
     out.print(
         Text(
-            f"{due.pages:,} pages and {due.sections:,} sections are due for a re-crawl, {due.retired_pages:,} pages "
-            f"and {due.retired_sections:,} sections are retired"
+            f"Due for a re-crawl: {count_of(due.pages, 'page')} and {count_of(due.sections, 'section')}. "
+            f"Retired: {count_of(due.retired_pages, 'page')} and {count_of(due.retired_sections, 'section')}."
         )
     )
     for title, columns, rows, most in (
@@ -149,20 +151,18 @@ def _print_queue(status: _Status) -> None:
 
 
 def _site_row(one: queries.SiteTotals) -> list[object]:
-    return [one.site, one.pages, one.blocks, one.sightings, f"{one.last_seen:%Y-%m-%d %H:%M}"]
+    return [one.site, one.pages, one.blocks, one.sightings, format_time(one.last_seen)]
 
 
 def _crawl_row(one: queries.CrawlReport) -> list[object]:
     state = one.state if one.reason is None else f"{one.state}: {one.reason}"
     duration = None if one.seconds is None else f"{one.seconds:,.0f} s"
-    started = f"{one.started:%Y-%m-%d %H:%M}"
     reasons = [format_counters(counts) for counts in (one.dropped, one.refused, one.failed)]
-    return [one.id, one.spider, state, started, duration, one.pages, one.kept, *reasons]
+    return [one.id, one.spider, state, format_time(one.started), duration, one.pages, one.kept, *reasons]
 
 
 def _queue_row(one: crawls_.CrawlQueue) -> list[object]:
     arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items()) or "-"
-    until = _moment(one.leased_until)
     return [
         one.crawl_id,
         one.spider,
@@ -170,15 +170,11 @@ def _queue_row(one: crawls_.CrawlQueue) -> list[object]:
         one.state,
         one.queued,
         one.leased,
-        until,
+        format_time(one.leased_until),
         one.processes,
         format_counters(dict(one.failed)),
     ]
 
 
 def _host_row(one: crawls_.HostState) -> list[object]:
-    return [one.host, f"{one.delay:.1f} s", _moment(one.paused_until), one.reason]
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+    return [one.host, f"{one.delay:.1f} s", format_time(one.paused_until), one.reason]

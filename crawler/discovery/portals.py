@@ -89,8 +89,6 @@ def _headers(value: Any) -> dict[str, str]:
 def _method(value: Any) -> str:
     if value not in METHODS:
         raise ValueError(f"it takes a method of cleaning; {did_you_mean(str(value), METHODS)}")
-    if METHODS[value].needs == "template":
-        raise ValueError("it takes a method that cleans one page at a time")
     return str(value)
 
 

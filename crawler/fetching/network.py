@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, _TunnelingTCP4ClientEndpoint
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, IgnoreRequest, ResponseDataLossError
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.interfaces import IReactorPluggableNameResolver
@@ -48,19 +49,57 @@ class HttpHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        _free_threads()
         self._addresses = Addresses.read(Config.read(crawler.settings).allow_addresses)
         self._pool = _Pool(self._pool, self._addresses)
         self._archive: ArchiveRecorder | None = context_of(crawler).archive
 
     async def download_request(self, request: Request) -> Response:
-        """Raises AddressRefused, and ArchiveError if the crawl has an archive that cannot be written."""
+        """Raises AddressRefused, and ArchiveError if the crawl has an archive that cannot be written.
+
+        Scrapy's exceptions for a failed download get a message: theirs is empty, or the `repr` of a list.
+        """
         host = urlparse_cached(request).hostname or ""
         if refusal := self._addresses.host_refusal(host):
             raise AddressRefused.of_host(host, refusal)
-        response = await super().download_request(request)
+        try:
+            response = await super().download_request(request)
+        except ResponseDataLossError as error:
+            raise ResponseDataLossError("the body ended before its promised length") from error
+        except DownloadCancelledError as error:
+            limit = request.meta.get("download_maxsize", self._default_maxsize)
+            too_large = f"the body has more bytes than DOWNLOAD_MAXSIZE={limit}"
+            raise DownloadCancelledError(str(error) or too_large) from error
+        except DownloadFailedError as error:
+            raise DownloadFailedError(_connection_failure(error)) from error
         if self._archive is not None:
             self._archive.record(request, response)
         return response
+
+
+class _DaemonThread(Thread):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"daemon": True})
+
+
+def _free_threads() -> None:
+    """Let the program end although threads still resolve names: the system's resolver may take half a minute.
+
+    Twisted waits for the threads of its pool when it stops, and Python for all that are not daemons. A thread whose
+    result somebody needs has ended by then.
+    """
+    from twisted.internet import reactor  # noqa: PLC0415 — Scrapy installs it first
+
+    pool = cast("ReactorBase", reactor).getThreadPool()
+    if pool.threadFactory is not _DaemonThread:
+        pool.threadFactory = _DaemonThread
+        cast("ReactorBase", reactor).addSystemEventTrigger("before", "shutdown", pool.threads.clear)
+
+
+def _connection_failure(error: DownloadFailedError) -> str:
+    """Return why a connection gave no response."""
+    reasons = getattr(error.__cause__, "reasons", ())
+    return "; ".join(reason.getErrorMessage() or reason.type.__name__ for reason in reasons) or str(error)
 
 
 class SchemeHandler:

@@ -7,17 +7,21 @@ which `open_replay` opens.
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import logging
+import os
+import stat
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from http import HTTPStatus
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from urllib.parse import urlsplit
 
 from scrapy.http import Response
 from scrapy.http.headers import Headers
@@ -30,6 +34,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from crawler.context import context_of
 from crawler.errors import ReplayError
 from crawler.redact import redact_text
+from crawler.urls import placeholder_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -117,6 +122,8 @@ def open_replay(path: Path, max_bytes: int) -> ReplaySource:
         return FolderSource(path, max_bytes)
     if not path.exists():
         raise ReplayError(f"REPLAY is {str(path)!r}, which does not exist")
+    if not path.is_file():
+        raise ReplayError(f"REPLAY is {str(path)!r}, which is not a regular file")
     if path.name.lower().endswith(WARC_SUFFIXES):
         return WarcSource(path, max_bytes)
     raise ReplayError(
@@ -193,7 +200,8 @@ def check_replay_url(url: str, where: str) -> str:
 class FolderSource(ReplaySource):
     """Pages at `<folder>/<site>/<file>`, listed in an index with the column `file` and optionally `site` and `url`.
 
-    A row without a URL stands for `https://<site>.invalid/<file>`. Files that end in .gz are decompressed.
+    A row without a URL stands for `https://<site>.invalid/<file>`, which cleaning takes for unknown. Files that end in
+    .gz are decompressed.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -201,10 +209,10 @@ class FolderSource(ReplaySource):
         super().__init__(read_replay_index(folder))
 
     def _read(self, place: Path) -> ReplayedResponse | ReplayMiss:
-        open_file = gzip.open if place.suffix == ".gz" else open
         try:
-            with open_file(place, "rb") as file:
-                body = file.read(self._max_bytes + 1)
+            with open_regular(place) as file:
+                packed = place.suffix == ".gz"
+                body = (gzip.GzipFile(fileobj=file) if packed else file).read(self._max_bytes + 1)
         except FileNotFoundError:
             return ReplayMiss.MISSING_FILE
         except (OSError, EOFError, zlib.error):
@@ -212,11 +220,20 @@ class FolderSource(ReplaySource):
         return ReplayedResponse(200, _FOLDER_HEADERS, body)
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError for anything else, such as a pipe, which would be waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
 def read_replay_index(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the URL and the file of each row of a folder's index. Raises ReplayError."""
     index, root = folder / _INDEX_FILE, folder.resolve()
     try:
-        with index.open(encoding="utf-8-sig", newline="") as lines:
+        with TextIOWrapper(open_regular(index), encoding="utf-8-sig", newline="") as lines:
             yield from _parse_index(lines, root, index)
     except FileNotFoundError as error:
         raise ReplayError(f"REPLAY is {str(folder)!r}, a folder without {_INDEX_FILE}") from error
@@ -232,7 +249,7 @@ def _parse_index(lines: TextIO, root: Path, index: Path) -> Iterator[tuple[str, 
         where = f"{index}, line {reader.line_num}"
         site, file = row.get("site") or "", row["file"] or ""
         path = _path_inside(root, site, file, where)
-        url = row.get("url") or f"https://{quote(site) or 'replay'}.invalid/{quote(file)}"
+        url = row.get("url") or placeholder_url(site, file)
         yield check_replay_url(url, where), path
 
 
@@ -246,6 +263,8 @@ def _path_inside(root: Path, site: str, file: str, where: str) -> Path:
     path = (root / site / file).resolve()
     if not path.is_relative_to(root):
         raise ReplayError(f"{where}: {file!r} is a link that leads out of the replay folder")
+    if path.exists() and not path.is_file():
+        raise ReplayError(f"{where}: {file!r} is not a regular file")
     return path
 
 
@@ -265,7 +284,7 @@ class WarcSource(ReplaySource):
 
     def _read(self, place: int) -> ReplayedResponse | ReplayMiss:
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(place)
                 record = next(iter(ArchiveIterator(file)))
                 body = record.content_stream().read(self._max_bytes + 1)
@@ -311,7 +330,7 @@ def _read_records(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the offset of each record and the record, read to its end. Raises ReplayError for a damaged file."""
     end, whole = 0, True
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             records = ArchiveIterator(file)
             for record in records:
                 whole = _skip_record(record)

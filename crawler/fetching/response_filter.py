@@ -22,6 +22,7 @@ from scrapy.selector import Selector
 from cleaning.blocks import ParseWarning
 from cleaning.errors import PageError
 from cleaning.parse import parse
+from crawler.urls import known_url
 from crawler.visit import OUTCOME_BY_FAULT, Outcome
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class PageResponse(HtmlResponse):
     def tree(self) -> Page:
         """The parsed page; never edit it. Raises PageError if a replaced body cannot be parsed."""
         if self._tree is None:
-            self._tree = parse(self.body, self.url, self._encoding or content_type(self))
+            self._tree = parse(self.body, known_url(self.url), self._encoding or content_type(self))
         return self._tree
 
     @property
@@ -253,7 +254,7 @@ class PageResponse(HtmlResponse):
         """Return a copy with these changes; it keeps the tree unless body or encoding change."""
         keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
         if keeps_tree and issubclass(cls or type(self), PageResponse):
-            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=kwargs.get("url", self.url)))
+            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=known_url(kwargs.get("url", self.url))))
         return super().replace(*args, cls=cls, **kwargs)
 
 
@@ -266,7 +267,7 @@ def content_type(response: Response) -> str | None:
 def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rejection | Page:
     try:
         known = response.tree if isinstance(response, PageResponse) else None
-        page = known or parse(response.body, response.url, declared, max_bytes=max_bytes)
+        page = known or parse(response.body, known_url(response.url), declared, max_bytes=max_bytes)
     except PageError as error:
         return Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
     if ParseWarning.EMPTY in page.parse_warnings:

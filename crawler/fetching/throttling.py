@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -19,30 +21,42 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, NotSupported
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils.asyncio import AsyncioLoopingCall
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from crawler.config import Config
 from crawler.errors import ArchiveError
 from crawler.fetching.network import AddressRefused
 from crawler.monitoring.exit_status import FinishReason
 from crawler.urls import host_of
-from crawler.visit import Outcome
+from crawler.visit import PAUSE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
-    from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
 
 # The delay that is doubled first if a slot has none.
 _FIRST_DELAY_SECONDS = 0.5
 _MAX_WAIT_SECONDS = 3_600.0
+_CLOSING_CHECK_SECONDS = 0.5
 _MAX_SECONDS = 10**9  # larger integers may overflow a float
+_LAST_ANSWERS = 8
+_SHOWN_CHARS = 40
+# Refused pages of a host, at least, before it counts as refusing.
+_MIN_REFUSED_PAGES = 2
+
+
+class NotSentError(IgnoreRequest):
+    """The request was still waiting for its turn when the crawl was stopped."""
 
 
 class Downloader(ScrapyDownloader):
@@ -56,6 +70,29 @@ class Downloader(ScrapyDownloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl_delay = CrawlDelay(crawler)
+        self._timer = AsyncioLoopingCall(self._drop_if_closing)
+        crawler.signals.connect(self._watch, signal=signals.spider_opened)
+
+    def _watch(self) -> None:
+        self._timer.start(_CLOSING_CHECK_SECONDS, now=False)
+
+    def _drop_if_closing(self) -> None:
+        """When the spider is being closed, drop the requests that wait for their host's delay or Retry-After.
+
+        Scrapy would wait for them, up to an hour. With the frontier they stay in the queue of the crawl.
+        """
+        engine_slot = self.crawler.engine._slot if self.crawler.engine else None  # noqa: SLF001 — no public way
+        if engine_slot is None or not engine_slot.closing:
+            return
+        for slot in self.slots.values():
+            while slot.queue:
+                request, waiting = slot.queue.popleft()
+                waiting.errback(Failure(NotSentError(f"the crawl ends, so {request.url} is not requested")))  # type: ignore[no-untyped-call] # twisted is untyped
+
+    def close(self) -> None:
+        if self._timer.running:
+            self._timer.stop()
+        super().close()
 
     def _process_queue(self, slot: Slot) -> None:
         # Scrapy calls this before each request that it sends, and after each response.
@@ -68,12 +105,17 @@ class Downloader(ScrapyDownloader):
         return response if request.callback is NO_CALLBACK else response.addErrback(self._count_failure, request)
 
     def _count_failure(self, failure: Failure, request: Request) -> Failure:
-        if isinstance(failure.value, ArchiveError):
+        if isinstance(failure.value, ArchiveError | NotSentError):
             return failure  # not an end: the request is made again when the crawl is continued
         outcome = failure_outcome(failure.value)
         self.crawler.stats.inc_value(f"visit/{outcome}")
-        logger.info("No response from %s: %s: %s", request.url, outcome, failure.getErrorMessage())
+        logger.info("No response from %s: %s: %s", request.url, outcome, failure_text(failure.value))
         return failure
+
+
+def failure_text(error: BaseException | None) -> str:
+    """Return why a request ended without a response; never an empty text."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def failure_outcome(error: BaseException | None) -> Outcome:
@@ -159,32 +201,72 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return found
 
 
+class RecentAnswers:
+    """The last answers of each host: one page that is refused says little about its host, several pages do."""
+
+    def __init__(self, min_share: float) -> None:
+        self._min_share = min_share
+        self._answers: defaultdict[str, deque[tuple[str, Outcome]]] = defaultdict(lambda: deque(maxlen=_LAST_ANSWERS))
+
+    def add(self, host: str, url: str, outcome: Outcome) -> None:
+        """Add an answer. A server error is no answer: it says nothing about refusals."""
+        if outcome is not Outcome.HTTP_ERROR:
+            self._answers[host].append((url, outcome))
+
+    def find_evidence(self, host: str, outcomes: AbstractSet[Outcome]) -> str | None:
+        """Return how many of a host's last answers had these outcomes; None if too few, or all of them at one page."""
+        answers = self._answers[host]
+        urls = [url for url, outcome in answers if outcome in outcomes]
+        if len(set(urls)) < _MIN_REFUSED_PAGES or len(urls) < self._min_share * len(answers):
+            return None
+        return f"{len(urls)} of its last {len(answers)} answers, at {len(set(urls))} pages"
+
+
 class RefusalBackoff:
-    """Doubles a site's delay at each refusal, and closes the spider after too many refusals without a page.
+    """Doubles a refusing site's delay at each refusal, and closes the spider after too many refusals without a page.
 
     AutoThrottle only measures how long answers take. Refusals are answered quickly, so it would speed up. Therefore the
     delays are remembered here until the site serves pages again.
     """
 
-    def __init__(self, crawler: Crawler, max_delay: float, max_in_a_row: int) -> None:
+    def __init__(self, crawler: Crawler, max_delay: float, max_in_a_row: int, min_share: float) -> None:
         self._crawler = crawler
         self._max_delay = max_delay
         self._max_in_a_row = max_in_a_row
+        self._recent = RecentAnswers(min_share)
         self._in_a_row = 0
         self._slowed: dict[str, _SlowedSlot] = {}
         self._logged: set[str] = set()
         self._closing: asyncio.Future[None] | None = None
 
-    def record_refusal(self, response: Response) -> None:
-        """Slow down a site that refused a request, and stop the crawl after too many refusals in a row."""
+    def record(self, response: Response, outcome: Outcome, *, served: bool) -> str | None:
+        """Record how a visit ended; `served` if it had pages or items. Return the evidence that its host needs a pause.
+
+        The evidence is None unless this visit and enough others of the host had quota or CAPTCHA pages.
+        """
+        name = host_of(response.url)
+        self._recent.add(name, response.url, outcome)
+        if outcome in REFUSAL_OUTCOMES:
+            self._record_refusal(response, name)
+        elif served:
+            self._record_success(response)
+        if outcome not in {Outcome.PAGE, Outcome.SECTION} and "Retry-After" in response.headers:
+            self._record_retry_after(response)
+        return self._recent.find_evidence(name, PAUSE_OUTCOMES) if outcome in PAUSE_OUTCOMES else None
+
+    def _record_refusal(self, response: Response, name: str) -> None:
+        """Slow down a site that refuses requests, and stop the crawl after too many refusals in a row."""
         self._in_a_row += 1
         key, slot = self._slot(response)
-        if slot is not None:
-            self._slow_down(key, slot)
+        evidence = self._recent.find_evidence(name, REFUSAL_OUTCOMES)
+        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+            evidence = evidence or "HTTP status 429, too many requests"
+        if slot is not None and evidence:
+            self._slow_down(key, slot, evidence)
         if self._in_a_row >= self._max_in_a_row and self._closing is None:
             self._close()
 
-    def record_success(self, response: Response) -> None:
+    def _record_success(self, response: Response) -> None:
         """Halve the delay of a site that serves pages again, until it has the delay from before."""
         self._in_a_row = 0
         key, slot = self._slot(response)
@@ -196,24 +278,32 @@ class RefusalBackoff:
         if slowed.delay <= slowed.before:
             del self._slowed[key]
 
-    def record_retry_after(self, response: Response) -> None:
+    def _record_retry_after(self, response: Response) -> None:
         """Pause a site for as long as its Retry-After header says, at most an hour."""
         seconds = _retry_after(response)
         key, slot = self._slot(response)
         if not seconds or slot is None:
             return
         self._count("waits")
-        logger.info("%s asks for a pause of %.0f seconds (Retry-After)", key, seconds)
+        if seconds > _MAX_WAIT_SECONDS:
+            logger.warning(
+                "%s asks for a pause of more than an hour (Retry-After: %s); the crawl waits %.0f seconds, at most",
+                key,
+                _header_text(response, "Retry-After")[:_SHOWN_CHARS],
+                _MAX_WAIT_SECONDS,
+            )
+        else:
+            logger.info("%s asks for a pause of %.0f seconds (Retry-After)", key, seconds)
         # The slot starts its next request `delay` after `lastseen`, but only if it has a delay.
         slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, max(slot.delay, _FIRST_DELAY_SECONDS)))
         slot.delay = max(slot.delay, slowed.delay)
         slot.lastseen = max(slot.lastseen, time.monotonic() + min(seconds, _MAX_WAIT_SECONDS) - slot.delay)
 
-    def _slow_down(self, key: str, slot: Slot) -> None:
+    def _slow_down(self, key: str, slot: Slot, evidence: str) -> None:
         slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, slot.delay))
         if key not in self._logged:
             self._logged.add(key)
-            logger.warning("%s refuses our requests: slowing down", key)
+            logger.warning("%s refuses our requests (%s): slowing down", key, evidence)
         slowed.delay = min(2 * max(slowed.delay, slot.delay, _FIRST_DELAY_SECONDS), self._max_delay)
         slot.delay = max(slot.delay, slowed.delay)
         self._count("slower")
@@ -247,11 +337,15 @@ class _SlowedSlot:
     delay: float
 
 
+def _header_text(response: Response, name: str) -> str:
+    return (response.headers.get(name) or b"").decode("latin-1").strip()
+
+
 def _retry_after(response: Response) -> float:
     """Return the seconds of a Retry-After header; 0 if it is missing or invalid."""
-    value = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    value = _header_text(response, "Retry-After")
     if value.isdecimal():
-        return float(value[:9])
+        return float(value)  # infinite for hundreds of digits
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from crawler.errors import ArchiveError
 from crawler.fetching.response_filter import ResponseRejected
-from crawler.fetching.throttling import failure_outcome
+from crawler.fetching.throttling import NotSentError, failure_outcome, failure_text
 from crawler.frontier.serialize import WatchedErrback
 from crawler.visit import Visit
 
@@ -49,7 +49,7 @@ class RequestFailures:
         if isinstance(failure.value, ResponseRejected):
             # There is a response, so VisitMiddleware makes the visit, and takes the errback's output into it.
             return errback(failure) if errback else ()
-        if isinstance(failure.value, ArchiveError):
+        if isinstance(failure.value, ArchiveError | NotSentError):
             return ()  # not an end: the crawl closes and releases the lease
         return self._visit(failure, errback)
 
@@ -74,7 +74,7 @@ class RequestFailures:
                 url=request.url,
                 at=datetime.now(UTC),
                 outcome=failure_outcome(failure.value),
-                error=failure.getErrorMessage()[:_MAX_ERROR_CHARS],
+                error=failure_text(failure.value)[:_MAX_ERROR_CHARS],
                 children=len(children),
                 lease_token=leased.lease_token,
                 request=leased.record,

@@ -19,6 +19,7 @@ from sqlalchemy import func, select
 from crawler.errors import StoreError
 from crawler.storage import requests
 from crawler.storage.crawls import mark_seeded
+from crawler.storage.database import check_damage
 from crawler.storage.pages import find_validators, is_repeatable, keys_not_due, target_key
 from crawler.storage.requests import LeaseOptions, lease_requests, queue_status
 from crawler.storage.store import PageAbsence
@@ -44,6 +45,8 @@ _RENEWALS_PER_LEASE = 3
 _EXPIRY_SECONDS = 1.0
 # The time between two counts of the queued requests. Counting takes at most this share of the time.
 _COUNT_SECONDS = 5.0
+# Requests that are due for this long and cannot be leased are a sign of damage.
+_STALLED_SECONDS = 5.0
 _COUNT_SHARE = 0.02
 
 
@@ -193,6 +196,7 @@ class LeaseClient:
         self._poll_at = self._ready_at = self._count_at = self._expire_at = 0.0
         self._renew_at = monotonic() + worker.lease_seconds / _RENEWALS_PER_LEASE
         self._after_host = ""
+        self._stalled_at: float | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -330,7 +334,20 @@ class LeaseClient:
             self.leases[leased.lease_token.request_id] = leased
             self._after_host = leased.record.host
         self._plan_next_poll(batch)
+        await self._check_progress(batch)
         return replace(batch, leased=new)
+
+    async def _check_progress(self, batch: LeaseBatch) -> None:
+        """Raise StoreError if requests are due that nobody can lease, because the database is damaged."""
+        status, now = batch.queue_status, monotonic()
+        due = status is not None and status.ready_at is not None and status.ready_at <= batch.now
+        if batch.leased or not due:
+            self._stalled_at = None
+        elif self._stalled_at is None:
+            self._stalled_at = now
+        elif now - self._stalled_at > _STALLED_SECONDS:
+            self._stalled_at = None
+            await self._store_thread.run(partial(check_damage, self._store_thread.store.engine))
 
     def _plan_next_poll(self, batch: LeaseBatch) -> None:
         status = self.queue_status = batch.queue_status

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from cleaning import METHODS
 from crawler import schedule
+from crawler.config import RECRAWL, Config
 from crawler.redact import REDACTED
 from crawler.storage import due
 from crawler.storage.pages import REVISIT_KEY, PageOrigin
 from crawler.urls import host_of
-from crawler.visit import RequestRecord
+from crawler.visit import METHOD_META_KEY, RequestRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from sqlalchemy.engine import Connection
 
-    from crawler.config import Config
     from crawler.storage.due import Revisit, RevisitRequest
 
 
@@ -41,11 +42,12 @@ class RecrawlChoice:
 class RecrawlGroup:
     """The pages and sections to revisit by one spider with the same arguments (secrets redacted), in visiting order.
 
-    A group without any continues an unfinished re-crawl.
+    `settings` are those by which all of them were read. A group without any continues an unfinished re-crawl.
     """
 
     spider: str
     arguments: Mapping[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
     revisits: tuple[RevisitRequest, ...] = field(default=())
 
     @property
@@ -65,16 +67,30 @@ class RecrawlGroup:
             return f"the spider {self.spider!r} no longer has {', '.join(lost)}"
         return None
 
+    def method_fault(self, given: Mapping[str, Any]) -> str | None:
+        """Return why the pages cannot be cleaned as before; None if the method exists or another one is given."""
+        method = self.settings.get("CLEANING_METHOD", "default")
+        if "CLEANING_METHOD" in given or method in METHODS:
+            return None
+        return f"the method {method!r} no longer exists; -s CLEANING_METHOD=NAME chooses another"
+
     def filled(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the arguments, with the given values for the redacted ones."""
-        return {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
+        """Return the arguments, with the given values for the redacted ones, and RECRAWL."""
+        own = {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
+        return own | {RECRAWL: json.dumps(dict(self.settings), sort_keys=True)}
+
+    def changes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the given settings that differ from the ones by which the pages were read."""
+        return {name: value for name, value in given.items() if self.settings.get(name) != value}
 
     def requests(self, crawler: Crawler) -> list[tuple[Revisit, RequestRecord]]:
         """Return the request of each page and section, with the key that the spider's crawler gives it."""
+        method = Config.read(crawler.settings).cleaning_method
         fingerprinter = build_from_crawler(load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"]), crawler)
+        keys = [fingerprinter.fingerprint(Request(one.revisit.url)).hex() for one in self.revisits]
         return [
-            (one.revisit, _revisit_request(one, fingerprinter.fingerprint(Request(one.revisit.url)).hex(), -rank))
-            for rank, one in enumerate(self.revisits)
+            (one.revisit, _revisit_request(one, method, key, -rank))
+            for rank, (one, key) in enumerate(zip(self.revisits, keys, strict=True))
         ]
 
 
@@ -95,17 +111,21 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
 
 
 def group_revisits(connection: Connection, revisits: Sequence[Revisit]) -> list[RecrawlGroup]:
-    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last."""
+    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last.
+
+    Pages that were read by different settings are visited by different crawls.
+    """
     found: dict[str, RecrawlGroup] = {}
     by_crawl: dict[str, list[RevisitRequest]] = {}
     for one in due.revisit_requests(connection, revisits):
-        key = _crawl_key(one.spider, one.arguments)
-        found.setdefault(key, RecrawlGroup(one.spider, one.arguments))
-        by_crawl.setdefault(key, []).append(one)
+        group = RecrawlGroup(one.spider, one.arguments, one.settings)
+        found.setdefault(_crawl_key(group), group)
+        by_crawl.setdefault(_crawl_key(group), []).append(one)
     for row in due.open_recrawls(connection):
-        origin = PageOrigin.of(row.spider, row.arguments)
-        found.setdefault(_crawl_key(row.spider, origin.arguments), RecrawlGroup(row.spider, origin.arguments))
-    return [RecrawlGroup(group.spider, group.arguments, tuple(by_crawl.get(key, ()))) for key, group in found.items()]
+        origin = PageOrigin.of(row.spider, row.arguments, json.loads(row.arguments[RECRAWL]))
+        group = RecrawlGroup(row.spider, origin.arguments, origin.settings)
+        found.setdefault(_crawl_key(group), group)
+    return [replace(group, revisits=tuple(by_crawl.get(key, ()))) for key, group in found.items()]
 
 
 def _remaining_budget(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> int | None:
@@ -114,12 +134,14 @@ def _remaining_budget(connection: Connection, choice: RecrawlChoice, config: Con
     return min((number for number in (choice.limit, left) if number is not None), default=None)
 
 
-def _crawl_key(spider: str, arguments: Mapping[str, Any]) -> str:
-    return json.dumps([spider, dict(arguments)], sort_keys=True)
+def _crawl_key(group: RecrawlGroup) -> str:
+    return json.dumps([group.spider, dict(group.arguments), dict(group.settings)], sort_keys=True)
 
 
-def _revisit_request(one: RevisitRequest, key: str, priority: int) -> RequestRecord:
+def _revisit_request(one: RevisitRequest, method: str, key: str, priority: int) -> RequestRecord:
     url = one.revisit.url
+    # The page may have been cleaned again by another method than its request asked for.
+    asked = {METHOD_META_KEY: method} if METHOD_META_KEY in one.meta else {}
     return RequestRecord(
         key=key,
         url=url,
@@ -127,6 +149,6 @@ def _revisit_request(one: RevisitRequest, key: str, priority: int) -> RequestRec
         headers=one.headers,
         callback=one.callback,
         cb_kwargs=one.cb_kwargs,
-        meta={**one.meta, REVISIT_KEY: one.revisit.history.key},
+        meta={**one.meta, **asked, REVISIT_KEY: one.revisit.history.key},
         priority=priority,
     )

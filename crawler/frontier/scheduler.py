@@ -92,7 +92,8 @@ class Frontier(BaseScheduler):
         """Return the frontier, or Scrapy's own scheduler in memory if the crawl does not store visits."""
         context = context_of(crawler)
         if context.store_thread is None:
-            logger.info("This crawl stores no visits, so its requests are kept in memory only")
+            if not context.looks_only:
+                logger.info("This crawl stores no visits, so its requests are kept in memory only")
             return Scheduler.from_crawler(crawler)
         frontier = cls(crawler, context.store_thread, Config.read(crawler.settings))
         context.frontier = frontier
@@ -105,7 +106,9 @@ class Frontier(BaseScheduler):
         """Join the open crawl or begin one. Raises StoreError if another process has it and cannot share it."""
         self._spider = spider
         config, is_recrawl = self._config, hasattr(spider, RECRAWL)
-        joined = self._store_thread.join_crawl(spider, crawl_policy(config, is_recrawl=is_recrawl))
+        policy = crawl_policy(config, is_recrawl=is_recrawl)
+        given = context_of(self._crawler).command_settings
+        joined = self._store_thread.join_crawl(spider, replace(policy, command_settings=given))
         self._seeded = joined.seeded or is_recrawl
         self._client = LeaseClient(
             self._store_thread,
@@ -342,6 +345,7 @@ def crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
         max_pause_seconds=config.host_pause_max_seconds,
         revisits=config.revisits,
         options_hash=config.options_hash,
+        settings=config.page_settings,
         is_replay=bool(config.replay),
         is_recrawl=is_recrawl,
     )
@@ -351,7 +355,7 @@ def crawl_worker(config: Config, joined: JoinedCrawl, origin: PageOrigin | None,
     """Return this process as a worker on a crawl, with a new lease id."""
     reader = None
     if origin is not None and config.conditional:
-        reader = ReadPolicy(origin, config.cleaning_method, config.options_hash, config.keep_html)
+        reader = ReadPolicy(origin, config.cleaning_method, config.keep_html)
     return CrawlWorker(
         crawl_id=joined.crawl_id,
         lease_id=uuid4().hex,

@@ -26,6 +26,7 @@ CRAWL_ID_STAT = "store/crawl_id"
 QUEUED_STAT = "frontier/queued"
 """The stat with the number of requests in the database's queue, as last counted."""
 
+_FAILED_FEEDS_PREFIX = "feedexport/failed_count/"
 _SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
 _SIGNAL_EXIT_BASE = 128  # shells add a signal's number to this
 
@@ -37,6 +38,8 @@ class FinishReason(StrEnum):
     STORE_FAILED = "store_failed"
     WORKERS_FAILED = "workers_failed"
     ARCHIVE_FAILED = "archive_failed"
+    NO_ARTICLES = "no_articles"
+    """The articles of a site have no title or no text where its spider looks for them."""
     DEFERRED = "deferred"
     """All requests left are for hosts that asked for a pause. The same command continues the crawl later."""
 
@@ -46,6 +49,10 @@ FAILURE_REASONS: Mapping[str, str] = {
     FinishReason.STORE_FAILED: "the database failed: see the log",
     FinishReason.WORKERS_FAILED: "a cleaning process that had died could not be started again: see the log",
     FinishReason.ARCHIVE_FAILED: "the archive cannot be written: see the log",
+    FinishReason.NO_ARTICLES: (
+        "article after article had no title or no text: the site may have changed its pages; docs/crawl.md says how to "
+        "report it"
+    ),
     "start_error": "the spider failed before it had yielded all its start requests: see the log",
     "memusage_exceeded": "the crawl needed more memory than MEMUSAGE_LIMIT_MB",
     "closespider_errorcount": "callbacks failed as often as CLOSESPIDER_ERRORCOUNT allows",
@@ -96,6 +103,8 @@ def _interrupted(number: int | None) -> ExitStatus:
 
 
 def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | None:
+    if any(name.startswith(_FAILED_FEEDS_PREFIX) for name in stats):
+        return "a feed (-o, -O, FEEDS) was not written: see the log; the database has all its pages"
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
     refused, total = sum(visits[outcome] for outcome in REFUSAL_OUTCOMES), sum(visits.values())
     if refused > max_refused_share * total:

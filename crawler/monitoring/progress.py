@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config
 from crawler.monitoring.exit_status import queued_requests
+from crawler.terminal import count_of
 from crawler.visit import REFUSAL_OUTCOMES
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class ProgressLine:
         pages, kept = count("visit/page"), count("blocks/kept")
         refused = sum(count(f"visit/{outcome}") for outcome in REFUSAL_OUTCOMES)
         parts = [
-            f"{pages} pages",
-            f"{kept} blocks kept",
+            count_of(pages, "page"),
+            f"{count_of(kept, 'block')} kept",
             f"{count('blocks/seen') - kept} dropped",
             f"{pages / seconds:.1f} pages/s",
             f"queue {queued_requests(self._stats.get_stats())}",

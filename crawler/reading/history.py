@@ -20,7 +20,7 @@ from crawler.errors import QueryError
 from crawler.reading.text_diff import count_words, dice_similarity, diff_line, diff_words
 from crawler.storage.queries import at_address
 from crawler.storage.tables import batched, block, crawl, near_duplicate_page, page, request, section, sighting
-from crawler.terminal import make_console, make_table, printable
+from crawler.terminal import count_of, format_time, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -327,8 +327,7 @@ def print_history(history: PageHistory, max_revisions: int) -> None:
             _print_line(out, line)
     if history.requests:
         rows = [
-            (one.crawl, one.spider, _format_time(one.ended), one.outcome, one.error, one.url)
-            for one in history.requests
+            (one.crawl, one.spider, format_time(one.ended), one.outcome, one.error, one.url) for one in history.requests
         ]
         out.print(make_table("Requests", ("crawl", "spider", "ended", "outcome", "error", "url"), rows))
     left_out = len(history.moments) - max_revisions
@@ -339,13 +338,15 @@ def print_history(history: PageHistory, max_revisions: int) -> None:
 
 
 def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
-    visits = "1 visit" if page.visits == 1 else f"{page.visits:,} visits"
     lines = [
         (
-            f"first seen {_format_time(page.first_seen)}, last seen {_format_time(page.last_seen)}, "
-            f"last changed {_format_time(page.last_changed)}"
+            f"first seen {format_time(page.first_seen)}, last seen {format_time(page.last_seen)}, "
+            f"last changed {format_time(page.last_changed)}"
         ),
-        f"{visits}, {page.changes:,} with changes; {page.texts:,} texts now, by {page.method}",
+        (
+            f"{count_of(page.visits, 'visit')}, {page.changes:,} with changes; {count_of(page.texts, 'text')} now, "
+            f"by {page.method}"
+        ),
     ]
     if page.key != page.url:
         lines.insert(0, f"known as {page.key}")
@@ -356,17 +357,17 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
     if page.near_duplicate_of:
         lines.append(f"near-duplicate of {page.near_duplicate_of}")
     if page.retired:
-        lines.append(f"gone from its site: retired {_format_time(page.retired)}")
+        lines.append(f"gone from its site: retired {format_time(page.retired)}")
     elif page.next_visit:
-        lines.append(f"next visit {_format_time(page.next_visit)}")
+        lines.append(f"next visit {format_time(page.next_visit)}")
     return lines
 
 
 def _print_revision(out: Console, revision: PageRevision) -> None:
     counts = f"{len(revision.added):,} added, {len(revision.gone):,} gone, {len(revision.edited):,} edited"
-    heading = f"{len(revision.added):,} texts at the first visit" if revision.first else counts
+    heading = f"{count_of(len(revision.added), 'text')} at the first visit" if revision.first else counts
     out.print()
-    _print_line(out, f"{_format_time(revision.at)}  {heading}", "bold")
+    _print_line(out, f"{format_time(revision.at)}  {heading}", "bold")
     # The texts of the first visit are not changes. The JSON output has them.
     lines = [(text.position, _text_line("+", text)) for text in (() if revision.first else revision.added)]
     lines += [(text.position, _text_line("-", text)) for text in revision.gone]
@@ -388,10 +389,6 @@ def _edit_line(out: Console, edit: TextEdit) -> Text:
 
 def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
-
-
-def _format_time(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _print_line(out: Console, text: str, style: str = "") -> None:

@@ -71,6 +71,8 @@ class Rank(StrEnum):
 
     PRIORITY = "priority"
     """Bp = Pb x Kd (Kabir et al. 2015, Eq. 4): the block's priority times the share of its words that match."""
+    DENSITY = "density"
+    """Kd: the share of the block's words that match, by which Kabir et al. search raw pages and those of ENIW."""
     BM25 = "bm25"
     """BM25 as in SQLite's FTS5, with k1 = 1.2 and b = 0.75."""
 
@@ -486,7 +488,7 @@ class SQLiteMatcher:
         patterns = _pattern_values(query.phrases)
         found = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
         return SqlText(
-            f"SELECT {self.block_id}, {_density_sql(found)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
+            f"SELECT {self.block_id}, {_density_sql(found, rank)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
             f"CROSS JOIN block_tokens ON block_id = {self.block_id} WHERE {TOKENS_INDEX} MATCH :match",
             match | patterns,
         )
@@ -505,7 +507,7 @@ class PostgreSQLMatcher:
         if rank is Rank.BM25:
             score, more = self._bm25(connection, query)
         else:
-            score, more = _density_sql(" + ".join(map(_occurrences_sql, patterns))), {}
+            score, more = _density_sql(" + ".join(map(_occurrences_sql, patterns)), rank), {}
         return SqlText(
             f"SELECT {self.block_id}, {score} FROM block_tokens WHERE {condition.sql}",  # noqa: S608 — of constants
             {**condition.values, **patterns, **more},
@@ -531,9 +533,10 @@ class PostgreSQLMatcher:
 MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
 
 
-def _density_sql(found: str) -> str:
-    """Return the SQL of Rank.PRIORITY."""
-    return f"(priority + {PRIORITY_EPSILON}) * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
+def _density_sql(found: str, rank: Rank) -> str:
+    """Return the SQL of Rank.PRIORITY and Rank.DENSITY."""
+    weight = "CAST(1 AS double precision)" if rank is Rank.DENSITY else f"(priority + {PRIORITY_EPSILON})"
+    return f"{weight} * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
 
 
 def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:

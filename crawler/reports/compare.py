@@ -17,8 +17,7 @@ from xxhash import xxh64_intdigest
 
 from cleaning.blocks import ParseWarning
 from cleaning.clean import decide_leaves
-from cleaning.declare import did_you_mean
-from cleaning.errors import CleaningError, PageError
+from cleaning.errors import CleaningError, OptionError, PageError
 from cleaning.leaves import walk
 from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
@@ -184,8 +183,7 @@ def read_methods(text: str) -> list[str]:
     """Return the methods of a list with commas, each once. Raises ValueError for an unknown method or an empty list."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in METHODS:
-            raise ValueError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}")
+        METHODS.find(name)
     if not names:
         raise ValueError(f"no method is named; known: {', '.join(METHODS)}")
     return list(dict.fromkeys(names))
@@ -209,9 +207,14 @@ def make_plan(
     plan = ComparisonPlan()
     for name in asked or METHODS:
         problem: CompareError | RenderError | None = None
-        if METHODS[name].needs == "template" and not boilerplate.can_learn():
+        try:
+            needs = METHODS.find(name).needs
+        except OptionError as error:
+            plan.left_out[name] = str(error)
+            continue
+        if needs == "template" and not boilerplate.can_learn():
             problem = CompareError(f"{name} {_NEEDS_PAGES}")
-        elif METHODS[name].needs == "layout" and plan.browser is None:
+        elif needs == "layout" and plan.browser is None:
             try:
                 plan.browser = start_browser()
             except RenderError as error:

@@ -21,7 +21,7 @@ from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
 from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.queries import read_contents
-from crawler.urls import without_credentials
+from crawler.urls import known_url, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +141,7 @@ def explain(
         ExplainedBlock(leaf, decision, repeats.get(place), place in overruled)
         for place, (leaf, decision) in enumerate(zip(leaves, decisions, strict=True))
     )
-    threshold = next((leaf.threshold for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
+    threshold = next((float(leaf.threshold) for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
     return Explanation(page, cleaned, settled, rows, threshold)
 
 
@@ -233,7 +233,7 @@ def find_page(name: str, url: str | None, lookup: PageLookup) -> PageToExplain:
     contents = _stored_contents(name, lookup)
     if contents is not None and contents.html is not None and not lookup.refetch:
         loaded = LoadedPage(contents.html, contents.encoding)
-        return PageToExplain(contents.url, contents.url, HtmlOrigin.STORED, loaded, contents)
+        return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
     (source,) = fetch_page(name, lookup.settings).sources
     return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents)
 

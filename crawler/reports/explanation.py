@@ -87,6 +87,11 @@ _DROPPED_COLOURS = tuple(
 _MAX_PATH = 300
 
 
+def _scale(method: str) -> str:
+    """Return what a method's scores mean; a method of another distribution does not say."""
+    return SCALES.get(method, "on the method's own scale")
+
+
 def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: int) -> None:
     """Print the first blocks, and the counts of all, on stdout."""
     out = make_console()
@@ -124,7 +129,7 @@ def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[s
         "url": found.url,
         "origin": found.origin,
         "method": cleaned.method,
-        "score": SCALES[cleaned.method],
+        "score": _scale(cleaned.method),
         "threshold": explanation.threshold,
         "lowest_kept": explanation.lowest_kept,
         "type": cleaned.type,
@@ -208,7 +213,7 @@ def _page_facts(explanation: Explanation) -> Iterator[str]:
     cleaned = explanation.cleaned
     if cleaned.type is not None and cleaned.confidence is not None:
         yield f"page type {cleaned.type}, {cleaned.confidence:.0%} sure"
-    yield f"score: {SCALES[cleaned.method]}"
+    yield f"score: {_scale(cleaned.method)}"
     if cleaned.method == "default":
         yield f"favour {explanation.options.favour}"
     if explanation.threshold is not None:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _ADDON = "crawler.addon.Blocksieve"
 _FORCED: dict[str, Any] = {
     "ARCHIVE": "",
+    "CLEANING_METHOD": "default",  # nothing is cleaned in this crawl
     "ITEM_PIPELINES": {},
+    "PROFILE": "none",
     "PROGRESS": "off",
     "RENDER": False,
     "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin
 
+from parsel import Selector
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import TextResponse
@@ -22,7 +23,7 @@ from crawler.errors import ConfigError, CrawlerError, ReplayError, SetupError
 from crawler.fetching.replay import read_replay_index
 from crawler.fetching.response_filter import ResponseRejected
 from crawler.reports.fetch import failure_message, fetch_settings
-from crawler.urls import host_of
+from crawler.urls import host_of, known_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -43,8 +44,6 @@ PAGE_KIND = "page"
 _MATCHING_LINKS_MIN = 3
 
 _SAVED_FOLDER = "sites"
-
-_UNKNOWN_URL = ".invalid/"
 
 _ENTRIES_MAX = 50_000
 
@@ -148,13 +147,13 @@ class SavedPage:
     def links(self) -> frozenset[str]:
         """The addresses that it links to, including the feeds in its head."""
         try:
-            root = parse(self.body, self.url or self.home).root
+            selector = Selector(root=parse(self.body).root, type="html")
         except PageError:
             return frozenset()
         found = set()
-        for element in root.iter("a", "area", "link"):
+        for href in selector.css("a, area, link").xpath("@href").getall():
             try:
-                found.add(urldefrag(urljoin(self.url or self.home, (element.get("href") or "").strip())).url)
+                found.add(urldefrag(urljoin(self.url or self.home, href.strip())).url)
             except ValueError:
                 continue
         return frozenset(found)
@@ -162,7 +161,7 @@ class SavedPage:
     @property
     def language(self) -> str | None:
         """The language of the text that cleaning keeps."""
-        return clean(self.body, url=self.url or self.home).language
+        return clean(self.body, url=self.url or None).language
 
 
 class SavedPages:
@@ -183,7 +182,7 @@ class SavedPages:
             return None
         body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         url = self._urls.get(path, "")
-        return SavedPage(body, "" if _UNKNOWN_URL in url else url, home)
+        return SavedPage(body, known_url(url) or "", home)
 
     def document(self, name: str) -> str | None:
         """Return the text of a document (`papers/weighted.txt, Table 5`), None if it does not exist."""

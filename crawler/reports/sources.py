@@ -11,12 +11,11 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
-from urllib.parse import urlsplit
 
 from crawler.errors import CompareError
-from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, WarcSource, open_replay
+from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, WarcSource, open_regular, open_replay
 from crawler.fetching.response_filter import reject_body, reject_status
-from crawler.urls import site_of, without_credentials
+from crawler.urls import known_url, site_of, without_credentials
 
 if TYPE_CHECKING:
     import io
@@ -130,7 +129,7 @@ def _single(name: str, url: str | None, load: Callable[[], LoadedPage]) -> Repor
 def _below(folder: Path, max_bytes: int) -> list[UnreadPage]:
     """Return the pages of a folder without an index; the pages directly in one folder count as one site."""
     return [
-        UnreadPage(str(path.relative_to(folder)), None, str(path.parent), partial(_read_file, path, max_bytes))
+        UnreadPage(str(path.relative_to(folder)), None, str(path.parent), partial(_read_regular, path, max_bytes))
         for path in sorted(_page_files(folder))
     ]
 
@@ -153,12 +152,10 @@ def _from_replay(replay: ReplaySource, max_bytes: int) -> list[UnreadPage]:
 
 
 def _saved(replay: ReplaySource, url: str, max_bytes: int) -> UnreadPage:
-    parts = urlsplit(url)
-    # Replay invents an .invalid address for an unknown one: with it, every link would lead to another site.
-    unknown = (parts.hostname or "").endswith(".invalid")
     shown = without_credentials(url)
-    name = shown.partition("://")[2].replace(".invalid/", "/", 1) if unknown else shown
-    return UnreadPage(name, None if unknown else shown, site_of(url), partial(_find, replay, url, max_bytes))
+    known = known_url(shown)
+    name = known or shown.partition("://")[2].replace(".invalid/", "/", 1)
+    return UnreadPage(name, known, site_of(url), partial(_find, replay, url, max_bytes))
 
 
 def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
@@ -170,6 +167,14 @@ def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
     if verdict is not None:
         raise NoPage(verdict.outcome, verdict.detail)
     return LoadedPage(found.body, declared)
+
+
+def _read_regular(path: Path, max_bytes: int) -> LoadedPage:
+    try:
+        with open_regular(path) as file:
+            return _limited(file, max_bytes)
+    except OSError as error:
+        raise NoPage(ReplayMiss.DAMAGED_FILE, error.strerror or str(error)) from error
 
 
 def _read_file(path: Path, max_bytes: int) -> LoadedPage:

@@ -58,6 +58,9 @@ class Backend(Protocol):
     def diagnose(self, error: DBAPIError) -> Diagnosis | None:
         """Return the meaning of a driver's error; None if the user can do nothing about it."""
 
+    def find_damage(self, engine: Engine) -> Diagnosis | None:
+        """Return the diagnosis of a file whose structure is damaged; None for a sound one, and for a server."""
+
     def erase_deleted(self, engine: Engine) -> None:
         """Erase what deleted rows leave behind."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, literal_column, null, select, update
@@ -43,11 +44,19 @@ class JoinedCrawl:
     resumed: bool
 
 
-def join_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any], *, fresh: bool) -> JoinedCrawl:
+def join_crawl(
+    connection: Connection,
+    spider: str,
+    arguments: Mapping[str, Any],
+    *,
+    fresh: bool,
+    settings: Mapping[str, str] | None = None,
+) -> JoinedCrawl:
     """Return the open crawl of a spider with the same arguments (without secrets), or a new one.
 
     `fresh` ends an open crawl, with the reason `replaced`, and begins a new one. A new crawl deletes the requests of
-    all earlier ones with the same spider and arguments, failed ones too. Call it first in its transaction: workers
+    all earlier ones with the same spider and arguments, failed ones too. `settings` are those of the command line, for
+    `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers
     that start together then join one crawl.
     """
     lock(connection, [spider_lock_key(spider)])
@@ -55,12 +64,19 @@ def join_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]
     earlier = _same_crawls(connection, spider, public)
     running = [row for row in earlier if row.state == CrawlState.OPEN]
     if running and not fresh:
-        connection.execute(update(crawl).where(crawl.c.id == running[0].id).values(finished=None, reason=None))
+        reopened = {"finished": None, "reason": None} | _given_settings(settings)
+        connection.execute(update(crawl).where(crawl.c.id == running[0].id).values(reopened))
         return JoinedCrawl(running[0].id, seeded=running[0].seeded is not None, resumed=True)
     now = database_now(connection)
     _replace_crawls(connection, [row.id for row in running], now)
     connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
-    return JoinedCrawl(_insert_crawl(connection, spider, public, now), seeded=False, resumed=False)
+    crawl_id = _insert_crawl(connection, spider, public, now, _given_settings(settings))
+    return JoinedCrawl(crawl_id, seeded=False, resumed=False)
+
+
+def _given_settings(settings: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return the columns to store; secrets are redacted."""
+    return {} if settings is None else {"settings": redact_arguments(settings)}
 
 
 def spider_lock_key(spider: str) -> int:
@@ -116,13 +132,20 @@ def _replace_crawls(connection: Connection, crawl_ids: Sequence[int], now: datet
     connection.execute(update(crawl).where(crawl.c.id.in_(crawl_ids)).values(values))
 
 
-def _insert_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any], now: datetime) -> int:
+def _insert_crawl(
+    connection: Connection,
+    spider: str,
+    arguments: Mapping[str, Any],
+    now: datetime,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
     values = {
         "spider": spider,
         "arguments": arguments,
         "state": CrawlState.OPEN.value,
         "started": now,
         "totals": {},
+        **more,
     }
     key = connection.execute(insert(crawl), values).inserted_primary_key
     assert key is not None  # one row, always
@@ -137,13 +160,14 @@ class CrawlQueue:
     """The open and failed requests of one crawl; `failed` has their numbers by outcome.
 
     `processes` counts those with leases that have not expired, the last of them at `leased_until`; a killed process is
-    counted until its leases expire.
+    counted until its leases expire. `settings` are those of the crawl's last command line, None if there was none.
     """
 
     crawl_id: int
     spider: str
     arguments: dict[str, Any]
     state: str
+    settings: dict[str, str] | None = None
     queued: int = 0
     leased: int = 0
     leased_until: datetime | None = None
@@ -183,11 +207,11 @@ class FailedFilter:
 def crawl_queues(connection: Connection, now: datetime) -> list[CrawlQueue]:
     """Return the open crawls and those with failed requests, newest first."""
     failed = _count_failed(connection, FailedFilter())
-    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
+    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
     statement = select(*columns).where((crawl.c.state == CrawlState.OPEN.value) | crawl.c.id.in_(failed))
     queued, leases = _count_queued(connection), _count_leased(connection, now)
     return [
-        CrawlQueue(*row, queued.get(row.id, 0), **leases.get(row.id, {}), failed=failed.get(row.id, {}))
+        CrawlQueue(*row, queued=queued.get(row.id, 0), **leases.get(row.id, {}), failed=failed.get(row.id, {}))
         for row in connection.execute(statement.order_by(crawl.c.id.desc()))
     ]
 
@@ -217,7 +241,7 @@ def count_due(connection: Connection, now: datetime) -> DueCounts:
 def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
     """Return the newest crawl of each spider and arguments, if it has such failed requests; newest first."""
     found = _count_failed(connection, chosen)
-    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state)
+    columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
     spiders = select(crawl.c.spider).where(crawl.c.id.in_(found))
     rows = connection.execute(select(*columns).where(crawl.c.spider.in_(spiders)).order_by(crawl.c.id.desc()))
     latest: list[CrawlQueue] = []

@@ -5,7 +5,10 @@ The driver's errors become StoreError, with what the user can do; StoreUnavailab
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, main_thread
@@ -18,9 +21,9 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from crawler.errors import StoreError, StoreUnavailableError
+from crawler.errors import CrawlerError, StoreError, StoreUnavailableError
 from crawler.redact import redact_text
-from crawler.storage.backend import redact_url
+from crawler.storage.backend import Diagnosis, redact_url
 from crawler.storage.postgresql import PostgreSQLBackend
 from crawler.storage.sqlite import SQLiteBackend
 from crawler.storage.tables import change_log, database_id, document_frequency, removed_block
@@ -38,6 +41,10 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 BUSY_SECONDS = 30.0
+_DAMAGED_VALUE = Diagnosis("holds a value that cannot be read, so it is probably damaged; restore a copy")
+_MAX_ERROR_CHARS = 200
+# What SQLAlchemy says of a text that should be a time; it has no class of its own for that.
+_NO_TIME = re.compile(r"isoformat string|datetime string|must be in \d")
 _PAUSE_SECONDS_MIN = 0.1
 _PAUSE_SECONDS_MAX = 10.0
 
@@ -86,6 +93,12 @@ def database_size_bytes(url: str) -> int:
     """Return the size of a database on disk, with its log."""
     with opened_engine(url) as engine, _translated_errors(engine):
         return backend_of(engine).size_bytes(engine)
+
+
+def check_damage(engine: Engine) -> None:
+    """Raise StoreError if the database file is damaged; this reads the whole file."""
+    if (found := backend_of(engine).find_damage(engine)) is not None:
+        raise StoreError(_describe(engine, found, None))
 
 
 @contextmanager
@@ -249,13 +262,33 @@ def _translated_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        found = backend_of(engine).diagnose(error)
+        found = backend_of(engine).diagnose(error) or backend_of(engine).find_damage(engine)
         if found is None:
             raise
         kind = StoreUnavailableError if found.transient else StoreError
-        advice = found.advice.format(name=engine.url.database)
-        said = redact_text(" ".join(str(error.orig).split()))
-        raise kind(f"the database {location_of(engine)} {advice} ({said})") from error
+        raise kind(_describe(engine, found, error.orig)) from error
+    except CrawlerError:
+        raise
+    except Exception as error:
+        # Damage may also break the code that reads a value: a time, JSON, compressed HTML.
+        found = _DAMAGED_VALUE if _is_unreadable_value(error) else backend_of(engine).find_damage(engine)
+        if found is None:
+            raise
+        raise StoreError(_describe(engine, found, error)) from error
+
+
+def _describe(engine: Engine, found: Diagnosis, error: BaseException | None) -> str:
+    sentence = f"the database {location_of(engine)} {found.advice.format(name=engine.url.database)}"
+    if error is None:
+        return sentence
+    said = redact_text(" ".join(str(error).split()))[:_MAX_ERROR_CHARS]
+    return f"{sentence} ({said or type(error).__name__})"
+
+
+def _is_unreadable_value(error: Exception) -> bool:
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | zlib.error):
+        return True
+    return isinstance(error, ValueError) and _NO_TIME.search(str(error)) is not None
 
 
 def _backend_of_url(url: URL) -> Backend:
@@ -268,8 +301,10 @@ def _backend_of_url(url: URL) -> Backend:
 
 
 def _parse_url(url: str) -> URL:
+    # Heroku and others write URLs in this older form.
+    short = re.match(r"postgres(?=\+|://)", url)
     try:
-        return make_url(url)
+        return make_url(f"postgresql{url[short.end() :]}" if short else url)
     except (ArgumentError, ValueError):
         # Not chained: the original message may quote a password.
         raise StoreError(

@@ -49,7 +49,10 @@ class Revisit:
 
 @dataclass(frozen=True, slots=True)
 class RevisitRequest:
-    """The spider, its arguments (without secrets) and the request that visit a page or section again."""
+    """The spider, its arguments (without secrets) and the request that visit a page or section again.
+
+    `settings` are the values of `crawler.config.PAGE_SETTINGS` by which it was read.
+    """
 
     revisit: Revisit
     spider: str
@@ -58,6 +61,7 @@ class RevisitRequest:
     cb_kwargs: Mapping[str, Any]
     headers: Mapping[str, list[str]]
     meta: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
 
 def due_revisits(connection: Connection, now: datetime, site: str | None = None) -> list[Revisit]:
@@ -82,7 +86,8 @@ def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> lis
         (section, {one.row_id: one for one in revisits if one.is_section}),
         (page, {one.row_id: one for one in revisits if not one.is_section}),
     ):
-        columns = [table.c[name] for name in ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta")]
+        names = ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta", "settings")
+        columns = [table.c[name] for name in names]
         for part in batched(list(chosen)):
             for row in connection.execute(select(table.c.id, *columns).where(table.c.id.in_(part))):
                 found[table is section, row.id] = _revisit_request(chosen[row.id], row)
@@ -107,11 +112,12 @@ def begin_recrawl(
 ) -> int | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
-    Return the number of pages and sections that this adds; None if there are none and no re-crawl is open, so that none
-    begins. Call it first in its transaction: of two processes that start together one begins, and both join.
+    `arguments` are the spider's and RECRAWL. Return the number of pages and sections that this adds; None if there are
+    none and no re-crawl is open, so that none begins. Call it first in its transaction: of two processes that start
+    together one begins, and both join.
     """
     with connection.begin_nested() as attempt:
-        joined = crawls.join_crawl(connection, spider, {**arguments, RECRAWL: "1"}, fresh=False)
+        joined = crawls.join_crawl(connection, spider, arguments, fresh=False)
         # Not earlier: here the visits of a crawl that has ended meanwhile are seen.
         waiting = _unvisited_since(connection, [revisit for revisit, _ in records])
         left = [record for revisit, record in records if _revisit_id(revisit) in waiting]
@@ -175,4 +181,5 @@ def _revisit_id(revisit: Revisit) -> tuple[bool, int]:
 
 
 def _revisit_request(revisit: Revisit, row: Any) -> RevisitRequest:
-    return RevisitRequest(revisit, row.spider, row.arguments, row.callback, row.cb_kwargs, row.headers, row.meta)
+    origin = (revisit, row.spider, row.arguments)
+    return RevisitRequest(*origin, row.callback, row.cb_kwargs, row.headers, row.meta, row.settings)

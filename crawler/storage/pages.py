@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,7 @@ _FIND_PAGE = select(
     page.c.body_hash,
     page.c.page_fingerprint,
     page.c.lastmod,
+    page.c.method,
     page.c.html.is_not(None).label("has_html"),
     page.c.spider.is_not(None).label("has_origin"),
     page.c.retired_at.is_not(None).label("retired"),
@@ -104,7 +105,7 @@ _REVISITED_PAGES = select(
     page.c.cb_kwargs,
     page.c.arguments,
     page.c.children,
-    page.c.options_hash,
+    page.c.settings,
     page.c.retired_at,
 ).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
 _FIND_SECTION = select(*SECTION_HISTORY).where(section.c.url_key == bindparam("key"))
@@ -113,16 +114,20 @@ _SET_LASTMOD = update(page).where(page.c.id == bindparam("page")).values(lastmod
 
 @dataclass(frozen=True, slots=True)
 class PageOrigin:
-    """The crawls that a page comes from: the spider and its arguments, without secrets."""
+    """The crawls that a page comes from: the spider, its arguments without secrets, and how it reads pages.
+
+    `settings` has the values of `crawler.config.PAGE_SETTINGS`.
+    """
 
     spider: str
     arguments: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, spider: str, arguments: Mapping[str, Any]) -> Self:
+    def of(cls, spider: str, arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> Self:
         """Return the origin of a crawl; arguments that begin with `_` are internal and left out."""
         own = {name: value for name, value in arguments.items() if not name.startswith("_")}
-        return cls(spider, json.loads(json.dumps(redact_arguments(own))))  # as the database returns it
+        return cls(spider, json.loads(json.dumps(redact_arguments(own))), settings)  # as the database returns it
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +184,7 @@ class StoredPage:
     retired: bool
     history: VisitHistory
     description: tuple[object, ...]
+    method: str
 
 
 def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
@@ -209,7 +215,7 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
         "children": _count_children(visit),
         "options_hash": source.options_hash,
     }
-    return PageRecord(visit.at, page, columns | _record_origin(visit, source.origin), source.bounds)
+    return PageRecord(visit.at, page, columns | _record_origin(visit, source.origin, cleaned.method), source.bounds)
 
 
 def find_page(connection: Connection, key: str) -> StoredPage | None:
@@ -229,7 +235,13 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         retired=bool(row.retired),
         history=page_history(row),
         description=tuple(getattr(row, name) for name in _DESCRIPTION),
+        method=row.method,
     )
+
+
+def other_method(stored: StoredPage | None, record: PageRecord) -> str | None:
+    """Return the method that cleaned a page before; None for a new page, and if the same one cleans it now."""
+    return None if stored is None or stored.method == record.columns["method"] else stored.method
 
 
 def page_history(row: Any) -> VisitHistory:
@@ -332,15 +344,20 @@ def origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
         "cb_kwargs": dict(record.cb_kwargs),
         "headers": {name: values for name, values in record.headers.items() if name.lower() != "referer"},
         "meta": {name: value for name, value in record.meta.items() if name not in _TRANSIENT_META},
+        "settings": dict(origin.settings),
     }
 
 
-def _record_origin(visit: Visit, origin: PageOrigin | None) -> dict[str, Any]:
+def _record_origin(visit: Visit, origin: PageOrigin | None, method: str) -> dict[str, Any]:
     """Return the origin columns of a page; {} if it was not at the requested address, or the request had a body."""
     requested = visit.request
     if requested is None or origin is None or not is_repeatable(requested):
         return {}
-    return origin_columns(requested, origin) if visit.parts == 1 or visit.url == requested.url else {}
+    if visit.parts > 1 and visit.url != requested.url:
+        return {}
+    columns = origin_columns(requested, origin)
+    # A request may ask for another method than that of its crawl.
+    return columns | {"settings": columns["settings"] | {"CLEANING_METHOD": method}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +366,6 @@ class ReadPolicy:
 
     origin: PageOrigin
     method: str
-    options_hash: int
     keep_html: bool
 
 
@@ -391,7 +407,8 @@ def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool
         and row.url == without_credentials(record.url)
         and (row.spider, row.arguments) == (policy.origin.spider, policy.origin.arguments)
         and (row.callback, row.cb_kwargs) == (record.callback, record.cb_kwargs)
-        and (row.method, row.options_hash) == (method, policy.options_hash)
+        and row.method == method
+        and row.settings == {**policy.origin.settings, "CLEANING_METHOD": method}
         and bool(row.has_html) == policy.keep_html
     )
 

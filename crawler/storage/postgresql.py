@@ -115,6 +115,9 @@ class PostgreSQLBackend:
         known = next((_ADVICE[part] for part in (state, state[:3], state[:2]) if part in _ADVICE), None)
         return None if known is None else Diagnosis(known, state.startswith(_TRANSIENT_STATES))
 
+    def find_damage(self, engine: Engine) -> Diagnosis | None:  # noqa: ARG002 — the protocol's
+        return None  # the server reports damage itself
+
     def erase_deleted(self, engine: Engine) -> None:
         """Erase the deleted rows from the tables; the server's logs and backups keep them as long as they last."""
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:

@@ -28,6 +28,7 @@ from crawler.storage.near_duplicates import (
 )
 from crawler.storage.schema import optimize_search_index
 from crawler.storage.tables import batched, block, host, page, request, section, sighting, sitemap_trust
+from crawler.storage.templates import delete_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -253,6 +254,7 @@ def _delete_frontier_rows(connection: Connection, selection: PruneSelection, add
     connection.execute(delete(section).where(section.c.id.in_(_selected_sections(selection))))
     if addresses.site is not None:
         _delete_hosts(connection, addresses.site)
+        delete_template(connection, addresses.site)
 
 
 def _lock_requests(connection: Connection, ids: Sequence[int]) -> None:

@@ -12,6 +12,7 @@ from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WOR
 from crawler.errors import StoreError
 from crawler.storage.pages import decompress_html
 from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
+from crawler.storage.templates import read_template
 from crawler.visit import REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ class PageContents:
     """A stored page. `html` is None if it was not kept; `texts` are those that the page shows now, in reading order.
 
     `gone` counts the texts that only earlier visits found. `retired` is when the page itself was found to be gone.
+    `template` has the patterns that repeat on the site, empty if they are not learned.
     """
 
     url: str
@@ -207,6 +209,7 @@ class PageContents:
     near_duplicate_of: NearDuplicateOf | None
     texts: tuple[StoredText, ...]
     gone: int
+    template: frozenset[int] = frozenset()
 
 
 def read_contents(connection: Connection, url: str) -> PageContents | None:
@@ -216,6 +219,7 @@ def read_contents(connection: Connection, url: str) -> PageContents | None:
         return None
     key = {"page": found.id}
     row = connection.execute(_ORIGINAL_PAGE, key).first()
+    template = read_template(connection, found.site)
     return PageContents(
         url=found.url,
         site=found.site,
@@ -233,6 +237,7 @@ def read_contents(connection: Connection, url: str) -> PageContents | None:
             for text in connection.execute(_PAGE_TEXTS, key)
         ),
         gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
+        template=frozenset() if template is None else template.patterns,
     )
 
 

@@ -7,19 +7,20 @@ written with each batch, so that a run continues where a killed one ended; the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import and_, delete, func, insert, select, update
 
 from cleaning.fingerprint import distance
-from crawler.storage.tables import near_duplicate_page, page, reclean
+from crawler.storage.tables import near_duplicate_page, page, reclean, section
+from crawler.storage.templates import learnable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.engine import Connection
 
     from cleaning.page_fingerprint import FingerprintedBlock
@@ -40,15 +41,22 @@ _RECLEAN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RecleanJob:
-    """The work of a run: all runs of the same work have the same `key`; `site` is None for the pages of all sites."""
+    """The work of a run: all runs of the same work have the same `key`; `site` is None for the pages of all sites.
+
+    `settings` are the method, its options and the profile of the run, which later visits use too. With a `method`,
+    only pages that it cleaned are chosen.
+    """
 
     key: str
     site: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    method: str | None = None
 
     @property
     def chosen(self) -> ColumnElement[bool]:
         """Return the condition of the job's pages."""
-        return page.c.id > 0 if self.site is None else page.c.site == self.site
+        site = page.c.id > 0 if self.site is None else page.c.site == self.site
+        return site if self.method is None else and_(site, page.c.method == self.method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +75,17 @@ class PageToReclean:
 
 @dataclass(frozen=True, slots=True)
 class RecleanedPage:
-    """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives."""
+    """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives.
+
+    `settings` are those of the job.
+    """
 
     page: PageToReclean
     method: str
     options_hash: int
     blocks: tuple[FingerprintedBlock, ...]
     fingerprint: int | None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +129,32 @@ def read_pages_after(
     connection: Connection, job: RecleanJob, after_page: int, most: int, *, html: bool
 ) -> Sequence[PageToReclean]:
     """Return the next pages after one that are to be cleaned, in order, with or without their HTML."""
-    columns = (*_RECLEAN_COLUMNS, page.c.html) if html else _RECLEAN_COLUMNS
-    chosen = select(*columns).where(job.chosen, page.c.id > after_page).order_by(page.c.id).limit(most)
-    return [
-        PageToReclean(
-            page_id=row.id,
-            url=row.url,
-            key=row.url_key,
-            site=row.site,
-            body_hash=row.body_hash,
-            encoding=row.encoding,
-            retired=row.retired_at is not None,
-            html=row.html if html else None,
-        )
-        for row in connection.execute(chosen)
-    ]
+    chosen = _pages(html=html).where(job.chosen, page.c.id > after_page).order_by(page.c.id).limit(most)
+    return [_page_to_reclean(row, html=html) for row in connection.execute(chosen)]
+
+
+def read_newest_pages(connection: Connection, site: str, most: int, *, html: bool) -> Sequence[PageToReclean]:
+    """Return the newest pages of a site, those from which its template is learned."""
+    conditions = learnable(site) if html else (page.c.site == site,)
+    chosen = _pages(html=html).where(*conditions).order_by(page.c.id.desc()).limit(most)
+    return [_page_to_reclean(row, html=html) for row in connection.execute(chosen)]
+
+
+def _pages(*, html: bool) -> Select[Any]:
+    return select(*_RECLEAN_COLUMNS, page.c.html) if html else select(*_RECLEAN_COLUMNS)
+
+
+def _page_to_reclean(row: Any, *, html: bool) -> PageToReclean:
+    return PageToReclean(
+        page_id=row.id,
+        url=row.url,
+        key=row.url_key,
+        site=row.site,
+        body_hash=row.body_hash,
+        encoding=row.encoding,
+        retired=row.retired_at is not None,
+        html=row.html if html else None,
+    )
 
 
 def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicatePages) -> None:
@@ -152,7 +175,8 @@ def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicat
 
 
 def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned: RecleanedPage) -> None:
-    """Update the page's method, options and fingerprint, if they differ."""
+    """Update the page's method, options, settings and fingerprint, if they differ."""
+    before = connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id))
     values = {
         "method": recleaned.method,
         "options_hash": recleaned.options_hash,
@@ -160,4 +184,17 @@ def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned:
     }
     differs = [page.c[name].is_distinct_from(value) for name, value in values.items()]
     changed = differs[0] | differs[1] | differs[2]
-    connection.execute(update(page).where(page.c.id == stored.page_id, changed).values(values))
+    # A page without settings cannot be visited again.
+    settings = {} if before is None else {"settings": {**before, **recleaned.settings}}
+    connection.execute(update(page).where(page.c.id == stored.page_id, changed).values(values | settings))
+
+
+def update_recleaned_sections(connection: Connection, job: RecleanJob) -> None:
+    """Let new pages of the job's sections be cleaned as their stored ones are now."""
+    chosen = select(section.c.id, section.c.settings)
+    if job.site is not None:
+        chosen = chosen.where(section.c.site == job.site)
+    for row in connection.execute(chosen).all():
+        settings = {**row.settings, **job.settings}
+        if settings != row.settings:
+            connection.execute(update(section).where(section.c.id == row.id).values(settings=settings))

@@ -11,6 +11,7 @@ for each other. A time too far in the future to be meant counts as past: a clock
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, TextClause
     from sqlalchemy.engine import Connection, Row
     from sqlalchemy.sql.selectable import TextualSelect
+
+logger = logging.getLogger(__name__)
 
 ERROR_LENGTH_MAX = 500
 PAUSE_SECONDS_MAX = 3600.0
@@ -347,10 +350,17 @@ def set_next_times(connection: Connection, times: Mapping[str, datetime]) -> Non
         connection.execute(statement, [{"name": name, "time": times[name]} for name in sorted(times)])
 
 
-def pause_host(
-    connection: Connection, name: str, now: datetime, reason: str, *, first_seconds: float, max_seconds: float
+def pause_host(  # noqa: PLR0913 — a row's columns
+    connection: Connection,
+    name: str,
+    now: datetime,
+    reason: str,
+    *,
+    first_seconds: float,
+    max_seconds: float,
+    evidence: str = "",
 ) -> datetime:
-    """Pause a host that has refused a request, and return until when.
+    """Pause a host that refuses requests, log the evidence, and return until when.
 
     The pause is `first_seconds` after the first refusal, twice as long after each further one in a row, and at most
     `max_seconds`. A refusal during a pause answers an earlier request and does not count.
@@ -366,7 +376,24 @@ def pause_host(
     until = now + timedelta(seconds=seconds)
     values = {"paused_until": until, "reason": reason, "refusals": row.refusals + 1}
     connection.execute(update(host).where(host.c.host == name).values(values))
+    logger.warning("%s is paused for %.0f seconds: %s (%s)", name, seconds, reason, evidence)
     return until
+
+
+def requeue_refused(
+    connection: Connection, crawl_id: int, name: str, outcomes: Collection[str], max_attempts: int
+) -> None:
+    """Queue a crawl's failed requests to a host again that ended with these outcomes and have attempts left."""
+    refused = select(request.c.id).where(
+        *_is_in(crawl_id, RequestState.FAILED),
+        request.c.host == name,
+        request.c.outcome.in_(outcomes),
+        request.c.attempts + 1 < max_attempts,
+    )
+    ids = connection.scalars(refused.order_by(request.c.id).with_for_update()).all()
+    values = {"state": RequestState.QUEUED.value, "attempts": request.c.attempts + 1, "ended": None}
+    for part in batched(ids):
+        connection.execute(update(request).where(request.c.id.in_(part)).values(values))
 
 
 def reset_refusals(connection: Connection, names: Collection[str]) -> None:

@@ -77,7 +77,9 @@ def check_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
     """Raise StoreError if the database's schema is not that of this version; the message names both."""
     with read_transaction(engine) as connection:
         _refuse_unknown(connection, migrations)
-        revision = current_revision(connection)
+        revision, empty = current_revision(connection), _is_empty(connection)
+    if empty:
+        raise StoreError(f"the database {location_of(engine)} is empty; `scrapy initdb` creates its tables")
     if revision != migrations.head:
         raise StoreError(
             f"the database {location_of(engine)} has schema {revision or 'none'}, this version of Blocksieve "

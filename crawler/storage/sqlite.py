@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,22 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from crawler.errors import StoreError, StoreMissingError
 from crawler.storage.backend import CrawlFileLock, Diagnosis
 from crawler.storage.change_log import Horizon
+from crawler.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy.engine import Connection, Engine
-    from sqlalchemy.exc import DBAPIError
 
 _OLDEST_SQLITE = (3, 38, 0)  # has json_each always, and RETURNING
 _CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
 _BEGIN = "sqlite_begin"
 _PRIMARY_CODE = 0xFF
 
+_DAMAGED = "is damaged; restore a copy, or save what can be read with `sqlite3 FILE .recover`"
 # The meaning of a failure and the advice, by SQLite's primary result code.
 _ADVICE = {
     sqlite3.SQLITE_FULL: "is full; free space on its disk or move it, and start again",
@@ -33,11 +36,16 @@ _ADVICE = {
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that its folder exists and this user may write there",
     sqlite3.SQLITE_PERM: "cannot be opened; give this user access to the file and its folder",
     sqlite3.SQLITE_NOTADB: "is not an SQLite database; point DATABASE_URL at another file",
-    sqlite3.SQLITE_CORRUPT: "is damaged; restore a copy, or save what can be read with `sqlite3 FILE .recover`",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_BUSY: "stayed locked by another process; let its crawl or command end, and start again",
     sqlite3.SQLITE_LOCKED: "stayed locked by another connection; let it end, and start again",
+    sqlite3.SQLITE_CONSTRAINT: "holds rows that contradict each other, so it is probably damaged; restore a copy",
     sqlite3.SQLITE_IOERR: "cannot be read or written; check its disk",
 }
+# Damage for which SQLite and Python's sqlite3 have no code of their own.
+_SIGN_OF_DAMAGE = re.compile(
+    rf"unsupported file format|Could not decode|malformed|no such table: (?:main\.)?(?:{'|'.join(metadata.tables)})\b"
+)
 
 
 class SQLiteBackend:
@@ -68,7 +76,18 @@ class SQLiteBackend:
 
     def diagnose(self, error: DBAPIError) -> Diagnosis | None:
         advice = _ADVICE.get(getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE)
+        if advice is None and _SIGN_OF_DAMAGE.search(str(error.orig)):
+            advice = _DAMAGED
         return None if advice is None else Diagnosis(advice)
+
+    def find_damage(self, engine: Engine) -> Diagnosis | None:
+        """Read the whole file, and return the diagnosis if its structure is damaged."""
+        try:
+            with engine.connect() as connection:
+                found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+        except DBAPIError as error:
+            return self.diagnose(error)
+        return None if found == "ok" else Diagnosis(_DAMAGED)
 
     def erase_deleted(self, engine: Engine) -> None:
         """Clear the write-ahead log, which holds the deleted rows."""

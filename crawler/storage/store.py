@@ -6,7 +6,7 @@ check can find. So no two crawls store the same text twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
@@ -80,7 +80,8 @@ class SavedVisit:
 
     `refreshed` counts rows of earlier visits, `revived` those of them that had been gone. `exact` and `near` count new
     sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that the
-    page no longer shows. `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
+    page no longer shows. `other_method` is the method that cleaned the page before, if it was another one.
+    `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
     the children that a re-crawl does not follow.
     """
 
@@ -94,6 +95,7 @@ class SavedVisit:
     near: int = 0
     boilerplate: int = 0
     gone: int = 0
+    other_method: str | None = None
     near_duplicate_pages: int = 0
     not_due: int = 0
 
@@ -104,9 +106,10 @@ class CrawlPolicy:
 
     A request is attempted `max_attempts` times. A host that refuses is paused for `pause_seconds`, and longer each
     time up to `max_pause_seconds`. `revisits` bounds the time between two visits to a page. `options_hash` is the hash
-    of the cleaning options. A re-crawl (`is_recrawl`) does not follow links to pages that have a next visit of their
-    own. A replay (`is_replay`) would get the same answers again: it repeats no request, pauses no host and schedules
-    no visits.
+    of the cleaning options; `settings` are those by which pages are read, `command_settings` those of the command line,
+    if there is one. A re-crawl (`is_recrawl`) does not follow
+    links to pages that have a next visit of their own. A replay (`is_replay`) would get the same answers again: it
+    schedules no visits.
     """
 
     max_attempts: int = 3
@@ -115,6 +118,8 @@ class CrawlPolicy:
     revisits: RevisitBounds = RevisitBounds()  # noqa: RUF009 — frozen
     is_replay: bool = False
     options_hash: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    command_settings: Mapping[str, str] | None = None
     is_recrawl: bool = False
 
 
@@ -181,8 +186,9 @@ class Store:
         On SQLite, requests that a dead process had leased are free again at once.
         """
         self._policy = policy
-        self.origin = None if policy.is_replay else PageOrigin.of(spider, arguments)
-        joined = self.write(lambda connection: crawls.join_crawl(connection, spider, arguments, fresh=fresh))
+        self.origin = None if policy.is_replay else PageOrigin.of(spider, arguments, policy.settings)
+        given = policy.command_settings
+        joined = self.write(lambda one: crawls.join_crawl(one, spider, arguments, fresh=fresh, settings=given))
         self._crawl_lock = backend_of(self.engine).lock_crawl(self.engine, joined.crawl_id)
         if self._crawl_lock is not None and self._crawl_lock.alone:
             self.write(lambda connection: requests.release_all_leases(connection, joined.crawl_id))
@@ -281,6 +287,7 @@ class Store:
         batch.boilerplate.add(BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks))
         state = PageState.NEW if stored is None else _page_state(comparison)
         saved = SavedVisit(visit.url, state, page_id, near_duplicate_pages=int(became_near_duplicate))
+        saved = replace(saved, other_method=pages.other_method(stored, record))
         return _with_counts(saved, comparison, sightings, known)
 
     def save_recleaned(
@@ -334,6 +341,7 @@ class Store:
             lock_all(connection)
             if self._rules.beyond_page:
                 reclean.update_near_duplicates(connection, self._near_duplicates)
+            reclean.update_recleaned_sections(connection, job)
             reclean.end_reclean(connection, job)
 
         self.write(work)
@@ -442,8 +450,6 @@ def _with_not_due(
         yield replace(result, not_due=len(mine))
 
 
-# Requested again, while there are attempts left.
-_RETRIED_OUTCOMES = frozenset({Outcome.CALLBACK_FAILED, *PAUSE_OUTCOMES})
 # Another day may bring another answer: `scrapy retry --failed` requests these again.
 _FAILED_OUTCOMES = frozenset(
     {
@@ -454,6 +460,7 @@ _FAILED_OUTCOMES = frozenset(
         Outcome.CLEANING_FAILED,
         Outcome.CLEANING_TIMEOUT,
         Outcome.PIPELINE_FAILED,
+        *PAUSE_OUTCOMES,
     }
 )
 
@@ -475,7 +482,7 @@ def _ack(visit: Visit, lease_token: LeaseToken, max_attempts: int) -> Ack:
 
 
 def _request_state(visit: Visit, max_attempts: int) -> RequestState:
-    if visit.outcome in _RETRIED_OUTCOMES:
+    if visit.outcome is Outcome.CALLBACK_FAILED or visit.pause_evidence:
         return RequestState.QUEUED if visit.attempts + 1 < max_attempts else RequestState.FAILED
     return RequestState.FAILED if visit.outcome in _FAILED_OUTCOMES else RequestState.DONE
 
@@ -494,18 +501,19 @@ def _follow(connection: Connection, crawl_id: int, visits: Sequence[Visit], poli
     not_due = pages.keys_not_due(connection, children, now) if policy.is_recrawl else frozenset()
     added = requests.add_due_requests(connection, crawl_id, children, not_due, now)
     pages.record_lastmods(connection, children, now)
-    refusing = {
-        host_of(visit.url): visit.outcome for visit in visits if visit.lease_token and visit.outcome in PAUSE_OUTCOMES
-    }
-    for name, outcome in () if policy.is_replay else sorted(refusing.items()):
+    refusing = {host_of(visit.url): visit for visit in visits if visit.lease_token and visit.pause_evidence}
+    for name, visit in sorted(refusing.items()):
         requests.pause_host(
             connection,
             name,
             now,
-            outcome,
+            visit.outcome,
             first_seconds=policy.pause_seconds,
             max_seconds=policy.max_pause_seconds,
+            evidence=visit.pause_evidence or "",
         )
+        # Those that failed before there was evidence against the host.
+        requests.requeue_refused(connection, crawl_id, name, PAUSE_OUTCOMES, policy.max_attempts)
     answering = {host_of(visit.url) for visit in visits if visit.lease_token and visit.outcome is Outcome.PAGE}
     requests.reset_refusals(connection, answering - refusing.keys())
     return added.not_due

@@ -202,6 +202,7 @@ crawl = Table(
     Column("finished", UtcDateTime),
     Column("reason", Text),
     _required("totals", JSON),
+    Column("settings", JSON),  # those of its last command line
     Column("seeded", UtcDateTime),  # when all its start requests were in the queue
     sqlite_autoincrement=True,
 )
@@ -236,6 +237,7 @@ page = Table(
     Column("arguments", JSON(none_as_null=True)),
     Column("headers", JSON(none_as_null=True)),  # of the request
     Column("meta", JSON(none_as_null=True)),
+    Column("settings", JSON(none_as_null=True)),  # by which it was read: crawler.config.PAGE_SETTINGS
     Column("children", Integer),  # what its callback yielded besides the page; null where that is unknown
     Column("options_hash", Bits64),  # xxh64 of the cleaning method's options
     Column("lastmod", Text),  # what a sitemap has said since the last visit
@@ -307,6 +309,17 @@ near_duplicate_page = Table(
 )
 
 site = Table("site", metadata, _required("site", Key, primary_key=True), _required("pages", Integer))
+
+# What repeats between the pages of a site, for the cleaning methods that need it.
+template = Table(
+    "template",
+    metadata,
+    _required("site", Key, primary_key=True),
+    _required("patterns", JSON),  # unsigned 64-bit numbers
+    _required("pages", Integer),  # that it was learned from
+    _required("learned", UtcDateTime),
+    Column("applied", UtcDateTime),  # when all pages had been cleaned by it
+)
 
 # The number of pages of a site that show a text now. Texts without terms are not counted.
 document_frequency = Table(
@@ -436,6 +449,7 @@ section = Table(
     _required("arguments", JSON),
     _required("headers", JSON),
     _required("meta", JSON),
+    _required("settings", JSON),  # as of page
     *_visit_columns(),
     _required("links_hash", Bits64),  # xxh64 of the sorted keys of the requests that it yielded
     Column("etag", Text),

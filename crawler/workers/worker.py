@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO, Self
 
-    from cleaning import CleanPage, ParseWarning
+    from cleaning import CleanPage, Page, ParseWarning
     from cleaning.layout import Layout
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.visit import FetchedPage
@@ -65,7 +65,7 @@ class PageToClean:
         return cls(page.body, tree.url, tree.encoding, tree.parse_warnings, tree.layout, tree.template, page.method)
 
     @classmethod
-    def from_stored(cls, body: bytes, url: str, encoding: str | None) -> Self:
+    def from_stored(cls, body: bytes, url: str | None, encoding: str | None) -> Self:
         """Return a stored page. Without an encoding the encoding is detected again."""
         return cls(body, url, encoding or decode(body).encoding)
 
@@ -97,21 +97,25 @@ def reclean_task(
 
 def clean_page(page: PageToClean, *, method: str, options: Mapping[str, Any]) -> CleanPage | PageError:
     """Return the cleaned page, equal to what the crawl's own tree gives. A PageError is returned, not raised."""
-    byte_order_mark = w3lib.encoding.read_bom(page.body)[1] or b""
-    text = page.body[len(byte_order_mark) :].decode(page.encoding, "replace")
     try:
-        # The crawl has checked the size of the bytes.
-        parsed = parse(text, page.url, max_bytes=len(text))
-        as_fetched = replace(
-            parsed,
-            encoding=page.encoding,
-            parse_warnings=page.parse_warnings,
-            layout=page.layout,
-            template=page.template,
-        )
-        return clean(as_fetched, method=page.method or method, **options)
+        return clean(parse_again(page), method=page.method or method, **options)
     except PageError as error:
         return error
+
+
+def parse_again(page: PageToClean) -> Page:
+    """Return the tree of a page that was read before. Raises PageError."""
+    byte_order_mark = w3lib.encoding.read_bom(page.body)[1] or b""
+    text = page.body[len(byte_order_mark) :].decode(page.encoding, "replace")
+    # The crawl has checked the size of the bytes.
+    parsed = parse(text, page.url, max_bytes=len(text))
+    return replace(
+        parsed,
+        encoding=page.encoding,
+        parse_warnings=page.parse_warnings,
+        layout=page.layout,
+        template=page.template,
+    )
 
 
 def _clean_and_fingerprint(

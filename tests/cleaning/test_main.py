@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 from cleaning import clean
@@ -21,7 +22,7 @@ PAGE = (
 
 
 def run(*arguments, given=b"", **environment):
-    return subprocess.run(
+    return processes.run(
         [*COMMAND, *map(str, arguments)],
         cwd=ROOT,
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | environment,
@@ -162,7 +163,7 @@ def test_unreadable_file_gives_one_line_and_code_1(tmp_path, name, says):
 def test_reader_may_leave_early(tmp_path, shape):
     path = tmp_path / "long.html"
     path.write_bytes(b"<p>" + f"{PROSE}</p><p>".encode() * 5_000)
-    with subprocess.Popen(
+    with processes.start(
         [*COMMAND, path, "--format", shape], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
         running.stdout.read(10)

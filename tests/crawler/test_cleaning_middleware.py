@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 
+import processes
 import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import CloseSpider
@@ -269,7 +270,7 @@ def foreign(tmp_path, serve, answer):
             (tmp_path / folder / name).write_text(text, "utf-8")
         command = [sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"url={address}"]
         command += [part for setting in settings for part in ("-s", setting)]
-        finished = subprocess.run(command, cwd=tmp_path / folder, capture_output=True, text=True, check=False)
+        finished = processes.run(command, cwd=tmp_path / folder, capture_output=True, text=True, check=False)
         assert finished.returncode == 0, finished.stderr
         watched = json.loads((tmp_path / folder / "watched.json").read_text("utf-8"))
         feeds = [sorted((tmp_path / folder / f"items.{kind}").read_text("utf-8").split()) for kind in ("jsonl", "csv")]

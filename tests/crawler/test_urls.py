@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.urls import MAX_KEY_CHARS, site_of, url_key, without_credentials, without_tracking
+from crawler.urls import (
+    MAX_KEY_CHARS,
+    known_url,
+    placeholder_url,
+    site_of,
+    url_key,
+    without_credentials,
+    without_tracking,
+)
 
 EZINE = "https://ezinearticles.com"
 PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
@@ -22,6 +30,13 @@ PAGE = "https://www.example.co.uk/news/1?b=2&a=1#top"
 )
 def test_site(url, expected):
     assert site_of(url) == expected
+
+
+def test_the_placeholder_of_an_unknown_address_is_no_known_url():
+    assert placeholder_url("sina", "a b.html") == "https://sina.invalid/a%20b.html"
+    assert known_url(placeholder_url("", "a.html")) is known_url("HTTPS://Sina.INVALID") is None
+    for url in ("http://ezinearticles.invalid/1", "https://sina.invalid.example/", "https://a.example/x.invalid/"):
+        assert known_url(url) == url
 
 
 def test_fragments_and_the_order_of_parameters_make_no_other_key():

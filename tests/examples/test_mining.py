@@ -1,11 +1,11 @@
 """The example of docs/export.md runs from the archive to its table."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
+import processes
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ def run(tmp_path):
     def execute(*command):
         environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "PYTHONPATH": str(ROOT)}
         environment |= {"DATABASE_URL": "sqlite:///webkb.db"}
-        finished = subprocess.run(
+        finished = processes.run(
             [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert finished.returncode == 0, finished.stderr

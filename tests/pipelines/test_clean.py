@@ -31,7 +31,7 @@ def process(crawler):
     """Put an item through the pipeline, which cleans in this process."""
 
     def run(item, method="default"):
-        return asyncio.run(CleanPipeline(CleanStep(crawler, method, {})).process_item(item))
+        return asyncio.run(CleanPipeline(crawler, CleanStep(crawler, method, {})).process_item(item))
 
     return run
 

@@ -67,7 +67,7 @@ def site(serve, answer):
         OLD: OLD_PAGE,
         NEW: NEW_PAGE,
         SHORT: OLD_PAGE,
-        BARE: f"<h1>Words</h1><p>{PROSE * 9}</p>",
+        BARE: "<h1>Words</h1><p>This is no article, but a note from the site.</p>",
         ADVERTISED: OLD_PAGE,
         "/": listing(OLD),
         "/sitemap.html": f'<div class="accordion">{SUBCATEGORIES}</div>',
@@ -160,6 +160,47 @@ def test_older_articles_are_left_out(ezine):
     assert crawled.stats["ezine/older"] == 2
 
 
+# What a page might look like after the site has renamed its ids and classes.
+JSON_LD = '{"@type": "Article", "headline": "A Mill", "author": {"name": "Ann Lee"}, "datePublished": "2019-03-04"}'
+RENAMED = {
+    "json-ld": f"""<html><head><title>x</title><script type="application/ld+json">{JSON_LD}</script></head><body>
+    <h1>Site</h1><h1>A Mill</h1><div class="story-v2">{f"<p>{PROSE}</p>" * 9}</div></body></html>""",
+    "microdata": f"""<html><head><title>A Mill</title></head><body itemscope itemtype="https://schema.org/Article">
+    <h1>Site</h1><h1 itemprop="headline">A Mill</h1><span itemprop="author">Ann Lee</span>
+    <time itemprop="datePublished" datetime="2019-03-04">March</time>
+    <div itemprop="articleBody"><p>{PROSE}</p></div></body></html>""",
+    "nothing": f"""<html><head><title>A Mill</title></head><body><h1>A Mill</h1>
+    <div>{f"<p>{PROSE}</p>" * 9}</div></body></html>""",
+}
+
+
+@pytest.mark.parametrize("form", RENAMED)
+def test_renamed_classes_cost_no_article(form, crawl, serve, answer):
+    url, _ = serve({CATEGORY: answer(f'<a href="{SHORT}">A title</a>'), SHORT: answer(RENAMED[form])})
+    pipelines = '{"pipelines.clean.CleanPipeline": 1, "collect.Collect": 2}'
+    arguments = {"base_url": f"{url}/", "category": "Computers-and-Technology", "since": "2019-01-01"}
+    crawled = crawl("ezine", arguments, {"ITEM_PIPELINES": pipelines})
+    (found,) = [visit["cleaned"] for visit in crawled.visits if visit["page"]]
+    stated = ("A Mill", None, None) if form == "nothing" else ("A Mill", "Ann Lee", "2019-03-04")
+    assert (found["title"], found["author"], found["published"]) == stated
+
+
+def test_articles_without_a_text_in_a_row_end_the_crawl(crawl, serve, answer):
+    paths = [f"/{number}" for number in range(1_000_001, 1_000_031)]
+    site = {path: answer(f"<h1>Title</h1><div id=app>Please wait, {path}.</div>") for path in paths}
+    site |= {CATEGORY: answer(listing(*paths)), paths[-3]: answer(OLD_PAGE)}
+    url, requests = serve(site)
+    arguments = {"base_url": f"{url}/", "category": "Computers-and-Technology", "empty": "4"}
+    crawled = crawl("ezine", arguments, {"CONCURRENT_REQUESTS": "1"})
+    assert crawled.code == 1
+    assert "article after article had no title or no text: the site may have changed its pages" in crawled.log
+    assert crawled.stats["finish_reason"] == "no_articles"
+    assert pages(crawled) == [paths[-3]]
+    # Up to three before the article, which begins the count anew, and three after it; the fourth ends the crawl.
+    assert 4 <= crawled.stats["ezine/no_article"] <= 6
+    assert len(requests) < 20
+
+
 @pytest.mark.parametrize("path", [OLD, NEW, SHORT, "/?a=b&c&id=123456", "/?50%-Off---100%-Real?!&id=12345678"])
 def test_article_urls(path):
     assert is_article_url(f"https://ezinearticles.com{path}")
@@ -213,7 +254,7 @@ def test_different_articles_are_different_requests():
     ],
 )
 def test_the_date_of_submission(text, day):
-    found = submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8"))
+    found = submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8").selector)
     assert (found.isoformat() if found else None) == day
 
 

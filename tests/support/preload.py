@@ -1,11 +1,13 @@
-"""The server behind `processes.py`: imports what `scrapy` commands need, and forks a process for each that is wanted.
+"""The server behind `processes.py`: imports what our programs need, and forks a process for each that is wanted.
 
     python tests/support/preload.py DESCRIPTOR
 
-An order comes as a packet on the socket: arguments, folder and environment, and with it the files for input, output and
-errors, and the one to which the process's number, its exit code and its memory are told. It ends when the socket does.
+An order comes as a packet on the socket: program, arguments, folder and environment, and with it the files for input,
+output and errors, and the one to which the process's number, its exit code and its memory are told. It ends when the
+socket does.
 """
 
+import compileall
 import gc
 import json
 import os
@@ -16,45 +18,50 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import walk_packages
 
+ROOT = Path(__file__).parents[2]
 LARGEST = 1 << 18
 # Not `spiders` and `pipelines`: which packages those are depends on the folder.
-MODULES = (
-    "alembic.command",
-    "crawler.fetching.throttling",
-    "crawler.frontier.scheduler",
-    "crawler.middlewares",
-    "crawler.fetching.network",
-    "crawler.storage.store",
-    "psycopg",
-    "scrapy.cmdline",
-    "sqlalchemy.dialects.sqlite.pysqlite",
-)
+MODULES = ("alembic.command", "nltk.stem.porter", "psycopg", "scrapy.cmdline", "sqlalchemy.dialects.sqlite.pysqlite")
+COMPONENTS = ("DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "SPIDER_MIDDLEWARES")
 
 
 def preload():
     for module in MODULES:
         import_module(module)
-    for command in entry_points(group="scrapy.commands"):
-        command.load()
-    from crawler.workers.worker import load_models  # noqa: PLC0415 — after what it needs
+    import crawler  # noqa: PLC0415 — the path is set by now
 
-    load_models()
-    import_module("nltk.stem.porter")
+    for module in walk_packages(crawler.__path__, "crawler."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    load_components()
+    import_module("crawler.workers.worker").load_models()
+    for package in ("pipelines", "spiders"):
+        compileall.compile_dir(ROOT / package, quiet=1)  # the forked processes write no bytecode
     gc.collect()
     gc.freeze()
 
 
+def load_components():
+    """Import what Scrapy creates in each crawl, in use or not."""
+    scrapy_settings, misc = import_module("scrapy.settings"), import_module("scrapy.utils.misc")
+    settings = scrapy_settings.Settings()
+    settings.setmodule("crawler.settings")
+    for name in COMPONENTS:
+        for path in settings.getwithbase(name):
+            misc.load_object(path)
+
+
 def serve(orders):
-    """Fork a process for each order; return True in each of them, and False when there are no more."""
+    """Fork a process for each order; return the order in each of them, and None when there are no more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         with suppress(InterruptedError):
             packet, descriptors, _, _ = socket.recv_fds(orders, LARGEST, 4)
             if not packet:
-                return False
+                return None
             if os.fork() == 0:
                 orders.close()
                 return keep(json.loads(packet), descriptors)
@@ -63,13 +70,13 @@ def serve(orders):
 
 
 def keep(order, descriptors):
-    """Fork the process and tell of it; return True in it."""
+    """Fork the process and tell of it; return its order in it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     *files, status = descriptors
     if (process := os.fork()) == 0:
         os.close(status)
         become(order, files)
-        return True
+        return order
     os.write(status, json.dumps({"pid": process}).encode())
     for descriptor in [*files, 0, 1, 2]:
         os.close(descriptor)
@@ -93,15 +100,26 @@ def become(order, files):
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115 — until its end
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 — as above
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [order["folder"], *filter(None, paths)]
+    first = order["folder"] if order["module"] else str(Path(order["program"]).resolve().parent)
+    sys.path[:0] = [first, *filter(None, paths)]
     sys.argv[1:] = order["arguments"]
     sys.dont_write_bytecode = True  # tests write spiders anew within a second
 
 
+def run(order):
+    if order["module"]:
+        if not hasattr(sys.modules.get(order["program"]), "__path__"):
+            sys.modules.pop(order["program"], None)  # or runpy warns that it was imported
+        runpy.run_module(order["program"], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[0] = order["program"]
+        runpy.run_path(order["program"], run_name="__main__")
+
+
 if __name__ == "__main__":
     ORDERS = socket.socket(fileno=int(sys.argv[1]))
-    sys.path[0] = str(Path(__file__).parents[2])
+    sys.path[0] = str(ROOT)
     preload()
     del sys.path[0]
-    if serve(ORDERS):
-        runpy.run_module("scrapy", run_name="__main__", alter_sys=True)
+    if ORDER := serve(ORDERS):
+        run(ORDER)

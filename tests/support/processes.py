@@ -1,8 +1,9 @@
-"""`scrapy` processes for tests, without the seconds that each takes to import the same modules.
+"""Python programs for tests, without the seconds that each takes to import the same modules.
 
-`start` and `run` are `subprocess.Popen` and `subprocess.run`. A command of `python -m scrapy` is forked from a server
-that has imported what commands need (`preload.py`, one for each process that tests): a process of its own all the same,
-with its arguments, folder, environment and files, that can be killed. Any other command is started as ever.
+`start` and `run` are `subprocess.Popen` and `subprocess.run`. A command `python -m MODULE` or `python PROGRAM.py` is
+forked from a server that has imported what our programs need (`preload.py`, one for each process that tests). It is a
+process of its own all the same: with its arguments, folder, environment and files, and it can be killed. Any other
+command is started as usual.
 """
 
 import atexit
@@ -19,7 +20,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SCRAPY = ["-m", "scrapy"]
 # What is decided when our modules are imported.
 NOT_FORKED = ("BLOCKSIEVE_PURE", "PYTHONHASHSEED", "PYTHONWARNINGS")
 
@@ -28,11 +28,22 @@ def start(command, *, cwd=None, env=None, **files):
     """Start a command and return its process."""
     environment = dict(os.environ if env is None else env)
     line = [os.fspath(part) for part in command]
-    own = line[1:] if line[1:2] != ["-B"] else line[2:]
-    if line[0] != sys.executable or own[:2] != SCRAPY or any(name in environment for name in NOT_FORKED):
+    program = _program(line)
+    if program is None or any(name in environment for name in NOT_FORKED):
         return subprocess.Popen(line, cwd=cwd, env=environment, **files)
-    order = {"arguments": own[2:], "folder": os.fspath(cwd or Path.cwd()), "environment": environment}
-    return Forked(line, order, **files)
+    return Forked(line, program | {"folder": os.fspath(cwd or Path.cwd()), "environment": environment}, **files)
+
+
+def _program(line):
+    """Return what a command of Python runs; None for another command, or one with options of Python's."""
+    python, *rest = [part for part in line if part != "-B"]
+    if python != sys.executable or not rest:
+        return None
+    if rest[0] == "-m":
+        return {"module": True, "program": rest[1], "arguments": rest[2:]}
+    if rest[0].endswith(".py"):
+        return {"module": False, "program": rest[0], "arguments": rest[1:]}
+    return None
 
 
 def run(command, *, input=None, capture_output=False, check=False, timeout=None, **options):  # noqa: A002 — as subprocess has it

@@ -3,9 +3,10 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+import processes
 
 TESTS = Path(__file__).parents[1]
 SETS = ("fundus-dev", "wcxb-dev")
@@ -36,4 +37,4 @@ def run(program, folder, *arguments):
     """Run a program of the tests' folder with this folder as its data."""
     command = [sys.executable, str(TESTS / program), *map(str, arguments)]
     environment = os.environ | {"BLOCKSIEVE_DATA": str(folder)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return processes.run(command, env=environment, capture_output=True, text=True, check=False)

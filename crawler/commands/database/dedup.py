@@ -12,7 +12,7 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.dedup import deduplicate, refingerprint
 from crawler.storage.near_duplicates import DuplicateRules
-from crawler.terminal import expect_no_arguments, print_json, print_line, print_progress, run_command
+from crawler.terminal import count_of, expect_no_arguments, print_json, print_line, print_progress, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -63,6 +63,6 @@ class DedupCommand(BlocksieveCommand, ScrapyCommand):
             print_json({"pages_refingerprinted": pages} | asdict(found))
             return
         if opts.refingerprint:
-            print_line(f"recomputed the fingerprints of {pages:,} pages")
+            print_line(f"recomputed the fingerprints of {count_of(pages, 'page')}")
         became = "would become" if opts.dry_run else "became"
-        print_line(f"{found.repeats:,} of {found.compared:,} blocks {became} sightings of earlier ones")
+        print_line(f"{found.repeats:,} of {count_of(found.compared, 'block')} {became} sightings of earlier ones")

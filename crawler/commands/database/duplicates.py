@@ -13,7 +13,7 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.reading.text_diff import diff_line, diff_words
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
-from crawler.terminal import expect_no_arguments, make_console, make_table, print_json, printable, run_command
+from crawler.terminal import count_of, expect_no_arguments, make_console, make_table, print_json, printable, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +93,10 @@ def _print_largest(out: Console, found: dict[str, list[queries.GroupSummary]]) -
 
 def _print_block(out: Console, group: queries.BlockGroup) -> None:
     first = group.original
-    out.print(_line(f"block {group.block_id}, repeated {group.size:,} times", first.url, _state(first)), soft_wrap=True)
+    out.print(
+        _line(f"block {group.block_id}, repeated {count_of(group.size, 'time')}", first.url, _state(first)),
+        soft_wrap=True,
+    )
     out.print(Text(printable(first.text)), soft_wrap=True)
     for one in group.sightings:
         out.print(_line(_bits(one.distance), one.url, _state(one)), soft_wrap=True)
@@ -103,7 +106,7 @@ def _print_block(out: Console, group: queries.BlockGroup) -> None:
 
 
 def _print_page(out: Console, group: queries.PageGroup) -> None:
-    out.print(_line(f"page with {group.size:,} near-duplicates", group.url, group.site), soft_wrap=True)
+    out.print(_line(f"page with {count_of(group.size, 'near-duplicate')}", group.url, group.site), soft_wrap=True)
     for one in group.members:
         out.print(_line(_bits(one.distance), one.url, one.site), soft_wrap=True)
         for old, new in zip_longest(one.missing, one.added, fillvalue=""):
@@ -125,7 +128,7 @@ def _state(one: queries.BlockGroupMember) -> str:
 
 
 def _bits(distance: int) -> str:
-    return f"{distance} bits"
+    return count_of(distance, "bit")
 
 
 def _difference(old: str, new: str) -> Text:

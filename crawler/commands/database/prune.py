@@ -8,9 +8,13 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.errors import StoreError
+from crawler.errors import QueryError, StoreError
+from crawler.reading.history import read_page_history
+from crawler.storage import queries
+from crawler.storage.database import read_transaction
 from crawler.storage.prune import PruneSelection, count_prunable, prune_pages
-from crawler.terminal import confirm, expect_no_arguments, print_json, print_line, run_command
+from crawler.terminal import confirm, count_of, expect_no_arguments, print_json, print_line, run_command
+from crawler.urls import parse_site
 
 if TYPE_CHECKING:
     import argparse
@@ -68,15 +72,29 @@ def _pruned(engine: Engine, opts: argparse.Namespace) -> PruneCounts:
     """Remove the pages after the user's consent; in a dry run only count them."""
     selection = PruneSelection.of(opts.site, opts.url, opts.older_than)
     expected = count_prunable(engine, selection)
-    if opts.dry_run or not (expected.pages or expected.sections or expected.requests):
+    if not (expected.pages or expected.sections or expected.requests):
+        _expect_known(engine, opts)
+        return expected
+    if opts.dry_run:
         return expected
     if not opts.yes and not confirm(f"This removes {_sentence(expected)}. Go on?"):
         raise StoreError("nothing was removed; --yes removes without asking")
     return prune_pages(engine, selection)
 
 
+def _expect_known(engine: Engine, opts: argparse.Namespace) -> None:
+    """Raise QueryError for an address or a site of which nothing is stored; otherwise nothing is old enough."""
+    with read_transaction(engine) as connection:
+        if opts.url is not None:
+            read_page_history(connection, opts.url)  # raises
+        site = None if opts.site is None else parse_site(opts.site)
+        if site is not None and all(one.site != site for one in queries.site_totals(connection)):
+            raise QueryError(f"no page of the site {site} is in the database; `scrapy status` lists the sites")
+
+
 def _sentence(pruned: PruneCounts) -> str:
     return (
-        f"{pruned.pages:,} pages, {pruned.blocks:,} blocks ({pruned.promoted:,} live on where other pages hold "
-        f"their text), {pruned.sightings:,} sightings, {pruned.sections:,} sections and {pruned.requests:,} requests"
+        f"{count_of(pruned.pages, 'page')}, {count_of(pruned.blocks, 'block')} ({pruned.promoted:,} of them kept with "
+        f"another page that shows the text), {count_of(pruned.sightings, 'sighting')}, "
+        f"{count_of(pruned.sections, 'section')} and {count_of(pruned.requests, 'request')}"
     )

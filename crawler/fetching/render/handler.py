@@ -7,10 +7,9 @@ import logging
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import DownloadCancelledError
 from scrapy.http.request import NO_CALLBACK
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
@@ -20,6 +19,7 @@ from cleaning.parse import decode, parse
 from crawler.config import Config
 from crawler.context import context_of
 from crawler.errors import RenderError
+from crawler.fetching.compression import CompressionMiddleware
 from crawler.fetching.network import HttpHandler
 from crawler.fetching.render.browser import error_summary
 from crawler.fetching.render.draw import PageToRender, close_within_limit, render_page
@@ -27,6 +27,7 @@ from crawler.fetching.render.proxy import BrowserProxy
 from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import ReplayHandler
 from crawler.fetching.response_filter import RENDERED_FLAG, PageResponse, content_type, reject_body, reject_status
+from crawler.urls import known_url
 
 if TYPE_CHECKING:
     from typing import Self
@@ -60,7 +61,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         self._rendering = replace(Rendering.of(config), user_agent=crawler.settings["USER_AGENT"])
         self._fetcher = fetcher
         self._proxy = BrowserProxy(self._rendering.addresses, partial(self.stats.inc_value, "render/refused"))
-        self._compression = HttpCompressionMiddleware(crawler=crawler)
+        self._compression = CompressionMiddleware(crawler)
         self._page_slots = asyncio.Semaphore(_MAX_PAGES_AT_ONCE)
         self._restarting = asyncio.Lock()
         self._closed = False
@@ -80,7 +81,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         response = await self._fetcher.download_request(request)
         if not _wants_rendering(request):
             return response
-        response = cast("Response", self._compression.process_response(request, response))
+        response = self._compression.unpack(request, response)
         return await self._render(response) if self._is_page(response) else response
 
     async def close(self) -> None:
@@ -104,12 +105,12 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
     async def _render(self, response: Response) -> Response:
         declared = content_type(response)
         try:
-            source = parse(response.body, response.url, declared, max_bytes=self._rendering.max_bytes)
+            source = parse(response.body, known_url(response.url), declared, max_bytes=self._rendering.max_bytes)
             text = decode(response.body, declared).text
         except PageError:
             return response  # rejected later, for the same reason
         async with self._page_slots:
-            rendered = await self._render_page(PageToRender(text, response.url, Counter()))
+            rendered = await self._render_page(PageToRender(text, known_url(response.url), Counter()), response.url)
         self.stats.inc_value("render/pages")
         parse_warnings = tuple(dict.fromkeys((*source.parse_warnings, *rendered.page.parse_warnings)))
         headers = response.headers.copy()
@@ -123,7 +124,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
             tree=replace(rendered.page, encoding="utf-8", parse_warnings=parse_warnings),
         )
 
-    async def _render_page(self, source: PageToRender) -> Snapshot:
+    async def _render_page(self, source: PageToRender, address: str) -> Snapshot:
         """Render a page, and once more if the browser crashed: another page may have caused that."""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             browser = await self._running_browser()
@@ -135,13 +136,13 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
                 self.stats.inc_value("render/timeouts")
                 await self._check(browser)
                 raise RenderError(
-                    f"{source.url} is not rendered within {self._rendering.seconds:g} seconds (setting RENDER_SECONDS)"
+                    f"{address} is not rendered within {self._rendering.seconds:g} seconds (setting RENDER_SECONDS)"
                 ) from error
             except PlaywrightError as error:
                 self.stats.inc_value("render/crashes")
                 await self._check(browser)
                 if attempt == _MAX_ATTEMPTS:
-                    raise RenderError(f"the browser failed on {source.url}: {error_summary(error)}") from error
+                    raise RenderError(f"the browser failed on {address}: {error_summary(error)}") from error
             finally:
                 for name, count in source.counts.items():
                     self.stats.inc_value(f"render/{name}", count)

@@ -11,6 +11,7 @@ import logging
 import socket
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -146,8 +147,7 @@ class BrowserProxy:
         return await self._connect_directly(target)
 
     async def _connect_directly(self, target: _Target) -> tuple[StreamReader, StreamWriter]:
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        found = await _resolve(target)
         problem: Exception = OSError(f"{target.host} has no address")
         for address in dict.fromkeys(str(socket_address[0]) for *_, socket_address in found):
             if refusal := self._addresses.refusal(address):
@@ -159,6 +159,30 @@ class BrowserProxy:
             except OSError as error:
                 problem = error
         raise problem
+
+
+async def _resolve(target: _Target) -> list[Any]:
+    """Return what getaddrinfo finds, from a thread for which the program does not wait at its end."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[Any]] = loop.create_future()
+
+    def end(set_end: Callable[[Any], None], value: Any) -> None:
+        if not found.done():
+            set_end(value)
+
+    def resolve() -> None:
+        try:
+            ended: tuple[Callable[[Any], None], Any] = (
+                found.set_result,
+                socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM),
+            )
+        except OSError as error:
+            ended = found.set_exception, error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(end, *ended)
+
+    Thread(target=resolve, daemon=True, name="resolve").start()
+    return await found
 
 
 async def _tunnel(

@@ -1,5 +1,8 @@
 """Weighted block scoring, checked against the paper's tables step by step and as a whole; the tag rules."""
 
+from fractions import Fraction
+from operator import mul
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,7 @@ from cleaning.methods.weighted import (
     attribute_words,
     block_score,
     cut_by_tag_rules,
+    exact_score,
     find_minimum_subtree,
     match_tag_rules,
     segment,
@@ -114,6 +118,26 @@ def test_the_score_must_exceed_the_threshold():
     # One distinct block of two: 1/2. Content 5 of 4 distinct: 1 - .4 * 5/4 = 1/2, which is not above it.
     assert reasons("<div>ferry harbour sunrise bicycle ferry.</div><div></div>") == [Reason.LOW_SCORE, Reason.EMPTY]
     assert reasons("<div>ferry harbour sunrise bicycle.</div><div></div>") == [Reason.KEPT, Reason.EMPTY]
+
+
+def test_a_tie_is_dropped_although_floats_would_keep_it():
+    # Table of section 3.4 with T = 4/3: 1 - .3 * 4/3 = .6 = 9/15, but in floats .6000000000000001.
+    words = "ferry harbour sunrise"
+    blocks = [f"<div>{words} ferry.</div>", *(f"<div>Word{letter}, alone.</div>" for letter in "abcdefgh")]
+    html = f"<title>{words}</title>{''.join(blocks)}{'<div></div>' * 6}"
+    first = clean(html, URL, method="weighted", weighted_small_words=0, weighted_distance=0).decisions[0]
+    assert (first.score, first.reason) == (0.6, Reason.LOW_SCORE)
+
+
+@given(
+    st.tuples(*[st.integers(0, 60)] * 3), st.tuples(*[st.integers(0, 40)] * 3), st.integers(1, 30), st.integers(1, 30)
+)
+def test_scores_are_exact(counts, totals, distinct, blocks):
+    exact = exact_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS)
+    ratios = [Fraction(count, total) if total else Fraction() for count, total in zip(counts, totals, strict=True)]
+    assert exact == 1 - sum(map(mul, (Fraction(3, 10), Fraction(3, 10), Fraction(4, 10)), ratios))
+    assert block_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS) == float(exact)
+    assert (exact > Fraction(distinct, blocks)) >= (float(exact) > distinct / blocks)
 
 
 def counted(html):

@@ -2,9 +2,9 @@
 
 import json
 import os
-import subprocess
 import sys
 
+import processes
 import pytest
 import training_data
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "cleaning.training", *map(str, arguments)]
-    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    return processes.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

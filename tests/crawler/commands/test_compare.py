@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 
+import processes
 import pytest
 from lxml import html as lxml_html
 
@@ -113,7 +114,7 @@ def test_an_index_names_the_addresses(scrapy, folder):
 
 def test_standard_input_is_a_page(scrapy, page, environment):
     command = [sys.executable, "-m", "scrapy", "compare", "-", *TWO, "--json"]
-    compared = subprocess.run(command, input=page.read_bytes(), capture_output=True, env=environment, check=True)
+    compared = processes.run(command, input=page.read_bytes(), capture_output=True, env=environment, check=True)
     assert json.loads(compared.stdout)["pages"][0]["blocks"] == 4
 
 
@@ -251,9 +252,7 @@ def test_robots_are_obeyed_in_a_project_that_knows_nothing_of_them(scrapy, serve
 def test_progress_is_shown_on_a_terminal_only(environment, folder):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "scrapy", "compare", "pages", *TWO]
-    with subprocess.Popen(
-        command, cwd=folder.parent, env=environment, stdout=subprocess.PIPE, stderr=theirs
-    ) as process:
+    with processes.start(command, cwd=folder.parent, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         out = process.stdout.read()
         shown = b""

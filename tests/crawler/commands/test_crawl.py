@@ -1,6 +1,11 @@
 """`scrapy crawl`: one sentence for a mistake, and an exit code for each result."""
 
+import argparse
+
 import pytest
+from scrapy.settings import Settings
+
+from crawler.commands.crawl import CrawlEntryPoint
 
 LISTING = "".join(
     f'<a href="/news/{n}-a-story-about-the-river">A story about the river {n}</a>' for n in range(10_000, 10_004)
@@ -73,6 +78,12 @@ def test_the_share_of_refusals_is_a_setting(section):
         ("archive", {"path": "x"}, {}, "has no argument 'path'"),
         ("archive", {}, {"REPLAY": "/nowhere"}, "'/nowhere', which does not exist"),
         ("section", {"url": "https://x.example/"}, {"DEDUP_SCOP": "site"}, "did you mean 'DEDUP_SCOPE'"),
+        (
+            "section",
+            {"url": "https://x.example/"},
+            {"LOG_LEVEL": "ERR"},
+            "LOG_LEVEL is 'ERR'; it takes one of CRITICAL",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_2(crawl, spider, arguments, settings, says):
@@ -89,3 +100,29 @@ def test_an_error_that_is_not_ours_is_1_with_its_traceback(crawl):
     assert crawled.code == 1
     assert crawled.log.count("Traceback") == 1
     assert "ModuleNotFoundError" in crawled.log
+
+
+@pytest.fixture
+def entry_point():
+    """The command `crawl` as it is found through the installed distribution, with its options."""
+    command = CrawlEntryPoint()
+    command.settings = Settings()
+    parser = argparse.ArgumentParser()
+    command.add_options(parser)
+    return lambda: command.process_options(["ezine"], parser.parse_args([]))
+
+
+def test_outside_of_projects_crawl_says_what_to_set(entry_point, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SCRAPY_SETTINGS_MODULE", raising=False)
+    with pytest.raises(SystemExit, match="2"):
+        entry_point()
+    assert capsys.readouterr().err.startswith("scrapy crawl: there is no Scrapy project here; set SCRAPY_SETTINGS_MOD")
+
+
+def test_in_a_project_crawl_is_scrapys_own(entry_point, tmp_path, monkeypatch, capsys):
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = theirs.settings\n")
+    monkeypatch.chdir(tmp_path)
+    entry_point()
+    assert capsys.readouterr().err == ""
+    assert CrawlEntryPoint.run is CrawlEntryPoint.__base__.run

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from time import monotonic, sleep
 
+import processes
 import psycopg
 import pytest
 from scrapy.exceptions import UsageError
@@ -63,7 +64,7 @@ WAITING = """
 def test_a_stopped_export_leaves_nothing(tmp_path, environment, on_server, number, code):
     with psycopg.connect(on_server) as holder, psycopg.connect(on_server, autocommit=True) as watcher:
         holder.execute("LOCK TABLE page IN ACCESS EXCLUSIVE MODE")  # so that it is at work when it is stopped
-        with subprocess.Popen(
+        with processes.start(
             [sys.executable, "-m", "scrapy", "export", "out.parquet"],
             cwd=tmp_path,
             env=environment | {"DATABASE_URL": on_server},

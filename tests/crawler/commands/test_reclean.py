@@ -74,7 +74,7 @@ def test_a_killed_run_continues_to_the_same_result(url, scrapy, killed, undistur
     assert rest.returncode == 0, rest.stderr
     found = json.loads(rest.stdout)
     assert 0 < found["pages"] < PAGES
-    assert f"{PAGES - found['pages']} pages are done" in rest.stderr
+    assert f"pages already done: {PAGES - found['pages']}\n" in rest.stderr
     after = state(engine)
     engine.dispose()
     assert [page[8:] for page in after["pages"]] == [page[8:] for page in undisturbed["pages"]]

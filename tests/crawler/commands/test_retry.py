@@ -53,7 +53,7 @@ def rows(tmp_path):
     return read
 
 
-def test_failed_requests_are_fetched_by_the_printed_command(run, site, rows):
+def test_failed_requests_are_fetched_by_the_printed_command(run, scrapy, site, rows):
     url, answers, requests = site
     assert run("crawl", "section", "-a", f"url={url}").returncode == 0
     assert rows("SELECT state, count(*) FROM request GROUP BY 1") == [("done", 2), ("failed", 2)]
@@ -66,7 +66,9 @@ def test_failed_requests_are_fetched_by_the_printed_command(run, site, rows):
     requests.clear()
     program, *words = shlex.split(named)
     assert program == "scrapy"
-    again = run(*words)
+    given = [word for name, value in FAST.items() for word in ("-s", f"{name}={value}")]
+    assert words == ["crawl", "section", "-a", f"url={url}", *given]
+    again = scrapy(*words)
     assert again.returncode == 0, again.stderr
     broken = [path for path in answers if "article" in path and "-0-" not in path]
     assert sorted(path for path, _ in requests) == broken
@@ -97,7 +99,7 @@ def failed(database):
 def test_a_dry_run_changes_nothing(scrapy, failed, rows):
     before = rows("SELECT * FROM request"), rows("SELECT * FROM crawl")
     shown = scrapy("retry", "--failed", "--dry-run").stdout
-    assert shown.startswith("crawl 1: 1 requests would be queued again (download_failed 1)\n  scrapy crawl ezine")
+    assert shown.startswith("crawl 1: 1 request would be queued again (download_failed 1)\n  scrapy crawl ezine")
     assert (rows("SELECT * FROM request"), rows("SELECT * FROM crawl")) == before
 
 
@@ -110,10 +112,12 @@ def test_nothing_to_retry_is_not_an_error(scrapy, failed, rows):
     assert rows("SELECT state FROM request") == [("failed",)]
 
 
-def test_a_secret_argument_must_be_given_again(scrapy, failed):
+def test_a_secret_must_be_given_again(scrapy, failed, database):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE crawl SET settings = ?", (json.dumps({"API_KEY": "***", "LOG_LEVEL": "INFO"}),))
     _, command, secret = scrapy("retry", "--failed").stdout.splitlines()
-    assert command == "  scrapy crawl ezine -a 'token=***'"
-    assert secret == "  *** stands for a secret that was not stored: give token again"
+    assert command == "  scrapy crawl ezine -a 'token=***' -s 'API_KEY=***' -s LOG_LEVEL=INFO"
+    assert secret == "  *** stands for a secret that was not stored: give token, API_KEY again"
 
 
 def test_json_has_the_crawl_and_its_command(scrapy, failed):

@@ -99,12 +99,11 @@ def test_wrong_usage_is_named(arguments, message, capsys, monkeypatch):
     assert message in capsys.readouterr().err
 
 
-def test_a_database_without_tables_must_be_upgraded(scrapy, database):
+def test_a_database_without_tables_must_be_initialised(scrapy, database):
     database.write_bytes(b"")
     failed = scrapy("search", "text")
     assert failed.returncode == 1
-    assert "has schema none" in failed.stderr
-    assert "`scrapy upgrade`" in failed.stderr
+    assert "is empty; `scrapy initdb` creates its tables" in failed.stderr
     assert len(failed.stderr.splitlines()) == 1
 
 

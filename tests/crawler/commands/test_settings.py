@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,29 @@ def test_output_that_cannot_be_written_is_one_sentence_and_exit_code_1(environme
     with Path("/dev/full").open("w") as full:
         failed = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (failed.returncode, failed.stderr) == (1, "the output cannot be written: No space left on device\n")
+
+
+def test_the_arguments_of_a_spider_are_listed(run):
+    shown = run("--spider", "section", SPIDER_MODULES=["spiders"])
+    rows = {line.split()[1]: line for line in shown.splitlines() if line.startswith("│")}
+    assert "required" in rows["url"]
+    assert "1 to 100000" in rows["pages"]
+    assert "fresh" in rows
+    listed = json.loads(run("--spider", "section", "--json", SPIDER_MODULES=["spiders"]))
+    assert listed[0] == {
+        "name": "url",
+        "type": "URL",
+        "default": None,
+        "is_required": True,
+        "allowed": "URL",
+        "help": "Address of the section.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("modules", "says"),
+    [(["spiders"], "did you mean 'section'?"), ([], "set SCRAPY_SETTINGS_MODULE=crawler.settings")],
+)
+def test_the_arguments_of_an_unknown_spider_are_an_error(run, modules, says):
+    with pytest.raises(UsageError, match=f"there is no spider 'sektion'.*{re.escape(says)}"):
+        run("--spider", "sektion", SPIDER_MODULES=modules)

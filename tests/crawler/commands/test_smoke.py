@@ -7,8 +7,8 @@ import processes
 import pytest
 
 COMMANDS = (
-    "compare crawl dedup duplicates explain export history initdb portals prune reclean recrawl retry search settings "
-    "status upgrade"
+    "compare completion crawl dedup duplicates explain export history initdb portals prune reclean recrawl retry "
+    "search settings status upgrade"
 ).split()
 
 

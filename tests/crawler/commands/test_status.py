@@ -61,10 +61,10 @@ def test_waiting_work_is_shown(scrapy, database):
     fill_queue(database)
     shown = scrapy("status").stdout
     for part in (
-        "1 pages and 0 sections are due for a re-crawl, 1 pages and 0 sections are retired",
+        "Due for a re-crawl: 1 page and 0 sections. Retired: 1 page and 0 sections.",
         "download_failed 2",
         "url=https://a.example/[/b]",
-        "2099-01-01 00:00:00",
+        "2099-01-01 00:00:00 UTC",
         "quota",
         "2.5 s",
     ):

@@ -3,6 +3,7 @@ import sys
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
+import processes
 import pytest
 
 from crawler.demo.build import build_site
@@ -16,7 +17,7 @@ def program():
 
 @pytest.fixture(scope="session")
 def url(program):
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with processes.start(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process.stdout.readline().rstrip("\n")
         process.terminate()
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 
+import processes
 import pytest
 from lxml import html
 from scrapy import Request
@@ -25,7 +26,7 @@ def next_link(page):
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_program_prints_one_line_and_exits_quietly_on_a_signal(program, stop):
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with processes.start(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
         process.send_signal(stop)
         rest, errors = process.communicate(timeout=30)
@@ -37,7 +38,7 @@ def test_program_prints_one_line_and_exits_quietly_on_a_signal(program, stop):
 def test_program_writes_the_ground_truth_and_serves_nothing(program, tmp_path, facts):
     path = tmp_path / "truth.json"
 
-    done = subprocess.run([*program, "--truth", path], capture_output=True, text=True, check=True)
+    done = processes.run([*program, "--truth", path], capture_output=True, text=True, check=True)
 
     assert done.stdout == ""
     assert json.loads(path.read_text("utf-8")) == json.loads(json.dumps(facts))

@@ -48,7 +48,6 @@ def test_every_value_of_the_shipped_table_names_its_evidence():
         ('host = "e.org"\nheaders = { A = "b\\nc" }', "it takes header names and their values, in ASCII"),
         ('host = "e.org"\nheaders = { Cookie = "c" }', "Cookie is a secret, which is not stored"),
         ('host = "e.org"\nmethod = "defualt"', "did you mean 'default'?"),
-        ('host = "e.org"\nmethod = "ce"', "it takes a method that cleans one page at a time"),
         ('host = "e.org"\nmethod = "vce"', "the portal 'x' has the method 'vce', which needs a browser: render = true"),
         ('host = "e.org"\nrender = 1', "it takes true or false"),
         ('host = "e.org"\nsections = ["https://f.org/"]', "'https://f.org/', which is on none of its hosts; name the"),

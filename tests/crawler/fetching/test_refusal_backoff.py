@@ -1,5 +1,6 @@
 """Slowing down for sites that refuse requests."""
 
+import logging
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -13,6 +14,7 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
 from crawler.fetching.throttling import RefusalBackoff
+from crawler.visit import Outcome
 
 SITE = "slow.example"
 
@@ -29,60 +31,120 @@ def backoff(slot):
         SimpleNamespace(engine=engine, stats=StatsCollector(SimpleNamespace(settings=Settings()))),
         max_delay=10.0,
         max_in_a_row=1_000,
+        min_share=0.5,
     )
 
 
-def response(**headers):
-    request = Request(f"https://{SITE}/a", meta={"download_slot": SITE})
-    return Response(request.url, request=request, headers={n.replace("_", "-"): v for n, v in headers.items()})
+def response(path="a", status=200, **headers):
+    request = Request(f"https://{SITE}/{path}", meta={"download_slot": SITE})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(request.url, status=status, request=request, headers=named)
 
 
-def test_each_refusal_doubles_the_delay_up_to_the_limit(backoff, slot):
+@pytest.fixture
+def refuse(backoff):
+    """Let the site refuse a page, another one at each call."""
+    numbers = iter(range(1_000))
+    return lambda outcome=Outcome.FORBIDDEN: backoff.record(response(next(numbers)), outcome, served=False)
+
+
+@pytest.fixture
+def serve_page(backoff):
+    return lambda path="b": backoff.record(response(path), Outcome.PAGE, served=True)
+
+
+def test_one_refused_page_is_not_a_refusing_site(backoff, slot, caplog):
+    for _ in range(3):
+        assert backoff.record(response(), Outcome.CAPTCHA, served=False) is None
+    assert slot.delay == 1.0
+    assert "refuses our requests" not in caplog.text
+
+
+def test_a_site_that_refuses_a_share_of_its_last_answers_is_slowed_down(refuse, serve_page, slot, caplog):
+    for _ in range(6):
+        serve_page()
+    delays = []
+    for _ in range(4):
+        refuse()
+        delays.append(slot.delay)
+    assert delays == [1.0, 1.0, 1.0, 2.0]
+    assert f"{SITE} refuses our requests (4 of its last 8 answers, at 4 pages): slowing down" in caplog.text
+
+
+def test_server_errors_say_nothing_about_refusals(backoff, refuse, slot):
+    refuse()
+    for number in range(8):
+        backoff.record(response(f"error-{number}", 503), Outcome.HTTP_ERROR, served=False)
+    refuse()
+    assert slot.delay == 2.0
+
+
+def test_too_many_requests_slow_a_site_down_at_once(backoff, slot):
+    backoff.record(response(status=429), Outcome.FORBIDDEN, served=False)
+    assert slot.delay == 2.0
+
+
+def test_only_challenges_at_several_pages_are_evidence_for_a_pause(backoff, refuse):
+    assert [refuse(), refuse(Outcome.CAPTCHA)] == [None, None]
+    assert refuse(Outcome.QUOTA) == "2 of its last 3 answers, at 2 pages"
+    assert refuse() is None
+
+
+def test_each_refusal_doubles_the_delay_up_to_the_limit(refuse, slot):
+    refuse()
     delays = []
     for _ in range(5):
-        backoff.record_refusal(response())
+        refuse()
         delays.append(slot.delay)
     assert delays == [2.0, 4.0, 8.0, 10.0, 10.0]
 
 
-def test_a_quick_refusal_does_not_reduce_the_delay(backoff, slot):
-    backoff.record_refusal(response())
+def test_a_quick_refusal_does_not_reduce_the_delay(refuse, slot):
+    refuse()
+    refuse()
     slot.delay /= 2  # what AutoThrottle does after a quick answer
-    backoff.record_refusal(response())
+    refuse()
     assert slot.delay == 4.0
 
 
-def test_pages_restore_the_delay_from_before(backoff, slot):
-    backoff.record_refusal(response())
-    backoff.record_refusal(response())
+def test_pages_restore_the_delay_from_before(refuse, serve_page, slot):
+    for _ in range(3):
+        refuse()
     delays = []
     for _ in range(4):
-        backoff.record_success(response())
+        serve_page()
         delays.append(slot.delay)
     assert delays == [2.0, 1.0, 1.0, 1.0]
 
 
-def test_a_slot_without_delay_gets_one(backoff, slot):
+def test_a_slot_without_delay_gets_one(refuse, slot):
     slot.delay = 0.0
-    backoff.record_refusal(response())
+    refuse()
+    refuse()
     assert slot.delay == 1.0
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_pauses_the_site(backoff, slot, form):
+def test_retry_after_pauses_the_site(backoff, slot, form, caplog):
+    caplog.set_level(logging.INFO)
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)
-    backoff.record_retry_after(response(Retry_After="120" if form == "seconds" else then))
+    after = "120" if form == "seconds" else then
+    backoff.record(response(status=503, Retry_After=after), Outcome.HTTP_ERROR, served=False)
+    assert f"{SITE} asks for a pause of 1" in caplog.text
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(120, abs=5)
 
 
-def test_a_pause_is_at_most_an_hour(backoff, slot):
-    backoff.record_retry_after(response(Retry_After="999999999999999999999"))
+@pytest.mark.parametrize("after", ["3601", "9" * 21, "9" * 5_000, "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_pause_is_at_most_an_hour_and_says_so(backoff, slot, caplog, after):
+    backoff.record(response(status=503, Retry_After=after), Outcome.HTTP_ERROR, served=False)
+    asked = f"more than an hour (Retry-After: {after[:40]}); the crawl waits 3600 seconds, at most"
+    assert f"{SITE} asks for a pause of {asked}" in caplog.text
     assert slot.lastseen + slot.delay - time.monotonic() == pytest.approx(3_600, abs=5)
 
 
 @pytest.mark.parametrize("after", ["", "soon", "-5", "Sun, 06 Nov 1994 08:49:37 GMT", "\u00b2"])
 def test_an_invalid_retry_after_is_ignored(backoff, slot, after):
-    backoff.record_retry_after(response(Retry_After=after))
+    backoff.record(response(status=503, Retry_After=after), Outcome.HTTP_ERROR, served=False)
     assert (slot.lastseen, slot.delay) == (0, 1.0)
 
 
@@ -96,7 +158,7 @@ def test_refusals_without_a_page_end_the_crawl(crawl, serve, answer):
     assert "Spider closed (refused)" in crawled.log
     assert "MAX_REFUSALS_IN_A_ROW=5" in crawled.log
     assert len(requests) < 100
-    assert crawled.stats["throttling/slower"] == crawled.stats["visit/forbidden"]
+    assert crawled.stats["throttling/slower"] == crawled.stats["visit/forbidden"] - 1
 
 
 ONE_BY_ONE = """

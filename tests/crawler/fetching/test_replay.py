@@ -147,6 +147,24 @@ def test_a_link_out_of_the_folder_is_named(folder, tmp_path_factory):
         open_replay(path, LIMIT)
 
 
+def test_a_pipe_is_refused_and_not_waited_for(folder, tmp_path):
+    path = folder(["file", "url"], ["pipe.html", "https://x.example/a"], ["late.html", "https://x.example/b"])
+    os.mkfifo(path / "pipe.html")
+    with pytest.raises(ReplayError, match=r"line 2.*'pipe\.html' is not a regular file"):
+        open_replay(path, LIMIT)
+    (path / "pipe.html").unlink()
+    source = open_replay(path, LIMIT)
+    os.mkfifo(path / "late.html")
+    assert source.find("https://x.example/b") is ReplayMiss.DAMAGED_FILE
+    (path / "index.tsv").unlink()
+    os.mkfifo(path / "index.tsv")
+    with pytest.raises(ReplayError, match=r"index\.tsv cannot be read: .*not a regular file"):
+        open_replay(path, LIMIT)
+    os.mkfifo(tmp_path / "pipe.warc.gz")
+    with pytest.raises(ReplayError, match=r"pipe\.warc\.gz', which is not a regular file"):
+        open_replay(tmp_path / "pipe.warc.gz", LIMIT)
+
+
 def test_an_invalid_replay_source_is_named(tmp_path, folder):
     with pytest.raises(ReplayError, match="does not exist"):
         open_replay(tmp_path / "nowhere", LIMIT)

@@ -1,5 +1,8 @@
 """A crawl whose database has wrong clocks, requests of another spider, or invalid rows."""
 
+import re
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -93,3 +96,15 @@ def test_unreadable_rows_fail_only_themselves(stopped):
     assert {outcomes[request_id] for request_id in queued[3:]} == {"page"}
     assert database.totals()["frontier/unreadable"] == 2
     assert "was lost" not in finished.log
+
+
+def test_requests_that_only_an_index_has_end_the_crawl(run, site, database, tmp_path):
+    address, _ = site
+    run(SPIDER, {"site": address}, **STOPPED)
+    file = tmp_path / "blocks.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file.write_bytes(re.sub(rb"(?<!')queued(?!')", b"queueD", file.read_bytes()))  # in rows, not in the schema
+    ended = run(None, {"site": address})
+    assert ended.code == 1, ended.log
+    assert "blocks.db is damaged; restore a copy" in ended.log.splitlines()[-1]

@@ -17,7 +17,8 @@ SPIDER = """
         name = "the_spider"
 
         async def start(self):
-            yield scrapy.Request(f"http://127.0.0.1:{self.port}/refused", priority=10)
+            for number in range(2):
+                yield scrapy.Request(f"http://127.0.0.1:{self.port}/refused-{number}", priority=10 - number)
             for number in range(3):
                 yield scrapy.Request(f"http://127.0.0.1:{self.port}/later-{number}")
                 yield scrapy.Request(f"http://localhost:{self.port}/other-{number}")
@@ -29,7 +30,7 @@ ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 
 
 class Refusing(dict):
-    """Answers of a host that refuses `/refused` the first few `times`; `asked` has what it was asked for, and when."""
+    """Answers of a host that refuses two pages the first few `times`; `asked` has what it was asked for, and when."""
 
     def __init__(self, answers, answer, times):
         super().__init__(answers)
@@ -37,7 +38,7 @@ class Refusing(dict):
 
     def get(self, key, default=None):
         self.asked.append((key, time.monotonic()))
-        if key == "/refused" and self.paths().count(key) <= self.times:
+        if key.startswith("/refused") and self.paths().count(key) <= self.times:
             return self.refusal
         return super().get(key, default)
 
@@ -51,7 +52,7 @@ class Refusing(dict):
 @pytest.fixture
 def site(serve, answer, page):
     def start(times):
-        paths = ["/refused", *(f"/{kind}-{number}" for number in range(3) for kind in ("later", "other"))]
+        paths = [f"/{kind}-{number}" for number in range(3) for kind in ("refused", "later", "other")]
         answers = Refusing({path: answer(page) for path in paths}, answer, times)
         address, _ = serve(answers)
         return address.rpartition(":")[2], answers
@@ -63,12 +64,13 @@ def test_a_paused_host_is_asked_after_its_pause_and_others_meanwhile(run, site, 
     port, answers = site(times=1)
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=4, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
-    first, again = answers.when("/refused")
-    assert again - first >= 3.9  # the first was on its way for a moment
+    (first, again), (second, last) = answers.when("/refused-0"), answers.when("/refused-1")
+    assert first < second <= min(again, last) - 3.9  # the second was on its way for a moment
     assert all(answers.when(f"/other-{number}")[0] < again for number in range(3))
-    late = [answers.when(f"/later-{number}")[0] - first for number in range(3)]
+    late = [answers.when(f"/later-{number}")[0] - second for number in range(3)]
     assert sum(seconds < 4 for seconds in late) <= 2, late  # on their way before the refusal was stored
-    assert database.requests()["/refused"] == ("done", "page", 1)
+    assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("done", "page", 1)
+    assert "127.0.0.1 is paused for 4 seconds: quota (2 of its last 2 answers, at 2 pages)" in crawled.log
     assert database.rows("SELECT host, reason, refusals FROM host WHERE reason IS NOT NULL") == [
         {"host": "127.0.0.1", "reason": "quota", "refusals": 0}
     ]
@@ -83,7 +85,7 @@ def test_a_crawl_with_only_paused_hosts_ends_and_is_continued_later(run, site, d
     assert "Spider closed (deferred)" in deferred.log
     assert [(one["state"], one["reason"]) for one in database.crawls()] == [("open", "deferred")]
     assert {f"/other-{number}" for number in range(3)} <= set(answers.paths())
-    assert database.requests()["/refused"] == ("queued", "quota", 1)
+    assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("queued", "quota", 1)
 
     asked = len(answers.paths())
     too_soon = run(None, {"port": port}, **limits)
@@ -95,7 +97,7 @@ def test_a_crawl_with_only_paused_hosts_ends_and_is_continued_later(run, site, d
     assert rest.code == 0, rest.log
     assert [(one["state"], one["reason"]) for one in database.crawls()] == [("finished", "finished")]
     assert set(database.states()) == {"done"}
-    assert sorted(answers.paths()) == sorted([*(path for path in database.requests()), "/refused"])
+    assert sorted(answers.paths()) == sorted([*(path for path in database.requests()), "/refused-0", "/refused-1"])
 
 
 def test_another_crawl_respects_the_pause_of_a_host(run, site, database):
@@ -113,9 +115,24 @@ def test_pauses_double_until_the_requests_of_the_host_fail(run, site, database):
     port, answers = site(times=9)
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=1, FRONTIER_MAX_ATTEMPTS=3, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
-    asked = answers.when("/refused")
+    asked = answers.when("/refused-0")
     assert len(asked) == 3
     # A page in between would have ended the row of refusals: the first has the greatest priority.
     assert asked[2] - asked[1] >= 1.9  # as above
-    assert database.requests()["/refused"] == ("failed", "quota", 2)
+    assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("failed", "quota", 2)
+    assert database.crawls()[0]["state"] == "finished"
+
+
+WIDGET = '<html><body><h1>Join</h1><p>Sign up here.</p><div class="g-recaptcha"></div></body></html>'
+
+
+def test_one_page_with_a_challenge_neither_pauses_nor_slows_its_host(run, site, database, answer):
+    port, answers = site(times=0)
+    answers["/refused-0"] = answer(WIDGET)
+    answers["/refused-1"] = answer("for members", 403)
+    crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=3600, FRONTIER_WAIT_SECONDS=0, HOST_REFUSED_SHARE=0.6)
+    assert crawled.code == 0, crawled.log
+    assert database.requests()["/refused-0"] == ("failed", "captcha", 0)
+    assert len(answers.when("/refused-0")) == 1
+    assert database.rows("SELECT * FROM host WHERE paused_until IS NOT NULL") == []
     assert database.crawls()[0]["state"] == "finished"

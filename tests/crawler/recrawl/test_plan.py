@@ -21,6 +21,9 @@ from crawler.visit import Outcome, RequestRecord, Visit
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
 
+SETTINGS = {"CLEANING_METHOD": "pab", "CLEANING_OPTIONS": {}}
+
+
 class News(Spider):
     name = "news"
 
@@ -32,13 +35,13 @@ def a_way(number=1, arguments=None, **values):
     url = f"https://a.example/{number}"
     revisit = Revisit(number, url, VisitHistory(url, PageKind.OTHER, START, START, START), START)
     made = RevisitRequest(
-        revisit, "news", arguments or {}, "parse_article", {"n": number}, {"Accept": ["x"]}, {"depth": 1}
+        revisit, "news", arguments or {}, "parse_article", {"n": number}, {"Accept": ["x"]}, {"depth": 1}, SETTINGS
     )
     return replace(made, **values)
 
 
 def test_a_group_that_can_be_crawled_has_no_fault():
-    assert RecrawlGroup("news", {"a": "1"}, (a_way(), a_way(2, callback=None))).fault(News, {}) is None
+    assert RecrawlGroup("news", {"a": "1"}, SETTINGS, (a_way(), a_way(2, callback=None))).fault(News, {}) is None
 
 
 def test_a_spider_that_is_gone_is_named():
@@ -46,7 +49,7 @@ def test_a_spider_that_is_gone_is_named():
 
 
 def test_a_callback_that_is_gone_is_named():
-    group = RecrawlGroup("news", {}, (a_way(), a_way(2, callback="parse_gallery")))
+    group = RecrawlGroup("news", {}, SETTINGS, (a_way(), a_way(2, callback="parse_gallery")))
     assert group.fault(News, {}) == "the spider 'news' no longer has parse_gallery"
 
 
@@ -57,11 +60,11 @@ def test_secrets_are_to_be_given_again():
     )
     given = {"token": "1", "url": "https://me:1@a.example/", "pages": "9"}
     assert group.fault(News, given) is None
-    assert group.filled(given) == {"token": "1", "url": "https://me:1@a.example/", "pages": "2"}
+    assert group.filled(given) == {"token": "1", "url": "https://me:1@a.example/", "pages": "2", RECRAWL: "{}"}
 
 
 def test_requests_have_the_key_that_the_spiders_own_would_have():
-    requests = RecrawlGroup("news", {}, (a_way(), a_way(2))).requests(get_crawler(News))
+    requests = RecrawlGroup("news", {}, SETTINGS, (a_way(), a_way(2))).requests(get_crawler(News))
     assert [revisit.row_id for revisit, _ in requests] == [1, 2]
     first, second = (wanted for _, wanted in requests)
     assert first == RequestRecord(
@@ -141,7 +144,7 @@ def test_a_days_budget_is_shared_by_the_runs_of_a_day(engine, section, chosen):
     assert len(chosen(config=config)) == 3
     with write_transaction(engine) as connection:
         now = requests.database_now(connection)
-        crawl = crawls.begin_crawl(connection, "news", {RECRAWL: "1"})
+        crawl = crawls.begin_crawl(connection, "news", {RECRAWL: "{}"})
         crawls.end_crawl(connection, crawl, "finished", {"visit/section": 2}, finished=True)
     with engine.connect() as connection:
         assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now)) == 1
@@ -164,7 +167,7 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
 def test_an_unfinished_recrawl_is_gone_on_with(engine, section):
     section("/1", {"url": "one"})
     with write_transaction(engine) as connection:
-        crawls.begin_crawl(connection, "news", {"url": "two", RECRAWL: "1"})
+        crawls.begin_crawl(connection, "news", {"url": "two", RECRAWL: "{}"})
         crawls.begin_crawl(connection, "news", {"url": "three"})
     with engine.connect() as connection:
         assert group_revisits(connection, []) == [RecrawlGroup("news", {"url": "two"})]

@@ -37,6 +37,12 @@ def test_a_file_is_one_page_with_the_address_given(tmp_path):
     assert (target.several, source.url, source.load().body) == (False, "https://a.example/1", b"<p>a")
 
 
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.html")
+    (source,) = open_target(str(tmp_path), None, MAX).sources
+    assert problem(source) == "damaged_file"
+
+
 def test_a_packed_file_is_unpacked_whatever_its_name(tmp_path):
     path = tmp_path / "page"
     path.write_bytes(gzip.compress(b"<p>a"))

@@ -1,10 +1,10 @@
 """An export and the increments after it are what a whole export would be, whatever happened in between."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from followed import Follower
 from hypothesis import given, settings
@@ -200,7 +200,7 @@ class Slow(Store):
 
 @pytest.mark.postgresql
 def test_increments_taken_while_two_processes_write_and_commit_late_add_up(engine, url):
-    writers = [subprocess.Popen([sys.executable, WRITER, url, str(worker), "30"]) for worker in (1, 2)]
+    writers = [processes.start([sys.executable, WRITER, url, str(worker), "30"]) for worker in (1, 2)]
     filters = (RowFilter(), RowFilter(site="site1.example"))
     followers = [Follower(engine, content, rows) for content in CONTENTS for rows in filters]
     taken = 0

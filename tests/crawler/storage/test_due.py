@@ -61,7 +61,7 @@ def begin(engine):
     def of(revisits, spider="one", arguments=None):
         with write_transaction(engine) as connection:
             wanted = [(one, asked(one.url)) for one in revisits]
-            return due.begin_recrawl(connection, spider, arguments or {"a": "1"}, wanted)
+            return due.begin_recrawl(connection, spider, (arguments or {"a": "1"}) | {RECRAWL: "{}"}, wanted)
 
     return of
 
@@ -137,7 +137,7 @@ def test_a_recrawl_is_no_generation_of_the_crawl(engine, keep, read, ask, begin,
     begin(ask(due.due_revisits, now + LATER))
     with write_transaction(engine) as connection:
         assert not crawls.join_crawl(connection, "one", {"a": "1"}, fresh=False).resumed
-        assert crawls.join_crawl(connection, "one", {"a": "1", RECRAWL: "1"}, fresh=False).resumed
+        assert crawls.join_crawl(connection, "one", {"a": "1", RECRAWL: "{}"}, fresh=False).resumed
 
 
 def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
@@ -170,7 +170,7 @@ def test_an_unfinished_recrawl_is_found_and_joined(keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
     assert ask(due.open_recrawls) == []
     begin(ask(due.due_revisits, now + LATER))
-    assert [tuple(row) for row in ask(due.open_recrawls)] == [("one", {"a": "1", RECRAWL: "1"})]
+    assert [tuple(row) for row in ask(due.open_recrawls)] == [("one", {"a": "1", RECRAWL: "{}"})]
     assert begin([]) == 0
 
 
@@ -178,7 +178,7 @@ def test_the_visits_of_a_day_are_those_of_recrawls(engine, keep, read, ask, begi
     keep(read("https://a.example/1"))
     begin(ask(due.due_revisits, now + LATER))
     store = Store(engine)
-    joined = store.join_crawl("one", {"a": "1", RECRAWL: "1"}, CrawlPolicy())
+    joined = store.join_crawl("one", {"a": "1", RECRAWL: "{}"}, CrawlPolicy())
     store.end_crawl(joined.crawl_id, "finished", {"visit/page": 3, "visit/not_found": 2, "store/pages_new": 9})
     if store._crawl_lock is not None:
         store._crawl_lock.close()

@@ -12,7 +12,8 @@ from crawler.storage.store import CrawlPolicy, Store
 from crawler.visit import LeaseToken, Outcome, RequestRecord, Visit
 
 URL = "https://a.example/1"
-READER = ReadPolicy(PageOrigin("one", {"a": "1"}), "default", 7, keep_html=True)
+SETTINGS = {"CLEANING_METHOD": "default", "CLEANING_OPTIONS": {}, "RENDER": False}
+READER = ReadPolicy(PageOrigin("one", {"a": "1"}, SETTINGS), "default", keep_html=True)
 WANTED = RequestRecord("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
 
 
@@ -20,7 +21,7 @@ WANTED = RequestRecord("key", URL, "a.example", callback="parse_article", cb_kwa
 def keep(engine):
     """Save visits of a crawl of the spider `one`."""
     store = Store(engine)
-    crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy(options_hash=7)).crawl_id
+    crawl_id = store.join_crawl("one", {"a": "1"}, CrawlPolicy(options_hash=7, settings=SETTINGS)).crawl_id
     yield lambda *visits: store.save(crawl_id, visits)
     if store._crawl_lock is not None:
         store._crawl_lock.close()
@@ -76,10 +77,11 @@ def test_another_request_is_for_another_reading(keep, read, ask, other):
 @pytest.mark.parametrize(
     "reader",
     [
-        replace(READER, origin=PageOrigin("two", {"a": "1"})),
-        replace(READER, origin=PageOrigin("one", {"a": "2"})),
+        replace(READER, origin=PageOrigin("two", {"a": "1"}, SETTINGS)),
+        replace(READER, origin=PageOrigin("one", {"a": "2"}, SETTINGS)),
         replace(READER, method="tags"),
-        replace(READER, options_hash=8),
+        replace(READER, origin=replace(READER.origin, settings=SETTINGS | {"CLEANING_OPTIONS": {"favour": "recall"}})),
+        replace(READER, origin=replace(READER.origin, settings=SETTINGS | {"RENDER": True})),
         replace(READER, keep_html=False),
     ],
 )
@@ -164,5 +166,5 @@ def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, t
 
 
 def test_arguments_of_other_programs_are_no_origin():
-    origin = PageOrigin.of("one", {"url": "https://me:secret@a.example/", "api_key": "secret", "_job": "7"})
+    origin = PageOrigin.of("one", {"url": "https://me:secret@a.example/", "api_key": "secret", "_job": "7"}, {})
     assert origin == PageOrigin("one", {"url": "https://***@a.example/", "api_key": "***"})

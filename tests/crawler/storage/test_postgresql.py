@@ -23,6 +23,14 @@ from crawler.storage.database import (
 pytestmark = pytest.mark.postgresql
 
 
+def test_the_older_form_of_a_url_is_understood(new_database):
+    url = new_database()
+    assert url.startswith("postgresql://")
+    for form in ("postgres://", "postgres+psycopg://"):
+        with opened_engine(url.replace("postgresql://", form)) as engine, read_transaction(engine) as connection:
+            assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+
+
 def setting(engine, name):
     with write_transaction(engine) as connection:
         return connection.exec_driver_sql(f"SHOW {name}").scalar()

@@ -10,8 +10,11 @@ from crawler.storage.database import write_transaction
 from crawler.storage.store import CrawlPolicy, PageState
 from crawler.visit import Outcome, Visit
 
-AGAIN = {Outcome.CALLBACK_FAILED, Outcome.CAPTCHA, Outcome.QUOTA}
+EVIDENCE = "2 of its last 2 answers, at 2 pages"
+REFUSED = {Outcome.CAPTCHA, Outcome.QUOTA}
+AGAIN = {Outcome.CALLBACK_FAILED}
 FAILED = {
+    *REFUSED,
     Outcome.ADDRESS,
     Outcome.FORBIDDEN,
     Outcome.HTTP_ERROR,
@@ -62,10 +65,12 @@ def test_each_outcome_has_its_state(leased, bare, save_all, states, outcome):
     assert states()["page"] == (queued if outcome in AGAIN else failed if outcome in FAILED else ("done", outcome, 0))
 
 
-@pytest.mark.parametrize("outcome", sorted(AGAIN))
-def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all, states, outcome):
+@pytest.mark.parametrize("outcome", sorted(AGAIN | REFUSED))
+def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all, states, engine, outcome):
     last = replace(leased(), attempts=CrawlPolicy().max_attempts - 1)
-    save_all(bare(last, outcome))
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE request SET attempts = {last.attempts}")
+    save_all(replace(bare(last, outcome), pause_evidence=EVIDENCE if outcome in REFUSED else None))
     assert states()["page"][:2] == ("failed", outcome)
 
 
@@ -139,7 +144,8 @@ def test_visits_without_a_request_end_none(visit, save_all, engine, states):
 
 def test_a_refusal_pauses_its_host_and_a_page_ends_the_row_of_refusals(leased, bare, visit, save_all, rows):
     refused, other = leased("a"), leased("b", host="b.example")
-    save_all(bare(refused, Outcome.QUOTA), replace(visit(other.record.url, "A text."), lease_token=other.lease_token))
+    quota = replace(bare(refused, Outcome.QUOTA), pause_evidence=EVIDENCE)
+    save_all(quota, replace(visit(other.record.url, "A text."), lease_token=other.lease_token))
     (host,) = rows("SELECT * FROM host")
     assert (host["host"], host["reason"], host["refusals"]) == ("a.example", "quota", 1)
     page = leased("c")
@@ -147,9 +153,27 @@ def test_a_refusal_pauses_its_host_and_a_page_ends_the_row_of_refusals(leased, b
     assert [one["refusals"] for one in rows("SELECT refusals FROM host")] == [0]
 
 
+def test_a_pause_queues_again_what_its_host_refused_before(leased, bare, save_all, states, rows):
+    first, other, missing = leased("first"), leased("other", host="b.example"), leased("missing")
+    save_all(
+        bare(first, Outcome.CAPTCHA),
+        bare(other, Outcome.CAPTCHA),
+        bare(missing, Outcome.FORBIDDEN),
+    )
+    assert states()["first"] == ("failed", "captcha", 0)
+    with_evidence = leased("second")
+    save_all(replace(bare(with_evidence, Outcome.QUOTA), pause_evidence=EVIDENCE))
+    assert states() == {
+        "first": ("queued", "captcha", 1),
+        "other": ("failed", "captcha", 0),
+        "missing": ("failed", "forbidden", 0),
+        "second": ("queued", "quota", 1),
+    }
+    assert [one["ended"] for one in rows("SELECT ended FROM request WHERE state = 'queued'")] == [None] * 2
+
+
 def test_a_page_among_refusals_does_not_end_their_row(leased, bare, visit, save_all, rows):
     refused, served = leased("a"), leased("b")
-    save_all(
-        replace(visit(served.record.url, "A text."), lease_token=served.lease_token), bare(refused, Outcome.CAPTCHA)
-    )
+    captcha = replace(bare(refused, Outcome.CAPTCHA), pause_evidence=EVIDENCE)
+    save_all(replace(visit(served.record.url, "A text."), lease_token=served.lease_token), captcha)
     assert [(one["reason"], one["refusals"]) for one in rows("SELECT reason, refusals FROM host")] == [("captcha", 1)]

@@ -8,6 +8,7 @@ import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import processes
 import psutil
 import pytest
 
@@ -78,10 +79,10 @@ def start(address, tmp_path):
     """Start a crawl of one category of the demo site with this number of workers."""
 
     @contextmanager
-    def run(name, processes):
-        settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(processes)}
+    def run(name, cleaners):
+        settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(cleaners)}
         line = crawl_command(tmp_path / f"{name}.db", {"category": "Food-and-Drink"}, settings)
-        with subprocess.Popen(line, env=crawl_environment(address)) as crawl:
+        with processes.start(line, env=crawl_environment(address)) as crawl:
             yield crawl
 
     return run
@@ -106,6 +107,7 @@ def archive(tmp_path):
             "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
             "SCRAPY_SETTINGS_MODULE": "crawler.settings",
         }
+        # Not forked: a started process imports sitecustomize.
         with subprocess.Popen(line, cwd=tmp_path, env=os.environ | paths, stderr=subprocess.PIPE, text=True) as crawl:
             yield crawl
 

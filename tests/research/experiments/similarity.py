@@ -40,10 +40,16 @@ def _near(one, other):
     return distance(one, other) <= MOST_BITS
 
 
+def _hybridhash(sequence):
+    """Our reading of "can work on binary vectors": a simhash in which a term counts once, however often it occurs."""
+    return fingerprint_terms(list(dict.fromkeys(sequence)), weighting="plain")
+
+
 LIKENESSES = {
     "Jaccard": Likeness(frozenset, _jaccard),
     "MinHash": Likeness(_minhash, lambda one, other: one.jaccard(other) >= SIMILAR),
     "simhash": Likeness(lambda sequence: fingerprint_terms(sequence, weighting="plain"), _near),
+    "hybridhash": Likeness(_hybridhash, _near),
     "modified simhash": Likeness(fingerprint_terms, _near),
 }
 

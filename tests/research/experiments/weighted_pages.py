@@ -32,6 +32,10 @@ class Paper:
     right: dict
     printed: dict
     proposed: str
+    readings: tuple = ()  # methods that the paper hardly describes: ours are one reading of it
+
+    def label(self, method):
+        return f"{method} (our reading)" if method in self.readings else method
 
     def mean(self, method):
         """Return the mean of the three percentages."""
@@ -84,7 +88,7 @@ def describe(samples):
 def table(paper, scored):
     """Return the paper's rows and ours, method by method."""
     names = dict.fromkeys((*paper.right, *scored.f1))
-    rows = [row for name in names for row in (_printed(paper, name), _ours(scored, name)) if row]
+    rows = [row for name in names for row in (_printed(paper, name), _ours(paper, scored, name)) if row]
     sizes = " / ".join(map(str, scored.sizes))
     head = ("method", "whose", "right of 100 / 200 / 300", "average, %", "sum/sum, %", "mean F1")
     return Figures(f"{paper.place}; ours of {sizes}", head, rows)
@@ -97,12 +101,19 @@ def _printed(paper, name):
     return [name, "paper", counts, f"{paper.printed[name]:.2f}", f"{paper.pooled(name):.2f}", ""]
 
 
-def _ours(scored, name):
+def _ours(paper, scored, name):
     if name not in scored.f1:
         return None
     counts, pooled = scored.counts(name), 100 * sum(scored.counts(name)) / sum(scored.sizes)
     mean = f"{scored.mean(name):.2f}"
-    return [name, "ours", " / ".join(map(str, counts)), mean, f"{pooled:.2f}", f"{scored.f1[name].mean():.3f}"]
+    return [
+        paper.label(name),
+        "ours",
+        " / ".join(map(str, counts)),
+        mean,
+        f"{pooled:.2f}",
+        f"{scored.f1[name].mean():.3f}",
+    ]
 
 
 def verdicts(paper, scored, without):
@@ -114,22 +125,22 @@ def verdicts(paper, scored, without):
     rivals = [name for name in (*paper.right, without) if name != ours and name in scored.f1]
     stated = paper.printed[ours]
     return (
-        *(_ahead(scored, ours, rival) for rival in rivals),
-        *(_ahead_by_f1(scored, ours, rival) for rival in rivals),
+        *(_ahead(paper, scored, rival) for rival in rivals),
+        *(_ahead_by_f1(paper, scored, rival) for rival in rivals),
         judge_reached(f"{ours}: {stated} % of pages are right", scored.right(ours), scored.hosts, stated / 100),
         *(_average_follows(paper, name) for name in paper.right),
     )
 
 
-def _ahead(scored, ours, rival):
-    difference = scored.right(ours).astype(float) - scored.right(rival)
-    return judge_ahead(f"{ours} gets more pages right than {rival}", 100 * difference, scored.hosts, " points")
+def _ahead(paper, scored, rival):
+    difference = scored.right(paper.proposed).astype(float) - scored.right(rival)
+    claim = f"{paper.proposed} gets more pages right than {paper.label(rival)}"
+    return judge_ahead(claim, 100 * difference, scored.hosts, " points")
 
 
-def _ahead_by_f1(scored, ours, rival):
-    return judge_ahead(
-        f"{ours} leaves a better text than {rival}, by mean F1", scored.f1[ours] - scored.f1[rival], scored.hosts
-    )
+def _ahead_by_f1(paper, scored, rival):
+    claim = f"{paper.proposed} leaves a better text than {paper.label(rival)}, by mean F1"
+    return judge_ahead(claim, scored.f1[paper.proposed] - scored.f1[rival], scored.hosts)
 
 
 def _average_follows(paper, name):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 
+import processes
 import pytest
 from sqlalchemy import update
 
@@ -82,7 +83,7 @@ def test_contradicting_options_are_an_error(scrapy, compared, options):
 
 def test_killed_at_any_moment_it_continues_at_the_next_start(scrapy, environment, copied):
     command = [sys.executable, "-m", "scrapy", "dedup"]
-    with subprocess.Popen(
+    with processes.start(
         command, cwd=copied.parent, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         for line in process.stderr:

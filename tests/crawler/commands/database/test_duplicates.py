@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
+import processes
 import pytest
 from sqlalchemy import insert
 
@@ -40,7 +41,7 @@ def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(s
     shown = scrapy("duplicates", "--block", "1")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout == (
-        "block 1, repeated 1 times  https://a.example/1  a.example\n"
+        "block 1, repeated 1 time  https://a.example/1  a.example\n"
         "a text of a.example\n"
         "3 bits  https://b.example/1  b.example\n"
         "{+[/b]\ufffd[2J+} a text of [-a.example-] {+nobody+} \n"
@@ -50,7 +51,7 @@ def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(s
 def test_a_page_is_shown_with_the_blocks_that_differ(scrapy, repeated):
     shown = scrapy("duplicates", "--page", "https://b.example/1").stdout.splitlines()
     assert shown[:2] == [
-        "page with 1 near-duplicates  https://a.example/1  a.example",
+        "page with 1 near-duplicate  https://a.example/1  a.example",
         "2 bits  https://b.example/1  b.example",
     ]
     assert "[-a.example-] {+nobody+}" in shown[2]
@@ -58,7 +59,7 @@ def test_a_page_is_shown_with_the_blocks_that_differ(scrapy, repeated):
 
 def test_on_a_terminal_the_words_have_colours(tmp_path, environment, repeated):
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with processes.start(
         [sys.executable, "-m", "scrapy", "duplicates", "--block", "1"],
         cwd=tmp_path,
         env=environment | {"TERM": "xterm-256color"},

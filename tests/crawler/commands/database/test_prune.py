@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 
+import processes
 import psycopg
 import pytest
 
@@ -22,7 +23,7 @@ def pages(database):
 def test_a_site_is_removed_after_consent(scrapy, database):
     pruned = scrapy("prune", "--site", "a.example", "--yes")
     assert (pruned.returncode, pruned.stderr) == (0, "")
-    assert pruned.stdout.startswith("removed 1 pages, 1 blocks (0 live on")
+    assert pruned.stdout.startswith("removed 1 page, 1 block (0 of them kept")
     assert pages(database) == ["b.example"]
 
 
@@ -48,8 +49,23 @@ def test_a_dry_run_only_counts(scrapy, database):
 
 
 def test_nothing_to_remove_is_not_an_error(scrapy, database):
-    pruned = scrapy("prune", "--site", "absent.example")
+    pruned = scrapy("prune", "--site", "a.example", "--older-than", "36500")
     assert (pruned.returncode, pruned.stdout.split(",")[0]) == (0, "removed 0 pages")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        (["--site", "absent.example"], "no page of the site absent.example is in the database; `scrapy status` lists"),
+        (["--url", "https://a.example/2"], "a.example/2 is not in the database; the most similar address is https://a"),
+        (["--url", "https://absent.example/"], "absent.example/ is not in the database, nor is any page of absent"),
+    ],
+)
+def test_an_unknown_page_or_site_is_named(scrapy, database, chosen, sentence):
+    for mode in ("--yes", "--dry-run"):
+        pruned = scrapy("prune", *chosen, mode)
+        assert (pruned.returncode, pruned.stdout, pruned.stderr.count("\n")) == (1, "", 1)
+        assert sentence in pruned.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--older-than", "0"], ["--older-than", "soon"], ["a.example", "--yes"]])
@@ -62,13 +78,13 @@ def test_contradicting_options_are_an_error(scrapy, database, options):
 def test_on_a_terminal_it_asks(environment, database, answer, code, left):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "scrapy", "prune", "--site", "a.example"]
-    with subprocess.Popen(
+    with processes.start(
         command, cwd=database.parent, env=environment, stdin=theirs, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
         os.write(ours, answer)
         _, asked = process.communicate()
     os.close(ours)
     os.close(theirs)
-    assert b"This removes 1 pages, 1 blocks" in asked
+    assert b"This removes 1 page, 1 block" in asked
     assert process.returncode == code
     assert len(pages(database)) == left

@@ -5,6 +5,7 @@ them. A spider declares its arguments as a dataclass of its own (`ArgumentSpider
 values of Scrapy's own settings.
 
 `python -m crawler.config > docs/settings.md` writes the reference page; a test compares it with the declarations.
+`profiles.py` declares the papers' systems as settings.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -39,15 +40,16 @@ from cleaning.declare import (
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.page_fingerprint import Fingerprinter
+from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, is_overridden, profile_settings, settled
 from crawler.errors import ConfigError
 from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 from crawler.schedule import RevisitBounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from ipaddress import IPv4Network, IPv6Network
 
-    from cleaning.declare import Option
+    from cleaning.declare import Option, OptionType
 
 DEDUP_SCOPES = ("all", "site", "page", "off")
 
@@ -56,6 +58,9 @@ FRESH = "fresh"
 
 RECRAWL = "_recrawl"
 """Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
+
+PAGE_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "RENDER", "RENDER_JAVASCRIPT")
+"""The settings by which a crawl reads pages. They are stored with each page and section, and re-crawls use them."""
 
 _DAY = 86_400.0
 _YEAR = 365 * _DAY
@@ -88,6 +93,18 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"{pattern!r} is not a regular expression ({error})") from error
+
+
+def _method_name() -> OptionType[str]:
+    """Return the type of a method's name, also of a method that is registered later."""
+    known = one_of(tuple(METHODS))
+
+    def convert(given: object) -> str:
+        name = str(given) if str(given) in METHODS else known.convert(given)
+        METHODS.find(name)
+        return name
+
+    return replace(known, convert=convert)
 
 
 class Theme:
@@ -124,7 +141,13 @@ class DatabaseSettings(Theme):
 class CleaningSettings(Theme):
     title = "Cleaning"
 
-    cleaning_method: str = option("default", one_of(tuple(METHODS)), "Cleaning method that decides on blocks.")
+    profile: str = option(
+        NO_PROFILE,
+        one_of((NO_PROFILE, *PROFILES)),
+        "The system of a paper: it sets the method with its options, de-duplication and what the database holds, "
+        "see [papers.md](papers.md). A setting that contradicts it is refused, unless its priority is lower.",
+    )
+    cleaning_method: str = option("default", _method_name(), "Cleaning method that decides on blocks.")
     cleaning_options: Mapping[str, Any] = option(
         {},
         mapping(Options.read, "a mapping of option names to values, or its JSON"),
@@ -206,11 +229,17 @@ class PolitenessSettings(Theme):
         "Longest delay in seconds between two requests to a host that its robots.txt can ask for with Crawl-delay or "
         "Request-rate. 0 ignores both.",
     )
+    host_refused_share: float = option(
+        0.5,
+        number(0.0, 1.0),
+        "A host counts as refusing if it refuses at least two pages and this share of its last eight answers. Only "
+        "then is it slowed down or paused.",
+    )
     host_pause_seconds: float = option(
         60.0,
         number(0.0, _DAY),
-        "How long a host is paused after it answers with a quota or CAPTCHA page. The pause doubles each time in a "
-        "row.",
+        "How long a host is paused if it answers `HOST_REFUSED_SHARE` of the requests with quota or CAPTCHA pages. The "
+        "pause doubles each time in a row.",
     )
     host_pause_max_seconds: float = option(21_600.0, number(1.0, 30 * _DAY), "Longest pause of a host.")
     max_refusals_in_a_row: int = option(
@@ -389,18 +418,32 @@ class Config(
         return Fingerprinter(self.fingerprint_weighting, self.fingerprint_min_terms, max_distance)
 
     @property
+    def page_settings(self) -> dict[str, Any]:
+        """The values of PAGE_SETTINGS, as JSON can store them."""
+        return {name: _as_json(getattr(self, name.lower())) for name in PAGE_SETTINGS}
+
+    @property
     def options_hash(self) -> int:
         """A hash of the cleaning options; two crawls with the same options have the same one."""
         return xxh64_intdigest(json.dumps(self.cleaning_options, sort_keys=True, default=str).encode())
 
 
-def _themes() -> tuple[type[Theme], ...]:
+def _as_json(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def is_on_command_line(settings: BaseSettings, name: str) -> bool:
+    """Return True if a setting was given with `-s`."""
+    return (settings.getpriority(name) or 0) >= _COMMAND_LINE
+
+
+def themes() -> tuple[type[Theme], ...]:
     return Config.__bases__
 
 
 def _settings() -> dict[str, Option]:
     """Return the declared settings by their names in capitals, theme by theme."""
-    return {one.name.upper(): one for theme in _themes() for one in declared_options(theme).values()}
+    return {one.name.upper(): one for theme in themes() for one in declared_options(theme).values()}
 
 
 def _given(name: str, settings: BaseSettings) -> Any:
@@ -411,14 +454,27 @@ def _given(name: str, settings: BaseSettings) -> Any:
 
 def _value(setting: Option, settings: BaseSettings) -> Any:
     """Return the value of a setting. Raises ConfigError for a value that it does not take."""
-    name = setting.name.upper()
+    name, profile = setting.name.upper(), profile_settings(settings)
     given = _given(name, settings)
+    if name in profile and is_overridden(name, settings):
+        return profile[name]
     if given is None:
         return setting.default
     try:
-        return setting.type.read(given)
+        value = setting.type.read(given)
     except ValueError as error:
         raise ConfigError(f"{name} is {given!r}; {error}") from error
+    try:
+        return settled(name, value, profile) if name in profile else value
+    except ValueError as error:
+        raise ConfigError(
+            f"{PROFILE}={settings[PROFILE]} means {name}={_shown(profile[name])}, but {name} is {_shown(value)} "
+            f"(set by {_set_by(name, settings)}); leave out one of them"
+        ) from error
+
+
+def _shown(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _check_names(settings: BaseSettings) -> None:
@@ -443,7 +499,8 @@ class ExplainedSetting:
     """A setting as declared and its present value.
 
     `low`, `high` and `choices` are None if there is no such limit. `value` has its secrets replaced. `set_by` is
-    default, environment, add-on, project, spider or command line. `problem` says why the value would stop a crawl.
+    default, environment, add-on, project, spider, command line or a profile. `problem` says why the value would stop a
+    crawl.
     """
 
     name: str
@@ -483,6 +540,7 @@ def explain_settings(settings: BaseSettings) -> list[ExplainedSetting]:
 def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
     name = setting.name.upper()
     value, problem = _given(name, settings), None
+    by_profile = name in profile_settings(settings) and is_overridden(name, settings)
     try:
         value = _value(setting, settings)
         Config.read(BaseSettings({name: value}))  # checks what concerns several settings
@@ -498,7 +556,7 @@ def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
         allowed=setting.type.allowed,
         help=setting.help,
         value=_without_secrets(name, value),
-        set_by=_set_by(name, settings),
+        set_by=f"{PROFILE}={settings[PROFILE]}" if by_profile else _set_by(name, settings),
         problem=problem,
     )
 
@@ -566,70 +624,3 @@ def given_arguments(spider: Spider) -> dict[str, str]:
     """
     found = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
     return {name: value for name, value in found.items() if name == RECRAWL or not name.startswith("_")}
-
-
-# Reference page (docs/settings.md)
-
-_SETTINGS_HEAD = """# Settings
-
-`python -m crawler.config > docs/settings.md` writes this page from the declarations. Do not edit it by hand.
-
-Set these settings like Scrapy's: in a settings module or with `-s NAME=VALUE` on the command line. A bad value stops
-the crawl before it starts, and so does a misspelt name on the command line; the message names the setting, its value
-and what it takes. Scrapy's own settings keep their meaning, and `crawler/settings.py` shows the values that Blocksieve
-gives them. `scrapy settings --explain NAME` prints a setting with its present value and where it was set.
-"""
-_ARGUMENTS_HEAD = """
-## Spider arguments
-
-Give an argument with `-a NAME=VALUE`. `-a fresh=1` works with every spider: it starts a new crawl even if an earlier
-one with the same arguments has not finished.
-"""
-_OPTIONS_HEAD = """
-## Cleaning options
-
-Give an option as `cleaning.clean(page, NAME=VALUE)`, as `python -m cleaning --option NAME=VALUE`, or in the setting
-`CLEANING_OPTIONS`. An option of one method begins with the method's name.
-"""
-
-
-def reference(spiders: Mapping[str, type[Any]]) -> str:
-    """Return the reference page of all settings, the arguments of the given spiders, and all cleaning options."""
-    settings = [f"\n## {theme.title}\n{_table(theme, upper=True)}" for theme in _themes()]
-    arguments = [f"\n### `{name}`\n{_table(declared)}" for name, declared in spiders.items()]
-    return "".join([_SETTINGS_HEAD, *settings, _ARGUMENTS_HEAD, *arguments, _OPTIONS_HEAD, _table(Options)])
-
-
-def _table(owner: type[Any], *, upper: bool = False) -> str:
-    rows = ["", "| name | default | allowed | what it does |", "| --- | --- | --- | --- |"]
-    for one in sorted(declared_options(owner).values(), key=lambda one: not one.is_required):
-        name = one.name.upper() if upper else one.name
-        rows.append(f"| `{name}` | {_shown_default(one)} | {_shown_allowed(one)} | {one.help} |")
-    return "\n".join(rows) + "\n"
-
-
-def _shown_default(one: Option) -> str:
-    if one.is_required:
-        return "required"
-    if one.default in (None, "", (), {}):
-        return ""
-    shown = ",".join(one.default) if isinstance(one.default, tuple) else str(one.default)
-    return f"`{shown.lower() if isinstance(one.default, bool) else shown}`"
-
-
-def _shown_allowed(one: Option) -> str:
-    choices = one.type.choices
-    return one.type.allowed if choices is None else ", ".join(f"`{choice}`" for choice in choices)
-
-
-def _shipped_spiders() -> dict[str, type[Any]]:
-    from scrapy.spiderloader import get_spider_loader  # noqa: PLC0415 — for this page alone
-    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
-
-    loader = get_spider_loader(get_project_settings())
-    declared = {name: getattr(loader.load(name), "Arguments", None) for name in sorted(loader.list())}
-    return {name: arguments for name, arguments in declared.items() if arguments and declared_options(arguments)}
-
-
-if __name__ == "__main__":
-    sys.stdout.write(reference(_shipped_spiders()))

@@ -1,0 +1,42 @@
+"""A clean page in a notebook: its blocks in colour, and nothing of the page that could do anything."""
+
+import re
+
+from lxml import html
+
+from cleaning import clean
+
+HOSTILE = (
+    "<html><head><title>&lt;script&gt;alert(1)&lt;/script&gt;\u202e</title></head><body>"
+    "<nav><a href=/>Home</a></nav><article><h1>&lt;img src=x onerror=alert(2)&gt;</h1>"
+    "<p>The river &lt;a href='javascript:alert(3)'&gt;rose&lt;/a&gt; in the night, and the old bridge was closed until "
+    "the morning, when the mayor came to see it.\u2066 Nobody was hurt.</p></article></body></html>"
+)
+
+
+def test_blocks_have_the_colour_of_their_decision_and_its_reason():
+    page = clean(HOSTILE, method="pab")
+    shown = html.fromstring(page._repr_html_())
+    rows = shown.xpath("./div[@style]")
+    assert len(rows) == len(page.decisions)
+    assert [row.xpath("string(small)").split()[0] for row in rows] == [one.reason for one in page.decisions]
+    assert ["#009e73" in row.get("style") for row in rows] == [one.kept for one in page.decisions]
+
+
+def test_a_hostile_page_is_text():
+    shown = clean(HOSTILE, "https://x.example/?<b>", method="pab")._repr_html_()
+    elements = {element.tag for element in html.fromstring(shown).iter()}
+    assert elements <= {"div", "p", "b", "small", "span"}
+    assert not re.search("[\u202e\u2066]", shown)
+    assert "&lt;img src=x onerror=alert(2)&gt;" in shown
+
+
+def test_a_long_page_and_a_long_block_are_cut():
+    paragraphs = "".join(f"<p>Paragraph {n} says that the river rose {'again ' * 300}</p>" for n in range(400))
+    shown = clean(f"<article>{paragraphs}</article>", method="pab")._repr_html_()
+    assert "<p>and 100 more</p>" in shown
+    assert len(shown) < 300 * 1_000
+
+
+def test_an_empty_page_has_no_blocks():
+    assert clean("")._repr_html_() == "<div><p><b>page</b> (default: no blocks)</p></div>"
