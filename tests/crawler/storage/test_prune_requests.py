@@ -49,6 +49,7 @@ def make_section(number, wanted, now):
         "arguments": {},
         "headers": {},
         "meta": {},
+        "settings": {},
         "first_seen": seen,
         "last_seen": seen,
         "last_changed": seen,
