@@ -43,6 +43,7 @@ ITEM_PIPELINES = {
 EXTENSIONS = {
     "crawler.reclean.TemplateExtension": 490,
     "crawler.monitoring.progress.ProgressLine": 500,
+    "crawler.monitoring.summary.EndTable": 505,
     "crawler.monitoring.summary.SummaryExtension": 510,
     "crawler.monitoring.metrics.MetricsExtension": 520,
     "crawler.fetching.archive.ArchiveRecorder": 530,

@@ -21,7 +21,7 @@ def test_it_measures_and_leaves_nothing_behind(tmp_path, database, request):
     finished = processes.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
-    assert {row["rank"] for row in result["searches"]} == {"priority", "bm25"}
+    assert {row["rank"] for row in result["searches"]} == {"priority", "bm25", "density"}
     assert [row["blocks"] for row in result["scans"]] == ["raw", "ENIW", "PAB"]
     (size,) = result["sizes"]
     assert size["after"] > size["before"]

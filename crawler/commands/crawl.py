@@ -42,6 +42,8 @@ OUTSIDE = (
     "there is no Scrapy project here; set SCRAPY_SETTINGS_MODULE=crawler.settings to use Blocksieve's spiders, or go "
     "to the folder of a project"
 )
+# What Scrapy logs at INFO about its parts and counters; a table of ours says how the crawl went.
+_DETAIL_LOGGERS = ("addons", "crawler", "middleware", "statscollectors", "utils.log")
 LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
 
 
@@ -66,6 +68,7 @@ class CrawlCommand(ScrapyCrawl):
         assert self.settings is not None
         try:
             check_log_level(self.settings["LOG_LEVEL"])
+            leave_out_details(self.settings["LOG_LEVEL"])
             if "spiders" in self.settings.getlist("SPIDER_MODULES"):
                 check_packages()
         except CrawlerError as error:
@@ -113,6 +116,18 @@ def check_log_level(level: object) -> None:
             f"LOG_LEVEL is {level!r}; it takes one of {', '.join(LOG_LEVELS)}; "
             f"{did_you_mean(level.upper(), LOG_LEVELS)}"
         )
+
+
+def leave_out_details(level: str | int) -> None:
+    """Let Scrapy log its components, changed settings and stats only with LOG_LEVEL=DEBUG."""
+    lowest = logging.getLevelNamesMapping()[level] if isinstance(level, str) else level
+    for name in _DETAIL_LOGGERS if lowest == logging.INFO else ():
+        # Scrapy sets the levels of its loggers when it starts its log; their filters stay.
+        logging.getLogger(f"scrapy.{name}").addFilter(_is_important)
+
+
+def _is_important(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.INFO
 
 
 def record_stop_signal(crawler: Crawler) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
+from OpenSSL import SSL
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, _TunnelingTCP4ClientEndpoint
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, IgnoreRequest, ResponseDataLossError
 from scrapy.utils.httpobj import urlparse_cached
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from twisted.internet.base import ReactorBase
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IConnector, IStreamClientEndpoint
+    from twisted.python.failure import Failure
 
     from crawler.fetching.archive import ArchiveRecorder
 
@@ -99,7 +101,13 @@ def _free_threads() -> None:
 def _connection_failure(error: DownloadFailedError) -> str:
     """Return why a connection gave no response."""
     reasons = getattr(error.__cause__, "reasons", ())
-    return "; ".join(reason.getErrorMessage() or reason.type.__name__ for reason in reasons) or str(error)
+    return "; ".join(_reason_text(reason) for reason in reasons) or str(error)
+
+
+def _reason_text(reason: Failure) -> str:
+    if isinstance(reason.value, SSL.Error) and reason.value.args:
+        return ", ".join(f"TLS: {text}" for *_, text in reason.value.args[0])
+    return reason.getErrorMessage() or reason.type.__name__
 
 
 class SchemeHandler:

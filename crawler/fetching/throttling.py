@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
+from scrapy.downloadermiddlewares import robotstxt
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, NotSupported
 from scrapy.http.request import NO_CALLBACK
@@ -29,7 +30,8 @@ from twisted.python.failure import Failure
 from crawler.config import Config
 from crawler.errors import ArchiveError
 from crawler.fetching.network import AddressRefused
-from crawler.monitoring.exit_status import FinishReason
+from crawler.monitoring.exit_status import FIRST_FAILURE_STAT, FinishReason
+from crawler.redact import redact_text
 from crawler.urls import host_of
 from crawler.visit import PAUSE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
@@ -108,8 +110,11 @@ class Downloader(ScrapyDownloader):
         if isinstance(failure.value, ArchiveError | NotSentError):
             return failure  # not an end: the request is made again when the crawl is continued
         outcome = failure_outcome(failure.value)
-        self.crawler.stats.inc_value(f"visit/{outcome}")
-        logger.info("No response from %s: %s: %s", request.url, outcome, failure_text(failure.value))
+        stats, text = self.crawler.stats, failure_text(failure.value)
+        stats.inc_value(f"visit/{outcome}")
+        if stats.get_value(FIRST_FAILURE_STAT) is None:
+            stats.set_value(FIRST_FAILURE_STAT, redact_text(f"{request.url}: {text}"))
+        logger.info("No response from %s: %s: %s", request.url, outcome, text)
         return failure
 
 
@@ -192,13 +197,26 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     In Scrapy 2.19 all requests that wait for a robots.txt share one Deferred, and the future made from it consumes the
     result: the first request gets the rules, and the others get None, which lets them pass.
+
+    A robots.txt that cannot be fetched is a warning of one line.
     """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        robotstxt.logger.addFilter(_make_warning)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
         await super().robot_parser(request)
         found = self._parsers[urlparse_cached(request).netloc]
         assert not isinstance(found, Deferred)  # the call above waited for it
         return found
+
+
+def _make_warning(record: logging.LogRecord) -> bool:
+    """Make an error of Scrapy's robots.txt middleware a warning without the traceback; a filter of its logger."""
+    if record.levelno == logging.ERROR:
+        record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
+    return True
 
 
 class RecentAnswers:

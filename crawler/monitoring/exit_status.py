@@ -26,6 +26,9 @@ CRAWL_ID_STAT = "store/crawl_id"
 QUEUED_STAT = "frontier/queued"
 """The stat with the number of requests in the database's queue, as last counted."""
 
+FIRST_FAILURE_STAT = "download/first_failure"
+"""The stat with the URL of the first request that ended without a response, and why."""
+
 _FAILED_FEEDS_PREFIX = "feedexport/failed_count/"
 _SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
 _SIGNAL_EXIT_BASE = 128  # shells add a signal's number to this
@@ -65,13 +68,32 @@ After any other reason the counts decide: `finished`, `deferred`, a spider's own
 CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT, which stop a crawl as its user asked.
 """
 
-_FAILED_OUTCOMES = (
+FAILED_OUTCOMES = (
     Outcome.HTTP_ERROR,
     Outcome.DOWNLOAD_FAILED,
     Outcome.CALLBACK_FAILED,
     Outcome.CLEANING_FAILED,
     Outcome.CLEANING_TIMEOUT,
 )
+"""Visits that failed: neither the site nor the crawl wanted it so."""
+
+# What to do about a crawl without pages, by the outcome of most of its visits.
+_REMEDIES: Mapping[Outcome, str] = {
+    Outcome.SECTION: "no link seemed to lead to an article; with the spider section, -a allow=PATTERN says which do",
+    Outcome.NOT_HTML: "the addresses lead to files that are not web pages",
+    Outcome.NOT_FOUND: "the site says that there is nothing at these addresses; open one in a browser",
+    Outcome.HTTP_ERROR: "the site answered with errors; try again later",
+    Outcome.ROBOTS: "the robots.txt of the site forbids these addresses",
+    Outcome.ADDRESS: "-s ALLOW_ADDRESSES=NETWORK allows a network, such as 10.0.0.0/8",
+    Outcome.CALLBACK_FAILED: "the spider raised errors: see the log",
+    Outcome.CLEANING_FAILED: "cleaning raised errors: see the log",
+    Outcome.CLEANING_TIMEOUT: "-s CLEANING_SECONDS=N gives cleaning more time for a page",
+    Outcome.DROPPED: "a pipeline of the project dropped the pages",
+    Outcome.PIPELINE_FAILED: "a pipeline of the project raised errors: see the log",
+}
+_REFUSED_REMEDY = "crawl more slowly (DOWNLOAD_DELAY), and name yourself (CONTACT)"
+_HTTPS_REMEDY = "if the site has no https, ask for it by http://"
+_UNKNOWN_HOST = "DNS lookup failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +130,33 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
     refused, total = sum(visits[outcome] for outcome in REFUSAL_OUTCOMES), sum(visits.values())
     if refused > max_refused_share * total:
-        return f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}"
+        return (
+            f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}; "
+            f"{_REFUSED_REMEDY}"
+        )
     if stats.get("frontier/resumed") or stats.get("frontier/pages_found"):
         # Other processes may have fetched the pages. So this one has failed only if all its visits have.
-        failed = 0 < total == sum(visits[outcome] for outcome in _FAILED_OUTCOMES)
+        failed = 0 < total == sum(visits[outcome] for outcome in FAILED_OUTCOMES)
     else:
         failed = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]
-    return f"no page was stored ({_list_visits(visits)})" if failed else None
+    return _explain_no_page(visits, stats) if failed else None
+
+
+def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) -> str:
+    """Return a sentence with the outcomes of all visits, why the first failure came, and what to do about it."""
+    parts = [f"no page was stored ({_list_visits(visits)})"]
+    most = max(visits, key=lambda outcome: visits[outcome])
+    failure = str(stats.get(FIRST_FAILURE_STAT, ""))
+    if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED} and failure:
+        parts.append(failure)
+    if most in REFUSAL_OUTCOMES:
+        parts.append(_REFUSED_REMEDY)
+    elif most is Outcome.DOWNLOAD_FAILED:
+        if failure.startswith("https://") and _UNKNOWN_HOST not in failure:
+            parts.append(_HTTPS_REMEDY)
+    elif visits[most] and most in _REMEDIES:
+        parts.append(_REMEDIES[most])
+    return "; ".join(parts)
 
 
 def _list_visits(visits: Mapping[Outcome, int]) -> str:

@@ -1,20 +1,32 @@
-"""The summary of a crawl (setting SUMMARY): one line of JSON for programs to read. See docs/watching.md."""
+"""The summary of a crawl: one line of JSON for programs (setting SUMMARY), and a table in the log for people.
+
+See docs/watching.md.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from scrapy import __version__ as scrapy_version
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
 from crawler.config import Config, given_arguments
-from crawler.monitoring.exit_status import CRAWL_ID_STAT, CrawlEndHook, find_exit_status, queued_requests
+from crawler.monitoring.exit_status import (
+    CRAWL_ID_STAT,
+    FAILED_OUTCOMES,
+    CrawlEndHook,
+    find_exit_status,
+    queued_requests,
+)
 from crawler.monitoring.files import append_line, writable_path
 from crawler.redact import redact_arguments
-from crawler.visit import Outcome
+from crawler.visit import REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,8 +104,74 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
         "retries": count("retry/count"),
         "bytes": count("downloader/response_bytes"),
         "errors": count("log_count/ERROR") + count("log_count/CRITICAL"),
+        "counters": _spider_counters(spider, stats),
         "pages_per_second": round(count(f"visit/{Outcome.PAGE}") / max(seconds, 0.001), 3),
     }
+
+
+class EndTable:
+    """Extension that logs what a crawl crawls when it begins, and a table of its results when it ends."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._max_refused_share = Config.read(crawler.settings).max_refused_share
+        self._end_hook = CrawlEndHook(crawler, self._log_table)
+        crawler.signals.connect(self._log_start, signal=signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def _log_start(self, spider: Spider) -> None:
+        arguments = redact_arguments(given_arguments(spider))
+        shown = "".join(f" {name}={value}" for name, value in arguments.items())
+        logger.info(
+            "Crawling with Blocksieve %s and Scrapy %s: %s%s", version("blocksieve"), scrapy_version, spider.name, shown
+        )
+
+    def _log_table(self) -> None:
+        spider, stats = self._crawler.spider, self._crawler.stats.get_stats()
+        assert spider is not None
+        summary = build_summary(spider, stats, find_exit_status(stats, self._max_refused_share))
+        rows = table_rows(summary)
+        width = max(len(name) for name, _ in rows)
+        lines = "".join(f"\n  {name:<{width}}  {value}" for name, value in rows)
+        logger.info("The crawl ended (%s):%s", summary["finish_reason"], lines)
+
+
+def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of the table for people, of the summary of a crawl. Each visit is counted in one row."""
+    visits, pages = summary["visits"], summary["pages"]
+    refused = {name: visits[name] for name in Outcome if name in REFUSAL_OUTCOMES}
+    failed = {name: visits[name] for name in FAILED_OUTCOMES}
+    other = {name: visits[name] for name in Outcome if name not in {Outcome.PAGE, *refused, *failed}}
+    rows = [
+        ("pages", _total_and_parts(visits[Outcome.PAGE], pages)),
+        ("blocks kept", f"{summary['blocks']['kept']:,}"),
+        ("dropped", _total_and_parts(None, summary["blocks"]["dropped"])),
+        ("duplicates", _total_and_parts(None, summary["duplicates"])),
+        ("refused", _total_and_parts(None, refused)),
+        ("failed", _total_and_parts(None, failed)),
+        ("other visits", _total_and_parts(None, other)),
+        ("counted", ", ".join(f"{name} {count:,}" for name, count in summary["counters"].items())),
+        ("queued", f"{summary['queued']:,}"),
+        ("time", f"{summary['seconds']:,.1f} s, {summary['pages_per_second']:.1f} pages/s"),
+    ]
+    return [row for row in rows if row[0] not in {"queued", "other visits", "counted"} or row[1] not in {"", "0"}]
+
+
+def _total_and_parts(total: int | None, parts: Mapping[str, int]) -> str:
+    """Return `9 (exact 7, near 2)`, the largest part first; the total is the sum of the parts if it is None."""
+    total = sum(parts.values()) if total is None else total
+    largest = sorted(((count, name) for name, count in parts.items() if count), key=lambda part: -part[0])
+    shown = ", ".join(f"{name} {count:,}" for count, name in largest)
+    return f"{total:,} ({shown})" if shown else f"{total:,}"
+
+
+def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:
+    """Return what the spider counted itself, and what a replay did."""
+    prefixes = (f"{spider.name}/", "replay/")
+    return {name: value for name, value in sorted(stats.items()) if name.startswith(prefixes) and value}
 
 
 class _StatCounts:

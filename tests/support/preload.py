@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 LARGEST = 1 << 18
 # Not `spiders` and `pipelines`: which packages those are depends on the folder.
 MODULES = ("alembic.command", "nltk.stem.porter", "psycopg", "scrapy.cmdline", "sqlalchemy.dialects.sqlite.pysqlite")
+# Needs a library that a test takes away.
+OPTIONAL = ("monitoring.exposition",)
 COMPONENTS = ("DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "SPIDER_MIDDLEWARES")
 
 
@@ -34,7 +36,7 @@ def preload():
     import crawler  # noqa: PLC0415 — the path is set by now
 
     for module in walk_packages(crawler.__path__, "crawler."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", *OPTIONAL)):
             import_module(module.name)
     load_components()
     import_module("crawler.workers.worker").load_models()

@@ -1,6 +1,7 @@
 """`scrapy crawl`: one sentence for a mistake, and an exit code for each result."""
 
 import argparse
+import json
 
 import pytest
 from scrapy.settings import Settings
@@ -37,7 +38,9 @@ def test_a_crawl_that_stored_pages_is_0(section):
 def test_a_crawl_without_a_page_is_1_and_prints_the_outcomes(section):
     crawled = section(status=404)
     assert crawled.code == 1
-    assert sentences(crawled) == ["scrapy crawl: no page was stored (section 1, not_found 4)"]
+    (sentence,) = sentences(crawled)
+    assert sentence.startswith("scrapy crawl: no page was stored (section 1, not_found 4); ")
+    assert crawled.log.splitlines()[-1] == sentence
 
 
 def test_a_crawl_in_which_nothing_changed_is_0(section):
@@ -52,12 +55,60 @@ def test_a_crawl_without_revalidation_that_stores_nothing_is_1(section):
 def test_too_many_refusals_are_1(section):
     crawled = section(status=403)
     assert crawled.code == 1
-    assert sentences(crawled) == ["scrapy crawl: 4 of 5 visits were refused, more than MAX_REFUSED_SHARE=0.5"]
+    (sentence,) = sentences(crawled)
+    assert sentence.startswith("scrapy crawl: 4 of 5 visits were refused, more than MAX_REFUSED_SHARE=0.5; ")
 
 
 def test_the_share_of_refusals_is_a_setting(section):
     crawled = section({"MAX_REFUSED_SHARE": "1"}, status=403)
-    assert sentences(crawled) == ["scrapy crawl: no page was stored (section 1, forbidden 4)"]
+    (sentence,) = sentences(crawled)
+    assert sentence.startswith("scrapy crawl: no page was stored (section 1, forbidden 4); ")
+
+
+TABLE = """The crawl ended (finished):
+  pages         4 (new 4)
+  blocks kept   4
+  dropped       0
+  duplicates    3 (exact 3)
+  refused       0
+  failed        0
+  other visits  1 (section 1)
+  counted       section/links 4
+  time          """
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Settings of a crawl that stores its pages."""
+    pipelines = ("pipelines.clean.CleanPipeline", "pipelines.dedup.DedupPipeline", "pipelines.store.StorePipeline")
+    ordered = {"collect.Collect": 0} | {name: order for order, name in enumerate(pipelines, 1)}
+    return {"DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}", "ITEM_PIPELINES": json.dumps(ordered)}
+
+
+def test_the_log_of_a_crawl_fits_on_a_screen(section, stored):
+    crawled = section(stored, body="<p>The river rose in the night and fell again in the morning.</p>")
+    assert TABLE in crawled.log
+    assert len(crawled.log.splitlines()) <= 24
+
+
+def test_debug_logs_the_details_of_scrapy(section):
+    crawled = section({"LOG_LEVEL": "DEBUG"}, body="<p>The river rose in the night.</p>")
+    assert "Enabled item pipelines" in crawled.log
+    assert "'visit/page': 4" in crawled.log
+
+
+def test_an_address_that_is_not_public_is_named_in_the_last_line(crawl, serve, answer):
+    site, _ = serve({"/": answer(LISTING)})
+    crawled = crawl("section", {"url": f"{site}/"}, {"ALLOW_ADDRESSES": ""})
+    assert "ALLOW_ADDRESSES=NETWORK" in crawled.log.splitlines()[-1]
+
+
+def test_http_is_named_where_https_fails(crawl, serve, answer, stored):
+    site, _ = serve({"/": answer(LISTING)})
+    crawled = crawl("section", {"url": f"{site.replace('http:', 'https:')}/"}, stored | {"RETRY_ENABLED": "0"})
+    sentence = crawled.log.splitlines()[-1]
+    assert sentence.endswith(": TLS: wrong version number; if the site has no https, ask for it by http://")
+    assert "Traceback" not in crawled.log
 
 
 @pytest.mark.parametrize(

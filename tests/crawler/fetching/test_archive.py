@@ -26,7 +26,7 @@ from crawler.storage.store import Store
 
 PIPELINES = {
     "ITEM_PIPELINES": '{"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, '
-    '"pipelines.store.StorePipeline": 3, "collect.Collect": 4}'
+    '"collect.Collect": 3, "pipelines.store.StorePipeline": 4}'
 }
 TEXT = "<p>The ferryman {n} of the northern lake told each visitor how many storms he had crossed in his years there."
 CHINESE = "渡船人告诉每一位来客，他在湖上度过了多少场风暴，又怎样在黎明之前回到岸边。"

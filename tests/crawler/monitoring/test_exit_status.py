@@ -6,6 +6,7 @@ import pytest
 
 from crawler.monitoring.exit_status import (
     FAILURE_REASONS,
+    FIRST_FAILURE_STAT,
     STOP_SIGNAL_STAT,
     ExitStatus,
     FinishReason,
@@ -15,6 +16,7 @@ from crawler.monitoring.exit_status import (
     stored_counters,
 )
 
+SLOWER = "crawl more slowly (DOWNLOAD_DELAY), and name yourself (CONTACT)"
 STORED = {"finish_reason": "finished", "visit/page": 9, "visit/captcha": 1}
 
 
@@ -77,7 +79,7 @@ def test_a_failed_database_is_reported_even_if_the_crawl_was_stopped():
 
 def test_more_refusals_than_allowed_are_1():
     ending = find_exit_status(STORED, 0.05)
-    assert ending == ExitStatus(1, "1 of 10 visits were refused, more than MAX_REFUSED_SHARE=0.05")
+    assert ending == ExitStatus(1, "1 of 10 visits were refused, more than MAX_REFUSED_SHARE=0.05; " + SLOWER)
 
 
 def test_a_crawl_without_a_visit_is_1():
@@ -101,7 +103,37 @@ def test_a_process_whose_pages_others_have_fetched_has_not_failed():
 
 def test_a_process_that_joins_a_crawl_and_only_sees_failures_has_failed():
     joined = {"finish_reason": "finished", "frontier/resumed": 1, "visit/http_error": 2, "visit/download_failed": 1}
-    assert find_exit_status(joined, 0.5) == ExitStatus(1, "no page was stored (http_error 2, download_failed 1)")
+    problem = "no page was stored (http_error 2, download_failed 1); the site answered with errors; try again later"
+    assert find_exit_status(joined, 0.5) == ExitStatus(1, problem)
+
+
+TLS = "https://a.example/: TLS: wrong version number"
+UNKNOWN = "https://a.example/: DNS lookup failed: no results for hostname lookup: a.example."
+LOOPBACK = "http://127.0.0.1/: 127.0.0.1 leads to 127.0.0.1 (loopback)"
+HTTP = "http://a.example/: Connection was refused by other side"
+
+
+@pytest.mark.parametrize(
+    ("visits", "failure", "says"),
+    [
+        ({"section": 1}, None, "-a allow=PATTERN says which do"),
+        ({"section": 1, "not_found": 3}, None, "open one in a browser"),
+        ({"download_failed": 1}, TLS, f"{TLS}; if the site has no https, ask for it by http://"),
+        ({"download_failed": 1}, UNKNOWN, UNKNOWN),
+        ({"download_failed": 1}, HTTP, HTTP),
+        ({"address": 1}, LOOPBACK, f"{LOOPBACK}; -s ALLOW_ADDRESSES=NETWORK allows a network, such as 10.0.0.0/8"),
+        ({"page": 0, "section": 2, "forbidden": 2}, None, "-a allow=PATTERN says which do"),
+    ],
+)
+def test_a_crawl_without_a_page_says_what_to_do(visits, failure, says):
+    stats = {f"visit/{outcome}": count for outcome, count in visits.items()} | {"finish_reason": "finished"}
+    ending = find_exit_status(stats | {FIRST_FAILURE_STAT: failure} if failure else stats, 0.5)
+    assert ending.problem.endswith(says)
+
+
+def test_a_failure_that_is_not_the_most_frequent_outcome_is_not_the_cause():
+    stats = {"visit/not_found": 5, "visit/download_failed": 1, "finish_reason": "finished", FIRST_FAILURE_STAT: TLS}
+    assert TLS not in find_exit_status(stats, 0.5).problem
 
 
 BALANCED = {
