@@ -107,7 +107,7 @@ def _connection_failure(error: DownloadFailedError) -> str:
 def _reason_text(reason: Failure) -> str:
     if isinstance(reason.value, SSL.Error) and reason.value.args:
         return ", ".join(f"TLS: {text}" for *_, text in reason.value.args[0])
-    return reason.getErrorMessage() or reason.type.__name__
+    return reason.getErrorMessage() or type(reason.value).__name__
 
 
 class SchemeHandler:

@@ -160,7 +160,7 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [row for row in rows if row[0] not in {"queued", "other visits", "counted"} or row[1] not in {"", "0"}]
 
 
-def _total_and_parts(total: int | None, parts: Mapping[str, int]) -> str:
+def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
     """Return `9 (exact 7, near 2)`, the largest part first; the total is the sum of the parts if it is None."""
     total = sum(parts.values()) if total is None else total
     largest = sorted(((count, name) for name, count in parts.items() if count), key=lambda part: -part[0])
