@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cleaning.blocks import Kind
-from cleaning.fingerprint import SCHEMES, NearFingerprints, digest_terms, fingerprint_terms
+# The dataclasses below are sent between processes by their annotations, so these are needed at runtime.
+from cleaning.blocks import Decision, Kind
+from cleaning.fingerprint import SCHEMES, NearFingerprints, Weighting, digest_terms, fingerprint_terms
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from cleaning.blocks import Decision
-    from cleaning.fingerprint import Weighting
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from crawler.visit import (
     Visit,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import PageToClean, crawl_task, load_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, load_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -90,7 +90,7 @@ class CleanStep:
             load_models()
             return cls(crawler, method, options)
         assert crawler.stats
-        task = crawl_task(method, options, config.cleaning_seconds)
+        task = CleanTask(method, dict(options), config.cleaning_seconds)
         return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 
     async def clean(self, visit: Visit) -> Visit:

@@ -48,7 +48,7 @@ from crawler.storage.templates import (
 )
 from crawler.urls import known_url
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import PageToClean, parse_again, reclean_task
+from crawler.workers.tasks import FingerprintTask, PageToClean, parse_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -274,7 +274,7 @@ class TemplateExtension:
             templates={learned.site: learned.patterns for learned in stale},
         )
         count = RecleanResult()
-        task = reclean_task(method, plan.options, plan.fingerprinter, plan.seconds)
+        task = FingerprintTask(method, dict(plan.options), plan.fingerprinter, plan.seconds)
         pool = await asyncio.to_thread(WorkerPool.start, plan.processes, task, count)
         try:
             for learned in stale:
@@ -341,7 +341,7 @@ async def run_reclean(
 
     Raises StoreError, and SetupError if the workers cannot be started.
     """
-    task = reclean_task(plan.method, plan.options, plan.fingerprinter, plan.seconds)
+    task = FingerprintTask(plan.method, dict(plan.options), plan.fingerprinter, plan.seconds)
     result = RecleanResult()
     pool = await asyncio.to_thread(WorkerPool.start, plan.processes, task, result)
     try:

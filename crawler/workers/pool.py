@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pickle
 import signal
 import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from struct import error as StructError  # noqa: N812 — a class
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from cleaning import PageError
 from crawler.errors import SetupError, WorkerError, WorkerLostError, WorkerTimeoutError
-from crawler.workers.worker import LENGTH_PREFIX, RaisedInWorker, ResultT
+from crawler.workers.tasks import ResultT
+from crawler.workers.worker import ANSWER_HEAD, RaisedInWorker, decode_answer, encode_page, encode_task, read_exactly
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from crawler.workers.worker import PageToClean, WorkerTask
+    from crawler.workers.tasks import PageToClean, WorkerTask
 
 logger = logging.getLogger(__name__)
 
 # Imports and models take about a second, and more on a busy machine.
 _START_SECONDS = 120.0
+# No page has a result of this size: its bytes are limited too (PAGE_MAX_BYTES).
+_MAX_ANSWER_BYTES = 1 << 30
 
 
 class StatCounter(Protocol):
@@ -86,7 +87,7 @@ class WorkerPool(Generic[ResultT]):
         try:
             if worker.has_ended:
                 worker = await self._replace(worker)
-            answer = await worker.ask(pickle.dumps(page, pickle.HIGHEST_PROTOCOL))
+            answer = await worker.ask(encode_page(page))
         finally:
             self._free.put_nowait(worker)
         if isinstance(answer, PageError):
@@ -115,10 +116,10 @@ class WorkerPool(Generic[ResultT]):
 class WorkerProcess:
     """One worker and the socket to it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, seconds: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, task: WorkerTask[Any]) -> None:
         self._process = process
         self._channel = channel
-        self._seconds = seconds
+        self._task = task
 
     @classmethod
     def start(cls, task: WorkerTask[Any]) -> Self:
@@ -126,11 +127,11 @@ class WorkerProcess:
         try:
             ours, theirs = socket.socketpair()
             with theirs:
-                worker = cls(_spawn(theirs), ours, task.seconds)
+                worker = cls(_spawn(theirs), ours, task)
         except OSError as error:
             raise SetupError(f"a cleaning process cannot be started: {error}; lower CLEANING_PROCESSES") from error
         try:
-            worker._prepare(task)
+            worker._prepare()
         except BaseException:
             worker.end()
             raise
@@ -148,10 +149,13 @@ class WorkerProcess:
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._channel, message)
-            (length,) = LENGTH_PREFIX.unpack(await self._receive(LENGTH_PREFIX.size))
-            return pickle.loads(await self._receive(length))  # noqa: S301 — from our own process
+            kind, length = ANSWER_HEAD.unpack(await self._receive(ANSWER_HEAD.size))
+            return decode_answer(kind, await self._receive(_check_length(length)), self._task.result_type)
         except (OSError, EOFError) as error:
             raise self._lost_error() from error
+        except ValueError as error:  # of which msgspec.DecodeError is a kind
+            self.end()
+            raise WorkerLostError(f"its process has sent an answer that cannot be read ({error})") from error
         except BaseException:
             self.end()  # its late answer must not be read as the next page's
             raise
@@ -162,16 +166,16 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
 
-    def _prepare(self, task: WorkerTask[Any]) -> None:
+    def _prepare(self) -> None:
         self._channel.settimeout(_START_SECONDS)
         try:
             with self._channel.makefile("rb") as answers:
-                self._channel.sendall(pickle.dumps(task))
-                (length,) = LENGTH_PREFIX.unpack(answers.read(LENGTH_PREFIX.size))
-                answer = pickle.loads(answers.read(length))  # noqa: S301 — from our own process
+                self._channel.sendall(encode_task(self._task))
+                kind, length = ANSWER_HEAD.unpack(read_exactly(answers, ANSWER_HEAD.size))
+                answer = decode_answer(kind, read_exactly(answers, _check_length(length)), None)
         except TimeoutError as error:
             raise SetupError(f"a cleaning process does not start within {_START_SECONDS:g} seconds") from error
-        except (OSError, EOFError, StructError) as error:
+        except (OSError, EOFError, ValueError) as error:
             raise SetupError(f"a cleaning process ends at its start ({self._end_cause()})") from error
         if isinstance(answer, RaisedInWorker):
             raise SetupError(answer.message)
@@ -191,7 +195,7 @@ class WorkerProcess:
     def _lost_error(self) -> WorkerError:
         cause = self._end_cause()
         if cause == signal.SIGALRM.name:
-            return WorkerTimeoutError(f"it takes more than {self._seconds:g} seconds (setting CLEANING_SECONDS)")
+            return WorkerTimeoutError(f"it takes more than {self._task.seconds:g} seconds (setting CLEANING_SECONDS)")
         return WorkerLostError(f"its process has died ({cause})")
 
     def _end_cause(self) -> str:
@@ -199,6 +203,13 @@ class WorkerProcess:
         self.end()
         code = self._process.returncode
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+
+
+def _check_length(length: int) -> int:
+    """Return the length of an answer. Raises ValueError for one that no worker sends."""
+    if length > _MAX_ANSWER_BYTES:
+        raise ValueError(f"an answer of {length} bytes")
+    return length
 
 
 def _spawn(channel: socket.socket) -> subprocess.Popen[bytes]:

@@ -1,10 +1,11 @@
-"""A clean page in a notebook: its blocks in colour, and nothing of the page that could do anything."""
+"""A clean page: in a notebook, and on its way between the processes of its user."""
 
+import pickle
 import re
 
 from lxml import html
 
-from cleaning import clean
+from cleaning import PageError, PageFault, clean
 
 HOSTILE = (
     "<html><head><title>&lt;script&gt;alert(1)&lt;/script&gt;\u202e</title></head><body>"
@@ -40,3 +41,10 @@ def test_a_long_page_and_a_long_block_are_cut():
 
 def test_an_empty_page_has_no_blocks():
     assert clean("")._repr_html_() == "<div><p><b>page</b> (default: no blocks)</p></div>"
+
+
+def test_pages_and_their_errors_can_be_pickled():
+    page = clean(HOSTILE, method="pab")
+    assert pickle.loads(pickle.dumps(page)) == page
+    error = pickle.loads(pickle.dumps(PageError(PageFault.TOO_LARGE, "much too large")))
+    assert (error.cause, str(error)) == (PageFault.TOO_LARGE, "much too large")

@@ -27,7 +27,7 @@ from crawler.storage.database import open_engine, read_transaction
 from crawler.storage.reclean import RecleanJob, read_reclean_progress
 from crawler.storage.store import Store
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import reclean_task
+from crawler.workers.tasks import FingerprintTask
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def running():
         def work(store, given, bodies, report):
             earlier = start_reclean(store, given, restart=False)
             if given.method not in started:
-                task = reclean_task(given.method, given.options, given.fingerprinter, given.seconds)
+                task = FingerprintTask(given.method, dict(given.options), given.fingerprinter, given.seconds)
                 started[given.method] = WorkerPool.start(1, task, RecleanResult())
             result = RecleanResult()
             work = RecleanRun(store, bodies, given, started[given.method], result)

@@ -39,7 +39,7 @@ def preload():
         if not module.name.endswith(("__main__", *OPTIONAL)):
             import_module(module.name)
     load_components()
-    import_module("crawler.workers.worker").load_models()
+    import_module("crawler.workers.tasks").load_models()
     for package in ("pipelines", "spiders"):
         compileall.compile_dir(ROOT / package, quiet=1)  # the forked processes write no bytecode
     gc.collect()

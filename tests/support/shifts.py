@@ -1,37 +1,55 @@
-"""Tasks for the workers of tests, which import them by name."""
+"""A task for the workers of tests, which import it by name."""
 
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from crawler.errors import SetupError
+from crawler.workers.tasks import WorkerTask
 
 
-def ready():
-    pass
+@dataclass(frozen=True)
+class Shift(WorkerTask[int]):
+    """Begins in the way of that name, does what each page says, and returns the id of its process."""
+
+    result_type = int
+
+    seconds: float
+    start: str = "ready"
+
+    def prepare(self):
+        what, _, argument = self.start.partition(" ")
+        STARTS[what](argument)
+
+    def work(self, page):
+        what, _, argument = page.body.decode().partition(" ")
+        WHAT[what](argument)
+        return os.getpid()
 
 
-def no_room():
+def no_room(_argument):
     raise SetupError("there is no room for the model")
 
 
-def dies_at_once():
+def die_at_once(_argument):
     os._exit(3)
 
 
-def ready_once(marker):
+def be_ready_once(marker):
     path = Path(marker)
     if path.exists():
-        no_room()
+        no_room(marker)
     path.touch()
 
 
-def work(page):
-    """Do what the page says and return the id of this process."""
-    what, _, argument = page.body.decode().partition(" ")
-    WHAT[what](argument)
-    return os.getpid()
+STARTS = {
+    "ready": lambda _: None,
+    "ready-once": be_ready_once,
+    "no-room": no_room,
+    "dies-at-once": die_at_once,
+}
 
 
 def work_for_ever(_argument):
@@ -56,6 +74,11 @@ def be_killed_once(marker):
         be_killed(marker)
 
 
+def send(hexadecimal):
+    """Send the crawl these bytes in place of an answer."""
+    os.write(0, bytes.fromhex(hexadecimal))
+
+
 def fail(argument):
     raise ValueError(argument)
 
@@ -67,4 +90,5 @@ WHAT = {
     "killed": be_killed,
     "killed-once": be_killed_once,
     "fail": fail,
+    "send": send,
 }

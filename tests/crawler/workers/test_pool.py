@@ -4,16 +4,16 @@ import asyncio
 import os
 import signal
 from contextlib import contextmanager
-from functools import partial
 
 import psutil
 import pytest
-import shifts
 from scrapy.utils.test import get_crawler
+from shifts import Shift
 
 from crawler.errors import SetupError, WorkerError, WorkerLostError, WorkerTimeoutError
 from crawler.workers.pool import WorkerPool
-from crawler.workers.worker import PageToClean, WorkerTask
+from crawler.workers.tasks import PageToClean
+from crawler.workers.worker import ANSWER_HEAD, AnswerKind
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +30,8 @@ def pool(stats):
     """Start a pool whose workers do what a page says; it is closed at the end of the block."""
 
     @contextmanager
-    def start(count=1, seconds=LONG, prepare=shifts.ready):
-        started = WorkerPool.start(count, WorkerTask(seconds, prepare, shifts.work), stats)
+    def start(count=1, seconds=LONG, begin="ready"):
+        started = WorkerPool.start(count, Shift(seconds, begin), stats)
         try:
             yield started
         finally:
@@ -131,6 +131,26 @@ def test_an_exception_arrives_as_text_with_its_traceback(pool):
     assert isinstance(other, int)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ANSWER_HEAD.pack(AnswerKind.RESULT, 2**63),
+        ANSWER_HEAD.pack(9, 1) + b"\x00",
+        ANSWER_HEAD.pack(AnswerKind.RESULT, 4) + b"text",
+        ANSWER_HEAD.pack(AnswerKind.RESULT, 2) + b"\xa1x",
+        ANSWER_HEAD.pack(AnswerKind.PAGE_ERROR, 1) + b"\x00",
+    ],
+    ids=["endless", "no-kind", "no-messagepack", "another-type", "no-error"],
+)
+def test_an_answer_that_no_worker_sends_costs_a_worker_and_is_never_believed(pool, stats, sent):
+    with pool(2) as started:
+        lost, other = run(started, f"send {sent.hex()}", "nothing")
+    assert isinstance(lost, WorkerLostError)
+    assert "has sent an answer that cannot be read" in str(lost)
+    assert isinstance(other, int)
+    assert stats.get_value("clean/retries") == 1
+
+
 def test_the_answer_for_a_cancelled_page_is_not_read_as_the_next_page_s(pool):
     async def cancel(started):
         await started.run(page("nothing"))
@@ -154,17 +174,17 @@ def test_no_process_is_left_when_the_pool_is_closed(pool):
 
 
 @pytest.mark.parametrize(
-    ("prepare", "says"), [(shifts.no_room, "there is no room for the model"), (shifts.dies_at_once, "exit code 3")]
+    ("begin", "says"), [("no-room", "there is no room for the model"), ("dies-at-once", "exit code 3")]
 )
-def test_a_worker_that_cannot_start_is_a_setup_error_and_none_is_left(pool, prepare, says):
+def test_a_worker_that_cannot_start_is_a_setup_error_and_none_is_left(pool, begin, says):
     before = own_children()
-    with pytest.raises(SetupError, match=says), pool(2, prepare=prepare):
+    with pytest.raises(SetupError, match=says), pool(2, begin=begin):
         pass
     assert own_children() == before
 
 
 def test_if_no_worker_can_be_restarted_all_pages_fail(pool, stats, tmp_path):
-    with pool(prepare=partial(shifts.ready_once, tmp_path / "marker")) as started:
+    with pool(begin=f"ready-once {tmp_path / 'marker'}") as started:
         first, *others = run(started, "nothing", "killed", "nothing", "nothing")
     assert isinstance(first, int)
     assert [str(error) for error in others] == ["there is no room for the model"] * 3

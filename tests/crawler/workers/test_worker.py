@@ -1,20 +1,23 @@
 """A page cleaned in a worker: the same as from its tree in the crawl."""
 
-import pickle
-from copyreg import dispatch_table
-
+import msgspec
 import pytest
 
-from cleaning import METHODS, Block, Decision, Metadata, PageError, PageFault, clean, parse
+from cleaning import METHODS, CleanPage, Metadata, ParseWarning, clean, parse
 from cleaning.classifier import model
 from cleaning.layout import Box, Layout
+from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
 from crawler.errors import SetupError
 from crawler.visit import FetchedPage
-from crawler.workers.worker import PageToClean, clean_page, crawl_task, load_models, prepare_worker
+from crawler.workers.tasks import CleanTask, FingerprintTask, PageToClean, load_models
 
 URL = "https://town.example.org/library"
 PROSE = "The town library — café, tables, lamps — opens again on Monday after two years of repairs. " * 3
 PAGE = f"<html><head><title>Library</title></head><body><h1>Library</h1><p>{PROSE}</p><p>Menu</p></body></html>"
+
+
+def cleaned(page, method="default", **options):
+    return CleanTask(method, options, 1.0).work(page)
 
 
 def fetched(body, declared=None, **more):
@@ -37,18 +40,19 @@ def fetched(body, declared=None, **more):
 )
 def test_a_page_cleaned_from_its_bytes_equals_the_one_from_its_tree(body, declared):
     page = fetched(body, declared)
-    assert clean_page(PageToClean.from_fetched(page), method="default", options={}) == clean(page.tree)
+    assert cleaned(PageToClean.from_fetched(page)) == clean(page.tree)
 
 
 def test_the_task_has_the_method_and_the_options():
-    task = crawl_task("pab", {"max_blocks": 100}, 1.0)
     page = fetched(PAGE.encode())
-    assert task.work(PageToClean.from_fetched(page)) == clean(page.tree, method="pab", max_blocks=100)
+    assert cleaned(PageToClean.from_fetched(page), "pab", max_blocks=100) == clean(
+        page.tree, method="pab", max_blocks=100
+    )
 
 
 def test_the_page_s_own_method_wins():
     page = fetched(PAGE.encode(), method="tags")
-    assert crawl_task("pab", {}, 1.0).work(PageToClean.from_fetched(page)) == clean(page.tree, method="tags")
+    assert cleaned(PageToClean.from_fetched(page), "pab") == clean(page.tree, method="tags")
 
 
 def test_a_layout_is_sent_with_the_page():
@@ -58,25 +62,26 @@ def test_a_layout_is_sent_with_the_page():
     sent = PageToClean.from_fetched(fetched(PAGE.encode()))
     laid_out = PageToClean(sent.body, sent.url, sent.encoding, layout=layout)
     assert METHODS["vce"].needs == "layout"
-    assert clean_page(laid_out, method="vce", options={}).decisions
+    assert cleaned(laid_out, "vce").decisions
 
 
 def test_a_tree_that_was_not_parsed_from_bytes_is_not_sent():
     assert PageToClean.from_fetched(FetchedPage(URL, PAGE.encode(), parse(PAGE, URL), Metadata())) is None
 
 
-def test_a_page_error_can_be_pickled():
-    error = pickle.loads(pickle.dumps(PageError(PageFault.TOO_LARGE, "much too large")))
-    assert (error.cause, str(error)) == (PageFault.TOO_LARGE, "much too large")
+def test_what_is_sent_arrives_as_it_was():
+    layout = Layout(("html", "p"), (None, Box(0, 10, 100, 10, 16.0, "red")))
+    page = PageToClean(b"\xff\x00", None, "utf-8", (ParseWarning.EMPTY,), layout, frozenset({0, 2**64 - 1}), "ce")
+    assert there_and_back(page, PageToClean) == page
+    found = clean(PAGE, URL)
+    assert there_and_back(found, CleanPage) == found
+    keys = FingerprintTask("default", {}, Fingerprinter(), 1.0).work(PageToClean.from_fetched(fetched(PAGE.encode())))
+    assert keys.blocks
+    assert there_and_back(keys, PageFingerprint) == keys
 
 
-def test_a_clean_page_can_be_pickled(monkeypatch):
-    for kind in (Block, Decision):  # undone at the end
-        monkeypatch.setitem(dispatch_table, kind, None)
-    prepare_worker()
-    page = clean(PAGE, URL)
-    assert dispatch_table[Block] is not None
-    assert pickle.loads(pickle.dumps(page)) == page
+def there_and_back(value, kind):
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(value), type=kind)
 
 
 def test_a_damaged_model_is_a_setup_error(monkeypatch, tmp_path):
