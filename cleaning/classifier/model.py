@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,13 +25,13 @@ from cleaning.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
-SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
 _MODEL_FORMAT = 1
 # Rows in one step of numpy; bounds the memory for a page with many blocks.
 _ROWS_AT_ONCE = 2_048
@@ -85,16 +84,16 @@ class Model:
         packed = io.BytesIO()
         np.savez_compressed(packed, allow_pickle=False, **arrays)
         path.write_bytes(packed.getvalue())
-        _hash_file(path).write_text(f"{hashlib.sha256(packed.getvalue()).hexdigest()}  {path.name}\n", "utf-8")
+        _hash_file(path).write_text(f"{hash_of(packed.getvalue())}  {path.name}\n", "utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Model:
+    def load(cls, path: Path, sha256: str | None = None) -> Model:
         """Return the model in a file.
 
-        Raises ModelError for a missing file, for one that does not match the hash beside it, and for a model of another
-        version, with other features.
+        Raises ModelError for a missing file, for one that has not this hash or, without one, the hash beside it, and
+        for a model of another version, with other features.
         """
-        arrays = _read_arrays(path)
+        arrays = _read_arrays(path, sha256)
         if int(arrays["format"]) != _MODEL_FORMAT or arrays["names"].tobytes().decode() != _column_names():
             raise ModelError(f"the model {path} was trained for another version of Blocksieve; train it again")
         return cls(
@@ -102,12 +101,6 @@ class Model:
             unpack_scores(_part(arrays, "pages")),
             *(Trees.unpack(_part(arrays, part)) for part in ("types", "first", "second")),
         )
-
-
-@cache
-def load_shipped_model() -> Model:
-    """Return the model of the package, read once. Raises ModelError like `Model.load`."""
-    return Model.load(SHIPPED_MODEL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,13 +191,18 @@ def _hash_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+def hash_of(packed: bytes) -> str:
+    """Return the SHA-256 of a model's file, in hexadecimal."""
+    return hashlib.sha256(packed).hexdigest()
+
+
+def _read_arrays(path: Path, sha256: str | None) -> dict[str, np.ndarray]:
     try:
         packed = path.read_bytes()
-        stated = _hash_file(path).read_text("utf-8").split()[0]
+        stated = sha256 or _hash_file(path).read_text("utf-8").split()[0]
     except (OSError, IndexError) as error:
         raise ModelError(f"the model {path}, or the hash beside it, cannot be read: {error}") from error
-    found = hashlib.sha256(packed).hexdigest()
+    found = hash_of(packed)
     if found != stated:
         raise ModelError(f"the model {path} is damaged: its SHA-256 is {found}, not {stated}; install it again")
     with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:

@@ -6,7 +6,7 @@ A method of your own needs no change here: an installed distribution names it as
 
 from __future__ import annotations
 
-from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.methods import coreex, default, econ, informative_sections, pab, subtree, vce, weighted
 from cleaning.methods.method import ENTRY_POINTS, Method, MethodResult, MethodTable
 from cleaning.segments import keep_undropped

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cleaning.classifier.model import SHIPPED_MODEL
+from cleaning.classifier.shipped import SHIPPED_MODEL, pin_shipped_model
 from cleaning.errors import ModelError
 from cleaning.training.data import SETS, hash_sets, read_examples
 
@@ -97,6 +97,8 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
 
     sys.stderr.write(f"training on {len(examples)} pages\n")
     fit(examples).write(out)
+    if out == SHIPPED_MODEL:
+        pin_shipped_model()
     size = out.stat().st_size
     if size > _MAX_MODEL_BYTES:
         sys.stderr.write(f"{out} has {size:,} bytes; the package takes at most {_MAX_MODEL_BYTES:,}\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import w3lib.encoding
 
 from cleaning import CleanPage, ModelError, ParseWarning, clean, parse
-from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
 from cleaning.metadata.page import load_language_model
 from cleaning.page_fingerprint import Fingerprinter, PageFingerprint

@@ -33,7 +33,7 @@ from timing import settled, timed
 
 from cleaning import Options, clean, parse
 from cleaning.classifier.decide import decide
-from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.classifier.signals import read_signals
 from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.page import read_metadata

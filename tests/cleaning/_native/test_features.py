@@ -10,7 +10,7 @@ from cleaning import parse
 from cleaning._native import load_compiled
 from cleaning.classifier import features
 from cleaning.classifier.features import LexiconScores, PageTotals
-from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.leaf_table import read_leaf_table
 
 pytestmark = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from cleaning._native import load_compiled
 from cleaning.classifier.decide import read_hint, read_hints
 from cleaning.classifier.features import SimilarityGroups, group_similar, pure_group_similar
 from cleaning.classifier.lexicon import Lexicon, any_words, element_words, inline_words, text_words
-from cleaning.classifier.model import load_shipped_model
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.classifier.signals import PageSignals, _overlap_of, measure_overlap, word_runs
 from cleaning.leaf_table import read_leaf_table
 from cleaning.terms import tokenise

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier.lexicon import Lexicon
-from cleaning.classifier.model import SHIPPED_MODEL, Model, Trees, load_shipped_model, probabilities
+from cleaning.classifier import shipped
+from cleaning.classifier.model import Model, Trees, probabilities
+from cleaning.classifier.shipped import SHIPPED_MODEL, load_shipped_model, pin_shipped_model
 from cleaning.classifier.signals import PageSignals
 from cleaning.errors import ModelError
 from cleaning.leaf_table import read_leaf_table
@@ -105,6 +108,23 @@ def test_shipped_model_is_small_and_read_once():
     assert SHIPPED_MODEL.stat().st_size <= 2_000_000
     assert load_shipped_model() is load_shipped_model()
     assert load_shipped_model().types.outputs == len(PageType)
+
+
+def test_a_model_that_was_exchanged_together_with_its_hash_is_not_used(monkeypatch, written):
+    Model.load(written)
+    monkeypatch.setattr(shipped, "SHIPPED_MODEL", written)
+    load_shipped_model.cache_clear()
+    with pytest.raises(ModelError, match=f"not {shipped.SHIPPED_MODEL_SHA256}; install it again"):
+        load_shipped_model()
+
+
+def test_training_pins_the_hash_of_its_model(monkeypatch, written, tmp_path):
+    source = tmp_path / "shipped.py"
+    source.write_text(Path(shipped.__file__).read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(shipped, "__file__", str(source))
+    monkeypatch.setattr(shipped, "SHIPPED_MODEL", written)
+    pin_shipped_model()
+    assert f'SHIPPED_MODEL_SHA256 = "{hashlib.sha256(written.read_bytes()).hexdigest()}"\n' in source.read_text("utf-8")
 
 
 def stump(threshold, below, above):

@@ -4,7 +4,8 @@ import numpy as np
 
 from cleaning import parse
 from cleaning.blocks import PageType
-from cleaning.classifier.model import Prediction, load_shipped_model
+from cleaning.classifier.model import Prediction
+from cleaning.classifier.shipped import load_shipped_model
 from cleaning.classifier.signals import PageSignals
 from cleaning.leaf_table import read_leaf_table
 from cleaning.training.data import Example

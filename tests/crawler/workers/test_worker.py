@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from cleaning import METHODS, CleanPage, Metadata, ParseWarning, clean, parse
-from cleaning.classifier import model
+from cleaning.classifier import shipped
 from cleaning.layout import Box, Layout
 from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
 from crawler.errors import SetupError
@@ -85,11 +85,9 @@ def there_and_back(value, kind):
 
 
 def test_a_damaged_model_is_a_setup_error(monkeypatch, tmp_path):
-    damaged = tmp_path / model.SHIPPED_MODEL.name
-    damaged.write_bytes(model.SHIPPED_MODEL.read_bytes()[:-1])
-    hash_file = f"{model.SHIPPED_MODEL.name}.sha256"
-    (tmp_path / hash_file).write_text(model.SHIPPED_MODEL.with_name(hash_file).read_text("utf-8"), "utf-8")
-    monkeypatch.setattr(model, "SHIPPED_MODEL", damaged)
-    model.load_shipped_model.cache_clear()
+    damaged = tmp_path / shipped.SHIPPED_MODEL.name
+    damaged.write_bytes(shipped.SHIPPED_MODEL.read_bytes()[:-1])
+    monkeypatch.setattr(shipped, "SHIPPED_MODEL", damaged)
+    shipped.load_shipped_model.cache_clear()
     with pytest.raises(SetupError, match="is damaged: its SHA-256 is"):
         load_models()
