@@ -10,8 +10,8 @@ import pytest
 
 from cleaning import parse
 from cleaning.blocks import PageType
-from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier import shipped
+from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.model import Model, Trees, probabilities
 from cleaning.classifier.shipped import SHIPPED_MODEL, load_shipped_model, pin_shipped_model
 from cleaning.classifier.signals import PageSignals
