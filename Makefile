@@ -5,8 +5,12 @@ VENV := .venv
 # Tests wait for crawls, browsers and servers as long as they compute.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := $(VENV)/bin
+# The lock files name every package, so pip resolves nothing.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generate-hashes --no-annotate --no-emit-index-url --quiet \
+	--custom-compile-command 'make lock'
 
-.PHONY: help demo check test lint types contracts services services-stop bench format clean
+.PHONY: help demo check test lint types contracts services services-stop bench format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -50,6 +54,13 @@ format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+lock: $(VENV)/.dev ## resolve the dependencies anew: requirements/run.txt for the demo and the image, dev.txt for the tests
+	$(LOCK) --upgrade --extra dev --output-file requirements/dev.txt
+	$(LOCK) --upgrade --extra metrics --extra postgres --constraint requirements/dev.txt --output-file requirements/run.txt
+
+audit: $(VENV)/.dev ## known vulnerabilities of the packages in requirements/
+	@$(BIN)/python tests/support/audit.py requirements/run.txt requirements/dev.txt
+
 clean: ## remove what was built; the databases stay
 	rm -rf $(VENV) build dist cleaning/_native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
@@ -61,12 +72,14 @@ $(VENV)/bin/python:
 
 CORE := hatch_build.py $(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
 
-$(VENV)/.demo: pyproject.toml $(CORE) | $(VENV)/bin/python
+$(VENV)/.demo: pyproject.toml requirements/run.txt $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve (once; about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --require-hashes --requirement requirements/run.txt
+	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml $(CORE) | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml requirements/dev.txt $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve and its development tools (once; about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --require-hashes --requirement requirements/dev.txt
+	@$(PIP) --no-build-isolation --editable .
 	@touch $@ $(VENV)/.demo
