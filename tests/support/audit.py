@@ -31,9 +31,9 @@ def audit(locks):
 def describe(packages):
     """Return a line for each vulnerability."""
     return [
-        f"{package['name']} {package['version']}: {one['id']}, fixed in {', '.join(one['fix_versions']) or 'no version'}"
+        f"{package['name']} {package['version']}: {flaw['id']}, fixed in {', '.join(flaw['fix_versions']) or 'none'}"
         for package in packages
-        for one in package.get("vulns", ())
+        for flaw in package.get("vulns", ())
     ]
 
 
