@@ -3,6 +3,7 @@
 CleaningError
 ├── OptionError   an unknown method or option, a value out of bounds, a page without what the method needs
 ├── ModelError    the trained model of the method `default` is missing or damaged
+├── AnnotationError  a file of annotations that is broken, or that contradicts itself or its pages
 ├── LayoutError   the layout does not match the page
 └── PageError     this page cannot be cleaned; it is counted under `cause`
 """
@@ -25,6 +26,10 @@ class CleaningError(Exception):
 
 class OptionError(CleaningError, ValueError):
     """An unknown method or option, or a value outside its bounds."""
+
+
+class AnnotationError(CleaningError, ValueError):
+    """A file of annotations that is broken, or that contradicts itself or its pages."""
 
 
 class LayoutError(CleaningError, ValueError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cleaning.classifier.shipped import SHIPPED_MODEL, pin_shipped_model
 from cleaning.errors import ModelError
+from cleaning.training import annotate
 from cleaning.training.data import SETS, hash_sets, read_examples
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 _FAILED = 1
+_READERS_COMMANDS = frozenset({"annotate", "agreement"})
 _MAX_MODEL_BYTES = 2_000_000
 _MIN_HOSTS = 10  # training leaves out parts of them in turn, at two levels
 _EPILOG = """\
@@ -29,14 +31,19 @@ A model takes some minutes. A fold that exists already, of the same data and cod
 and code give the same bytes. `python tests/research/quality.py --cross-validate` takes FOLDER; its file pages.jsonl has
 the score of each page.
 
+`python -m cleaning.training annotate --help` shows how readers mark the blocks of pages.
+
 exit code: 0 done, 1 a model cannot be written or used, 2 wrong usage, no data or no LightGBM
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (default: those of the process); return the exit code."""
+    whole = sys.argv[1:] if arguments is None else list(arguments)
+    if whole and whole[0] in _READERS_COMMANDS:
+        return annotate.main(whole)
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(whole)
     if given.folds is None and (given.card or given.ablation):
         parser.error("--card and --ablation need --folds FOLDER: their figures come from cross-validation")
     _check_library(parser)

@@ -24,6 +24,31 @@ def write(folder, hosts=("example.org",), pages=3):
     return folder
 
 
+def write_pool(folder, bodies):
+    """Write a pool of pages, given by their ids and the contents of their bodies; return the folder."""
+    (folder / "html").mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, body in bodies.items():
+        path = f"html/{name}.html.gz"
+        (folder / path).write_bytes(gzip.compress(f"<title>{name}</title><body>{body}".encode(), mtime=0))
+        rows.append({"id": name, "url": f"https://{name}.example/1", "encoding": "utf-8", "html_path": path})
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "truth.jsonl").write_text(lines, "utf-8")
+    return folder
+
+
+def write_index(folder, site, bodies):
+    """Write a pool of a site's pages with an index, given by their file names and contents; return the folder."""
+    (folder / site).mkdir(parents=True)
+    rows = ["site\tfile\turl\tdeclared_charset\tdecodes_as\ttitle"]
+    for name, body in bodies.items():
+        (folder / site / name).write_bytes(gzip.compress(body, mtime=0))
+        decodes = "gb18030-ok" if body.decode("utf-8", "ignore").encode() != body else "utf8-ok"
+        rows.append(f"{site}\t{name}\t\tgbk\t{decodes}\ta title")
+    (folder / "index.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    return folder
+
+
 def _write_page(place, host, number):
     text = f"This is the text of page {number}, and there is enough of it to be taken for prose. " * 4
     body = f"<title>Page {number}</title><body><nav><a href=/>Home</a></nav><article><p>{text}</p></article>"
