@@ -119,7 +119,8 @@ class Frontier(BaseScheduler):
         )
         if joined.resumed:
             self._stats.set_value("frontier/resumed", 1)
-            logger.info("Continuing the unfinished crawl %d", joined.crawl_id)
+            if not is_recrawl:  # whose command has just begun it
+                logger.info("Continuing the unfinished crawl %d", joined.crawl_id)
         self._timer.start(min(_TICK_SECONDS, config.frontier_lease_seconds / _TICKS_PER_LEASE), now=False)
         return None
 

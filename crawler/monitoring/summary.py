@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 from importlib.metadata import version
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from scrapy import __version__ as scrapy_version
@@ -16,7 +17,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
-from crawler.config import Config, given_arguments
+from crawler.config import RECRAWL, Config, given_arguments
 from crawler.monitoring.exit_status import (
     CRAWL_ID_STAT,
     FAILED_OUTCOMES,
@@ -29,7 +30,7 @@ from crawler.redact import redact_arguments
 from crawler.visit import REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -44,6 +45,7 @@ SUMMARY_VERSION = 1
 """Increased when a name is removed or changes its meaning, but not when one is added."""
 
 STDOUT = "-"
+_TABLE_CHARS = 100
 
 
 class SummaryExtension:
@@ -124,7 +126,7 @@ class EndTable:
 
     def _log_start(self, spider: Spider) -> None:
         arguments = redact_arguments(given_arguments(spider))
-        shown = "".join(f" {name}={value}" for name, value in arguments.items())
+        shown = "".join(f" {name}={value}" for name, value in arguments.items() if name != RECRAWL)
         logger.info(
             "Crawling with Blocksieve %s and Scrapy %s: %s%s", version("blocksieve"), scrapy_version, spider.name, shown
         )
@@ -133,9 +135,7 @@ class EndTable:
         spider, stats = self._crawler.spider, self._crawler.stats.get_stats()
         assert spider is not None
         summary = build_summary(spider, stats, find_exit_status(stats, self._max_refused_share))
-        rows = table_rows(summary)
-        width = max(len(name) for name, _ in rows)
-        lines = "".join(f"\n  {name:<{width}}  {value}" for name, value in rows)
+        lines = "".join(f"\n{line}" for line in format_table(table_rows(summary)))
         logger.info("The crawl ended (%s):%s", summary["finish_reason"], lines)
 
 
@@ -158,6 +158,16 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("time", f"{summary['seconds']:,.1f} s, {summary['pages_per_second']:.1f} pages/s"),
     ]
     return [row for row in rows if row[0] not in {"queued", "other visits", "counted"} or row[1] not in {"", "0"}]
+
+
+def format_table(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the lines of a table of names and values; a long value has several."""
+    width = max(len(name) for name, _ in rows)
+    indent = " " * (width + 4)
+    table = "\n".join(
+        f"  {name:<{width}}  {fill(value, _TABLE_CHARS, subsequent_indent=indent)}" for name, value in rows
+    )
+    return table.split("\n")
 
 
 def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:

@@ -6,7 +6,9 @@ import json
 import pytest
 from scrapy.settings import Settings
 
+from cleaning.blocks import Reason
 from crawler.commands.crawl import CrawlEntryPoint
+from crawler.monitoring.summary import format_table
 
 LISTING = "".join(
     f'<a href="/news/{n}-a-story-about-the-river">A story about the river {n}</a>' for n in range(10_000, 10_004)
@@ -89,6 +91,16 @@ def test_the_log_of_a_crawl_fits_on_a_screen(section, stored):
     crawled = section(stored, body="<p>The river rose in the night and fell again in the morning.</p>")
     assert TABLE in crawled.log
     assert len(crawled.log.splitlines()) <= 24
+
+
+def test_a_long_row_of_the_table_is_wrapped():
+    dropped = dict.fromkeys(Reason, 1_234)
+    lines = format_table(
+        [("pages", "0"), ("dropped", ", ".join(f"{name} {count:,}" for name, count in dropped.items()))]
+    )
+    assert len(lines) > 5
+    assert all(len(line) <= 120 for line in lines)
+    assert {line[:11] for line in lines[2:]} == {" " * 11}
 
 
 def test_debug_logs_the_details_of_scrapy(section):
