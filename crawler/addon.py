@@ -46,6 +46,7 @@ logger = logging.getLogger(__name__)
 _HOME = Path(__file__).resolve().parent.parent
 _OUR_PACKAGES = ("spiders", "pipelines")
 _RESPONSE_FILTER = "crawler.middlewares.ResponseFilterMiddleware"
+_RESERVATIONS = "crawler.fetching.reservations.ReservationsMiddleware"
 _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
 # Outermost: Scrapy and projects use orders from 100 on, so it sees each response as the spider does.
 _CLEANING_MIDDLEWARE_ORDER = 10
@@ -184,7 +185,7 @@ def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:
     """Remove our components that store or write anything, and without callbacks also those that clean pages."""
     removed = set(ours.EXTENSIONS)
     if not calls_back:
-        removed |= {_RESPONSE_FILTER, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
+        removed |= {_RESPONSE_FILTER, _RESERVATIONS, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
     for table in _COMPONENT_TABLES:
         for path in removed.intersection(getattr(ours, table)):
             settings.set_in_component_priority_dict(table, load_object(path), None)

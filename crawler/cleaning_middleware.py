@@ -20,11 +20,13 @@ from scrapy.utils.asyncio import is_asyncio_available
 from cleaning.blocks import Metadata, PageType
 from crawler.config import Config, compile_patterns
 from crawler.errors import ConfigError, StoreError
+from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
+from crawler.fetching.reservations import Reservations
 from crawler.fetching.response_filter import Rejection, filter_response, reject_status
-from crawler.monitoring.exit_status import FinishReason
+from crawler.monitoring.exit_status import NOARCHIVE_STAT, FinishReason
 from crawler.page import get_header
 from crawler.processing import CleanStep, FingerprintStep, StoreStep
-from crawler.visit import MISSING_OUTCOMES, CleanedPage, FetchedPage, Outcome, Visit
+from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, CleanedPage, FetchedPage, Outcome, Visit
 
 if TYPE_CHECKING:
     import re
@@ -54,6 +56,8 @@ class CleaningMiddleware:
         self._crawler = crawler
         self._rule = PageRule.of(config.pages_from, config.pages_of_types, config.pages_min_confidence)
         self._max_bytes = config.page_max_bytes
+        self._directives = DirectiveReader(crawler)
+        self._reservations = Reservations(crawler) if config.obey_tdm_reservation else None
         self._store = StoreStep.from_crawler(crawler)
         self._fingerprint = FingerprintStep.from_crawler(crawler)
         self._clean = CleanStep.from_crawler(crawler)
@@ -103,14 +107,14 @@ class CleaningMiddleware:
     async def _process(self, response: Response) -> None:
         """Store the response if its URL matches PAGES_FROM, or if it is a page of a type in PAGES_OF_TYPES.
 
-        A missing page is stored under both settings, because it may be one that is stored.
+        A page that is missing, or must be left alone, ends as a visit under both settings, because it may be stored.
         """
         url_matches = self._rule.takes_url(response.url)
         if not (url_matches or self._rule.types):
             return
-        visit = self._visit(response)
+        visit = await self._obey(self._visit(response), response)
         is_page = visit.page is not None
-        if not (url_matches or is_page or visit.outcome in MISSING_OUTCOMES):
+        if not (url_matches or is_page or visit.outcome in MISSING_OUTCOMES | LEFT_ALONE_OUTCOMES):
             return
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
         visit = await self._clean.clean(visit)
@@ -119,6 +123,20 @@ class CleaningMiddleware:
             return
         self._clean.count(visit)
         await self._store.store(self._fingerprint.fingerprint(visit))
+
+    async def _obey(self, visit: Visit, response: Response) -> Visit:
+        """Return a visit as the directives of the page's publisher leave it."""
+        if not isinstance(visit.page, FetchedPage):
+            return visit
+        if self._reservations is not None:
+            await self._reservations.load(response.url)
+        directives = self._directives.read(response, visit.page.tree)
+        if rejection := reject_unwanted(directives):
+            return replace(visit, page=None, outcome=rejection.outcome, error=rejection.detail)
+        if Directive.NOARCHIVE not in directives:
+            return visit
+        self._crawler.stats.inc_value(NOARCHIVE_STAT)
+        return replace(visit, page=replace(visit.page, noarchive=True))
 
     def _is_of_wanted_type(self, visit: Visit) -> bool:
         return isinstance(visit.page, CleanedPage) and self._rule.takes_type(visit.page.cleaned)

@@ -5,7 +5,8 @@ neighbour. Scrapy creates the components in this order:
 
 1. the add-on `Blocksieve`, which opens the replay source (`replay`)
 2. the extensions, among them `ArchiveRecorder` (`archive`)
-3. the downloader with its handlers, among them `RenderHandler` (`renderer`), and its middlewares
+3. the downloader with its handlers, among them `RenderHandler` (`renderer`), and its middlewares, among them
+   `ReservationsMiddleware` (`reservations`)
 4. the spider middlewares
 5. the item pipelines, of which `StorePipeline` opens the database (`store_thread`)
 6. the scheduler `Frontier` (`frontier`), if there is a `store_thread`; otherwise Scrapy's own scheduler
@@ -35,6 +36,8 @@ class CrawlContext:
     """`crawler.fetching.archive.ArchiveRecorder`: writes all responses to a file, with the setting ARCHIVE."""
     renderer: Any = None
     """`crawler.fetching.render.handler.RenderHandler`: the handler for http and https, with the setting RENDER."""
+    reservations: Any = None
+    """`crawler.fetching.reservations.Reservations`: the tdmrep.json of each host, with OBEY_TDM_RESERVATION."""
     store_thread: Any = None
     """`crawler.processing.StoreThread`: the one thread that uses the database, if the crawl stores visits."""
     templates: Any = None

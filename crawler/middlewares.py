@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 from crawler.config import Config
 from crawler.context import context_of
 from crawler.fetching import revalidation
+from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
 from crawler.fetching.response_filter import (
     RENDERED_FLAG,
     PageResponse,
@@ -31,6 +32,7 @@ from crawler.fetching.response_filter import (
 )
 from crawler.fetching.throttling import RefusalBackoff
 from crawler.frontier.serialize import START_NUMBER
+from crawler.monitoring.exit_status import NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
 from crawler.visit import FetchedPage, Outcome, Visit
 
@@ -62,6 +64,7 @@ class ResponseFilterMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._max_bytes = Config.read(crawler.settings).page_max_bytes
+        self._directives = DirectiveReader(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -74,6 +77,8 @@ class ResponseFilterMiddleware:
         if revalidation.is_doubtful_304(request, response):
             self._crawler.stats.inc_value("page/not_modified_doubted")
             return revalidation.without_conditions(request)
+        if self._is_unread(request, response) and revalidation.is_conditional(request):
+            return revalidation.without_conditions(request)
         result = self._filter(request, response)
         if isinstance(result, Rejection):
             result.mark(response)
@@ -85,7 +90,9 @@ class ResponseFilterMiddleware:
     def _filter(self, request: Request, response: Response) -> Rejection | Page | None:
         """Return the page or its rejection, None for a response that is passed on unchanged."""
         if not self._is_handled(request, response.status):
-            rejection = revalidation.reject_unmodified(request, response)
+            rejection = None
+            if not self._is_unread(request, response):
+                rejection = revalidation.reject_unmodified(request, response)
             rejection = rejection or reject_status(response.status, response.body)
             if rejection and response.status == HTTPStatus.OK:
                 self._crawler.stats.inc_value("page/same_body")
@@ -94,6 +101,16 @@ class ResponseFilterMiddleware:
         if request.meta.get("judge", True) is False:
             return None
         return filter_response(response, self._max_bytes)
+
+    def _is_unread(self, request: Request, response: Response) -> bool:
+        """Return True if a stored page must be read although it is unchanged.
+
+        Its header or the file of its host has a directive that concerns stored pages, and perhaps had none before.
+        """
+        if revalidation.KNOWN_PAGE not in request.meta:
+            return False
+        directives = self._directives.read(response)
+        return reject_unwanted(directives) is not None or Directive.NOARCHIVE in directives
 
     def _is_handled(self, request: Request, status: int) -> bool:
         own = getattr(self._crawler.spider, "handle_httpstatus_list", ())
@@ -106,15 +123,25 @@ def _is_filtered(response: Response) -> bool:
     return isinstance(response, PageResponse) and RENDERED_FLAG not in response.flags
 
 
+@dataclass(frozen=True, slots=True)
+class _YieldedPage:
+    """A page, or if its publisher asks that it be left alone, its address and the rejection."""
+
+    url: str
+    page: FetchedPage | None
+    rejection: Rejection | None = None
+
+
 @dataclass(slots=True)
 class _CallbackOutput:
     """What a callback has yielded: pages, requests for the frontier, and the numbers of all requests and items."""
 
-    pages: list[FetchedPage] = field(default_factory=list)
+    pages: list[_YieldedPage] = field(default_factory=list)
     requests: list[RequestRecord] = field(default_factory=list)
     children: int = 0
     items: int = 0
     error: str | None = None
+    nofollow: bool | None = None  # not known before the first request
 
 
 class VisitMiddleware:
@@ -123,11 +150,15 @@ class VisitMiddleware:
     Items pass unchanged and in order, and the visit comes last. With Scrapy's own scheduler requests pass too; with the
     frontier they are part of the visit and are stored with it. A callback that fails also has a visit, with the error
     and the last page that it yielded.
+
+    Here the directives of pages are obeyed, whatever the spider: a page that must be left alone is taken out of its
+    visit, and links that must not be followed are dropped.
     """
 
     def __init__(self, crawler: Crawler, backoff: RefusalBackoff | None) -> None:
         self._crawler = crawler
         self._backoff = backoff
+        self._directives = DirectiveReader(crawler)
         self._started: WeakSet[Response] = WeakSet()
 
     @classmethod
@@ -167,9 +198,12 @@ class VisitMiddleware:
         try:
             async for output in result:
                 if isinstance(output, FetchedPage):
-                    collected.pages.append(output)
+                    collected.pages.append(self._obey(output, response))
                     continue
                 if isinstance(output, Request):
+                    if self._is_forbidden(output, response, collected):
+                        self._crawler.stats.inc_value(NOFOLLOW_STAT)
+                        continue
                     collected.children += 1
                     if self._take_request(output, response, collected):
                         continue
@@ -199,6 +233,29 @@ class VisitMiddleware:
     def _find_lease(self, response: Response) -> LeasedRequest | None:
         frontier = self._frontier
         return frontier.find_lease(response.request) if frontier and response.request else None
+
+    def _obey(self, page: FetchedPage, response: Response) -> _YieldedPage:
+        """Return a page as the directives of its publisher leave it."""
+        directives = self._directives.read(response, page.tree)
+        if rejection := reject_unwanted(directives):
+            return _YieldedPage(page.url, None, rejection)
+        if Directive.NOARCHIVE not in directives:
+            return _YieldedPage(page.url, page)
+        self._crawler.stats.inc_value(NOARCHIVE_STAT)
+        return _YieldedPage(page.url, replace(page, noarchive=True))
+
+    def _is_forbidden(self, request: Request, response: Response, collected: _CallbackOutput) -> bool:
+        """Return True for a link of a page that says nofollow; a request for the page itself is none.
+
+        The requests that an errback yields for a rejected response are no links either.
+        """
+        if collected.nofollow is None:
+            directives = {} if Rejection.read(response) else self._directives.read(response)
+            collected.nofollow = Directive.NOFOLLOW in directives
+            if collected.nofollow:
+                logger.debug("No link of %s is followed: %s", response.url, directives[Directive.NOFOLLOW])
+        requested = response.request.url if response.request else response.url
+        return collected.nofollow and request.url not in {response.url, requested}
 
     def _take_request(self, request: Request, response: Response, collected: _CallbackOutput) -> bool:
         """Add a request to the visit unless other components reject it; return False if Scrapy schedules it."""
@@ -261,11 +318,17 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
     )
-    visits = [replace(common, url=page.url, page=page) for page in collected.pages] or [common]
+    visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
     visits[0] = replace(visits[0], children=collected.children)
     if collected.error is not None:
         visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=collected.error)
     return visits
+
+
+def _page_visit(common: Visit, yielded: _YieldedPage) -> Visit:
+    visit = replace(common, url=yielded.url, page=yielded.page)
+    rejection = yielded.rejection
+    return replace(visit, outcome=rejection.outcome, error=rejection.detail) if rejection else visit
 
 
 def _add_request(visits: list[Visit], leased: LeasedRequest, children: list[RequestRecord]) -> Iterator[Visit]:

@@ -21,6 +21,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.ResponseFilterMiddleware": 10,
     "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawler.fetching.reservations.ReservationsMiddleware": 110,
     "crawler.fetching.compression.CompressionMiddleware": 590,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
 }

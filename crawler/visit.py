@@ -47,6 +47,11 @@ class Outcome(StrEnum):
     QUOTA = "quota"
     HTTP_ERROR = "http_error"
     ROBOTS = "robots"
+    NOINDEX = "noindex"
+    """The page says that it must not be indexed, or that its time is over: `noindex`, `none`, `unavailable_after`."""
+    NOAI = "noai"
+    TDM_RESERVED = "tdm_reserved"
+    """The rights for text and data mining are reserved (TDM Reservation Protocol)."""
     ADDRESS = "address"
     """The URL leads to an address that crawls must not connect to, or its scheme is neither http nor https."""
     DOWNLOAD_FAILED = "download_failed"
@@ -65,6 +70,9 @@ REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA}
 
 PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
 """The site asks for a pause: if it does so at several pages, the crawl sends its host nothing for a while."""
+
+LEFT_ALONE_OUTCOMES = frozenset({Outcome.NOINDEX, Outcome.NOAI, Outcome.TDM_RESERVED})
+"""The publisher asks that the page be left alone: it is not stored, and a stored one is retired."""
 
 MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 """The page no longer exists."""
@@ -109,7 +117,8 @@ class FetchedPage:
     """A content page as fetched: what `crawler.page.page` returns and a spider's callback yields.
 
     `tree` is the parsed page. The spider's selectors share it, so nobody may edit it. `stated` is metadata that the
-    spider read itself; its fields win over the page's own. `method` cleans the page; None means CLEANING_METHOD.
+    spider read itself; its fields win over the page's own. `method` cleans the page; None means CLEANING_METHOD. With
+    `noarchive` the publisher asks that no copy of the page be kept: its HTML is not stored.
     """
 
     url: str
@@ -119,6 +128,7 @@ class FetchedPage:
     etag: str | None = None
     last_modified: str | None = None
     method: str | None = None
+    noarchive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

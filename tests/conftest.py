@@ -22,6 +22,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 ROOT = Path(__file__).parents[1]
+# Each crawl asks for this file. Servers list the request only if a test has put the file there.
+TDMREP_PATH = "/.well-known/tdmrep.json"
 SUPPORT = Path(__file__).parent / "support"
 SERVER = make_url(os.environ.get("BLOCKSIEVE_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
 # Nobody is to be spared on the loopback address.
@@ -247,12 +249,14 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16
 
     def do_GET(self):
-        self.server.requests.append((self.path, dict(self.headers)))
+        if not self.path.endswith(TDMREP_PATH) or self.path in self.server.answers:
+            self.server.requests.append((self.path, dict(self.headers)))
         found = self.server.answers.get(self.path, Answer("not here", 404))
         body = found.body.encode() if isinstance(found.body, str) else found.body
         self.send_response(found.status)
         for name, value in found.headers.items():
-            self.send_header(name, value)
+            for each in value if isinstance(value, list) else [value]:
+                self.send_header(name, each)
         if found.status not in {204, 304}:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
 _SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
 _SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
-_CRAWL_COLUMNS = ("crawl", "spider", "state", "started", "duration", "pages", "kept", "dropped", "refused", "failed")
+_CRAWL_COLUMNS = (
+    "crawl",
+    "spider",
+    "state",
+    "started",
+    "duration",
+    "pages",
+    "kept",
+    "dropped",
+    "refused",
+    "left alone",
+    "failed",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +77,8 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Show the number of pages, blocks and sightings, in total and by site; the location and size of the "
             "database; the last crawls with state, duration, pages, blocks kept and dropped by reason, visits refused "
-            "and failed by reason. Then the waiting work: requests of each open crawl, hosts that are paused or slowed "
-            "down, pages due for a re-crawl."
+            "by reason, what was left alone because its publisher asks for it, visits failed by reason. Then the "
+            "waiting work: requests of each open crawl, hosts that are paused or slowed down, pages due for a re-crawl."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -107,6 +119,7 @@ def _as_json(status: _Status) -> dict[str, Any]:
         asdict(one)
         | {"seconds": one.seconds, "pages": one.pages, "kept": one.kept, "dropped": one.dropped}
         | {"duplicates": one.duplicates, "refused": one.refused, "failed": one.failed}
+        | {"left_alone": one.left_alone}
         for one in status.crawls
     ]
     return asdict(status) | {"crawls": crawls}
@@ -157,7 +170,7 @@ def _site_row(one: queries.SiteTotals) -> list[object]:
 def _crawl_row(one: queries.CrawlReport) -> list[object]:
     state = one.state if one.reason is None else f"{one.state}: {one.reason}"
     duration = None if one.seconds is None else f"{one.seconds:,.0f} s"
-    reasons = [format_counters(counts) for counts in (one.dropped, one.refused, one.failed)]
+    reasons = [format_counters(counts) for counts in (one.dropped, one.refused, one.left_alone, one.failed)]
     return [one.id, one.spider, state, format_time(one.started), duration, one.pages, one.kept, *reasons]
 
 

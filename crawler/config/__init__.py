@@ -59,7 +59,8 @@ FRESH = "fresh"
 RECRAWL = "_recrawl"
 """Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
 
-PAGE_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "RENDER", "RENDER_JAVASCRIPT")
+DIRECTIVE_SETTINGS = ("OBEY_NOINDEX", "OBEY_NOFOLLOW", "OBEY_NOARCHIVE", "OBEY_NOAI", "OBEY_TDM_RESERVATION")
+PAGE_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "RENDER", "RENDER_JAVASCRIPT", *DIRECTIVE_SETTINGS)
 """The settings by which a crawl reads pages. They are stored with each page and section, and re-crawls use them."""
 
 _DAY = 86_400.0
@@ -258,6 +259,32 @@ class PolitenessSettings(Theme):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DirectiveSettings(Theme):
+    title = "Directives of pages"
+
+    obey_noindex: bool = option(
+        True,
+        switch(),
+        "Store no page that says `noindex` or `none`, or whose `unavailable_after` has passed, in its `X-Robots-Tag` "
+        "header or its robots `meta` element. Its links are followed.",
+    )
+    obey_nofollow: bool = option(
+        True, switch(), "Follow no link of a page that says `nofollow` or `none`, also of a section."
+    )
+    obey_noarchive: bool = option(
+        True, switch(), "Keep no HTML of a page that says `noarchive` or `nocache`. Its blocks are stored."
+    )
+    obey_noai: bool = option(True, switch(), "Store no page that says `noai`. Its links are followed.")
+    obey_tdm_reservation: bool = option(
+        True,
+        switch(),
+        "Store no page whose rights for text and data mining are reserved: by its `tdm-reservation` header or `meta` "
+        "element, or by the file `/.well-known/tdmrep.json` of its host, which is requested once. Its links are "
+        "followed.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RevisitSettings(Theme):
     title = "Re-crawls"
 
@@ -376,6 +403,7 @@ class Config(
     DuplicateSettings,
     FrontierSettings,
     PolitenessSettings,
+    DirectiveSettings,
     RevisitSettings,
     RenderSettings,
     ArchiveSettings,

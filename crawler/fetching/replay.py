@@ -61,12 +61,14 @@ _TRANSFER_HEADERS = frozenset({"transfer-encoding", "content-length"})
 _CONTENT_ENCODING = "content-encoding"
 # These answers, and those from 500 on, are temporary or refer to an earlier answer. They never replace another answer.
 _TRANSIENT_STATUSES = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+# Files of a host that a crawl asks for itself.
+_HOST_FILES = frozenset({"/robots.txt", "/.well-known/tdmrep.json"})
 
 
 class ReplayHandler:
     """Download handler that serves saved pages under their real URLs.
 
-    A URL that was not saved is answered with 404; for robots.txt that allows everything.
+    A URL that was not saved is answered with 404; for robots.txt and tdmrep.json that allows everything.
     """
 
     lazy = True
@@ -86,7 +88,7 @@ class ReplayHandler:
     async def download_request(self, request: Request) -> Response:
         found = self._source.find(request.url)
         if isinstance(found, ReplayMiss):
-            if urlsplit(request.url).path != "/robots.txt":
+            if urlsplit(request.url).path not in _HOST_FILES:
                 self._stats.inc_value(f"replay/{found}")
             return Response(request.url, status=404, request=request)
         if found.status == HTTPStatus.NOT_MODIFIED:

@@ -36,13 +36,19 @@ def add_conditions(request: Request, known: PageValidators, *, conditionally: bo
 
 def without_conditions(request: Request) -> Request:
     """Return the request without the conditions that `add_conditions` added; its own stay."""
-    known = request.meta.get(KNOWN_PAGE)
-    if known is None or (known.etag is None and known.last_modified is None):
+    if not is_conditional(request):
         return request
+    known = request.meta[KNOWN_PAGE]
     bare: Request = request.replace(meta=request.meta | {KNOWN_PAGE: replace(known, etag=None, last_modified=None)})
     for name in _CONDITIONS:
         bare.headers.pop(name, None)
     return bare
+
+
+def is_conditional(request: Request) -> bool:
+    """Return True if `add_conditions` added a condition to a request."""
+    known = request.meta.get(KNOWN_PAGE)
+    return known is not None and not (known.etag is None and known.last_modified is None)
 
 
 def is_doubtful_304(request: Request, response: Response) -> bool:

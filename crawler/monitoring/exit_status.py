@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from cleaning.blocks import Reason
-from crawler.visit import REFUSAL_OUTCOMES, Outcome
+from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +25,11 @@ CRAWL_ID_STAT = "store/crawl_id"
 """The stat with the crawl's id in the database."""
 QUEUED_STAT = "frontier/queued"
 """The stat with the number of requests in the database's queue, as last counted."""
+
+NOFOLLOW_STAT = "directives/nofollow_links"
+"""The stat with the number of links that were not followed because their page says nofollow."""
+NOARCHIVE_STAT = "directives/noarchive_pages"
+"""The stat with the number of pages whose HTML is not kept because they say noarchive."""
 
 FIRST_FAILURE_STAT = "download/first_failure"
 """The stat with the URL of the first request that ended without a response, and why."""
@@ -84,6 +89,12 @@ _REMEDIES: Mapping[Outcome, str] = {
     Outcome.NOT_FOUND: "the site says that there is nothing at these addresses; open one in a browser",
     Outcome.HTTP_ERROR: "the site answered with errors; try again later",
     Outcome.ROBOTS: "the robots.txt of the site forbids these addresses",
+    Outcome.NOINDEX: "the pages ask not to be indexed; -s OBEY_NOINDEX=false stores them, if you have the right to",
+    Outcome.NOAI: "the pages ask not to be used for AI; -s OBEY_NOAI=false stores them, if you have the right to",
+    Outcome.TDM_RESERVED: (
+        "the rights for text and data mining are reserved; -s OBEY_TDM_RESERVATION=false stores the pages, if you have "
+        "the right to"
+    ),
     Outcome.ADDRESS: "-s ALLOW_ADDRESSES=NETWORK allows a network, such as 10.0.0.0/8",
     Outcome.CALLBACK_FAILED: "the spider raised errors: see the log",
     Outcome.CLEANING_FAILED: "cleaning raised errors: see the log",
@@ -91,6 +102,9 @@ _REMEDIES: Mapping[Outcome, str] = {
     Outcome.DROPPED: "a pipeline of the project dropped the pages",
     Outcome.PIPELINE_FAILED: "a pipeline of the project raised errors: see the log",
 }
+_NOFOLLOW_REMEDY = (
+    "{links} not followed because their page says nofollow; -s OBEY_NOFOLLOW=false follows them, if you may"
+)
 _REFUSED_REMEDY = "crawl more slowly (DOWNLOAD_DELAY), and name yourself (CONTACT)"
 _HTTPS_REMEDY = "if the site has no https, ask for it by http://"
 _UNKNOWN_HOST = "DNS lookup failed"
@@ -146,10 +160,18 @@ def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) ->
     """Return a sentence with the outcomes of all visits, why the first failure came, and what to do about it."""
     parts = [f"no page was stored ({_list_visits(visits)})"]
     most = max(visits, key=lambda outcome: visits[outcome])
+    # A page that was left alone would have been stored, so it is the reason, however many sections there were.
+    left_alone = [outcome for outcome in Outcome if outcome in LEFT_ALONE_OUTCOMES and visits[outcome]]
+    if left_alone:
+        most = max(left_alone, key=lambda outcome: visits[outcome])
     failure = str(stats.get(FIRST_FAILURE_STAT, ""))
     if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED} and failure:
         parts.append(failure)
-    if most in REFUSAL_OUTCOMES:
+    unfollowed = _count_stat(stats, NOFOLLOW_STAT)
+    if unfollowed and most is Outcome.SECTION:
+        links = "1 link was" if unfollowed == 1 else f"{unfollowed:,} links were"
+        parts.append(_NOFOLLOW_REMEDY.format(links=links))
+    elif most in REFUSAL_OUTCOMES:
         parts.append(_REFUSED_REMEDY)
     elif most is Outcome.DOWNLOAD_FAILED:
         if failure.startswith("https://") and _UNKNOWN_HOST not in failure:
@@ -209,6 +231,8 @@ _STORED_PREFIXES = (
     "section/",
     "clean/",
     "throttling/",
+    "directives/",
+    "tdmrep/",
     "frontier/",
     "recrawl/",
 )

@@ -179,8 +179,8 @@ def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
 
 
 def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:
-    """Return what the spider counted itself, and what a replay did."""
-    prefixes = (f"{spider.name}/", "replay/")
+    """Return what the spider counted itself, what a replay did, and what directives of pages forbade."""
+    prefixes = (f"{spider.name}/", "replay/", "directives/")
     return {name: value for name, value in sorted(stats.items()) if name.startswith(prefixes) and value}
 
 

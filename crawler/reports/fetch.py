@@ -29,6 +29,7 @@ _FORCED: dict[str, Any] = {
     "ARCHIVE": "",
     "CLEANING_METHOD": "default",  # nothing is cleaned in this crawl
     "ITEM_PIPELINES": {},
+    "OBEY_TDM_RESERVATION": False,  # nothing is stored
     "PROFILE": "none",
     "PROGRESS": "off",
     "RENDER": False,

@@ -271,7 +271,7 @@ def add_page(connection: Connection, record: PageRecord, *, keep_html: bool) -> 
         "visits": 1,
         "changes": 0,
         "next_visit": next_visit(history, record.at, record.bounds) if record.has_origin else None,
-        "html": _compress(record.page.fetched.body) if keep_html else None,
+        "html": _compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
     }
     key = connection.execute(_INSERT_PAGE, values).inserted_primary_key
     assert key is not None  # one row, always
@@ -283,6 +283,7 @@ def update_page(
 ) -> None:
     """Update a page at a later visit; its HTML is written only if it differs. A retired page becomes active again."""
     after = stored.history.visited(record.at, changed=changed)
+    keep_html = keep_html and not record.page.fetched.noarchive
     values = record.columns | {
         "last_changed": after.last_changed,
         "visits": after.visits,

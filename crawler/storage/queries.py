@@ -13,7 +13,7 @@ from crawler.errors import StoreError
 from crawler.storage.pages import decompress_html
 from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
 from crawler.storage.templates import read_template
-from crawler.visit import REFUSAL_OUTCOMES, Outcome
+from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,8 +101,16 @@ class CrawlReport:
 
     @property
     def failed(self) -> dict[str, int]:
-        """Visits without a page or section that were not refused, by outcome."""
-        return _without(with_prefix(self.counters, "visit/"), _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES)
+        """Visits without a page or section that were neither refused nor left alone, by outcome."""
+        others = _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES | LEFT_ALONE_OUTCOMES
+        return _without(with_prefix(self.counters, "visit/"), others)
+
+    @property
+    def left_alone(self) -> dict[str, int]:
+        """What the publishers' directives forbade: pages that were not stored, by outcome, then links and HTML."""
+        visits = with_prefix(self.counters, "visit/")
+        pages = {name: n for name, n in visits.items() if name in LEFT_ALONE_OUTCOMES}
+        return pages | with_prefix(self.counters, "directives/")
 
 
 def with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:

@@ -34,7 +34,7 @@ from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, prepare_schema
 from crawler.storage.tables import block, crawl, page, section, sighting
 from crawler.urls import host_of, url_key, without_credentials
-from crawler.visit import MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
+from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class PageState(StrEnum):
     MISSED = "missed"
     """The page was not found; later visits look for it at growing intervals."""
     RETIRED = "retired"
-    """The page was not found too often, or is gone for good: its blocks are gone."""
+    """The page was not found too often, is gone for good, or is withdrawn by its publisher: its blocks are gone."""
     DEFERRED = "deferred"
     """The visit brought nothing; the page keeps its text and gets another next visit."""
 
@@ -534,12 +534,16 @@ _REFRESH_LAST_SEEN = [
 
 @dataclass(frozen=True, slots=True)
 class PageAbsence:
-    """A page, or section, that was not found at its URL; `for_good` if its server says so."""
+    """A page, or section, that was not found at its URL; `for_good` if its server says so.
+
+    A page is `withdrawn` if it is there, but its publisher asks that it be left alone: that is for good too.
+    """
 
     key: str
     url: str
     at: datetime
     for_good: bool = False
+    withdrawn: bool = False
 
 
 def visit_key(visit: Visit, record: PageRecord | None) -> str:
@@ -550,15 +554,17 @@ def visit_key(visit: Visit, record: PageRecord | None) -> str:
 
 
 def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
-    """Return the page or section that a visit was for and did not find; None otherwise.
+    """Return the page or section that a visit was for and did not find, or must leave alone; None otherwise.
 
     If a re-visit finds a page with another key, the page that it was for is absent.
     """
     key = visit_key(visit, record)
     elsewhere = record is not None and record.key != key and visit.parts == 1
-    if not (elsewhere or visit.outcome in MISSING_OUTCOMES):
+    withdrawn = visit.outcome in LEFT_ALONE_OUTCOMES
+    if not (elsewhere or withdrawn or visit.outcome in MISSING_OUTCOMES):
         return None
-    return PageAbsence(key, _requested_url(visit), visit.at, for_good=visit.status == _STATUS_GONE)
+    for_good = withdrawn or visit.status == _STATUS_GONE
+    return PageAbsence(key, _requested_url(visit), visit.at, for_good=for_good, withdrawn=withdrawn)
 
 
 def may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
@@ -577,7 +583,7 @@ class PageLifecycle:
     An unchanged page is seen again with all its blocks. A page that is not found counts a miss; after too many in a
     row, or at once if its server says that it is gone for good (410), it is retired. A retired page counts for
     nothing: its blocks are gone, it is no near-duplicate and no original, and its texts stand on one page less of the
-    site.
+    site. A page that its publisher has withdrawn is retired at once too, and its HTML is deleted.
 
     `alone` says that nobody else writes meanwhile. Only then are pages retired; otherwise at their next miss.
     """
@@ -644,7 +650,10 @@ class PageLifecycle:
     def record_absence(self, absence: PageAbsence) -> SavedVisit:
         """Record that a page, or a section, was not found."""
         bounds = self._policy.revisits
-        pages.record_section_absence(self._connection, absence.key, absence.at, bounds, for_good=absence.for_good)
+        if absence.withdrawn:
+            pages.defer_section(self._connection, absence.key, absence.at, bounds)
+        else:
+            pages.record_section_absence(self._connection, absence.key, absence.at, bounds, for_good=absence.for_good)
         stored = pages.find_page(self._connection, absence.key)
         if stored is None or stored.url != absence.url:
             return SavedVisit(absence.url, PageState.NONE)
@@ -654,6 +663,8 @@ class PageLifecycle:
         gone = self._retire(stored, absence.at) if retires else 0
         if retires:
             values |= {"retired_at": absence.at, "page_fingerprint": None}
+        if absence.withdrawn:
+            values["html"] = None
         self._update(stored, values)
         state = PageState.RETIRED if retires else PageState.MISSED
         return SavedVisit(absence.url, state, stored.page_id, gone=gone)

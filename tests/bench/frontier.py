@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         body = self.server.page(self.path)
-        self.send_response(404 if self.path == "/robots.txt" else 200)
+        self.send_response(404 if self.path in {"/robots.txt", "/.well-known/tdmrep.json"} else 200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -35,7 +35,9 @@ def look(tmp_path):
 
     def run(*responses, callback=None, **settings):
         async def crawl():
-            crawler = get_crawler(Spider, {"DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"} | settings)
+            # There is no network, so no host is asked for its tdmrep.json.
+            defaults = {"DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db", "OBEY_TDM_RESERVATION": False}
+            crawler = get_crawler(Spider, defaults | settings)
             crawler.spider = Spider("theirs")
             middleware = CleaningMiddleware.from_crawler(crawler)
             middleware.spider_opened()

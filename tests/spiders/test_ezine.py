@@ -124,6 +124,14 @@ def test_without_a_sitemap_the_known_categories_are_read(crawl, serve, answer):
     assert {path for path, _ in requests if "cat=" in path} == {f"/?cat={name}" for name in known_categories()}
 
 
+def test_a_category_that_says_nofollow_leads_nowhere(crawl, serve, answer):
+    listed = answer(SUBCATEGORIES + listing(OLD), headers={"Content-Type": "text/html", "X-Robots-Tag": "nofollow"})
+    url, requests = serve({CATEGORY: listed, OLD: answer(OLD_PAGE)})
+    crawled = crawl("ezine", {"base_url": f"{url}/", "category": "Computers-and-Technology", "pages": "1"})
+    assert [path for path, _ in requests] == ["/robots.txt", CATEGORY]
+    assert crawled.stats["directives/nofollow_links"] == 3
+
+
 def test_several_categories_may_be_named(ezine):
     crawled = ezine(categories="Computers-and-Technology:Software,Computers-and-Technology:Hardware")
     assert pages(crawled) == sorted([OLD, NEW, SHORT])

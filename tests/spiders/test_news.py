@@ -41,6 +41,17 @@ def test_a_site_outside_the_table_is_read_from_its_home_page(news, site):
     assert (crawled.code, crawled.stats["visit/page"]) == (0, 7)
 
 
+def test_directives_hold_for_sections_feeds_and_articles(news, site):
+    site.add("/science/", '<meta name="blocksieve" content="nofollow">' + listing(story(1)))
+    site.add("/feed.xml", rss((story(2), "Mon, 20 May 2024 10:00:00 GMT")), RSS | {"X-Robots-Tag": "noindex, follow"})
+    site.add("/closed.xml", rss((story(3), "Mon, 20 May 2024 10:00:00 GMT")), RSS | {"X-Robots-Tag": "none"})
+    site.add_articles(story(1), story(2), story(3))
+    columns = {"sections": [f"{site.url}/science/"], "feeds": [f"{site.url}/feed.xml", f"{site.url}/closed.xml"]}
+    crawled = news(columns, sources="sections,feeds")
+    assert numbers(crawled) == ["2"]
+    assert crawled.stats["directives/nofollow_links"] == 2
+
+
 def test_the_next_crawl_learns_from_stored_pages(news, site, tmp_path):
     site.add("/science/", listing(*[story(n) for n in (1, 2, 3)]))
     site.add_articles(*[story(n) for n in (1, 2, 3)])

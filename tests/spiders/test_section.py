@@ -77,6 +77,18 @@ def test_robots_txt_is_obeyed_and_the_user_agent_is_sent(crawl, serve, answer):
     assert {headers["User-Agent"] for _, headers in requests} == {"blocksieve/0.1.0 (+mailto:me@example.org)"}
 
 
+def test_a_section_that_says_nofollow_ends_with_the_setting_in_the_last_line(crawl, serve, answer):
+    head = '<meta name="robots" content="nofollow">'
+    url, _ = serve({"/": answer(f'{head}<a href="/1">a</a><a rel=next href="/p2">Next</a>'), "/1": answer(PROSE)})
+    crawled = crawl("section", {"url": f"{url}/", "allow": r"/1", "pages": "2"})
+    assert crawled.outcomes() == {"/": "section"}
+    assert crawled.code == 1
+    assert "2 links were not followed" in crawled.log.splitlines()[-1]
+    assert "OBEY_NOFOLLOW=false" in crawled.log.splitlines()[-1]
+    followed = crawl("section", {"url": f"{url}/", "allow": r"/1", "pages": "2"}, {"OBEY_NOFOLLOW": "false"})
+    assert followed.outcomes()["/1"] == "page"
+
+
 def test_a_page_linked_twice_is_fetched_once(crawl, serve, answer):
     url, requests = serve(
         {"/": answer('<a href="/1">a</a><a href="/1#top">b</a><a href="/1">c</a>'), "/1": answer(PROSE)}

@@ -1,13 +1,14 @@
 """A site that changes between crawls, speaks ETag and Last-Modified, and tells what it was asked for."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 from xxhash import xxh64_hexdigest
 
+HOST_FILES = frozenset({"/robots.txt", "/.well-known/tdmrep.json"})
 WORDS = (
     "harbour lantern meadow quarry thistle orchard granite willow copper saddle kettle ribbon barley fiddle anchor "
     "pepper velvet mortar cinder hollow timber canvas marble feather gravel sorrel pewter linnet tallow bramble"
@@ -44,6 +45,7 @@ class Page:
     location: str = ""
     validators: str = "both"  # etag, date, both or none
     lies: str = ""  # an ETag that a 304 has in place of the right one
+    headers: dict = field(default_factory=dict)  # of every answer, also of a 304
 
 
 @dataclass
@@ -76,8 +78,8 @@ class Site:
         return formatdate(self._changed[path], usegmt=True)
 
     def paths(self, status=None):
-        """The paths asked for, in order, without robots.txt; those answered with a status."""
-        return [one.path for one in self.asked if one.path != "/robots.txt" and status in {None, one.status}]
+        """The paths of pages asked for, in order; those answered with a status."""
+        return [one.path for one in self.asked if one.path not in HOST_FILES and status in {None, one.status}]
 
     def close(self):
         self._server.shutdown()
@@ -103,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = page.body.encode()
         etag = f'"{xxh64_hexdigest(body)}"'
         date = site.date(self.path) if self.path in site.pages else ""
-        headers = {"Content-Type": "text/html; charset=utf-8"}
+        headers = {"Content-Type": "text/html; charset=utf-8"} | page.headers
         if page.validators in {"etag", "both"}:
             headers["ETag"] = etag
         if page.validators in {"date", "both"} and date:

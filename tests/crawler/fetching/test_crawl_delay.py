@@ -100,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         body = self.server.robots
-        if self.path != "/robots.txt":
+        if not self.path.startswith(("/robots.txt", "/.well-known/")):
             self.server.moments.append(time.monotonic())
             body = f"<html><body><p>The page at {self.path} of this site.</p></body></html>".encode()
         self.send_response(200)

@@ -21,7 +21,7 @@ SPIDER = """
         def parse(self, response):
             yield page(response)
 """
-STOPPED = {"CLOSESPIDER_PAGECOUNT": 3, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
+STOPPED = {"CLOSESPIDER_PAGECOUNT": 4, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
 PATHS = sorted(f"/{number}" for number in range(30))
 
 

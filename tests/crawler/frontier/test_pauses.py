@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from changing_site import HOST_FILES
 from sqlalchemy import update
 
 from crawler.storage.tables import host
@@ -43,7 +44,7 @@ class Refusing(dict):
         return super().get(key, default)
 
     def paths(self):
-        return [path for path, _ in self.asked if path != "/robots.txt"]
+        return [path for path, _ in self.asked if path not in HOST_FILES]
 
     def when(self, path):
         return [at for asked, at in self.asked if asked == path]

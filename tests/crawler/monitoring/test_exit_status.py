@@ -122,6 +122,13 @@ HTTP = "http://a.example/: Connection was refused by other side"
         ({"download_failed": 1}, UNKNOWN, UNKNOWN),
         ({"download_failed": 1}, HTTP, HTTP),
         ({"address": 1}, LOOPBACK, f"{LOOPBACK}; -s ALLOW_ADDRESSES=NETWORK allows a network, such as 10.0.0.0/8"),
+        ({"section": 3, "noindex": 1}, None, "-s OBEY_NOINDEX=false stores them, if you have the right to"),
+        ({"section": 1, "noai": 2}, None, "-s OBEY_NOAI=false stores them, if you have the right to"),
+        (
+            {"tdm_reserved": 2, "noindex": 1},
+            None,
+            "-s OBEY_TDM_RESERVATION=false stores the pages, if you have the right to",
+        ),
         ({"page": 0, "section": 2, "forbidden": 2}, None, "-a allow=PATTERN says which do"),
     ],
 )
@@ -129,6 +136,14 @@ def test_a_crawl_without_a_page_says_what_to_do(visits, failure, says):
     stats = {f"visit/{outcome}": count for outcome, count in visits.items()} | {"finish_reason": "finished"}
     ending = find_exit_status(stats | {FIRST_FAILURE_STAT: failure} if failure else stats, 0.5)
     assert ending.problem.endswith(says)
+
+
+def test_a_crawl_whose_links_must_not_be_followed_names_the_setting():
+    stats = {"visit/section": 1, "directives/nofollow_links": 30, "finish_reason": "finished"}
+    assert find_exit_status(stats, 0.5).problem == (
+        "no page was stored (section 1); 30 links were not followed because their page says nofollow; "
+        "-s OBEY_NOFOLLOW=false follows them, if you may"
+    )
 
 
 def test_a_failure_that_is_not_the_most_frequent_outcome_is_not_the_cause():
