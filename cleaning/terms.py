@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # Scripts without spaces between words: Thai to Myanmar, Khmer, kana, Han with its extensions.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Vowel signs and accents that are separate characters belong to the word: \w alone cuts Hindi and pointed Arabic.
@@ -21,13 +21,13 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0963\u0966-\u0dff\u200c\u200d"
 )
-_LETTER = rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"
-_WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
+_LETTER = rf"(?:(?![{UNSPACED}])[\w{_MARKS}])"
+_WORD = re.compile(rf"[{UNSPACED}]+|{_LETTER}+(?:'{_LETTER}+)?")
 # Indexes limit the length of a word; a longer word becomes several in sequence.
-_PART = re.compile(rf"[{_UNSPACED}]+|{_LETTER}{{1,100}}")
+_PART = re.compile(rf"[{UNSPACED}]+|{_LETTER}{{1,100}}")
 _ASCII_PART = re.compile(r"\w{1,100}")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
-_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
 _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # NUL, the other control characters and lone surrogates, which databases and terminals reject.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

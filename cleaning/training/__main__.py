@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cleaning.classifier.shipped import SHIPPED_MODEL, pin_shipped_model
 from cleaning.errors import ModelError
 from cleaning.training import annotate
-from cleaning.training.data import SETS, hash_sets, read_examples
+from cleaning.training.data import SETS, SHIPPED_SETS, hash_sets, read_examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ _EPILOG = """\
 examples:
   python -m cleaning.training ../shared/data                     train on all pages, write the package's model
   python -m cleaning.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
+  python -m cleaning.training ../shared/data --sets all --out FILE
   python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
 
 A model takes some minutes. A fold that exists already, of the same data and code, is not trained again. The same data
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.folds is None and (given.card or given.ablation):
         parser.error("--card and --ablation need --folds FOLDER: their figures come from cross-validation")
     _check_library(parser)
-    examples = _read(parser, given.data)
+    examples = _read(parser, given.data, given.sets)
     try:
         return _cross_validate(given, examples) if given.folds else _train(given.out, examples)
     except (ModelError, OSError) as error:
@@ -62,7 +63,16 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("data", type=Path, metavar="DATA", help=f"folder with extraction/{{{','.join(SETS)}}}")
+    parser.add_argument(
+        "data", type=Path, metavar="DATA", help="folder with extraction/SET for each set, pool and sites"
+    )
+    parser.add_argument(
+        "--sets",
+        type=_sets,
+        metavar="SETS",
+        default=SHIPPED_SETS,
+        help=f"some of {','.join(SETS)}, or all (default: {','.join(SHIPPED_SETS)})",
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", default=SHIPPED_MODEL, help="the model; its hash is written beside it"
     )
@@ -85,13 +95,22 @@ def _check_library(parser: argparse.ArgumentParser) -> None:
         parser.error(f"training needs LightGBM ({error}): pip install 'blocksieve[train]'")
 
 
-def _read(parser: argparse.ArgumentParser, data: Path) -> list[Example]:
-    for name in SETS:
+def _sets(text: str) -> tuple[str, ...]:
+    chosen = set(SETS) if text == "all" else set(text.split(","))
+    if chosen - SETS.keys():
+        raise argparse.ArgumentTypeError(f"{text!r} names no sets; there are {', '.join(SETS)}")
+    return tuple(name for name in SETS if name in chosen)
+
+
+def _read(parser: argparse.ArgumentParser, data: Path, sets: Sequence[str]) -> list[Example]:
+    for name in sets:
+        if SETS[name].pools:
+            continue
         truth = data / "extraction" / name / "truth.jsonl"
         if not truth.is_file():
             parser.error(f"there is no {truth}: DATA is the folder that has extraction/{name}")
     try:
-        examples = read_examples(data)
+        examples = read_examples(data, sets)
     except (OSError, ValueError, KeyError) as error:
         parser.error(f"the data in {data} cannot be read: {error!r}")
     if len({example.host for example in examples if example.size}) < _MIN_HOSTS:
@@ -117,7 +136,7 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
 def _cross_validate(given: argparse.Namespace, examples: Sequence[Example]) -> int:
     from cleaning.training import ablation, card, folds  # noqa: PLC0415 — as above
 
-    hashes = hash_sets(given.data)
+    hashes = hash_sets(given.data, given.sets)
     inputs = folds.hash_inputs(hashes)
     folds.train_folds(examples, given.folds, inputs)
     scores = folds.score_folds(examples, given.folds)

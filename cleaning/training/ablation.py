@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cleaning.blocks import PageType
 from cleaning.classifier import features, signals
 from cleaning.classifier.model import Prediction, probabilities
-from cleaning.training.data import SETS
 from cleaning.training.fit import FIRST_STAGE, INNER_PARTS, Training, part_of
 from cleaning.training.folds import score_blocks
 
@@ -72,7 +73,9 @@ def _without_columns(rows: np.ndarray, columns: list[int]) -> np.ndarray:
 
 
 def _mean_f1(examples: Sequence[Example], scores: Sequence[np.ndarray]) -> dict[str, float]:
-    found: dict[str, list[float]] = {name: [] for name in SETS}
+    found: dict[str, list[float]] = defaultdict(list)
     for example, of_blocks in zip(examples, scores, strict=True):
-        found[example.set].append(score_blocks(example, Prediction(of_blocks, example.type, 1.0)).f1)
-    return {name: float(np.mean(of_set)) for name, of_set in found.items() if of_set}
+        found[example.set].append(
+            score_blocks(example, Prediction(of_blocks, example.type or PageType.ARTICLE, 1.0)).f1
+        )
+    return {name: float(np.mean(of_set)) for name, of_set in found.items()}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from cleaning.errors import AnnotationError
 from cleaning.training.annotations import Mark, inherit_marks
-from cleaning.training.sheet import check_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,7 +64,7 @@ def report(annotations: Sequence[PageAnnotation], marked_pages: Mapping[str, Mar
         name = f"{one.set}/{one.id}"
         if name not in marked_pages:
             raise AnnotationError(f"{one.annotator} decided the page {name}, which is unknown here")
-        check_digest(marked_pages[name], one)
+        one.check(marked_pages[name].digest)
         found = inherit_marks(marked_pages[name].texts, one.texts)
         readers[name].append(_Reader(one.annotator, marked_pages[name], found))
     pairs = [pair for of_page in readers.values() for pair in combinations(of_page, 2)]

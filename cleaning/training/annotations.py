@@ -92,6 +92,14 @@ class PageAnnotation:
     convention: int
     texts: tuple[DecidedText, ...]
 
+    def check(self, digest: str) -> None:
+        """Raise AnnotationError unless this is the digest of the page's bytes."""
+        if self.page != digest:
+            raise AnnotationError(
+                f"{self.annotator} decided the page {self.set}/{self.id} with digest {self.page}, "
+                f"but the page has {digest} now"
+            )
+
 
 def decide_texts(texts: Sequence[str], marks: Sequence[Mark]) -> tuple[DecidedText, ...]:
     """Return the decisions on all texts of a page, in reading order."""

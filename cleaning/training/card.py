@@ -15,7 +15,6 @@ from cleaning.classifier.model import Model
 from cleaning.training.ablation import WHOLE
 from cleaning.training.data import SETS
 from cleaning.training.fit import FIRST_STAGE, SECOND_STAGE, TYPE_RECIPE
-from cleaning.training.gold import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +39,7 @@ _STEPS = {"page type": TYPE_RECIPE, "first stage": FIRST_STAGE, "second stage": 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The contents of a card: the model's file, the sets' hashes, the pages and their scores by cross-validation."""
+    """The contents of a card: the model's file, the hashes of the sets, the pages and their scores in the folds."""
 
     model: Path
     digests: Mapping[str, str]
@@ -63,7 +62,7 @@ class Card:
             data=self._data(),
             recipe=_recipe(),
             sets=_scores("set", self.outcomes, lambda outcome: outcome.set),
-            types=_scores("type", labelled, lambda outcome: outcome.type),
+            types=_scores("type", labelled, lambda outcome: str(outcome.type)),
             languages=self._languages(),
             accuracy=_accuracy(labelled),
             confusion=_confusion(labelled),
@@ -87,10 +86,10 @@ class Card:
 
     def _data(self) -> str:
         rows = []
-        for name in SETS:
+        for name in self.digests:
             of_set = [example for example in self.examples if example.set == name]
             hosts, blocks = len({example.host for example in of_set}), sum(example.size for example in of_set)
-            words = sum(len(split_words(example.gold)) for example in of_set)
+            words = sum(len(SETS[name].rule.split(example.gold)) for example in of_set)
             figures = (f"{figure:,}" for figure in (len(of_set), hosts, blocks, words))
             rows.append((f"`{name}`", *figures, f"`{self.digests[name]}`"))
         return _table(("set", "pages", "hosts", "blocks", "words of gold text", "SHA-256"), rows)
@@ -104,7 +103,7 @@ class Card:
                 [outcome for outcome in self.outcomes if outcome.set == name],
                 lambda outcome: "other" if outcome.language in rare else outcome.language,
             )
-            for name in SETS
+            for name in self.digests
         )
         return "\n\n".join(by_set)
 

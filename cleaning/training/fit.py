@@ -88,9 +88,15 @@ class Training:
         ]
 
     def _types(self, seen: Sequence[FirstStage]) -> tuple[Trees, np.ndarray]:
-        """Return the trees for page types, and each page's type probabilities by trees without its host."""
+        """Return the trees for page types, and each page's type probabilities by trees without its host.
+
+        They learn from the pages whose type is labelled.
+        """
         words = [signals.page_type_words(example.table, example.signals) for example in self._examples]
-        labels = np.array([signals.PAGE_TYPES.index(example.type) for example in self._examples], np.float64)
+        typed = np.array([example.type is not None for example in self._examples], bool)
+        labels = np.array(
+            [signals.PAGE_TYPES.index(each.type) if each.type else 0 for each in self._examples], np.float64
+        )
         rows, shares = (
             np.empty((len(seen), len(features.PAGE_FEATURE_NAMES) + len(signals.PAGE_WORD_NAMES)), np.float32),
             np.empty((len(seen), len(signals.PAGE_TYPES))),
@@ -105,9 +111,10 @@ class Training:
         weights = np.ones(len(seen))
         for part in range(INNER_PARTS):
             inside = self._parts == part
-            trees = grow_trees(TYPE_RECIPE, rows[~inside], labels[~inside], weights[~inside])
+            known = ~inside & typed
+            trees = grow_trees(TYPE_RECIPE, rows[known], labels[known], weights[known])
             shares[inside] = probabilities(trees.sums(rows[inside]))
-        return grow_trees(TYPE_RECIPE, rows, labels, weights), shares
+        return grow_trees(TYPE_RECIPE, rows[typed], labels[typed], weights[typed]), shares
 
     def _first(self, rows: Sequence[np.ndarray]) -> tuple[Trees, list[np.ndarray]]:
         """Return the trees of the first stage, and each page's scores by trees without its host."""
@@ -126,7 +133,7 @@ class Training:
         for index in np.flatnonzero(chosen).tolist():
             example = self._examples[index]
             odds = _sampling_odds(example)
-            taken = random.random(example.size) < odds
+            taken = (random.random(example.size) < odds) & example.known_labels
             picked.append(rows[index][taken])
             labels.append(example.labels[taken])
             weights.append((weigh_blocks(example) / odds)[taken])
@@ -142,7 +149,7 @@ def _with_shares(seen: Sequence[FirstStage], shares: np.ndarray) -> list[np.ndar
 def weigh_blocks(example: Example) -> np.ndarray:
     """Return the blocks' weights: by their words, as in the page's score, with a bound for pages with little text."""
     words = example.words + 1
-    gold = (words * example.labels).sum()
+    gold = (words * example.labels).sum()  # labels that are not known are 0
     times = _NEWS_WEIGHT if example.set == "fundus-dev" else 1.0
     weights: np.ndarray = times * words / (50 + gold + 0.15 * words.sum())
     return weights

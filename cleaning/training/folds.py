@@ -15,34 +15,36 @@ from cleaning.classifier.decide import decide
 from cleaning.classifier.model import Model, Prediction
 from cleaning.metadata.page import identify_language
 from cleaning.options import Options
-from cleaning.training.data import SETS
 from cleaning.training.fit import PARTS, fit_model, part_of
-from cleaning.training.gold import TextScore, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cleaning.blocks import PageType
     from cleaning.training.data import Example
+    from cleaning.training.gold import TextScore
 
 FOLDS = 5
 # The modules that a model depends on, beside the data.
 _SOURCES = (
     "leaf_table.py leaves.py parse.py terms.py metadata/statements.py classifier/features.py classifier/lexicon.py "
-    "classifier/model.py classifier/signals.py training/boost.py training/data.py training/fit.py training/gold.py "
-    "training/word_scores.py"
+    "classifier/model.py classifier/signals.py training/annotations.py training/boost.py training/data.py "
+    "training/fit.py training/gold.py training/pool.py training/word_scores.py"
 ).split()
 
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """The score of a page by a model without its host; `guess`, the predicted type, is None for a page without text."""
+    """The score of a page by a model without its host.
+
+    `guess`, the predicted type, is None for a page without text; `type` is None if it is not labelled.
+    """
 
     id: str
     set: str
     host: str
     language: str
-    type: PageType
+    type: PageType | None
     guess: PageType | None
     confidence: float
     score: TextScore
@@ -95,7 +97,7 @@ def score_page(model: Model, example: Example) -> PageScore:
     """Return a model's score on a page."""
     grouped = example.id, example.set, example.host, identify_language(example.gold) or "unknown", example.type
     if not example.size:
-        return PageScore(*grouped, None, 0.0, score_example_text("", example))
+        return PageScore(*grouped, None, 0.0, example.score(""))
     found = model.predict(example.table, example.signals)
     return PageScore(*grouped, found.type, found.confidence, score_blocks(example, found))
 
@@ -103,8 +105,4 @@ def score_page(model: Model, example: Example) -> PageScore:
 def score_blocks(example: Example, predicted: Prediction) -> TextScore:
     """Return the score of the text that this prediction keeps."""
     decisions = decide(example.table, predicted, Options())
-    return score_example_text("\n".join(decision.block.text for decision in decisions if decision.kept), example)
-
-
-def score_example_text(text: str, example: Example) -> TextScore:
-    return score_text(text, example.gold, SETS[example.set])
+    return example.score("\n".join(decision.block.text for decision in decisions if decision.kept))

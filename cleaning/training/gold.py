@@ -1,4 +1,4 @@
-"""Gold texts: which blocks of a page belong to one, and how well an extracted text agrees with it."""
+"""Gold texts and snippets: which blocks of a page belong to them, and how well an extracted text agrees with them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning.classifier.signals import word_runs
+from cleaning.terms import UNSPACED, count_words, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 _WORD = re.compile(r"\w+")  # as the scores of extraction count words
+_CHARACTER = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 _LONG_WORDS = 6  # a shorter text can be in the gold text by chance
 _MOSTLY = 0.5
 _MIN_UNCLAIMED = 0.8  # share of a doubtful block's words that the gold text must still have unclaimed
@@ -25,20 +27,38 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def label_blocks(texts: Sequence[str], gold: str) -> np.ndarray:
+def split_characters(text: str) -> list[str]:
+    """Return the words of a text, and each character of a script without spaces as a word."""
+    return _CHARACTER.findall(text.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class WordRule:
+    """What counts as a word in labels and scores: how a text is split, and how long it is for a reader."""
+
+    split: Callable[[str], list[str]]
+    count: Callable[[str], int]
+
+
+# As the authors of collections count: a sentence in a script without spaces is a word.
+WORDS = WordRule(split_words, lambda text: len(split_words(text)))
+CHARACTERS = WordRule(split_characters, count_words)
+
+
+def label_blocks(texts: Sequence[str], gold: str, rule: WordRule = WORDS) -> np.ndarray:
     """Return for each text its share (n, float32, 0 to 1) that belongs to the gold text.
 
     A long text that occurs once on the page is decided by its runs of three words. Short and repeated texts are
     doubtful: in the order of their distance to a sure text, each counts while the gold text has unclaimed words for it.
     So a word in a menu does not count for the same word in the text.
     """
-    words = [split_words(text) for text in texts]
-    shares = _shares(words, gold)
+    words = [rule.split(text) for text in texts]
+    long = np.array([rule.count(text) >= _LONG_WORDS for text in texts], bool)
+    shares = _shares(words, long, rule.split(gold))
     times = Counter(texts)
-    long = np.array([len(of_text) >= _LONG_WORDS for of_text in words], bool)
     once = np.array([times[text] == 1 for text in texts], bool)
     sure = long & once & (shares >= _MOSTLY)
-    left = Counter(split_words(gold))
+    left = Counter(rule.split(gold))
     for index in np.flatnonzero(sure):
         left.subtract(words[index])
     labels = np.where(sure | (long & (shares < _MOSTLY)), shares, 0.0)
@@ -50,18 +70,18 @@ def label_blocks(texts: Sequence[str], gold: str) -> np.ndarray:
     return labels.astype(np.float32)
 
 
-def _shares(words: Sequence[list[str]], gold: str) -> np.ndarray:
-    gold_words = split_words(gold)
-    known, joined = set(word_runs(gold_words)), f" {' '.join(gold_words)} "
-    return np.array([_share_of(of_text, known, joined) for of_text in words], np.float64)
+def _shares(words: Sequence[list[str]], long: np.ndarray, gold: list[str]) -> np.ndarray:
+    known, joined = set(word_runs(gold)), f" {' '.join(gold)} "
+    shares = [_share_of(*each, known, joined) for each in zip(words, long.tolist(), strict=True)]
+    return np.array(shares, np.float64)
 
 
-def _share_of(words: list[str], known: set[tuple[str, ...]], joined: str) -> float:
+def _share_of(words: list[str], long: bool, known: set[tuple[str, ...]], joined: str) -> float:
     if not words:
         return 0.0
-    if len(words) < _LONG_WORDS:
+    if not long:
         return float(f" {' '.join(words)} " in joined)
-    found = list(word_runs(words))
+    found = list(word_runs(words)) or [tuple(words)]
     return sum(run in known for run in found) / len(found)
 
 
@@ -83,9 +103,9 @@ class TextScore:
     recall: float
 
 
-def score_text(found: str, gold: str, size: int) -> TextScore:
+def score_text(found: str, gold: str, size: int, rule: WordRule = WORDS) -> TextScore:
     """Return the score of a text against the gold text, over shingles of `size` words; 1 if neither has any."""
-    ours, theirs = shingles(found, size), shingles(gold, size)
+    ours, theirs = shingles(found, size, rule), shingles(gold, size, rule)
     common = (ours & theirs).total()
     if not ours and not theirs:
         return TextScore(1.0, 1.0, 1.0)
@@ -93,7 +113,48 @@ def score_text(found: str, gold: str, size: int) -> TextScore:
     return TextScore(2 * precision * recall / (precision + recall) if common else 0.0, precision, recall)
 
 
-def shingles(text: str, size: int) -> Counter[tuple[str, ...]]:
+def shingles(text: str, size: int, rule: WordRule = WORDS) -> Counter[tuple[str, ...]]:
     """Return the count of each run of `size` words in a text; empty for a shorter text."""
-    words = split_words(text)
+    words = rule.split(text)
     return Counter(zip(*(words[index:] for index in range(size)), strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Snippets:
+    """Pieces of a page's text: those that must be kept, and those that must be dropped."""
+
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialLabels:
+    """The labels (n, float32, 0 to 1) of a page's blocks, and which of them are known (n, bool)."""
+
+    labels: np.ndarray
+    known: np.ndarray
+
+
+def label_by_snippets(texts: Sequence[str], snippets: Snippets) -> PartialLabels:
+    """Return the labels that snippets tell: 1 for the only text with one to keep, 0 for all with one to drop.
+
+    Unknown are texts without a snippet, with snippets of both kinds, and those that share one to keep.
+    """
+    tidy = [normalise(text) for text in texts]
+    keep, drop = np.zeros(len(texts), bool), np.zeros(len(texts), bool)
+    for snippet in map(normalise, snippets.kept):
+        places = [index for index, text in enumerate(tidy) if snippet in text]
+        if len(places) == 1:
+            keep[places] = True
+    for snippet in map(normalise, snippets.dropped):
+        drop |= np.array([snippet in text for text in tidy], bool)
+    return PartialLabels(keep.astype(np.float32), keep ^ drop)
+
+
+def score_snippets(found: str, snippets: Snippets) -> TextScore:
+    """Return the score of a text by the snippets that it has: precision is the share of those that must be kept."""
+    text = normalise(found)
+    kept = sum(normalise(snippet) in text for snippet in snippets.kept)
+    wrong = sum(normalise(snippet) in text for snippet in snippets.dropped)
+    precision, recall = kept / max(1, kept + wrong), kept / max(1, len(snippets.kept))
+    return TextScore(2 * kept / max(1, kept + wrong + len(snippets.kept)), precision, recall)

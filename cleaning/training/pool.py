@@ -8,6 +8,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from cleaning.parse import parse
 
@@ -26,13 +27,22 @@ _ENDING = ".html.gz"
 
 @dataclass(frozen=True, slots=True)
 class PoolPage:
-    """A saved page: the name of its folder, its id there, its gzipped file, and its URL and encoding where known."""
+    """A saved page: the name of its folder, its id there, its gzipped file, and its URL and encoding where known.
+
+    `site` names the site of a page without a URL.
+    """
 
     set: str
     id: str
+    site: str
     path: Path
     url: str | None
     encoding: str | None
+
+    @property
+    def host(self) -> str:
+        """The host of the page's URL, or its site."""
+        return urlsplit(self.url or "").hostname or self.site
 
     def read_body(self) -> bytes:
         """Return the bytes of the page. Raises OSError."""
@@ -51,8 +61,9 @@ def digest_body(body: bytes) -> str:
 def read_pool(folder: Path) -> list[PoolPage]:
     """Return the pages of a folder, in the order of its list.
 
-    The list is `truth.jsonl` (id, html_path, url, encoding), or `index.tsv` (site, file, url, decodes_as), whose pages
-    lie in the folders of their sites. Raises OSError if there is neither, ValueError or KeyError for a broken list.
+    The list is `truth.jsonl` (id, html_path, and where known url, encoding and name, as in `site/1.html`), or
+    `index.tsv` (site, file, url, decodes_as), whose pages lie in the folders of their sites. Raises OSError if there is
+    neither, ValueError or KeyError for a broken list.
     """
     name = folder.resolve().name
     if (folder / _LIST).is_file():
@@ -64,11 +75,13 @@ def _listed(folder: Path, name: str) -> Iterator[PoolPage]:
     with (folder / _LIST).open(encoding="utf-8") as lines:
         for line in lines:
             row: dict[str, Any] = json.loads(line)
-            yield PoolPage(name, row["id"], folder / row["html_path"], row.get("url"), row.get("encoding"))
+            site = str(row.get("name") or row["id"]).partition("/")[0]
+            yield PoolPage(name, row["id"], site, folder / row["html_path"], row.get("url"), row.get("encoding"))
 
 
 def _indexed(folder: Path, name: str) -> Iterator[PoolPage]:
     with (folder / _INDEX).open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-            path, number = folder / row["site"] / row["file"], row["file"].removesuffix(_ENDING)
-            yield PoolPage(name, f"{row['site']}/{number}", path, row["url"] or None, _DECODED.get(row["decodes_as"]))
+            site, number = row["site"], row["file"].removesuffix(_ENDING)
+            path, encoding = folder / site / row["file"], _DECODED.get(row["decodes_as"])
+            yield PoolPage(name, f"{site}/{number}", site, path, row["url"] or None, encoding)

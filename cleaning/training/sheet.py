@@ -83,18 +83,9 @@ def recall(fresh: MarkedPage, stored: PageAnnotation) -> MarkedPage:
 
     Raises AnnotationError if the stored ones are about another page.
     """
-    check_digest(fresh, stored)
+    stored.check(fresh.digest)
     marks = tuple(inherit_marks(fresh.texts, stored.texts))
     return MarkedPage(fresh.page, fresh.digest, stored.type, fresh.blocks, marks)
-
-
-def check_digest(fresh: MarkedPage, stored: PageAnnotation) -> None:
-    """Raise AnnotationError if an annotation is about another page."""
-    if stored.page != fresh.digest:
-        raise AnnotationError(
-            f"{stored.annotator} decided the page {stored.set}/{stored.id} with digest {stored.page}, "
-            f"but the page has {fresh.digest} now"
-        )
 
 
 def guess_marks(decisions: Sequence[Decision], stated: Statements) -> list[Mark]:

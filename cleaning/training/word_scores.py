@@ -34,22 +34,25 @@ def count_page_words(example: Example) -> WordSums:
 
     The page's total is 1, for words of texts _TEXT_WEIGHT or _ANY_WEIGHT; each text counts once for each word. The
     expected main text applies the page's share of main text to the text around the word, for words of all texts only.
+    Texts without a known label count for nothing.
     """
-    table, labels = example.table, example.labels.astype(np.float64)
-    if not example.size:
+    table, labels, known = example.table, example.labels.astype(np.float64), example.known_labels
+    if not known.any():
         return {}
     weights = table.counts[:, 0] + 1.0
     weights /= weights.sum()
+    roots = np.sqrt(weights)  # a long text has more words, and each tells less
+    weights *= known
     sums = np.zeros((example.size + 1, 3))
     np.cumsum(np.stack([weights * labels, weights, np.zeros(example.size)], axis=1), axis=0, out=sums[1:])
     totals: WordSums = defaultdict(lambda: np.zeros(3))
     for word, spans in _spans(example).items():
         totals[word] += _covered(spans, sums)
     each = _TEXT_WEIGHT / max(3, example.size)
-    roots = np.sqrt(weights)  # a long text has more words, and each tells less
     roots *= _ANY_WEIGHT / roots.sum()
-    chance = (roots * labels).sum() / _ANY_WEIGHT
-    for index, block in enumerate(table.blocks):
+    chance = (roots * labels)[known].sum() / _ANY_WEIGHT / (roots[known].sum() / roots.sum())
+    for index in np.flatnonzero(known).tolist():
+        block = table.blocks[index]
         share, beside = np.array([labels[index], 1.0, 0.0]), np.array([labels[index], 1.0, chance])
         for word in inline_words(table.inline_tokens[index]):
             totals[word] += weights[index] * share
@@ -57,7 +60,7 @@ def count_page_words(example: Example) -> WordSums:
             totals[word] += each * share
         for word in any_words(block.text):
             totals[word] += roots[index] * beside
-    return dict(totals)
+    return {word: total for word, total in totals.items() if total[1]}
 
 
 def _spans(example: Example) -> dict[str, list[tuple[int, int]]]:
@@ -96,10 +99,8 @@ class WordTotals:
             for word, total in totals.items():
                 if word in indexes:
                     self._sums[fold, indexes[word]] += total
-        # The folds have similar shares of main text, so one prior serves them all.
-        self._usual = float(
-            np.mean([np.average(each.labels, weights=each.table.counts[:, 0] + 1) for each in examples if each.size])
-        )
+        # The folds have similar shares of main text, so one prior serves them all. Snippets do not tell a page's share.
+        self._usual = float(np.mean([_share_of_main(each) for each in examples if each.size and not each.snippets]))
 
     def scores(self, without: Iterable[int]) -> dict[str, float]:
         """Return the words' scores learned without these folds, rounded as in the model file."""
@@ -115,6 +116,11 @@ class WordTotals:
         return odds
 
 
+def _share_of_main(example: Example) -> float:
+    words = (example.table.counts[:, 0] + 1) * example.known_labels
+    return float(np.average(example.labels, weights=words)) if words.any() else 0.0
+
+
 def _min_hosts(word: str) -> int:
     return _MIN_HOSTS_OF_ANY if word.startswith(_ANY) else _MIN_HOSTS
 
@@ -125,6 +131,8 @@ def score_type_words(examples: Sequence[Example]) -> dict[str, np.ndarray]:
     hosts: dict[str, set[str]] = defaultdict(set)
     whole = np.ones(len(PAGE_TYPES))
     for example in examples:
+        if example.type is None:
+            continue
         index = PAGE_TYPES.index(example.type)
         whole[index] += 1
         for word in page_type_words(example.table, example.signals):

@@ -24,6 +24,35 @@ def write(folder, hosts=("example.org",), pages=3):
     return folder
 
 
+MAGIC = ("港口委员会星期一开会，讨论了新桥的计划。", "昨天晚上，镇上没有人见过这些计划，也没有人要求看。")
+SNIPPETS = {"with": ["of the new bridge", "is spread over two"], "without": ["Sign in", "the new bridge opens"]}
+
+
+def write_magic(folder):
+    """Write the set of a Chinese forum page; return the folder."""
+    first, second = MAGIC
+    body = f"<ul><li>首页<li>新闻</ul><h1>新桥</h1><div>{first}</div><div>{second}</div><footer>版权所有</footer>"
+    row = {"id": "forum_1", "url": "https://bbs.example/1", "text": f"{first}\n{second}", "type": "forum"}
+    return _write_set(folder, "magic-dev", body, row)
+
+
+def write_snippets(folder):
+    """Write the set of a page that has snippets in place of a gold text; return the folder."""
+    body = (
+        "<h1>The town and the new bridge opens</h1><p>The plans of the new bridge are old.</p>"
+        "<p>This sentence is spread</p><p>over two.</p><p>Another text.</p><p>Sign in</p><p>Sign in again</p>"
+    )
+    return _write_set(folder, "snippets-dev", body, {"id": "s1", "url": "https://two.example/", "text": ""} | SNIPPETS)
+
+
+def _write_set(folder, name, body, row):
+    place = folder / "extraction" / name
+    (place / "html").mkdir(parents=True)
+    (place / "html" / "1.html.gz").write_bytes(gzip.compress(f"<body>{body}".encode(), mtime=0))
+    (place / "truth.jsonl").write_text(json.dumps(row | {"html_path": "html/1.html.gz"}) + "\n", "utf-8")
+    return folder
+
+
 def write_pool(folder, bodies):
     """Write a pool of pages, given by their ids and the contents of their bodies; return the folder."""
     (folder / "html").mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
 """Training: parts by host, weights of blocks, and a model that has learned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import training_data
@@ -80,6 +82,16 @@ def test_model_knows_pages_of_the_same_kind_again(examples):
         judged = model.predict(example.table, example.signals)
         assert ((judged.scores > 0.5) == (example.labels > 0.5)).all()
     assert model.lexicon.scores["menu"] < -1 < 0 < model.lexicon.scores["content"]
+
+
+def test_labels_that_are_not_known_are_not_learned(examples):
+    """Half of the pages say nothing but untruths, which are marked as unknown."""
+    liars = [
+        replace(each, labels=1 - each.labels, known=np.zeros(each.size, bool), type=None) for each in examples[:30:2]
+    ]
+    model = fit_model([*liars, *examples[1:25:2], *examples[30:55]])
+    for example in (*examples[25:30], *examples[55:]):
+        assert ((model.predict(example.table, example.signals).scores > 0.5) == (example.labels > 0.5)).all()
 
 
 def test_pages_without_text_are_passed_over(examples):

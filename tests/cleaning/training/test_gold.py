@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from cleaning.training.gold import TextScore, label_blocks, score_text, shingles, split_words
+from cleaning.training.gold import (
+    CHARACTERS,
+    TextScore,
+    label_blocks,
+    score_text,
+    shingles,
+    split_characters,
+    split_words,
+)
 
 FIRST = "The harbour council met on Monday to speak about the new bridge."
 SECOND = "Nobody in the town had seen the plans before that evening in March."
@@ -51,6 +59,14 @@ def test_teaser_that_the_gold_text_repeats_counts_twice():
 def test_chinese_without_spaces_is_compared_as_a_whole():
     first, second, menu = "港口委员会星期一开会。", "讨论了新桥的计划。", "首页"
     assert labelled([menu, first, second], f"{first}\n{second}") == [0, 1, 1]
+
+
+def test_chinese_sentence_is_compared_by_its_characters_if_the_set_asks():
+    gold = "港口委员会星期一开会,讨论了新桥的计划。"
+    texts = ["港口委员会星期一开会，讨论了新桥的计划！", "讨论", "港口委员会星期一没有开会。"]
+    assert label_blocks(texts, gold, CHARACTERS).tolist() == [1, 0, pytest.approx(0.6)]
+    assert split_characters("新桥 Is open 2月") == ["新", "桥", "is", "open", "2", "月"]
+    assert score_text("港口新桥", "新桥港口", 1, CHARACTERS) == TextScore(1.0, 1.0, 1.0)
 
 
 def test_only_short_texts_need_unclaimed_words():

@@ -6,6 +6,7 @@ import sys
 
 import processes
 import pytest
+import small_data
 import training_data
 
 from cleaning.classifier.model import Model
@@ -126,6 +127,20 @@ def test_data_of_too_few_hosts_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path)])
     assert "has too few hosts" in capsys.readouterr().err
+
+
+def test_all_sets_are_read_if_asked_for(tmp_path):
+    folder = training_data.write(tmp_path / "data", pages=12)
+    small_data.write_snippets(small_data.write_magic(folder))
+    finished = run(folder, "--sets", "all", "--out", tmp_path / "model.npz")
+    assert finished.returncode == 0, finished.stderr
+    assert "training on 26 pages\n" in finished.stderr
+
+
+def test_unknown_set_is_named(folder, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([str(folder), "--sets", "wcxb-dev,other"])
+    assert "'wcxb-dev,other' names no sets; there are fundus-dev," in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--card", "x.md"], ["--ablation"]])

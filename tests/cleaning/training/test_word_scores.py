@@ -1,5 +1,7 @@
 """What words are worth: odds of main text, without the pages left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,16 @@ def test_word_of_several_nested_elements_counts_once():
     assert totals["box"].tolist() == pytest.approx([0.0, 0.2, 0.0])
     nested = count_page_words(example("<div class=aa><div class=aa><p>x</p></div></div><p>y</p>", [1, 0]))
     assert nested["aa"].tolist() == pytest.approx([0.5, 0.5, 0.0])
+
+
+def test_text_without_a_known_label_counts_for_nothing():
+    whole = count_page_words(example(PAGE, [1, 0, 0]))
+    partly = example(PAGE, [1, 0, 0])
+    known = count_page_words(replace(partly, known=np.array([True, True, False])))
+    assert known["t:aa"].tolist() == pytest.approx(whole["t:aa"].tolist())
+    assert known["story"].tolist() == pytest.approx([0.4, 0.8, 0.0])
+    assert not known.keys() & {"box", "t:gg", "w:gg"}
+    assert count_page_words(replace(partly, known=np.zeros(3, bool))) == {}
 
 
 def test_short_texts_have_words_of_their_own():
