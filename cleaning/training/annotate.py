@@ -158,8 +158,8 @@ def _choose(given: argparse.Namespace, pages: Iterable[PoolPage]) -> Iterator[Ma
     marked_pages = [each for each in map(guess_page, matching) if each.blocks and given.type in {None, each.type}]
     if len(marked_pages) < len(matching):
         sys.stderr.write(f"{len(matching) - len(marked_pages)} pages have no text or look like another type\n")
-    size = -(-len(marked_pages) // given.part.parts)
-    for each in marked_pages[(given.part.number - 1) * size : given.part.number * size]:
+    first, last = (len(marked_pages) * number // given.part.parts for number in (given.part.number - 1, given.part.number))
+    for each in marked_pages[first:last]:
         yield recall(each, stored[each.name]) if each.name in stored else each
 
 
