@@ -158,8 +158,8 @@ def _choose(given: argparse.Namespace, pages: Iterable[PoolPage]) -> Iterator[Ma
     marked_pages = [each for each in map(guess_page, matching) if each.blocks and given.type in {None, each.type}]
     if len(marked_pages) < len(matching):
         sys.stderr.write(f"{len(matching) - len(marked_pages)} pages have no text or look like another type\n")
-    first, last = (len(marked_pages) * number // given.part.parts for number in (given.part.number - 1, given.part.number))
-    for each in marked_pages[first:last]:
+    number, parts = given.part.number, given.part.parts
+    for each in marked_pages[len(marked_pages) * (number - 1) // parts : len(marked_pages) * number // parts]:
         yield recall(each, stored[each.name]) if each.name in stored else each
 
 
