@@ -201,6 +201,6 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, tmp_p
     assert leased(url) == 0
     lost = {one.url for one in rows(url, "SELECT url FROM request WHERE attempts > 0")}
     twice = {found for found, number in (asked(address) - counts).items() if number > 1}
-    assert twice <= lost | {f"{BASE_URL}robots.txt"}
+    assert twice <= lost | {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
     assert lost
     assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}

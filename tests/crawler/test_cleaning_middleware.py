@@ -108,6 +108,25 @@ def test_a_stored_page_that_is_gone_is_retired(look, tmp_path, rule):
     assert (retired is not None, live) == (True, 0)
 
 
+@pytest.mark.parametrize("rule", [{"PAGES_FROM": "/a"}, {"PAGES_OF_TYPES": "article"}])
+def test_a_page_that_must_be_left_alone_reaches_its_spider_only(look, tmp_path, rule):
+    look(html("/a", STORY.format("river")), **rule)
+    withdrawn = html("/a", '<meta name="robots" content="noindex">' + STORY.format("river"))
+    given, stats, stored = look(withdrawn, **rule)
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        (row,) = database.execute("SELECT retired_at IS NULL, html FROM page").fetchall()
+    assert (given, stats["visit/noindex"], row) == ([withdrawn], 1, (0, None))
+    assert look(withdrawn, OBEY_NOINDEX=False, **rule)[1]["visit/page"] == 1
+    assert stored == [f"{SITE}/a"]
+
+
+def test_the_html_of_a_page_that_says_noarchive_is_not_kept(look, tmp_path):
+    _, stats, _ = look(html("/a", '<meta name="robots" content="noarchive">' + STORY.format("river")))
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        assert database.execute("SELECT html FROM page").fetchall() == [(None,)]
+    assert stats["directives/noarchive_pages"] == 1
+
+
 def test_responses_to_requests_without_a_callback_are_not_pages(look):
     _, stats, stored = look(html("/robots.txt", STORY.format("river")), callback=NO_CALLBACK)
     assert (stored, "visit/page" in stats) == ([], False)
@@ -264,7 +283,8 @@ def foreign(tmp_path, serve, answer):
     """Crawl a site with a host project whose packages have our names; return what its own components saw."""
     stories = {f"/story/{n}": answer(STORY.format(name)) for n, name in ((1, "river"), (2, "lake"))}
     api = answer('"plain"', headers={"Content-Type": "application/json"})
-    address, _ = serve({"/": answer(LISTING), "/api": api} | stories)
+    answers = {"/": answer(LISTING), "/api": api} | stories
+    address, _ = serve(answers)
 
     def crawl(folder, *settings):
         for name, text in FOREIGN.items():
@@ -278,6 +298,7 @@ def foreign(tmp_path, serve, answer):
         feeds = [sorted((tmp_path / folder / f"items.{kind}").read_text("utf-8").split()) for kind in ("jsonl", "csv")]
         return watched, feeds
 
+    crawl.answers = answers
     return crawl
 
 
@@ -292,3 +313,13 @@ def test_the_host_project_s_items_feeds_signals_and_middlewares_see_nothing_of_t
         (totals,) = database.execute("SELECT totals FROM crawl").fetchone()
     assert [url[-8:] for url in urls] == ["/story/1", "/story/2"]
     assert json.loads(totals)["visit/not_found"] == 1
+
+
+def test_the_tdmrep_json_of_a_host_is_obeyed_in_a_host_project(foreign, tmp_path, answer):
+    foreign.answers["/.well-known/tdmrep.json"] = answer('[{"location": "/story/2", "tdm-reservation": 1}]')
+    foreign("with", 'ADDONS={"crawler.addon.Cleaning": 500}', "PAGES_FROM=/story/")
+    with closing(sqlite3.connect(tmp_path / "with" / "blocks.db")) as database:
+        (url,) = [url for (url,) in database.execute("SELECT url FROM page")]
+        (totals,) = database.execute("SELECT totals FROM crawl").fetchone()
+    assert url.endswith("/story/1")
+    assert (json.loads(totals)["visit/tdm_reserved"], json.loads(totals)["tdmrep/found"]) == (1, 1)
