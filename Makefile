@@ -9,8 +9,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generate-hashes --no-annotate --no-emit-index-url --quiet \
 	--custom-compile-command 'make lock'
+# The development data, and the models of the cross-validation, which are kept for the next time.
+DATA ?= $(or $(BLOCKSIEVE_DATA),../shared/data)
+FOLDS ?= build/folds
 
-.PHONY: help demo check test lint types contracts services services-stop bench format lock audit clean
+.PHONY: help demo check test lint types contracts services services-stop bench figures format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -49,6 +52,14 @@ bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside ot
 	$(BIN)/python tests/bench/memory.py --pages 2000
 	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 	$(BIN)/python tests/bench/search.py --blocks 100000
+
+figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
+	$(BIN)/python -m cleaning.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/experiments.py all --pages 300 --write docs/experiments.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/discovery.py --outcomes --write docs/discovery.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/portals.py --write docs/portals.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/provenance.py
 
 format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .

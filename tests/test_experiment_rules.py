@@ -34,8 +34,6 @@ def test_a_mean_is_reached_if_its_interval_reaches_it():
 def test_a_figure_is_near_another_within_a_tenth():
     assert verdicts.judge_near("x", 0.91, 1.0).outcome is Outcome.REPRODUCED
     assert verdicts.judge_near("x", 0.89, 1.0).outcome is Outcome.NOT_REPRODUCED
-    assert verdicts.judge_equal("x", 3, 3).outcome is Outcome.REPRODUCED
-    assert verdicts.judge_equal("x", 3, 4).outcome is Outcome.NOT_REPRODUCED
 
 
 def test_a_spread_is_smaller_beyond_chance_or_not_judged():

@@ -40,4 +40,5 @@ def test_each_site_s_saved_pages_are_counted_as_what_they_are(tmp_path):
         "links": 1,
         "absent": 0,
         "refused": {"empty": 1, "no_article": 1},
+        "boilerplate": 0,
     }

@@ -121,6 +121,7 @@ def test_the_program_writes_the_page_and_its_plot_in_one_run(small):
     assert "0 of 3 and 0 of 3 pages are alone" in page
     assert f"python tests/research/quality.py --write {small / 'page.md'} --without vce\n" in page
     assert (small / "page.svg").read_text("utf-8").startswith("<?xml")
+    assert re.search(r"\n- Measured with model `\w{12}`; decisions `\w{12}` of default, .+; data \S+ `\w{12}`, ", page)
 
 
 def test_the_program_names_a_method_that_it_does_not_know(small):
@@ -165,8 +166,9 @@ def test_the_same_results_give_the_same_plot(tmp_path):
 
 
 def test_the_page_tells_rendering_apart_and_says_what_was_not_measured():
-    page = methods_table.page(RESULTS, {"pab": "needs Chromium"}, "methods.svg", "python x.py")
+    page = methods_table.page(RESULTS, {"pab": "needs Chromium"}, "methods.svg", ("python x.py", "Measured with data."))
     assert "\n    python x.py\n" in page
+    assert page.endswith("\n- Measured with data.\n")
     assert "](methods.svg)" in page
     assert "| `default` | .930 | 12% | .930 | 12% | 8.0 |" in page
     assert "| `vce` | .200 | 12% | .200 | 12% | 9.0; 800 with rendering |" in page

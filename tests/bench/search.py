@@ -7,8 +7,9 @@ its words are indexed: a table has the time that this takes and the size before 
 searched, as `scrapy search` does, each in a transaction of its own; the best of three rounds counts, all is in the
 system's cache.
 
-Scans are what Kabir et al. (2015, Table 4.5.1) compare: all blocks (`raw`), those that ENIW keeps, both ranked by
-density, and those that PAB keeps, ranked by priority times density; their shares are the paper's (Table 4.1.1).
+Scans stand for what Kabir et al. (2015, Table 4.5.1) compare; the paper does not say how it searches. They read all
+blocks (`raw`) and those that ENIW keeps, ranked by density, and those that PAB keeps, ranked by priority times density.
+How many blocks ENIW and PAB keep is set to the paper's shares (Table 4.1.1), not measured.
 
 At last, pages of 50 blocks are stored, and the words that search needs of them written once more: its part in that.
 

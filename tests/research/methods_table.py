@@ -9,6 +9,7 @@ import peers
 from evaluation import LEARNED
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from provenance import Stamp
 
 from cleaning import METHODS
 
@@ -26,7 +27,8 @@ ABOUT = {
     "the rest.",
     "pab": "blocks at start tags, kept by the sum of their tags' priorities unless most links lead to other sites. "
     "Keeps most text inside a block tag, and loses bare text.",
-    "eniw": "the baseline of `pab`: keeps the same blocks, except those in forms and other discarded tags.",
+    "eniw": "the baseline of `pab`. By our reading it has the same blocks; it keeps all with text, except those in "
+    "forms and other discarded tags.",
     "subtree": "the largest sub-trees with a long text near their root, much text and few links. Made for Chinese "
     "news, where 40 characters are a long sentence.",
     "vce": "the block with the most text and area for its links and repetitions, by the boxes of a real browser.",
@@ -43,12 +45,17 @@ ABOUT = {
 def write(path, results, missing, command):
     """Write the page and, beside it, the plot of the same name; `missing` says why a method was not measured."""
     plot = path.with_suffix(".svg")
-    path.write_text(page(results, missing, plot.name, command), "utf-8")
+    measured = [method for method in METHODS if any(method in of for of in results.values())]
+    path.write_text(page(results, missing, plot.name, (command, Stamp.of(measured, results))), "utf-8")
     draw(plot, results)
 
 
-def page(results, missing, plot, command):
-    """Return the page: the table, the plot, notes on each method and on how the figures came about."""
+def page(results, missing, plot, run):
+    """Return the page: the table, the plot, notes on each method and on how the figures came about.
+
+    `run` is the command, and what it measured with.
+    """
+    command, measured_with = run
     pages = {name: max(one.whole["pages"] for one in of.values()) for name, of in results.items()}
     rows = [_row(method, results, missing) for method in METHODS]
     notes = [f"- [`{method}`](../cleaning/README.md#{_anchor(method)}): {ABOUT[method]}" for method in METHODS]
@@ -60,7 +67,7 @@ def page(results, missing, plot, command):
         plot=plot,
         notes="\n".join(notes),
         beside=_beside(results),
-        remarks="".join(f"\n{remark}" for remark in _remarks(results, missing)),
+        remarks="".join(f"\n{remark}" for remark in (*_remarks(results, missing), f"- {measured_with}")),
     )
 
 
@@ -79,8 +86,8 @@ one command, in which the methods take turns on each page:
 
 ![F1 against cost]({plot})
 
-The published methods follow their papers to the letter, oddities included; [cleaning/README.md](../cleaning/README.md)
-gives their formulas, sources and the interpretations.
+The published methods follow their papers to the letter, oddities included, as far as the papers describe them;
+[cleaning/README.md](../cleaning/README.md) gives their formulas, their sources and our interpretations.
 
 {notes}
 {beside}

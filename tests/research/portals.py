@@ -4,6 +4,7 @@
 
 The saved pages are found through BLOCKSIEVE_DATA (default: ../shared/data beside the checkout). Each site is a crawl of
 its own, `scrapy crawl news -a site=NAME -a sources=saved -s REPLAY=DATA/sites`, into a database that is thrown away.
+Boilerplate is counted at the end of a crawl: the kept texts that its database takes for the site's boilerplate.
 """
 
 from __future__ import annotations
@@ -19,14 +20,24 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from provenance import Stamp
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
+STATS = "Dumping Scrapy stats:"
+MARKS = "<!-- made by tests/research/portals.py -->", "<!-- end of what is made -->"
 HEAD = (
-    "| site | saved pages | articles stored | listings | article links on them | refused | blocks kept |\n"
-    "| --- | ---: | ---: | ---: | ---: | --- | ---: |\n"
+    "| site | saved pages | articles stored | listings | article links on them | refused | blocks kept "
+    "| boilerplate |\n"
+    "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |\n"
+)
+# What the pages show and the view page_text leaves out.
+BOILERPLATE = (
+    "SELECT (SELECT count(*) FROM block WHERE gone_at IS NULL) + (SELECT count(*) FROM sighting WHERE gone_at IS NULL) "
+    "- (SELECT count(*) FROM page_text)"
 )
 REFUSED = (
     "SELECT outcome, count(*) FROM request WHERE callback = 'parse_saved' AND outcome NOT IN ('page', 'section') "
@@ -46,11 +57,12 @@ class Replayed:
     absent: int
     refused: dict[str, int]
     blocks: int
+    boilerplate: int = 0
 
     def row(self):
         refused = ", ".join(f"{count} {reason}" for reason, count in sorted(self.refused.items())) or "-"
         counts = f"{self.saved} | {self.articles} | {self.listings} | {self.links:,} | {refused} | {self.blocks:,}"
-        return f"| {self.site} | {counts} |\n"
+        return f"| {self.site} | {counts} | {self.boilerplate:,} |\n"
 
 
 def main():
@@ -93,18 +105,19 @@ def replay(name, saved):
         database = Path(folder) / "blocks.db"
         settings = {"REPLAY": DATA / "sites", "DATABASE_URL": f"sqlite:///{database}", "PROGRESS": "off"}
         command = [sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"site={name}", "-a", "sources=saved"]
+        command += ["-L", "DEBUG"]  # which logs the stats
         command += [part for key, value in settings.items() for part in ("-s", f"{key}={value}")]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if not database.exists():
             raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
         with closing(sqlite3.connect(database)) as opened:
-            refused = dict(opened.execute(REFUSED).fetchall())
-    return counted(name, saved, stats_of(done.stderr), refused)
+            refused, ((boilerplate,),) = (opened.execute(query).fetchall() for query in (REFUSED, BOILERPLATE))
+    return replace(counted(name, saved, stats_of(done.stderr), dict(refused)), boilerplate=boilerplate)
 
 
 def stats_of(log):
-    """Return the counts that Scrapy writes into the log at the end of a crawl."""
-    return {name: int(count) for name, count in re.findall(r"'([\w/.-]+)': (\d+)[,}]", log)}
+    """Return the counts that Scrapy writes into the log at the end of a crawl; IndexError for a log without them."""
+    return {name: int(count) for name, count in re.findall(r"'([\w/.-]+)': (\d+)[,}]", log.split(STATS)[1])}
 
 
 def counted(name, saved, stats, refused):
@@ -124,16 +137,15 @@ def counted(name, saved, stats, refused):
 def total(results):
     refused = sum((Counter(one.refused) for one in results), Counter())
     sums = {name: sum(getattr(one, name) for one in results) for name in ("saved", "articles", "listings", "links")}
-    more = {name: sum(getattr(one, name) for one in results) for name in ("absent", "blocks")}
+    more = {name: sum(getattr(one, name) for one in results) for name in ("absent", "blocks", "boilerplate")}
     return Replayed(site="**all**", refused=dict(refused), **sums, **more)
 
 
 def write(page, table):
-    """Replace the table in a page."""
-    text = page.read_text("utf-8")
-    begin = text.index(HEAD.splitlines()[0])
-    end = text.index("\n\n", begin) + 1
-    page.write_text(text[:begin] + table + text[end:], "utf-8")
+    """Put the table and what it was measured with between the marks of a page."""
+    before, rest = page.read_text("utf-8").split(MARKS[0])
+    measured = f"{table}\n{Stamp.of(('default',), ('sites',))}"
+    page.write_text(f"{before}{MARKS[0]}\n\n{measured}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -152,6 +152,11 @@ def write_floors(path, methods, browser, lower):
     return 0
 
 
+def shown_command(given, folds):
+    """Return the command as the page shows it: the folder of the folds is called FOLDER."""
+    return " ".join(["python tests/research/quality.py", *("FOLDER" if word == str(folds) else word for word in given)])
+
+
 def main():
     options = read_arguments()
     with ExitStack() as stack:
@@ -167,9 +172,7 @@ def main():
         print(json.dumps(plain, indent=2))
     elif options.write:
         left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)
-        methods_table.write(
-            options.write, results, left_out, f"python tests/research/quality.py {' '.join(sys.argv[1:])}"
-        )
+        methods_table.write(options.write, results, left_out, shown_command(sys.argv[1:], options.cross_validate))
     else:
         report.show(results, markdown=options.markdown)
     return 0

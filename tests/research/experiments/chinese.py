@@ -1,4 +1,4 @@
-"""The saved pages of the four Chinese portals, which have no gold text."""
+"""Chinese articles with gold texts, and the saved pages of the four Chinese portals, which have none."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import corpus
 from evaluation import LARGEST_PAGE
 
 from cleaning import parse
+from cleaning.metadata.page import identify_language
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PORTALS = ("sina", "qq", "sohu", "163")
+DOMAINS = frozenset({"sina.com.cn", "sina.cn", "qq.com", "sohu.com", "163.com"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,12 @@ class Saved:
 
     def read(self):
         return parse(gzip.decompress(self.path.read_bytes()), self.url, max_bytes=LARGEST_PAGE)
+
+
+def articles():
+    """Return the Chinese articles of magic-dev, with their gold texts."""
+    found = corpus.pin(corpus.read_samples("magic-dev"), None)
+    return [one for one in found if one.type == "article" and identify_language(one.text) == "zh"]
 
 
 def load():

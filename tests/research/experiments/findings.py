@@ -49,7 +49,7 @@ class Finding:
     """The result of an experiment.
 
     `place` says where in which paper it stands, `pages` what stands in for the paper's pages, and `absent` why a method
-    of the paper's table was not measured.
+    of the paper's table was not measured. `methods` and `data` are the methods and the sets that were measured.
     """
 
     title: str
@@ -58,5 +58,7 @@ class Finding:
     tables: tuple[Figures, ...]
     panels: tuple[Panel, ...]
     verdicts: tuple[Verdict, ...]
+    methods: tuple[str, ...]
+    data: tuple[str, ...]
     absent: dict = field(default_factory=dict)
     notes: tuple[str, ...] = ()

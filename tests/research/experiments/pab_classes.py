@@ -61,6 +61,8 @@ def run(limit=None):
         (_cases(accuracy), _errors(accuracy), _texts(pages)),
         _panels(accuracy),
         _verdicts(splits, accuracy),
+        tuple(METHOD_NAMES),
+        ("webkb",),
         notes=(_NOTE,),
     )
 

@@ -9,6 +9,7 @@ from collections import Counter
 from findings import Outcome
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from provenance import Stamp
 from report import Figures
 from rich.console import Console
 from rich.table import Table
@@ -101,7 +102,7 @@ def _verdicts(finding):
 
 def _remarks(finding):
     absent = (f"Absent: {name}: {why}." for name, why in finding.absent.items())
-    return [*absent, *finding.notes]
+    return [*absent, *finding.notes, str(Stamp.of(finding.methods, finding.data))]
 
 
 def draw(path, finding):

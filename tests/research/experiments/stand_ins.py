@@ -13,6 +13,7 @@ from cleaning.metadata.page import identify_language
 from cleaning.metadata.statements import read_statements
 from cleaning.options import Options
 
+ARTICLE_SETS = ("wcxb-dev", "fundus-dev")
 ARTICLES = "English articles of wcxb-dev and English news of fundus-dev, chosen by their hashes"
 
 

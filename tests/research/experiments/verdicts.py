@@ -56,12 +56,6 @@ def judge_follows(claim, printed, computed, half_unit):
     return Verdict(claim, outcome, f"printed {printed:g}, from its other figures {computed:.4g}")
 
 
-def judge_equal(claim, one, other):
-    """Judge that two counts are equal."""
-    outcome = Outcome.REPRODUCED if one == other else Outcome.NOT_REPRODUCED
-    return Verdict(claim, outcome, f"ours {one:,} and {other:,}")
-
-
 def judge_possible(claim, printed, bounds, half_unit):
     """Judge that a printed figure can be, by bounds that others of the paper set: so if it lies between them."""
     low, high = bounds

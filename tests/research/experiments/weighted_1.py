@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weighted_pages as common
 from findings import Finding
-from stand_ins import decide, text_of
+from stand_ins import ARTICLE_SETS, decide, text_of
 
 from cleaning.blocks import Reason
 
@@ -36,6 +36,8 @@ def run(limit=None):
         (common.table(PAPER, scored),),
         common.panels(PAPER, scored),
         common.verdicts(PAPER, scored, NOTHING),
+        ("weighted", "coreex", "econ", "tags"),
+        ARTICLE_SETS,
         ABSENT,
         (common.NOTE, f"`proposed` is what tag analysis, DOM tree and punctuation leave; `{NOTHING}` removes nothing."),
     )

@@ -8,7 +8,7 @@ import weighted_pages as common
 from findings import Finding
 from report import Figures
 from similarity import LIKENESSES, MOST_BITS, PERMUTATIONS, SIMILAR, distinct
-from stand_ins import decide
+from stand_ins import ARTICLE_SETS, decide
 from verdicts import judge_follows
 from weighted_1 import LEFT
 
@@ -66,8 +66,9 @@ def run(limit=None):
         (common.table(PAPER, scored), _table(removed)),
         common.panels(PAPER, scored),
         (*common.verdicts(PAPER, scored, NOTHING), _conclusion()),
-        {},
-        (common.NOTE, _NOTE, _READING),
+        ("weighted",),
+        ARTICLE_SETS,
+        notes=(common.NOTE, _NOTE, _READING),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weighted_pages as common
 from findings import Finding
-from stand_ins import decide, text_of
+from stand_ins import ARTICLE_SETS, decide, text_of
 from weighted_1 import LEFT
 
 PAPER = common.Paper(
@@ -36,6 +36,8 @@ def run(limit=None):
         (common.table(PAPER, scored),),
         common.panels(PAPER, scored),
         common.verdicts(PAPER, scored, BEFORE),
+        ("weighted", "default"),
+        ARTICLE_SETS,
         ABSENT,
         (common.NOTE, _NOTE),
     )

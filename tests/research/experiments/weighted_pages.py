@@ -1,7 +1,7 @@
 """What the three experiments of weighted.txt have in common: 300 news pages, and how many a method gets right.
 
-The paper's readers judged by eye whether a page was "correctly extracted". Here a page is right if the words that are
-left agree with its gold text at F1 >= .9.
+The paper's authors compared by hand whether a page was "correctly extracted". Here a page is right if the words that
+are left agree with its gold text at F1 >= .9.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PAGES = (100, 200, 300)
 RIGHT = 0.9
 _HALF_OF_LAST_DIGIT = 0.005  # per cent
 NOTE = (
-    f"A page is right where the words that are left agree with its gold text at F1 >= {RIGHT:g}; the paper's readers "
-    "judged by eye. A smaller number of pages is part of the larger one, as it may be in the paper."
+    f"A page is right where the words that are left agree with its gold text at F1 >= {RIGHT:g}; the paper's authors "
+    "compared by hand. A smaller number of pages is part of the larger one, as it may be in the paper."
 )
 
 
@@ -82,7 +82,7 @@ def measure(samples, extract):
 
 
 def describe(samples):
-    return f"{len(samples)} {ARTICLES}, for 300 pages of 30 English news sites"
+    return f"{len(samples)} {ARTICLES}, for 300 pages of 30 news sites in English"
 
 
 def table(paper, scored):
