@@ -67,6 +67,17 @@ def test_a_fit_on_other_sites_tells_the_links_of_one_that_it_has_not_seen(pages)
     assert sum(scores, discovery.Score()).f1 > 0.85
 
 
+def test_outcomes_are_written_between_the_marks_of_a_page(data, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(["Before.", *discovery.MARKS, "After."]), "utf-8")
+    for _ in range(2):
+        discovery.write_outcomes(page, {"sites, section page": {"pages": 18, "told articles": 4}})
+    written = page.read_text("utf-8")
+    assert written.count("| sites, section page | 18 | 4 | 22.2% |\n\nMeasured with model `") == 1
+    assert written.startswith("Before.\n")
+    assert written.endswith("\nAfter.")
+
+
 def test_the_program_prints_the_wrong_links_of_a_page(pages):
     (page,) = (page for page in pages if page.name == "timesofindia/08")
     wrong = discovery.score(page, discovery.ours(page))

@@ -5,7 +5,9 @@ import os
 import sys
 from pathlib import Path
 
+import portals
 import processes
+import pytest
 
 PROGRAM = Path(__file__).parent / "research" / "portals.py"
 PROSE = "<p>The river rose in the night and carried the old bridge down to the mill, said the mayor of the town.</p>"
@@ -42,3 +44,20 @@ def test_each_site_s_saved_pages_are_counted_as_what_they_are(tmp_path):
         "refused": {"empty": 1, "no_article": 1},
         "boilerplate": 0,
     }
+
+
+def test_the_table_is_written_between_the_marks_of_a_page(data, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(["Before.", *portals.MARKS, "After."]), "utf-8")
+    row = portals.Replayed("bbc", 4, 1, 1, 1_200, 0, {"empty": 1}, 9, 2).row()
+    for _ in range(2):
+        portals.write(page, portals.HEAD + row)
+    written = page.read_text("utf-8")
+    assert written.count("| bbc | 4 | 1 | 1 | 1,200 | 1 empty | 9 | 2 |\n\nMeasured with model `") == 1
+    assert written.startswith("Before.\n")
+    assert written.endswith("\nAfter.")
+
+
+def test_a_log_without_stats_is_an_error():
+    with pytest.raises(IndexError):
+        portals.stats_of("INFO: closed")

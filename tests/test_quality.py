@@ -3,12 +3,14 @@
 import gzip
 import json
 import re
+from pathlib import Path
 
 import corpus
 import evaluation
 import floors
 import methods_table
 import pytest
+import quality
 import small_data
 
 from cleaning import METHODS
@@ -122,6 +124,11 @@ def test_the_program_writes_the_page_and_its_plot_in_one_run(small):
     assert f"python tests/research/quality.py --write {small / 'page.md'} --without vce\n" in page
     assert (small / "page.svg").read_text("utf-8").startswith("<?xml")
     assert re.search(r"\n- Measured with model `\w{12}`; decisions `\w{12}` of default, .+; data \S+ `\w{12}`, ", page)
+
+
+def test_the_page_shows_the_command_without_the_place_of_the_folds():
+    shown = quality.shown_command(["--write", "page.md", "--cross-validate", "/some/folds"], Path("/some/folds"))
+    assert shown == "python tests/research/quality.py --write page.md --cross-validate FOLDER"
 
 
 def test_the_program_names_a_method_that_it_does_not_know(small):
