@@ -182,10 +182,10 @@ def _add_components(settings: BaseSettings) -> None:
 
 
 def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:
-    """Remove our components that store or write anything, and without callbacks also those that clean pages."""
-    removed = set(ours.EXTENSIONS)
+    """Remove our components that store or decide what is stored; without callbacks those that clean pages too."""
+    removed = {*ours.EXTENSIONS, _RESERVATIONS}
     if not calls_back:
-        removed |= {_RESPONSE_FILTER, _RESERVATIONS, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
+        removed |= {_RESPONSE_FILTER, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
     for table in _COMPONENT_TABLES:
         for path in removed.intersection(getattr(ours, table)):
             settings.set_in_component_priority_dict(table, load_object(path), None)

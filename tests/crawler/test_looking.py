@@ -97,6 +97,15 @@ def test_parse_with_a_spider_of_ours_shows_the_cleaned_page(scrapy, site):
     assert "'body'" not in shown
 
 
+@pytest.mark.parametrize("command", ["fetch", "parse"])
+def test_what_only_looks_shows_pages_that_a_crawl_leaves_alone(scrapy, serve, answer, command):
+    hidden = answer('<meta name="robots" content="noindex">' + STORY)
+    site, requests = serve({"/hidden": hidden, "/.well-known/tdmrep.json": answer("[]")})
+    more = ("--spider", "essays", "-c", "parse_essay", "--nocolour") if command == "parse" else ()
+    assert "The river rose" in scrapy(command, f"{site}/hidden", *more, addon=BLOCKSIEVE, spider=OURS)
+    assert "/.well-known/tdmrep.json" not in dict(requests)
+
+
 def test_parse_with_pipelines_stores_nothing_and_writes_the_item_of_a_crawl(scrapy, site, tmp_path):
     project = {"addon": BLOCKSIEVE, "spider": OURS}
     assert f"[<GET {site}/story>]" in scrapy("parse", "--nocolour", "--spider", "essays", f"{site}/", **project)
