@@ -19,6 +19,7 @@ class ParseWarning(StrEnum):
 
     EMPTY = "empty_page"
     CHARSET_CONTRADICTED = "charset_contradicted"
+    CHARSET_IN_DOUBT = "charset_in_doubt"
     UNDECODABLE_BYTES = "undecodable_bytes"
     DEEP_NESTING = "deep_nesting"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import w3lib.encoding
-from charset_normalizer import from_bytes
 from lxml import etree, html
 
 from cleaning.blocks import Page, ParseWarning
@@ -23,10 +23,48 @@ _CHARSET = re.compile(
 )
 # The bytes contradict a declared encoding if more than this share of those above 127 do not decode in it.
 _MAX_BAD_SHARE = 0.05
+# Detection reads the text of this many bytes, at most, and shortens it to _DETECTED_BYTES.
+_SEARCHED_BYTES = 1_000_000
 _DETECTED_BYTES = 16_384
-# A few accented letters fit any code page; browsers choose windows-1252 then.
-_MIN_DETECTED_BYTES = 16
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+# A long stretch of ASCII is mostly markup. Its ends stay: they may belong to characters of two bytes.
+_LONG_ASCII = re.compile(rb"([\x00-\x7f]{24})[\x00-\x7f]+(?=[\x00-\x7f]{24})")
+# A few accented letters fit any code page, and windows-1252 is the most frequent one. On parts of real pages with 8
+# letters, the detector is right for 98 % of those in windows-1252 and 80 % of the others; with 16, for 99 % and 90 %.
+_MIN_DETECTED_LETTERS = 8
+_MIN_CERTAIN_LETTERS = 16
 _DEFAULT_ENCODING = "cp1252"
+_JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
+_TWO_BYTES = frozenset(["big5hkscs", "cp932", "cp949", "euc_jp", "gb18030"])
+# Few letters tell these encodings apart.
+_LATIN = frozenset(["cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-4", "iso8859-13"])
+_LANGUAGE = re.compile(rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([a-z]{2})(-\w+)?", re.IGNORECASE)
+# The country domains by which the detector knows the languages that have an older encoding other than windows-1252.
+_DOMAINS = {
+    **{code: code for code in ("bg", "hr", "hu", "lt", "lv", "mk", "pl", "ro", "ru", "sk", "th", "tr")},
+    "ar": "eg",
+    "be": "by",
+    "bs": "ba",
+    "cs": "cz",
+    "el": "gr",
+    "et": "ee",
+    "fa": "ir",
+    "he": "il",
+    "iw": "il",
+    "ja": "jp",
+    "ko": "kr",
+    "sl": "si",
+    "sr": "rs",
+    "uk": "ua",
+    "vi": "vn",
+    "zh-cn": "cn",
+    "zh-hans": "cn",
+    "zh-sg": "cn",
+    "zh-hant": "tw",
+    "zh-hk": "hk",
+    "zh-mo": "mo",
+    "zh-tw": "tw",
+}
 # libxml2 stops reading at `</html>` and moves the rest after `</body>` outside; browsers read on.
 _FIRST_END = re.compile(rb"</(?:body|html|BODY|HTML)")
 _END_TAG = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
@@ -77,15 +115,16 @@ def parse(
         return _build(source.encode("utf-8", "replace"), url, None, ())
     if _is_binary(source) and "utf-16" not in (encoding or "").lower():
         raise PageError(PageFault.BINARY, f"the page starts with {source[:8]!r}: not a text format")
-    decoded = decode(source, encoding)
+    decoded = decode(source, encoding, url)
     return _build(decoded.utf_8, url, decoded.encoding, decoded.parse_warnings)
 
 
-def decode(body: bytes, declared: str | None = None) -> _Decoded:
+def decode(body: bytes, declared: str | None = None, url: str | None = None) -> _Decoded:
     """Return the text of a page's bytes and the encoding that it was read in.
 
-    The order is that of browsers: byte order mark, HTTP header, meta, then detection. A declaration that the bytes
-    contradict is skipped and gives a warning; single undecodable bytes become U+FFFD.
+    The order is that of browsers: byte order mark, HTTP header, meta, then detection, which may look at the country
+    domain of `url`. A declaration that the bytes contradict is skipped and gives a warning, and so does an encoding
+    that was detected but is in doubt. Single undecodable bytes become U+FFFD.
     """
     mark, mark_bytes = w3lib.encoding.read_bom(body)
     if mark is not None and mark_bytes is not None:
@@ -93,12 +132,15 @@ def decode(body: bytes, declared: str | None = None) -> _Decoded:
         return _finish(unmarked, unmarked.decode(mark, "replace"), mark, ())
     declarations = list(filter(None, [read_label(declared), _meta_encoding(body)]))
     parse_warnings: tuple[ParseWarning, ...] = ()
-    for encoding in (*declarations, "utf-8"):
+    undeclared = "iso2022_jp" if body.isascii() and _JAPANESE_ESCAPE.search(body) else "utf-8"
+    for encoding in (*declarations, undeclared):
         text = _text_in(body, encoding)
         if text is not None:
             return _finish(body, text, encoding, parse_warnings)
         parse_warnings = (ParseWarning.CHARSET_CONTRADICTED,) if declarations else ()
-    encoding = _detect(body)
+    encoding, in_doubt = _detect(body, url)
+    if in_doubt:
+        parse_warnings = (*parse_warnings, ParseWarning.CHARSET_IN_DOUBT)
     return _finish(body, body.decode(encoding, "replace"), encoding, parse_warnings)
 
 
@@ -146,12 +188,65 @@ def _count_high_bytes(body: bytes) -> int:
     return len(body) - len(body.translate(None, bytes(range(128, 256))))
 
 
-def _detect(body: bytes) -> str:
-    if _count_high_bytes(body) < _MIN_DETECTED_BYTES:
-        return _DEFAULT_ENCODING
-    first = next(i for i, byte in enumerate(body) if byte >= 0x80)  # noqa: PLR2004 — the end of ASCII
-    best = from_bytes(body[max(0, first - 512) : first + _DETECTED_BYTES]).best()
-    return (best and w3lib.encoding.resolve_encoding(best.encoding)) or _DEFAULT_ENCODING
+def _detect(body: bytes, url: str | None) -> tuple[str, bool]:
+    """Return the most likely encoding of the Encoding Standard, and whether it is in doubt."""
+    sample = _sample(body)
+    letters = _count_letters(sample)
+    if letters == 0:
+        return _DEFAULT_ENCODING, False  # quotation marks, dashes and signs
+    guess = _guess(sample)
+    in_doubt = letters < _MIN_CERTAIN_LETTERS or _halves_differ(sample, guess)
+    if (in_doubt or guess in _LATIN) and (domain := _domain(body, url)):
+        hinted = _guess(sample, domain)
+        if in_doubt or hinted in _LATIN:
+            return hinted, in_doubt or not _same_text(sample, guess, hinted)
+    if letters < _MIN_DETECTED_LETTERS and guess not in _TWO_BYTES:
+        return _DEFAULT_ENCODING, True
+    return guess, in_doubt
+
+
+def _sample(body: bytes) -> bytes:
+    first = _NOT_ASCII.search(body)
+    start = max(0, first.start() - 24) if first else 0
+    return _LONG_ASCII.sub(rb"\1\n", body[start : start + _SEARCHED_BYTES])[:_DETECTED_BYTES]
+
+
+def _count_letters(sample: bytes) -> int:
+    """Return the number of bytes beyond ASCII that are letters in windows-1252. Most letters of other encodings are."""
+    return sum(map(str.isalpha, sample.translate(None, bytes(range(128))).decode(_DEFAULT_ENCODING, "replace")))
+
+
+def _guess(sample: bytes, domain: str | None = None) -> str:
+    from chardetng_py import EncodingDetector  # noqa: PLC0415 — few pages need it
+
+    detector = EncodingDetector()
+    detector.feed(sample, last=False)  # a sample may end within a character
+    label = detector.guess(tld=domain.encode() if domain else None, allow_utf8=False)
+    return read_label(label) or _DEFAULT_ENCODING
+
+
+def _halves_differ(sample: bytes, guess: str) -> bool:
+    """Return True if one half of the sample, taken alone, would be read as another text."""
+    # A line feed is never part of another character.
+    middle = max(sample.find(b"\n", len(sample) // 2), sample.rfind(b"\n", 0, len(sample) // 2)) + 1
+    halves = (sample[:middle], sample[middle:]) if middle else ()
+    return not all(_same_text(half, guess, _guess(half)) for half in halves if not half.isascii())
+
+
+def _same_text(sample: bytes, encoding: str, other: str) -> bool:
+    return encoding == other or sample.decode(encoding, "replace") == sample.decode(other, "replace")
+
+
+def _domain(body: bytes, url: str | None) -> str | None:
+    """Return the country domain of the page's language; of its host, if it states no language."""
+    if stated := _LANGUAGE.search(body[:_SNIFFED_BYTES]):
+        language, variety = stated[1].decode().lower(), (stated[2] or b"").decode("ascii", "replace").lower()
+        return _DOMAINS.get(language + variety) or _DOMAINS.get(language)
+    try:
+        top = (urlsplit(url or "").hostname or "").rpartition(".")[2]
+    except ValueError:  # an invalid URL
+        return None
+    return top if top in _DOMAINS.values() else None
 
 
 def _finish(body: bytes, text: str, encoding: str, parse_warnings: tuple[ParseWarning, ...]) -> _Decoded:

@@ -68,7 +68,8 @@ def _parse_response(response: TextResponse) -> Page:
     if isinstance(response, PageResponse):
         return response.tree
     header = content_type(response)
-    declared = header if header and "charset" in header.lower() else response.encoding
+    # Scrapy's `encoding` would be a guess where nothing is declared, and would pass for a declaration.
+    declared = header if header and "charset" in header.lower() else response._declared_encoding()  # noqa: SLF001
     return parse(response.body, known_url(response.url), declared)
 
 

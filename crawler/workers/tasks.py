@@ -50,7 +50,7 @@ class PageToClean:
     @classmethod
     def from_stored(cls, body: bytes, url: str | None, encoding: str | None) -> Self:
         """Return a stored page. Without an encoding the encoding is detected again."""
-        return cls(body, url, encoding or decode(body).encoding)
+        return cls(body, url, encoding or decode(body, url=url).encoding)
 
 
 class WorkerTask(ABC, Generic[ResultT]):

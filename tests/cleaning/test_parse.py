@@ -17,6 +17,26 @@ CHINESE = (
 FRENCH = "<p>Les élèves étudient à l’école près de la forêt où naît la rivière, très tôt, même l’été.</p>"
 
 
+# A few sentences of a language that has an older encoding, and the encoding.
+UNDECLARED = {
+    "windows-1250": "Zażółć gęślą jaźń. Wczoraj wieczorem łódź wróciła do portu, a załoga zeszła na ląd i świętowała.",
+    "windows-1251": "Вчера вечером корабль вернулся в порт, и команда сошла на берег. Погода была хорошая.",
+    "koi8-r": "Вчера вечером корабль вернулся в порт, и команда сошла на берег. Погода была хорошая.",
+    "ibm866": "Вчера вечером корабль вернулся в порт, и команда сошла на берег. Погода была хорошая.",
+    "windows-1252": FRENCH,
+    "windows-1253": "Χθες το βράδυ το πλοίο επέστρεψε στο λιμάνι και το πλήρωμα βγήκε στη στεριά. Ο καιρός ήταν καλός.",
+    "windows-1254": "Dün akşam gemi limana döndü, mürettebat karaya çıktı. Çocuklar ağaçların altında uyuyor.",
+    "windows-1255": "אתמול בערב חזרה הספינה לנמל והצוות ירד אל החוף. מזג האוויר היה נאה מאוד.",
+    "windows-1256": "عادت السفينة مساء أمس إلى الميناء ونزل الطاقم إلى الشاطئ. كان الطقس جميلا جدا.",
+    "shift_jis": "昨日の夕方、船は港に戻り、乗組員は上陸した。天気はとてもよかった。",
+    "euc-jp": "昨日の夕方、船は港に戻り、乗組員は上陸した。天気はとてもよかった。",
+    "iso-2022-jp": "昨日の夕方、船は港に戻り、乗組員は上陸した。天気はとてもよかった。",
+    "euc-kr": "어제 저녁 배가 항구로 돌아왔고 선원들은 뭍에 내렸다. 날씨가 아주 좋았다.",
+    "gb18030": "昨天晚上，船回到了港口，船员们上了岸。天气非常好，孩子们在树下玩耍。",
+    "big5": "昨天晚上，船回到了港口，船員們上了岸。天氣非常好，孩子們在樹下玩耍。",
+}
+
+
 def text_of(page):
     return page.root.text_content()
 
@@ -90,6 +110,57 @@ def test_undeclared_chinese_is_detected():
     page = parse((CHINESE * 5).encode("gb18030"))
     assert page.encoding == "gb18030"
     assert "正确读出" in text_of(page)
+
+
+@pytest.mark.parametrize("label", UNDECLARED)
+def test_the_encoding_of_a_page_that_declares_none_is_found(label):
+    text = 2 * re.sub("</?p>", "", UNDECLARED[label])
+    page = parse(f"<p>{text}</p>".encode(label))
+    assert text_of(page) == text
+    assert page.parse_warnings == ()
+
+
+def test_a_page_of_quotation_marks_and_dashes_is_windows_1252():
+    page = parse(("<p>It’s “their” market — not ours…</p>" * 20).encode("cp1252"))
+    assert (page.encoding, page.parse_warnings) == ("cp1252", ())
+
+
+HUNGARIAN = "<p>A tegnap este visszatért hajó legénysége partra szállt. Jó idő volt, az erdőben is.</p>"
+
+
+@pytest.mark.parametrize(
+    ("start", "url"),
+    [("<html lang=hu>", None), ("<html>", "https://example.hu/"), ("<html lang='hu-HU'>", "https://x.de")],
+)
+def test_the_language_or_else_the_country_decides_between_latin_encodings(start, url):
+    page = parse((start + HUNGARIAN).encode("cp1250"), url)
+    assert "idő volt, az erdőben" in text_of(page)
+    assert ParseWarning.CHARSET_IN_DOUBT in page.parse_warnings
+
+
+@pytest.mark.parametrize("url", ["https://example.de/", "http://[broken/", "", "https://example.com/"])
+def test_a_host_without_a_country_of_its_own_encoding_decides_nothing(url):
+    assert text_of(parse(FRENCH.encode("cp1252"), url)) == FRENCH[3:-4]
+
+
+def test_an_encoding_guessed_from_few_letters_is_in_doubt():
+    assert parse("<p>Café</p>".encode("cp1252")).parse_warnings == (ParseWarning.CHARSET_IN_DOUBT,)
+
+
+def test_halves_that_look_like_different_encodings_are_in_doubt():
+    body = (UNDECLARED["koi8-r"] + "\n").encode("koi8-r") + UNDECLARED["windows-1253"].encode("cp1253")
+    assert ParseWarning.CHARSET_IN_DOUBT in decode(body).parse_warnings
+
+
+def test_markup_before_and_between_the_text_does_not_hide_it():
+    markup = f"<script>{'a = 1; ' * 50_000}</script>"
+    page = parse(f"{markup}<p>Вчера вечером</p>{markup}<p>корабль вернулся в порт</p>{markup}".encode("koi8-r"))
+    assert text_of(page).endswith("порт" + markup[8:-9])
+    assert "Вчера вечером" in text_of(page)
+
+
+def test_declared_utf_8_with_a_japanese_escape_stays_utf_8():
+    assert decode(b"<p>\x1b$B</p>", "utf-8").encoding == "utf-8"
 
 
 def test_few_accented_letters_are_read_as_browsers_do():

@@ -31,6 +31,12 @@ def test_any_text_response_is_accepted():
         assert "Grüße" in page(response).tree.root.text_content()
 
 
+def test_the_encoding_of_a_response_that_declares_none_is_detected():
+    body = ("<p>Съешь же ещё этих мягких французских булок да выпей чаю. " * 3).encode("cp1251")
+    tree = page(HtmlResponse("https://x.example/", body=body, headers=HTML)).tree
+    assert "французских булок" in tree.root.text_content()
+
+
 def test_a_page_response_is_not_parsed_again():
     plain = HtmlResponse("https://x.example/", body=b"<p>text", headers=HTML)
     parsed = PageResponse.of(plain, page(plain).tree)

@@ -36,11 +36,13 @@ SETS = {
     "fundus-dev": "extraction/fundus-dev",
     "wcxb-dev": "extraction/wcxb-dev",
     "magic-dev": "extraction/magic-dev",
+    "snippets-dev": "extraction/snippets-dev",
+    "pool": "pool",
     "sites": "sites",
     "webkb": "categories/webkb.tar.gz",
 }
 # The pages of docs/ with stamps.
-PAGES = ("discovery.md", "experiments.md", "methods.md", "model-card.md", "portals.md")
+PAGES = ("discovery.md", "encodings.md", "experiments.md", "methods.md", "model-card.md", "portals.md")
 _DIGITS = 12
 _STAMP = re.compile(r"Measured\s+with\s+([^.]*`\w{12}`[^.]*)\.")
 _MODEL, _DECISIONS = re.compile(r"model\s+`(\w+)`"), re.compile(r"decisions\s+`(\w+)`\s+of\s+([\w,\s]+)")

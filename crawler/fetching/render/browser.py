@@ -74,7 +74,7 @@ class Browser:
         Raises RenderError for a page that crashes the browser or takes longer than `seconds`.
         """
         source = parse(html, url, encoding, max_bytes=self._rendering.max_bytes)
-        text = html if isinstance(html, str) else decode(html, encoding).text
+        text = html if isinstance(html, str) else decode(html, encoding, url).text
         page = self._call(self._render(text, url))
         parse_warnings = dict.fromkeys((*source.parse_warnings, *page.parse_warnings))
         return replace(page, encoding=source.encoding, parse_warnings=tuple(parse_warnings))

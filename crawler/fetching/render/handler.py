@@ -106,7 +106,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
         declared = content_type(response)
         try:
             source = parse(response.body, known_url(response.url), declared, max_bytes=self._rendering.max_bytes)
-            text = decode(response.body, declared).text
+            text = decode(response.body, declared, known_url(response.url)).text
         except PageError:
             return response  # rejected later, for the same reason
         async with self._page_slots:
