@@ -59,7 +59,6 @@ figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the m
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/experiments.py all --pages 300 --write docs/experiments.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/discovery.py --outcomes --write docs/discovery.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/portals.py --write docs/portals.md
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/encodings_quality.py --write docs/encodings.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/provenance.py
 
 format: $(VENV)/.dev ## let ruff rewrite the files

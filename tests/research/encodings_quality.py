@@ -318,6 +318,8 @@ def main():
     if not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
     detectors = load_detectors()
+    if asked.write and not (asked.files and len(detectors) == len(DETECTORS) + 1):
+        parser.error("--write needs --files and all detectors, also chardet 7: the page has a column for each")
     cases = make_cases(read_pages(), asked.most)
     tables = show(cases, measure(cases, detectors, print_wrong=asked.wrong))
     if asked.files:
