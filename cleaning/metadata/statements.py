@@ -39,7 +39,7 @@ _NAME_PARTS = ("givenName", "familyName")
 _REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
 _MAX_LEVELS = 20
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
-_UNSEEN_TAGS = frozenset("script style svg noscript template".split())
+_UNSEEN_TAGS = frozenset("script style svg noscript template button select".split())  # controls are no part of a title
 # Bidirectional overrides and isolates reorder the text around a value that is shown; the others have no width.
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 _STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
