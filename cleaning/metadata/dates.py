@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from lxml import etree, html
 
 from cleaning.metadata.statements import (
+    BoundedSearch,
     elements_above,
     elements_below,
     first_elements,
@@ -90,6 +91,10 @@ _CHANGED = re.compile(
 _OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
 _MAX_TRIED = 12
 _MAX_UNMARKED = 3
+_NEAR = 60  # elements below a heading, before those of other pages
+_MAX_MARKED = 20
+_DATED = BoundedSearch("*", 'contains(@class, "publish") and contains(@class, "date")')
+_REPLIED = re.compile(r"comment|copyright|related|event", re.IGNORECASE)
 _LEVELS = 4  # elements around a text whose classes are read
 
 
@@ -104,14 +109,16 @@ class Dates:
 def read_dates(root: HtmlElement, stated: Statements, url: str | None) -> Dates:
     """Return the dates that a page states; the date of publication is searched in its text if none is stated."""
     texts = [
-        *_stated_texts(stated, ("datePublished", "dateCreated", "uploadDate"), _PUBLISHED),
+        *_stated_texts(stated, ("datePublished", "dateCreated"), _PUBLISHED),
         *_publishing_metas(stated),
+        *stated.texts("uploadDate"),
     ]
-    published = _nearest_day(_first_iso_date(texts), _day_in_path(url)) or _read_first(texts)
+    published = _nearest_day(_read_first(texts), _day_in_path(url))
     return Dates(
         published
         or _first_iso_date(_time_texts(stated))
-        or _read_first(chain(_time_texts(stated), _dated_texts(root, stated))),
+        or _read_first(chain(_time_texts(stated), _dated_texts(root, stated)))
+        or _read_first(_updated_texts(root, stated)),
         _first_iso_date(_stated_texts(stated, ("dateModified",), _MODIFIED)),
     )
 
@@ -174,12 +181,16 @@ def _publishing_metas(stated: Statements) -> Iterator[str]:
 
 
 def _read_first(texts: Iterable[str]) -> str | None:
-    """Return the first date that htmldate reads in one of the texts.
+    """Return the first date in one of the texts, in ISO 8601 or as htmldate reads it.
 
     htmldate gets the texts alone: with the page, it would copy and serialise all of it.
     """
-    tried = dict.fromkeys(text for text in map(_plain, islice(texts, _MAX_TRIED)) if text and _DATE.search(text))
-    return next(filter(None, map(_read_text, tried)), None)
+    return next(filter(None, map(_read_date, dict.fromkeys(islice(texts, _MAX_TRIED)))), None)
+
+
+def _read_date(text: str) -> str | None:
+    plain = _plain(text)
+    return iso_date(text) or (_read_text(plain) if plain and _DATE.search(plain) else None)
 
 
 def _read_text(text: str) -> str | None:
@@ -200,7 +211,8 @@ def _plain(text: str) -> str | None:
     if plain is None or len(plain) > _MAX_TEXT_CHARS or "://" in plain:
         return None
     plain = plain if plain.isascii() else plain.translate(_DIGITS).translate(_EAST_ASIAN)
-    return _MONTH_FIRST.sub(r"\3-\1-\2", plain)
+    plain = _MONTH_FIRST.sub(r"\3-\1-\2", plain)
+    return plain.title() if plain.isupper() and plain.isascii() else plain  # htmldate knows no OCTOBER
 
 
 def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
@@ -211,10 +223,22 @@ def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
         yield from _candidates(first, 0)
         yield from _candidates(first, _MAX_UNMARKED)
         return
-    yield from _candidates(_texts_with_year(elements_below(heading)), _MAX_UNMARKED)
-    above = list(_texts_with_year(elements_above(heading)))
+    below = elements_below(heading)
+    yield from _candidates(_texts_with_year(islice(below, _NEAR)), _MAX_UNMARKED)
+    above = list(_texts_with_year(elements_above(heading)))[::-1]
     yield from _candidates(above, 0)
     yield from _candidates(above, _MAX_UNMARKED)
+    yield from _candidates(_texts_with_year(below), _MAX_UNMARKED)
+    yield from _candidates(_texts_with_year(islice(_DATED(root, large=stated.large), _MAX_MARKED)), 0)
+
+
+def _updated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
+    """Yield the visible texts near the heading that date a change: the only date of a page that was published earlier."""
+    around = first_elements(root) if stated.heading is None else elements_below(stated.heading)
+    for text, element in _texts_with_year(islice(around, _NEAR)):
+        plain = _plain(text)
+        if plain and _CHANGED.search(plain) and not _REPLIED.search(_marks(element)):
+            yield plain
 
 
 def _texts_with_year(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:

@@ -66,7 +66,7 @@ class Statements:
     headings: tuple[str, ...] = ()
     """The texts of the h1 elements."""
     heading: HtmlElement | None = None
-    """The first h1 element with a text."""
+    """The first h1 element that agrees with the title element; without one, the first h1 element with a text."""
     links: Mapping[str, str] = field(default_factory=dict)
     """The first URL of each `rel`."""
     times: tuple[HtmlElement, ...] = ()
@@ -123,7 +123,7 @@ def read_statements(root: HtmlElement) -> Statements:
         max(map(main_text_of, objects), key=len, default="") or None,
         read.title,
         tuple(read.headings),
-        read.heading,
+        _page_heading(read),
         read.links,
         tuple(read.times),
         _properties(_ITEM_PROPERTIES(root, large=large)),
@@ -140,7 +140,7 @@ class _Reading:
     links: dict[str, str] = field(default_factory=dict)
     title: str | None = None
     headings: list[str] = field(default_factory=list)
-    heading: HtmlElement | None = None
+    heading_elements: list[HtmlElement] = field(default_factory=list)
     times: list[HtmlElement] = field(default_factory=list)
 
 
@@ -172,7 +172,7 @@ def _add_title(read: _Reading, element: HtmlElement) -> None:
 def _add_heading(read: _Reading, element: HtmlElement) -> None:
     if len(read.headings) < _MAX_HEADINGS and (text := visible_text(element)):
         read.headings.append(text)
-        read.heading = element if read.heading is None else read.heading
+        read.heading_elements.append(element)
 
 
 def _add_time(read: _Reading, element: HtmlElement) -> None:
@@ -188,6 +188,14 @@ _ADD = {
     "h1": _add_heading,
     "time": _add_time,
 }
+
+
+def _page_heading(read: _Reading) -> HtmlElement | None:
+    """Return the h1 element that is about the page; others are labels of a menu, a search form or a logo."""
+    title = (read.title or "").casefold()
+    both = zip(read.headings, read.heading_elements, strict=True)
+    agreeing = (element for text, element in both if text.casefold() in title and len(text) * 3 >= len(title))
+    return next(agreeing, next(iter(read.heading_elements), None))
 
 
 def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
