@@ -62,7 +62,7 @@ _PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECAS
 # Words before a name in a byline. The languages: English, German, French, Spanish, Portuguese,
 # Italian, Dutch, the Scandinavian ones, Polish, Czech, Russian, Ukrainian, Turkish, Arabic, Hindi, Chinese, Japanese.
 _BYLINE_WORDS = (
-    "written by|posted by|post by|published by|reviewed by|words by|story by|text by|author|by"
+    "written by|authored by|posted by|post by|published by|reviewed by|words by|story by|text by|authors|author|by"
     "|geschrieben von|ein beitrag von|autorin|autor|von|écrit par|publié par|auteur|par"
     "|escrito por|publicado por|autora|por|scritto da|autore|di|geschreven door|door"
     "|skrevet af|skrevet av|skriven av|av|af|tekst|napisał|napisała|napsal|автор|автори|текст|yazan|yazar"
@@ -76,7 +76,10 @@ _NAME_SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_NO_NAME = re.compile(r"https?:|www\.|@\S+\.|\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,2}(?:$|[\s.,])")
+# The last alternative is a key of a template that was never filled in.
+_NO_NAME = re.compile(r"https?:|www\.|@\S+\.|\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,2}(?:$|[\s.,])|^\w+(?:\.\w+){2,}$")
+_COMPANY = re.compile(r"\W+(?:inc|ltd|llc|gmbh|ag|sa|co|team|staff|editors|editorial team|redaktion)\W*$", re.IGNORECASE)
+_LABEL = re.compile(rf"(?:{_BYLINE_WORDS})[:\s]*", re.IGNORECASE)
 
 
 def read_authors(root: HtmlElement, stated: Statements) -> tuple[str, ...]:
@@ -88,7 +91,7 @@ def read_authors(root: HtmlElement, stated: Statements) -> tuple[str, ...]:
     spare: tuple[str, ...] = ()
     for source in _sources(root, stated):
         names = tuple(dict.fromkeys(name for text in source for name in split_names(text)))[:_MAX_AUTHORS]
-        others = tuple(name for name in names if letters_of(name) not in sites)
+        others = tuple(name for name in names if letters_of(_COMPANY.sub("", name)) not in sites)
         if others:
             return others
         spare = spare or names
@@ -107,7 +110,7 @@ def _sources(root: HtmlElement, stated: Statements) -> Iterator[Iterable[str]]:
 
 def split_names(text: str) -> list[str]:
     """Return the names in a byline, without the words before them; empty for a text that is no name (a URL, a date)."""
-    bare = _without_byline_words(text).strip(" ,;:|-\u2013\u2014")
+    bare = _without_byline_words(text).strip(" ,;:|-\u2013\u2014\"\u201c\u201d")
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
     # A part of one word is a title, a family name before the first name, or a part of a company's name.
     if not all(" " in part or _UNSPACED.search(part) for part in parts):
@@ -116,7 +119,9 @@ def split_names(text: str) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    return 0 < len(text) <= _MAX_NAME_CHARS and not _NO_NAME.search(text) and letters_of(text) not in _ACCOUNTS
+    if not 0 < len(text) <= _MAX_NAME_CHARS or _NO_NAME.search(text) or _LABEL.fullmatch(text):
+        return False
+    return letters_of(text) not in _ACCOUNTS
 
 
 def _without_byline_words(text: str) -> str:
