@@ -78,7 +78,9 @@ _NAME_SEPARATOR = re.compile(
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # The last alternative is a key of a template that was never filled in.
 _NO_NAME = re.compile(r"https?:|www\.|@\S+\.|\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,2}(?:$|[\s.,])|^\w+(?:\.\w+){2,}$")
-_COMPANY = re.compile(r"\W+(?:inc|ltd|llc|gmbh|ag|sa|co|team|staff|editors|editorial team|redaktion)\W*$", re.IGNORECASE)
+_COMPANY = re.compile(
+    r"\W+(?:inc|ltd|llc|gmbh|ag|sa|co|team|staff|editors|editorial team|redaktion)\W*$", re.IGNORECASE
+)
 _LABEL = re.compile(rf"(?:{_BYLINE_WORDS})[:\s]*", re.IGNORECASE)
 
 
@@ -110,7 +112,7 @@ def _sources(root: HtmlElement, stated: Statements) -> Iterator[Iterable[str]]:
 
 def split_names(text: str) -> list[str]:
     """Return the names in a byline, without the words before them; empty for a text that is no name (a URL, a date)."""
-    bare = _without_byline_words(text).strip(" ,;:|-\u2013\u2014\"\u201c\u201d")
+    bare = _without_byline_words(text).strip(' ,;:|-\u2013\u2014"\u201c\u201d')
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
     # A part of one word is a title, a family name before the first name, or a part of a company's name.
     if not all(" " in part or _UNSPACED.search(part) for part in parts):

@@ -233,7 +233,7 @@ def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
 
 
 def _updated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
-    """Yield the visible texts near the heading that date a change: the only date of a page that was published earlier."""
+    """Yield the visible texts near the heading that date a change, the only date of some pages."""
     around = first_elements(root) if stated.heading is None else elements_below(stated.heading)
     for text, element in _texts_with_year(islice(around, _NEAR)):
         plain = _plain(text)

@@ -31,8 +31,8 @@ _SITE_TYPES = frozenset("website organization newsmediaorganization corporation 
 _SITE_METAS = ("og:site_name", "application-name", "apple-mobile-web-app-title", "al:ios:app_name")
 # Headings and parts of titles that say nothing about the page.
 _GENERIC = frozenset(
-    "home homepage homesite index welcome menu mainmenu search news untitled startseite accueil inicio início home主页 主页"
-    " 首页 首頁 ホーム главная strona főoldal hjem forside hem etusivu anasayfa".split()
+    "home homepage homesite index welcome menu mainmenu search news untitled startseite accueil inicio início"
+    " 主页 首页 首頁 ホーム главная strona főoldal hjem forside hem etusivu anasayfa".split()
 )
 _NO_LABEL = frozenset("www m com co org net gov edu ac".split())
 

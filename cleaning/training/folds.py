@@ -13,7 +13,7 @@ import lightgbm
 
 from cleaning.classifier.decide import decide
 from cleaning.classifier.model import Model, Prediction
-from cleaning.metadata.page import identify_language
+from cleaning.metadata.languages import identify_language
 from cleaning.options import Options
 from cleaning.training.fit import PARTS, fit_model, part_of
 

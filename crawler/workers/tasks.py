@@ -12,7 +12,7 @@ import w3lib.encoding
 from cleaning import CleanPage, ModelError, ParseWarning, clean, parse
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
-from cleaning.metadata.page import load_language_model
+from cleaning.metadata.languages import load_language_model
 from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
 from cleaning.parse import decode
 from cleaning.terms import terms

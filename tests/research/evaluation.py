@@ -15,7 +15,7 @@ from scores import difference, score_text, summary
 from timing import settled, timed
 
 from cleaning import METHODS, PageError, clean, parse
-from cleaning.metadata.page import identify_language
+from cleaning.metadata.languages import identify_language
 from cleaning.methods.informative_sections import learn_template
 from crawler.errors import RenderError
 

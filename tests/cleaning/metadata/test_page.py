@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from stated_pages import article, linked, metadata
 
 from cleaning import Metadata, parse
-from cleaning.metadata.page import identify_language, read_metadata
+from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
 
 PROSE = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables."

@@ -11,7 +11,7 @@ import corpus
 from evaluation import LARGEST_PAGE
 
 from cleaning import parse
-from cleaning.metadata.page import identify_language
+from cleaning.metadata.languages import identify_language
 
 if TYPE_CHECKING:
     from pathlib import Path

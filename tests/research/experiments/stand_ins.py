@@ -9,7 +9,7 @@ from evaluation import LARGEST_PAGE
 
 from cleaning import METHODS, parse
 from cleaning.clean import decide_page
-from cleaning.metadata.page import identify_language
+from cleaning.metadata.languages import identify_language
 from cleaning.metadata.statements import read_statements
 from cleaning.options import Options
 
