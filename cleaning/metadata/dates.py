@@ -22,6 +22,7 @@ from cleaning.metadata.statements import (
     tidy_text,
     visible_text,
 )
+from cleaning.metadata.titles import is_front_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,11 +116,21 @@ def read_dates(root: HtmlElement, stated: Statements, url: str | None) -> Dates:
     ]
     published = _nearest_day(_read_first(texts), _day_in_path(url))
     return Dates(
-        published
-        or _first_iso_date(_time_texts(stated))
-        or _read_first(chain(_time_texts(stated), _dated_texts(root, stated)))
-        or _read_first(_updated_texts(root, stated)),
+        published or (None if _dates_others(stated, url) else _visible_date(root, stated)),
         _first_iso_date(_stated_texts(stated, ("dateModified",), _MODIFIED)),
+    )
+
+
+def _dates_others(stated: Statements, url: str | None) -> bool:
+    """Return True if a page's visible dates are not its own: of news on a front page, of a product's reviews."""
+    return "product" in stated.types or is_front_page(url)
+
+
+def _visible_date(root: HtmlElement, stated: Statements) -> str | None:
+    return (
+        _first_iso_date(_time_texts(stated))
+        or _read_first(chain(_time_texts(stated), _dated_texts(root, stated)))
+        or _read_first(_updated_texts(root, stated))
     )
 
 

@@ -6,23 +6,28 @@ Sources in order of trust: JSON-LD, OpenGraph and other meta tags, microdata, th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from cleaning.blocks import Metadata
 from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
 from cleaning.metadata.languages import read_language
-from cleaning.metadata.statements import read_statements, tidy_text
-from cleaning.metadata.titles import read_site_name, read_title
+from cleaning.metadata.statements import BoundedSearch, read_statements, text_of_value, tidy_text, type_names
+from cleaning.metadata.titles import letters_of, read_site_name, read_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cleaning.blocks import Page
     from cleaning.metadata.statements import Statements
 
 _MAX_URL_CHARS = 2_000
+_MAX_CRUMBS = 20
+_MAX_CATEGORIES = 5  # of one page
+_MAX_SECTION_CHARS = 200
+_CATEGORY_LINKS = BoundedSearch("a", 'contains(@rel, "category")')
 _UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -34,25 +39,59 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
     """
     stated = statements or read_statements(page.root)
     dates = read_dates(page.root, stated, page.url)
+    title = read_title(stated, page.url, text)
     return Metadata(
-        title=read_title(stated, page.url, text),
+        title=title,
         authors=read_authors(page.root, stated),
         published=dates.published,
         modified=dates.modified,
         language=read_language(_stated_languages(page, stated), text),
-        section=_section(stated),
+        section=_section(page, stated, title),
         canonical=_first_url(page, [stated.links.get("canonical"), *stated.meta("og:url")]),
         site_name=read_site_name(stated),
         image=_first_url(page, _images(stated)),
     )
 
 
-def _section(stated: Statements) -> str | None:
+def _section(page: Page, stated: Statements, title: str | None) -> str | None:
+    """Return the stated section, else the last crumb before the page, else the category that the page links to."""
     metas = map(tidy_text, stated.meta("article:section", "og:article:section", "parsely-section"))
     items = (tidy_text(element.get("content") or element.text) for element in stated.items("articleSection"))
-    return next(
-        filter(None, (name for names in (stated.texts("articleSection"), metas, items) for name in names)), None
-    )
+    found = next(filter(None, chain(stated.texts("articleSection"), metas, items)), None)
+    return found or _last_crumb(page, stated, title) or _category(page, stated)
+
+
+def _last_crumb(page: Page, stated: Statements, title: str | None) -> str | None:
+    """Return the last name in a JSON-LD list of breadcrumbs, without the first one, the site, and the page itself."""
+    lists = (each.get("itemListElement") for each in stated.objects if "breadcrumblist" in type_names(each))
+    crumbs = next((found for found in lists if isinstance(found, list)), [])[1:_MAX_CRUMBS]
+    own = letters_of(title or "")
+    slug = letters_of((page.url or "").partition("?")[0].rstrip("/").rpartition("/")[2])
+    for crumb in reversed(crumbs):
+        name = _crumb_name(crumb)
+        plain = letters_of(name or "")
+        address = _crumb_url(page, crumb)
+        if name and plain not in own and own not in plain and plain != slug and address not in {None, page.url}:
+            return name
+    return None
+
+
+def _crumb_name(crumb: Any) -> str | None:
+    if not isinstance(crumb, dict):
+        return None
+    return text_of_value(crumb.get("name")) or text_of_value(crumb.get("item"))
+
+
+def _crumb_url(page: Page, crumb: Mapping[str, Any]) -> str | None:
+    item = crumb.get("item")
+    address = item.get("@id") if isinstance(item, dict) else item
+    return _absolute(page.url, address) if isinstance(address, str) else None
+
+
+def _category(page: Page, stated: Statements) -> str | None:
+    """Return the text of the first link to a category of the page; None for a page with many, a list of other pages."""
+    links = _CATEGORY_LINKS(page.root, large=stated.large)
+    return tidy_text(links[0].text_content()[:_MAX_SECTION_CHARS]) if 0 < len(links) <= _MAX_CATEGORIES else None
 
 
 def _stated_languages(page: Page, stated: Statements) -> Iterator[str | None]:

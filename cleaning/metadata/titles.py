@@ -73,10 +73,10 @@ def read_title(stated: Statements, url: str | None, text: str = "") -> str | Non
     titles = list(dict.fromkeys(_stated_titles(stated)))
     headings = [heading for heading in stated.headings if not site.is_heading(heading)]
     if not titles:
-        return next(iter([*filter(_tells, headings), *headings, *stated.headings]), None)
+        return next(iter([*filter(says_something, headings), *headings, *stated.headings]), None)
     bare = [_without_site(title, site, text) for title in titles]
-    bare = list(filter(_tells, bare)) or headings or bare
-    heading = _matching_heading(headings, titles) or _related_heading(headings, bare, front=_is_front(url))
+    bare = list(filter(says_something, bare)) or headings or bare
+    heading = _matching_heading(headings, titles) or _related_heading(headings, bare, front=is_front_page(url))
     return _without_label(_without_site(heading, site, text), bare) if heading else bare[0]
 
 
@@ -139,7 +139,7 @@ def _stated_titles(stated: Statements) -> Iterator[str]:
 def _matching_heading(headings: Iterable[str], titles: Iterable[str]) -> str | None:
     """Return the first heading that is all or a large part of a stated title."""
     known = [letters_of(title) for title in titles]
-    for heading in filter(_tells, headings):
+    for heading in filter(says_something, headings):
         plain = letters_of(heading)
         if any(plain in title and len(plain) >= _MIN_TITLE_SHARE * len(title) for title in known):
             return heading
@@ -166,13 +166,14 @@ def _without_label(heading: str, titles: Iterable[str]) -> str:
     return next(ends, heading)
 
 
-def _tells(text: str) -> bool:
+def says_something(text: str) -> bool:
     """Return True if a text has letters and is more than the name of a front page or a menu."""
     plain = letters_of(text)
     return not plain.isdigit() and plain not in _GENERIC and plain != ""
 
 
-def _is_front(url: str | None) -> bool:
+def is_front_page(url: str | None) -> bool:
+    """Return True for the address of a site's front page."""
     try:
         return url is not None and urlsplit(url).path in {"", "/"}
     except ValueError:
@@ -193,9 +194,9 @@ def _without_site(title: str, site: _Site, text: str) -> str:
     """Return the title without the site's name at either end, found by that name or by the page's text."""
     parts = _SEPARATOR.split(title)
     count = len(parts)
-    while len(parts) > 1 and site.is_part(parts[-1]) and _tells(parts[0]):
+    while len(parts) > 1 and site.is_part(parts[-1]) and says_something(parts[0]):
         del parts[-2:]
-    while len(parts) > 1 and (site.is_part(parts[0]) or not _tells(parts[0])):
+    while len(parts) > 1 and (site.is_part(parts[0]) or not says_something(parts[0])):
         del parts[:2]
     if len(parts) == count > 1:
         shown = [part for part in parts[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
