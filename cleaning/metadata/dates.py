@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from lxml import etree, html
 
 from cleaning.metadata.statements import (
-    BoundedSearch,
     elements_above,
     elements_below,
     first_elements,
@@ -93,8 +92,6 @@ _OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
 _MAX_TRIED = 12
 _MAX_UNMARKED = 3
 _NEAR = 60  # elements below a heading, before those of other pages
-_MAX_MARKED = 20
-_DATED = BoundedSearch("*", 'contains(@class, "publish") and contains(@class, "date")')
 _REPLIED = re.compile(r"comment|copyright|related|event", re.IGNORECASE)
 _LEVELS = 4  # elements around a text whose classes are read
 
@@ -240,7 +237,6 @@ def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
     yield from _candidates(above, 0)
     yield from _candidates(above, _MAX_UNMARKED)
     yield from _candidates(_texts_with_year(below), _MAX_UNMARKED)
-    yield from _candidates(_texts_with_year(islice(_DATED(root, large=stated.large), _MAX_MARKED)), 0)
 
 
 def _updated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:

@@ -105,6 +105,7 @@ _SCRIPTS = (
     ("\u0780-\u07bf", "dv"),
 )
 _ALSO_LATIN = frozenset("sr mn kk tg tt uz az bs hr tk ro ku ms ha lad kok gom pa sd ks sa ug ti av os kv".split())
+_MAX_SCRIPT_CHARS = 500  # the beginning of a text that tells its script
 _MIN_LETTERS = 40  # of a text whose script counts
 _MIN_LATIN_SHARE = (
     0.5  # of a text in a language with Latin letters; texts in all other scripts have Latin names in them
@@ -121,9 +122,9 @@ def read_language(stated: Iterable[str | None], text: str) -> str | None:
     The code has two letters, or three for a language without such a code; every variety of Chinese is `zh`. None if
     nothing valid is stated and the text is too short.
     """
-    start = text[:_MAX_CLASSIFIED_CHARS]
+    start = text[:_MAX_SCRIPT_CHARS]
     codes = dict.fromkeys(filter(None, map(language_code, filter(None, stated))))
-    return next((code for code in codes if _is_written_in(start, code)), None) or _identify(start)
+    return next((code for code in codes if _is_written_in(start, code)), None) or _identify(text)
 
 
 def language_code(stated: str) -> str | None:
@@ -158,9 +159,10 @@ def load_language_model() -> Callable[[str], tuple[str, float]]:
 def _identify(text: str) -> str | None:
     """Return the recognised language of a text; the language of its script if that is another one."""
     code = identify_language(text)
-    if (code is not None and _is_written_in(text, code)) or _count(_LETTERS, text) < _MIN_LETTERS:
+    start = text[:_MAX_SCRIPT_CHARS]
+    if (code is not None and _is_written_in(start, code)) or _count(_LETTERS, start) < _MIN_LETTERS:
         return code
-    return next((sole for sole in _SOLE_LANGUAGES if _is_written_in(text, sole)), None)
+    return next((sole for sole in _SOLE_LANGUAGES if _is_written_in(start, sole)), None)
 
 
 def _is_written_in(text: str, code: str) -> bool:

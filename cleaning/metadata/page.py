@@ -14,7 +14,12 @@ from cleaning.blocks import Metadata
 from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
 from cleaning.metadata.languages import read_language
-from cleaning.metadata.statements import BoundedSearch, read_statements, text_of_value, tidy_text, type_names
+from cleaning.metadata.statements import (
+    read_statements,
+    text_of_value,
+    tidy_text,
+    type_names,
+)
 from cleaning.metadata.titles import letters_of, read_site_name, read_title
 
 if TYPE_CHECKING:
@@ -25,9 +30,6 @@ if TYPE_CHECKING:
 
 _MAX_URL_CHARS = 2_000
 _MAX_CRUMBS = 20
-_MAX_CATEGORIES = 5  # of one page
-_MAX_SECTION_CHARS = 200
-_CATEGORY_LINKS = BoundedSearch("a", 'contains(@rel, "category")')
 _UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -54,11 +56,11 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
 
 
 def _section(page: Page, stated: Statements, title: str | None) -> str | None:
-    """Return the stated section, else the last crumb before the page, else the category that the page links to."""
+    """Return the stated section, else the last crumb before the page."""
     metas = map(tidy_text, stated.meta("article:section", "og:article:section", "parsely-section"))
     items = (tidy_text(element.get("content") or element.text) for element in stated.items("articleSection"))
     found = next(filter(None, chain(stated.texts("articleSection"), metas, items)), None)
-    return found or _last_crumb(page, stated, title) or _category(page, stated)
+    return found or _last_crumb(page, stated, title)
 
 
 def _last_crumb(page: Page, stated: Statements, title: str | None) -> str | None:
@@ -71,7 +73,8 @@ def _last_crumb(page: Page, stated: Statements, title: str | None) -> str | None
         name = _crumb_name(crumb)
         plain = letters_of(name or "")
         address = _crumb_url(page, crumb)
-        if name and plain not in own and own not in plain and plain != slug and address not in {None, page.url}:
+        names_page = plain in own or (own and own in plain) or plain == slug or address in {None, page.url}
+        if name and not names_page:
             return name
     return None
 
@@ -86,12 +89,6 @@ def _crumb_url(page: Page, crumb: Mapping[str, Any]) -> str | None:
     item = crumb.get("item")
     address = item.get("@id") if isinstance(item, dict) else item
     return _absolute(page.url, address) if isinstance(address, str) else None
-
-
-def _category(page: Page, stated: Statements) -> str | None:
-    """Return the text of the first link to a category of the page; None for a page with many, a list of other pages."""
-    links = _CATEGORY_LINKS(page.root, large=stated.large)
-    return tidy_text(links[0].text_content()[:_MAX_SECTION_CHARS]) if 0 < len(links) <= _MAX_CATEGORIES else None
 
 
 def _stated_languages(page: Page, stated: Statements) -> Iterator[str | None]:

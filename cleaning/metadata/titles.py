@@ -194,6 +194,8 @@ def _without_site(title: str, site: _Site, text: str) -> str:
     """Return the title without the site's name at either end, found by that name or by the page's text."""
     parts = _SEPARATOR.split(title)
     count = len(parts)
+    if count == 1:
+        return title
     while len(parts) > 1 and site.is_part(parts[-1]) and says_something(parts[0]):
         del parts[-2:]
     while len(parts) > 1 and (site.is_part(parts[0]) or not says_something(parts[0])):

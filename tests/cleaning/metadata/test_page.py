@@ -296,7 +296,9 @@ def test_name_of_the_site_is_removed_from_the_title(title, heading, expected):
         ("<p>3 мая 2024</p>", "2024-05-03"),
         ("<p>٣/٥/٢٠٢٤</p>", "2024-05-03"),
         ("<p>5/23/2024</p>", "2024-05-23"),
-        ("<p>Last update: May 3, 2024</p>", None),
+        ("<p>Last update: May 3, 2024</p>", "2024-05-03"),
+        ("<p>Last update: May 9, 2024</p><p>May 3, 2024</p>", "2024-05-03"),
+        ("<p>MAY 3, 2024</p>", "2024-05-03"),
         ("<p>© 2019-2024 The Daily</p>", None),
         ("<div class='comment'><p>May 3, 2024</p></div>", None),
         ("<p>9999-99-99 99999999999</p>", None),
@@ -306,6 +308,76 @@ def test_name_of_the_site_is_removed_from_the_title(title, heading, expected):
 def test_date_below_the_heading_is_found(shown, expected):
     head = "<title>一天 يوم</title>"
     assert metadata(head, f"<h1>A day out</h1>{shown}<p>Long text of the page.</p>").published == expected
+
+
+def test_date_above_the_heading_wins_over_the_dates_of_teasers_far_below():
+    teasers = "<p>Long text of the page.</p>" * 80 + "<div class='teaser-date'>March 9, 2025</div>"
+    found = metadata("", f"<div class='post-date'>May 3, 2024</div><h1>A day out</h1>{teasers}")
+    assert found.published == "2024-05-03"
+
+
+def test_meta_date_in_words_wins_over_the_microdata_of_teasers():
+    teasers = '<a itemscope><time itemprop="datePublished" datetime="2025-03-09">9 March</time></a>'
+    assert metadata('<meta name="date" content="May 3, 2024">', teasers).published == "2024-05-03"
+
+
+def test_first_post_wins_over_a_video_on_the_page():
+    stated = linked({"@type": "VideoObject", "uploadDate": "2025-03-09"})
+    assert metadata(stated + '<meta property="article:published_time" content="2024-05-03">').published == "2024-05-03"
+
+
+@pytest.mark.parametrize("url", ["https://news.example.org", "https://news.example.org/"])
+def test_teasers_do_not_date_a_front_page(url):
+    assert (
+        metadata("", "<h1>News</h1><time datetime='2024-05-03'>May 3</time><p>May 3, 2024</p>", url).published is None
+    )
+
+
+def test_reviews_do_not_date_a_product():
+    product = linked({"@type": "Product", "name": "Lamp"})
+    assert metadata(product, "<h1>Lamp</h1><time datetime='2024-05-03'>May 3</time>").published is None
+
+
+def test_heading_of_a_menu_is_not_the_one_that_dates_are_near_to():
+    menu = "<h1>Search</h1>" + "<p>menu</p>" * 400
+    shown = f"{menu}<h1>A day out in town</h1><p class='date'>May 3, 2024</p>"
+    assert metadata("<title>A day out in town</title>", shown).published == "2024-05-03"
+
+
+@pytest.mark.parametrize("author", ['"Ann Lee"', "\u201cAnn Lee\u201d", "Authored by Ann Lee", "Authors: Ann Lee"])
+def test_author_is_the_bare_name(author):
+    assert metadata(article(author=author)).authors == ("Ann Lee",)
+
+
+@pytest.mark.parametrize("author", ["page.head.extra.author", "Written by", "Authors:"])
+def test_label_or_unfilled_template_is_no_author(author):
+    assert metadata(article(author=author)).authors == ()
+
+
+def crumbs(*items):
+    entries = [{"@type": "ListItem", "name": name, "item": address} for name, address in items]
+    return linked({"@type": "BreadcrumbList", "itemListElement": entries})
+
+
+TOWN = (("Home", "https://news.example.org/"), ("Town", "https://news.example.org/town/"))
+
+
+@pytest.mark.parametrize(
+    "last", [(), (("A day out", "https://news.example.org/x"),), (("Out", None),), (("1", "/town/1.html"),)]
+)
+def test_last_crumb_before_the_page_is_its_section(last):
+    assert metadata(crumbs(*TOWN, *last), "<h1>A day out</h1>").section == "Town"
+
+
+@pytest.mark.parametrize(
+    "value", [None, 3, [3], [{"item": 7}], [{"name": {"a": 1}}, {"name": [[]], "item": "http://["}]]
+)
+def test_broken_crumbs_are_passed_over(value):
+    assert metadata(linked({"@type": "BreadcrumbList", "itemListElement": value})).section is None
+
+
+def test_stated_section_wins_over_crumbs():
+    assert metadata(crumbs(*TOWN) + article(articleSection="Travel")).section == "Travel"
 
 
 def test_modified_and_published_are_separate():
@@ -375,21 +447,3 @@ def test_statements_that_were_read_before_are_used():
     page = parse("<title>One</title>")
     other = read_statements(parse("<title>Two</title>").root)
     assert read_metadata(page, other).title == "Two"
-
-
-ENGLISH = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables."
-GERMAN = "Die Stadtbücherei öffnet am Montag nach zwei Jahren wieder, und der Lesesaal hat seine alten Tische behalten."
-CHINESE = (
-    "市图书馆经过两年的修缮将于星期一重新开放，阅览室保留了橡木桌子、绿色台灯和高大的窗户，"
-    "窗外可以看到河流和古老的磨坊，读者们都非常高兴。"
-)
-
-
-@pytest.mark.parametrize(("text", "code"), [(ENGLISH, "en"), (GERMAN, "de"), (CHINESE, "zh")])
-def test_language_of_a_text_is_recognised(text, code):
-    assert identify_language(text) == code
-
-
-@pytest.mark.parametrize("text", ["", "Hello", "x" * 59])
-def test_short_text_has_no_language(text):
-    assert identify_language(text) is None
