@@ -163,8 +163,9 @@ class Decision:
 class Metadata:
     """What a page states about itself; a field is None, or empty, if the page does not state it.
 
-    `published` and `modified` are ISO dates (`2024-05-03`). `language` is a two-letter code, or a three-letter code for
-    a language without one. `canonical` and `image` (the lead image) are absolute URLs.
+    `published` and `modified` are ISO dates (`2024-05-03`); `published` is the last update of a page that shows no
+    other date. `language` is a two-letter code, or a three-letter code for a language without one. `canonical` and
+    `image` (the lead image) are absolute URLs.
     """
 
     title: str | None = None

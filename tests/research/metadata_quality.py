@@ -196,8 +196,8 @@ def _markdown(rows):
 
 _PAGE = """# Metadata beside other libraries
 
-How often the title, authors, date and section of a page are right, on pages whose metadata people have noted. All
-figures come from one run of one command, in which the libraries read each page in turn:
+How often the title, authors, date and section of a page are right, on pages whose metadata people have noted. One
+command reads all pages with each library:
 
     {command}
 
