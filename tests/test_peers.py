@@ -140,11 +140,12 @@ def test_the_page_sets_the_cross_validated_method_beside_the_peers():
     lead = measured(0.04).whole
     ours = measured(0.97, "cross-validated", {"resiliparse": lead})
     results = {name: {"default": ours, "resiliparse": measured(0.93)} for name in SETS}
-    page = methods_table.page(results, {}, "methods.svg", "python x.py")
+    page = methods_table.page(results, {}, "methods.svg", ("python x.py", "Measured with this model."))
     assert "| `default` (cross-validated) | .970 | 12% | .970 | 12% | 3.0 |" in page
     row = ".930 | 12% | +0.040 [+0.030, +0.050]"
     assert f"| resiliparse | {row} | {row} | 3.0 |" in page
     assert f"(resiliparse {PEERS['resiliparse'].version})" in page
+    assert "- Measured with this model." in page
 
 
 def test_a_group_of_few_hosts_is_shown_without_an_interval():
