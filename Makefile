@@ -44,12 +44,13 @@ services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --sil
 services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside other extractors, look-ups of fingerprints, searches
+bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside other extractors, making and looking up fingerprints, searches
 	$(BIN)/python tests/bench/crawl.py
 	$(BIN)/python tests/bench/frontier.py
 	$(BIN)/python tests/bench/clean.py
 	$(BIN)/python tests/bench/linearity.py
 	$(BIN)/python tests/bench/memory.py --pages 2000
+	$(BIN)/python tests/bench/block_keys.py
 	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 	$(BIN)/python tests/bench/search.py --blocks 100000
 

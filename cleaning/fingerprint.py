@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar, get_arg
 import numpy as np
 from xxhash import xxh64_intdigest
 
+from cleaning._native import load_compiled
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ def fingerprint(text: str, *, weighting: Weighting = "modified") -> int:
 
 def fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting = "modified") -> int:
     """Return the fingerprint of a sequence of terms; 0 if it is empty."""
+    module = load_compiled("words")
+    if module is None or len(sequence) > module.MAX_SEQUENCE:
+        return pure_fingerprint_terms(sequence, weighting=weighting)
+    return module.fingerprint_terms(sequence, weighting)  # type: ignore[no-any-return]  # words.pyi says int
+
+
+def pure_fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting) -> int:
+    """Return the fingerprint of a sequence of any length without the compiled core. It defines the fingerprint."""
     if not sequence:
         return 0
     unique = _numbered(sequence)

@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from cleaning._native import load_compiled
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -134,6 +136,17 @@ def terms(text: str) -> list[str]:
     Every language gets the same stop list and stemmer: a fingerprint must not depend on a guessed language, and neither
     changes words of other scripts. Empty for a text without words.
     """
+    return _reader()(text)
+
+
+@cache
+def _reader() -> Callable[[str], list[str]]:
+    module = load_compiled("words")
+    return pure_terms if module is None else module.TermReader(stop_words()).terms
+
+
+def pure_terms(text: str) -> list[str]:
+    """Return the terms without the compiled core. It defines them."""
     stop = stop_words()
     return [_stem(token) for token in tokenise(text) if token not in stop]
 

@@ -1,4 +1,4 @@
-"""The benchmark of the fingerprint index, at sizes of no meaning."""
+"""The benchmarks of fingerprints and of their index, at sizes of no meaning."""
 
 import importlib
 import json
@@ -9,6 +9,7 @@ import numpy as np
 import processes
 import pytest
 
+from cleaning._native import load_compiled
 from cleaning.fingerprint import distance
 
 PROGRAM = Path(__file__).parent / "bench" / "fingerprints.py"
@@ -30,6 +31,17 @@ def part(monkeypatch):
 def bench(folder, *arguments):
     command = [sys.executable, str(PROGRAM), "--folder", str(folder), *arguments]
     return processes.run(command, capture_output=True, text=True, check=False)
+
+
+def test_it_counts_the_blocks_that_the_core_and_pure_python_fingerprint_in_a_second():
+    if load_compiled("words") is None:
+        pytest.skip("COMPILER: Blocksieve was installed without its compiled core")
+    command = [sys.executable, str(PROGRAM.with_name("block_keys.py")), "--blocks", "20", "--rounds", "1", "--json"]
+    finished = processes.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    found = json.loads(finished.stdout)
+    assert list(found) == ["compiled core", "pure Python"]
+    assert min(found.values()) > 0
 
 
 @pytest.mark.parametrize("bulk_above", ["1000000", "1000"])

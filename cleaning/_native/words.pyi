@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,3 +17,11 @@ class HintWords:
     def read(self, tags: list[str], attributes: list[str]) -> list[Hint | None]: ...
 
 def measure_overlap(texts: list[str], stated: PageSignals) -> np.ndarray: ...
+
+class TermReader:
+    def __init__(self, stop_words: Iterable[str]) -> None: ...
+    def terms(self, text: str) -> list[str]: ...
+
+MAX_SEQUENCE: int
+
+def fingerprint_terms(sequence: Sequence[str], weighting: str) -> int: ...

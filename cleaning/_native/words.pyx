@@ -1,29 +1,36 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Characters and words in C: the flags of characters, the scores and hints of words, the overlap of texts.
+"""Characters and words in C: the flags of characters, the scores and hints of words, the overlap of texts, terms.
 
 No text is cut into strings. The words of a text lie side by side in one buffer, so a pair or a run of neighbours is one
 piece of it, too. A word is found by its hash and then compared, so two words with one hash are never confused.
 """
 
 from cpython.mem cimport PyMem_Free
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
+from cpython.unicode cimport (
+    PyUnicode_1BYTE_KIND, PyUnicode_4BYTE_KIND, PyUnicode_AsUTF8String, PyUnicode_DATA, PyUnicode_FromKindAndData,
+    PyUnicode_KIND, PyUnicode_READ,
+)
 from libc.math cimport INFINITY
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp, memcpy, memset
 
 from cleaning._native.memory cimport grown
+from cleaning._native.porter cimport stem_letters
+from cleaning._native.simhash cimport MAX_TERMS, Sequence, add_pair_sums, weighted_bits
 
 import os
 import re
 
 import numpy
+from xxhash import xxh64_intdigest
 
 from cleaning.classifier.lexicon import (
     _LEAST_WORDS as LEAST_WORDS, _MAX_ELEMENT_WORDS as MAX_ELEMENT_WORDS, _MAX_TEXT_CHARS as MAX_TEXT_CHARS,
     _MAX_TEXT_WORDS as MAX_TEXT_WORDS, _MAX_WORD_CHARS as MAX_WORD_CHARS, _MIN_WORD_CHARS as MIN_WORD_CHARS,
 )
 from cleaning.classifier.signals import BODY_MIN_CHARS, RUN_WORDS, SUMMARY_MAX_CHARS
+from cleaning.fingerprint import _TIE as TIE
 from cleaning.leaf_table import (
     _PAUSE as PAUSE_PATTERN, _QUOTE as QUOTE_PATTERN, _SENTENCE_END as SENTENCE_END_PATTERN, _SYMBOL as SYMBOL_PATTERN,
     _character_class as class_of_character,
@@ -38,6 +45,7 @@ cdef enum:
 if LEAST_SCORES != LEAST_WORDS:
     raise ImportError(f"the module is compiled for the {LEAST_SCORES} least scores; the lexicon has {LEAST_WORDS}")
 
+MAX_SEQUENCE = MAX_TERMS
 cdef int _BODY_MIN_CHARS = BODY_MIN_CHARS
 cdef int _SUMMARY_MAX_CHARS = SUMMARY_MAX_CHARS
 cdef int _RUN_WORDS = RUN_WORDS
@@ -633,3 +641,74 @@ cdef double _similarity(_WordBuffer buffer, _WordTable seen, list summaries) exc
             both += one.meet(one.find(buffer, at, at))
         greatest = max(greatest, <double> both / <double> max(1, seen.size + one.size - both))
     return greatest
+
+
+cdef class TermReader:
+    """Reads the terms of texts: the words that are not stop words, stemmed if they are ASCII."""
+
+    cdef _WordTable stop
+    cdef char* letters
+    cdef Py_ssize_t capacity
+
+    def __cinit__(self, stop_words):
+        self.stop = _table_of(stop_words)
+        self.letters = <char*> grown(NULL, &self.capacity, 64, sizeof(char))
+
+    def __dealloc__(self):
+        PyMem_Free(self.letters)
+
+    def terms(self, str text not None):
+        """Return the terms of a text in order, as the pure version does."""
+        cdef _WordBuffer buffer = _WordBuffer()
+        cdef list found = []
+        cdef Py_ssize_t at
+        buffer.add_text(text, -1)
+        for at in range(buffer.count):
+            if self.stop.find(buffer, at, at) < 0:
+                found.append(self._stem(buffer.letters + buffer.words[at].start, buffer.words[at]))
+        return found
+
+    cdef str _stem(self, const uint32_t* word, Word place):
+        cdef Py_ssize_t at, size = place.end - place.start
+        self.letters = <char*> grown(self.letters, &self.capacity, size, sizeof(char))
+        for at in range(size):
+            if word[at] > 127:
+                return PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, word, size)
+            self.letters[at] = <char> word[at]
+        size = stem_letters(self.letters, size)
+        return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, self.letters, size)
+
+
+cdef double[MAX_TERMS] _INVERSE_GAPS
+cdef int _gap
+for _gap in range(1, MAX_TERMS):
+    _INVERSE_GAPS[_gap] = 1.0 / _gap
+
+
+def fingerprint_terms(sequence, str weighting not None):
+    """Return the fingerprint of a sequence of at most MAX_SEQUENCE terms, as the pure version does."""
+    cdef Sequence its
+    cdef dict numbers = {}
+    cdef int32_t at, number
+    cdef str term
+    if len(sequence) > MAX_TERMS:
+        raise ValueError(f"the sequence has {len(sequence)} terms; at most {MAX_TERMS} are summed here")
+    its.size, its.unique = len(sequence), 0
+    for at in range(its.size):
+        term = sequence[at]
+        if term is None:
+            raise TypeError("a term is None")
+        number = numbers.setdefault(term, its.unique)
+        its.numbers[at], its.following[at], its.preceding[at], its.shares[at] = number, its.size, -1, 1.0
+        if number == its.unique:
+            its.hashes[number] = xxh64_intdigest(
+                PyUnicode_AsUTF8String(term) if term.isascii() else term.encode(errors="replace")
+            )
+            its.unique += 1
+        else:
+            its.preceding[at] = its.latest[number]
+            its.following[its.latest[number]] = at
+        its.latest[number] = at
+    if weighting != "plain":
+        add_pair_sums(&its, _INVERSE_GAPS, weighting == "symmetric")
+    return weighted_bits(&its, TIE)

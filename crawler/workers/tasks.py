@@ -144,5 +144,5 @@ def load_models() -> None:
 
 
 def load_stemmer() -> None:
-    """Import the stemmer now: it takes a second, which would otherwise delay the first page."""
+    """Load the stemmer now: without the compiled core, importing NLTK would delay the first page by a second."""
     terms("stemmer")

@@ -24,7 +24,7 @@ from pkgutil import walk_packages
 ROOT = Path(__file__).parents[2]
 LARGEST = 1 << 18
 # Not `spiders` and `pipelines`: which packages those are depends on the folder.
-MODULES = ("alembic.command", "nltk.stem.porter", "psycopg", "scrapy.cmdline", "sqlalchemy.dialects.sqlite.pysqlite")
+MODULES = ("alembic.command", "psycopg", "scrapy.cmdline", "sqlalchemy.dialects.sqlite.pysqlite")
 # Needs a library that a test takes away.
 OPTIONAL = ("monitoring.exposition",)
 COMPONENTS = ("DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "SPIDER_MIDDLEWARES")
@@ -39,7 +39,9 @@ def preload():
         if not module.name.endswith(("__main__", *OPTIONAL)):
             import_module(module.name)
     load_components()
-    import_module("crawler.workers.tasks").load_models()
+    tasks = import_module("crawler.workers.tasks")
+    tasks.load_models()
+    tasks.load_stemmer()
     for package in ("pipelines", "spiders"):
         compileall.compile_dir(ROOT / package, quiet=1)  # the forked processes write no bytecode
     gc.collect()
