@@ -2,8 +2,8 @@
 # and git, but no root.
 PYTHON ?= python3
 VENV := .venv
-# Tests wait for crawls, browsers and servers as long as they compute.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+# Tests wait for crawls, browsers and servers longer than they compute.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 BIN := $(VENV)/bin
 # The lock files name every package, so pip resolves nothing.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps

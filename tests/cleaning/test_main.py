@@ -57,8 +57,8 @@ def test_packed_file_is_unpacked(tmp_path):
 
 
 def test_json_holds_everything(page):
-    shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/").stdout)
-    expected = clean(PAGE, "https://example.org/")
+    shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/news/7").stdout)
+    expected = clean(PAGE, "https://example.org/news/7")
     assert shown["metadata"]["title"] == "Library opens"
     assert (shown["url"], shown["method"], shown["encoding"], shown["parse_warnings"]) == (
         "https://example.org/",

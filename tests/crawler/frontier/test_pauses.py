@@ -27,6 +27,7 @@ SPIDER = """
         def parse(self, response):
             yield page(response)
 """
+LATER_SECONDS = 1
 ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 
 
@@ -41,6 +42,8 @@ class Refusing(dict):
         self.asked.append((key, time.monotonic()))
         if key.startswith("/refused") and self.paths().count(key) <= self.times:
             return self.refusal
+        if key.startswith("/later"):
+            time.sleep(LATER_SECONDS)  # the refusal is stored before the next one
         return super().get(key, default)
 
     def paths(self):
