@@ -61,7 +61,7 @@ def test_json_holds_everything(page):
     expected = clean(PAGE, "https://example.org/news/7")
     assert shown["metadata"]["title"] == "Library opens"
     assert (shown["url"], shown["method"], shown["encoding"], shown["parse_warnings"]) == (
-        "https://example.org/",
+        "https://example.org/news/7",
         "default",
         "utf-8",
         [],

@@ -27,7 +27,6 @@ SPIDER = """
         def parse(self, response):
             yield page(response)
 """
-LATER_SECONDS = 1
 ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 
 
@@ -37,13 +36,14 @@ class Refusing(dict):
     def __init__(self, answers, answer, times):
         super().__init__(answers)
         self.refusal, self.times, self.asked = answer(QUOTA), times, []
+        self.later_seconds = 0
 
     def get(self, key, default=None):
         self.asked.append((key, time.monotonic()))
         if key.startswith("/refused") and self.paths().count(key) <= self.times:
             return self.refusal
         if key.startswith("/later"):
-            time.sleep(LATER_SECONDS)  # the refusal is stored before the next one
+            time.sleep(self.later_seconds)
         return super().get(key, default)
 
     def paths(self):
@@ -66,6 +66,7 @@ def site(serve, answer, page):
 
 def test_a_paused_host_is_asked_after_its_pause_and_others_meanwhile(run, site, database):
     port, answers = site(times=1)
+    answers.later_seconds = 1  # so the refusal is stored before a second one is asked for
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=4, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
     (first, again), (second, last) = answers.when("/refused-0"), answers.when("/refused-1")
