@@ -54,7 +54,6 @@ class SummaryExtension:
     def __init__(self, crawler: Crawler, path: Path | None) -> None:
         self._crawler = crawler
         self._path = path
-        self._max_refused_share = Config.read(crawler.settings).max_refused_share
         self._end_hook = CrawlEndHook(crawler, self._write)
 
     @classmethod
@@ -66,9 +65,7 @@ class SummaryExtension:
         return cls(crawler, None if target == STDOUT else writable_path("SUMMARY", target))
 
     def _write(self) -> None:
-        spider, stats = self._crawler.spider, self._crawler.stats.get_stats()
-        assert spider is not None
-        line = json.dumps(build_summary(spider, stats, find_exit_status(stats, self._max_refused_share)))
+        line = json.dumps(_summarise(self._crawler))
         try:
             if self._path is None:
                 sys.stdout.write(f"{line}\n")
@@ -77,6 +74,13 @@ class SummaryExtension:
                 append_line(self._path, line)
         except OSError as error:
             logger.error("The summary could not be written (%s): %s", error, line)  # noqa: TRY400 — a traceback adds nothing
+
+
+def _summarise(crawler: Crawler) -> dict[str, Any]:
+    """Return the summary of a crawler whose crawl is over."""
+    spider, stats = crawler.spider, crawler.stats.get_stats()
+    assert spider is not None
+    return build_summary(spider, stats, find_exit_status(stats, Config.read(crawler.settings).max_refused_share))
 
 
 def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
@@ -116,7 +120,6 @@ class EndTable:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._max_refused_share = Config.read(crawler.settings).max_refused_share
         self._end_hook = CrawlEndHook(crawler, self._log_table)
         crawler.signals.connect(self._log_start, signal=signals.spider_opened)
 
@@ -132,9 +135,7 @@ class EndTable:
         )
 
     def _log_table(self) -> None:
-        spider, stats = self._crawler.spider, self._crawler.stats.get_stats()
-        assert spider is not None
-        summary = build_summary(spider, stats, find_exit_status(stats, self._max_refused_share))
+        summary = _summarise(self._crawler)
         lines = "".join(f"\n{line}" for line in format_table(table_rows(summary)))
         logger.info("The crawl ended (%s):%s", summary["finish_reason"], lines)
 
