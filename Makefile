@@ -13,7 +13,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generat
 DATA ?= $(or $(BLOCKSIEVE_DATA),../shared/data)
 FOLDS ?= build/folds
 
-.PHONY: help demo check test lint types contracts services services-stop bench figures format lock audit clean
+.PHONY: help demo check test bytecode lint types contracts services services-stop bench figures format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -25,8 +25,16 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
 check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
 	$(BIN)/python -m pytest --quick --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(PYTEST_ARGS)
 
-test: lint types contracts $(VENV)/.dev ## what CI runs: style, types, contracts and every test
+test: $(VENV)/.dev ## what CI runs: style, types, contracts and every test
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse bytecode lint contracts types
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# Each worker, and many processes that tests start, would compile all modules again.
+test: export PYTHONDONTWRITEBYTECODE =
+
+# Collecting compiles the tests. Their run says what fails in it.
+bytecode: $(VENV)/.dev
+	-@$(BIN)/python -m pytest --collect-only --quiet >/dev/null 2>&1
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
