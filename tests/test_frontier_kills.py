@@ -37,17 +37,30 @@ def start(address, tmp_path):
     numbers, started = count(1), []
 
     def run(url, arguments=SMALL, **settings):
-        log = tmp_path / f"{next(numbers)}.log"
-        ours = {"DATABASE_URL": url, "LOG_FILE": str(log), "PROGRESS": "off", "STORE_BATCH_PAGES": "3"}
-        process = processes.start(crawl_command(tmp_path, arguments, ours | settings), env=crawl_environment(address))
-        process.log = log
-        started.append(process)
-        return process
+        started.append(crawl(address, tmp_path / f"{next(numbers)}.log", url, arguments, settings))
+        return started[-1]
 
     yield run
     for process in started:
         process.kill()
         process.wait()
+
+
+def crawl(address, log, url, arguments, settings):
+    ours = {"DATABASE_URL": url, "LOG_FILE": str(log), "PROGRESS": "off", "STORE_BATCH_PAGES": "3"}
+    process = processes.start(crawl_command(log.parent, arguments, ours | settings), env=crawl_environment(address))
+    process.log = log
+    return process
+
+
+@pytest.fixture(scope="module")
+def whole(address, tmp_path_factory):
+    """The pages of the whole site with the digests of their texts, as one crawl that nothing happens to stores them."""
+    folder = tmp_path_factory.mktemp("whole")
+    url = f"sqlite:///{folder / 'whole.db'}"
+    with crawl(address, folder / "log", url, WHOLE, {}) as process:
+        assert process.wait(LONGEST_SECONDS) == 0
+    return contents(url)[0]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -178,9 +191,7 @@ def is_busy(url):
 
 
 @pytest.mark.parametrize("fate", ["killed", "late"])
-def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, tmp_path):
-    whole = start(f"sqlite:///{tmp_path / 'whole.db'}", WHOLE)
-    assert whole.wait(LONGEST_SECONDS) == 0
+def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole):
     settings = {"FRONTIER_LEASE_SECONDS": "5", "FRONTIER_MAX_ATTEMPTS": "9", "CONCURRENT_REQUESTS": "2"}
     # Where others are faster, one may be left with little else than the pages that refuse us, nine times each.
     settings["MAX_REFUSED_SHARE"] = "1"
@@ -197,7 +208,7 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, tmp_p
     assert [crawl.wait(LONGEST_SECONDS) for crawl in others] == [0] * len(others)
     assert first.wait(LONGEST_SECONDS) == (-signal.SIGKILL if fate == "killed" else 0)
 
-    assert contents(url)[0] == contents(f"sqlite:///{tmp_path / 'whole.db'}")[0]
+    assert contents(url)[0] == whole
     assert leased(url) == 0
     lost = {one.url for one in rows(url, "SELECT url FROM request WHERE attempts > 0")}
     twice = {found for found, number in (asked(address) - counts).items() if number > 1}

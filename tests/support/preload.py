@@ -42,10 +42,18 @@ def preload():
     tasks = import_module("crawler.workers.tasks")
     tasks.load_models()
     tasks.load_stemmer()
+    clean_a_page()
     for package in ("pipelines", "spiders"):
         compileall.compile_dir(ROOT / package, quiet=1)  # the forked processes write no bytecode
     gc.collect()
     gc.freeze()
+
+
+def clean_a_page():
+    """Make what the first page of each crawl would make: the model's words, and the table of the domains."""
+    page = "<title>A mill</title><nav><a href=/>Home</a></nav><p>The river rose in the night, and the mill stood still."
+    import_module("cleaning").clean(page, url="http://www.example.org/news/1")
+    import_module("cleaning.domains").registered_domain("http://www.example.org/")
 
 
 def load_components():
