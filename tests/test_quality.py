@@ -95,17 +95,16 @@ def run(folder, *arguments):
 
 def test_the_program_refuses_to_lower_a_floor_unasked(small):
     path = small / "floors.json"
-    assert run(small, "--floors", path, "--method", "default").returncode == 0
-    written = json.loads(path.read_text("utf-8"))
-    assert written["floors"] == {"default": {"fundus-dev": 1.0, "wcxb-dev": 1.0}}
-    written["floors"]["default"]["wcxb-dev"] = 1.01
+    written = {"data": {}, "floors": {"default": {"fundus-dev": 0.9, "wcxb-dev": 1.01}}}
     path.write_text(json.dumps(written), "utf-8")
     refused = run(small, "--floors", path, "--method", "default", "--lower", "pab")
     assert refused.returncode == 1
     assert "default: the floor on wcxb-dev is 1.01 and would sink to 1.0" in refused.stderr
     assert json.loads(path.read_text("utf-8")) == written
     assert run(small, "--floors", path, "--method", "default", "--lower", "default").returncode == 0
-    assert json.loads(path.read_text("utf-8"))["floors"] == {"default": {"fundus-dev": 1.0, "wcxb-dev": 1.0}}
+    written = json.loads(path.read_text("utf-8"))
+    assert written["floors"] == {"default": {"fundus-dev": 1.0, "wcxb-dev": 1.0}}
+    assert written["data"].keys() == floors.PINNED.keys()
 
 
 def test_the_program_writes_the_page_and_its_plot_in_one_run(small):

@@ -86,11 +86,11 @@ def test_page_without_blocks_keeps_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["<p>x<img></p>" * 50_000, "<div><ul><li>x" * 1_000, "<p>" + "<b>x" * 2_000])
+@pytest.mark.parametrize("page", ["<p>x<img></p>" * 20_000, "<div><ul><li>x" * 1_000, "<p>" + "<b>x" * 2_000])
 def test_time_is_bounded(page):
-    start = time.perf_counter()
+    start = time.process_time()
     assert found(page)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 10
 
 
 PAGE = (
@@ -162,9 +162,9 @@ def test_page_without_blocks_keeps_nothing_kfe():
 
 def test_time_is_bounded_kfe():
     values = [place / 1e6 for place in range(200_000)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert top_cluster_minimum(values, 100) > 0.19
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 CAT = "The cat on the warm stove looks at the fox, and at nothing else."

@@ -225,17 +225,17 @@ def test_lengths_are_the_sums_of_each_sub_tree(page):
 @pytest.mark.parametrize(
     "page",
     [
-        f"<div><p>{LONG}</p></div>" * 20_000,
+        f"<div><p>{LONG}</p></div>" * 10_000,
         f"<div>{LONG}" * 2_000,
-        "x<br>" * 100_000 + f"<p>{LONG}",
-        f"<b>{LONG}" * 2_000 + LINK * 20_000,
+        "x<br>" * 50_000 + f"<p>{LONG}",
+        f"<b>{LONG}" * 2_000 + LINK * 10_000,
     ],
 )
 @pytest.mark.parametrize("generations", [2, 100])
 def test_large_and_deep_pages_take_seconds(page, generations):
     start = time.process_time()
     cleaned(page, subtree_generations=generations)
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 10
 
 
 # Site, file, how the article begins and ends. Some are in GB2312, some have no `p`.

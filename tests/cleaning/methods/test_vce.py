@@ -248,17 +248,17 @@ def stepwise(place):
     [
         ("<div>x" * 2_000, apart),
         ("<div>x" * 2_000, stepwise),
-        ("<div><p>x</p><p>y</p></div>" * 10_000, apart),
-        ("<p>x <a>y</a></p>" * 50_000, apart),
-        ("<p>x <a>y</a></p>" * 50_000, stepwise),
+        ("<div><p>x</p><p>y</p></div>" * 5_000, apart),
+        ("<p>x <a>y</a></p>" * 20_000, apart),
+        ("<p>x <a>y</a></p>" * 20_000, stepwise),
     ],
     ids=["levels", "levels in one block", "patterns", "siblings", "siblings in one block"],
 )
 def test_time_is_bounded(html, box):
     page = laid_out(html, box)
-    start = time.perf_counter()
+    start = time.process_time()
     found = clean(page, method="vce")
-    assert time.perf_counter() - start < 60  # two seconds here; minutes if it grew with the square
+    assert time.process_time() - start < 20  # a second here; minutes if it grew with the square
     assert len(found.decisions) > 1_000
 
 
