@@ -115,8 +115,8 @@ def data():
     return DATA
 
 
-# For each page a newer Chromium also draws two pages of its own, the suggestions below an address that nobody types. They
-# take two thirds of its CPU. Of two options `--disable-features` it obeys the last, so these join Playwright's.
+# For each page a newer Chromium also draws two pages of its own, the suggestions below an address that nobody types.
+# They take two thirds of its CPU. Of two options `--disable-features` it obeys the last, so these join Playwright's.
 BROWSER = """#!/bin/sh
 for option in "$@"; do
     case "$option" in
