@@ -98,7 +98,8 @@ def test_a_database_of_a_newer_schema_is_refused(tmp_path, saved_pages):
 )
 def test_a_server_s_database_that_cannot_be_used_is_refused(tmp_path, saved_pages, new_database, change, says):
     url = new_database()
-    assert crawl(tmp_path, saved_pages, f"DATABASE_URL={url}", *SMALL_BATCHES).returncode == 0
+    few = ("CLOSESPIDER_ITEMCOUNT=2", "CONCURRENT_REQUESTS=1")
+    assert crawl(tmp_path, saved_pages, f"DATABASE_URL={url}", *SMALL_BATCHES, *few).returncode == 0
     with psycopg.connect(url) as connection:
         connection.execute(change.format(url.rpartition("/")[2]))
     finished = crawl(tmp_path, saved_pages, f"DATABASE_URL={url}")

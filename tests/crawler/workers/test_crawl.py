@@ -23,6 +23,7 @@ PROSE = "Report number {0} of the town library says that it opens again on Monda
 HOSTILE_METHOD = """
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from cleaning.methods import METHODS
 
 def segment(page, options):
     while "endless" in page.url:
-        pass
+        time.sleep(0.001)
     if "fatal" in page.url:
         marker.touch()
         os._exit(4)
