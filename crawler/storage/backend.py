@@ -6,7 +6,7 @@ import fcntl
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -15,7 +15,7 @@ from crawler.errors import StoreError
 from crawler.redact import REDACTED, redact_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from crawler.storage.change_log import Horizon
+
+
+# On another connection: True if the transaction was committed, None while the server has not ended it.
+CommitCheck: TypeAlias = "Callable[[Connection], bool | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,8 @@ class Backend(Protocol):
     def sequence_after(self, connection: Connection, last: int) -> int:
         """Return the `database_id.sequence` that makes all further change sequences greater than `last`."""
 
-    def transaction_id(self, connection: Connection) -> str | None:
-        """Return the id to ask for the fate of the running transaction; None where commits are local."""
-
-    def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
-        """Return True if an earlier transaction was committed; None while the server has not ended it."""
+    def commit_check(self, connection: Connection) -> CommitCheck | None:
+        """Return how to ask later whether the running transaction was committed; None where commits are local."""
 
 
 def redact_url(url: str) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import URL, Connection, Engine
 
-    from crawler.storage.backend import Backend
+    from crawler.storage.backend import Backend, CommitCheck
     from crawler.storage.change_log import Horizon
 
 logger = logging.getLogger(__name__)
@@ -180,7 +180,7 @@ class RetryingWriter:
 class _PendingCommit(Generic[_Result]):
     """The result of work whose transaction was about to be committed."""
 
-    transaction_id: str
+    check: CommitCheck
     result: _Result
 
 
@@ -198,13 +198,13 @@ class _Attempt(Generic[_Result]):
         self._pending = None
         with write_transaction(self._engine) as connection:
             result = self._work(connection)
-            transaction_id = backend_of(self._engine).transaction_id(connection)
-            self._pending = None if transaction_id is None else _PendingCommit(transaction_id, result)
+            check = backend_of(self._engine).commit_check(connection)
+            self._pending = None if check is None else _PendingCommit(check, result)
         return result
 
     def _was_committed(self, pending: _PendingCommit[_Result]) -> bool:
         with read_transaction(self._engine) as connection:
-            committed = backend_of(self._engine).was_committed(connection, pending.transaction_id)
+            committed = pending.check(connection)
         if committed is None:
             where = location_of(self._engine)
             raise StoreUnavailableError(f"the database {where} has not ended the last transaction yet")

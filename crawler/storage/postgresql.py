@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.exc import DBAPIError
 
-    from crawler.storage.backend import CrawlFileLock
+    from crawler.storage.backend import CommitCheck, CrawlFileLock
 
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
@@ -139,16 +140,21 @@ class PostgreSQLBackend:
         return Horizon(sequence + int(following), tuple(one for one in sequences if one > 0))
 
     def sequence_after(self, connection: Connection, last: int) -> int:
-        return last - int(self.transaction_id(connection) or 0) + 1
+        return last - int(_transaction_id(connection)) + 1
 
-    def transaction_id(self, connection: Connection) -> str | None:
-        return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))
+    def commit_check(self, connection: Connection) -> CommitCheck | None:
+        return partial(_was_committed, transaction_id=_transaction_id(connection))
 
-    def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
-        status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
-        if status is None:
-            raise StoreError(f"the server no longer knows whether transaction {transaction_id} was committed")
-        return None if status == "in progress" else status == "committed"
+
+def _transaction_id(connection: Connection) -> str:
+    return str(connection.scalar(text("SELECT pg_current_xact_id()::text")))
+
+
+def _was_committed(connection: Connection, transaction_id: str) -> bool | None:
+    status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
+    if status is None:
+        raise StoreError(f"the server no longer knows whether transaction {transaction_id} was committed")
+    return None if status == "in progress" else status == "committed"
 
 
 def _engine(url: URL, busy_seconds: float) -> Engine:

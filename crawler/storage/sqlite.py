@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection, Engine
 
+    from crawler.storage.backend import CommitCheck
+
 _OLDEST_SQLITE = (3, 38, 0)  # has json_each always, and RETURNING
 _CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
 _BEGIN = "sqlite_begin"
@@ -107,11 +109,8 @@ class SQLiteBackend:
     def sequence_after(self, connection: Connection, last: int) -> int:  # noqa: ARG002 — as above
         return last
 
-    def transaction_id(self, connection: Connection) -> str | None:  # noqa: ARG002 — the protocol's
+    def commit_check(self, connection: Connection) -> CommitCheck | None:  # noqa: ARG002 — as above
         return None
-
-    def was_committed(self, connection: Connection, transaction_id: str) -> bool | None:
-        raise NotImplementedError  # never called: there is no id
 
 
 def _path(url: URL) -> Path:

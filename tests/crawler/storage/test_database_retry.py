@@ -60,10 +60,10 @@ def test_the_fate_of_a_transaction_is_known(engine):
     for end in ("commit", "rollback"):
         with engine.connect() as other:
             begun = other.begin()
-            transaction_id = asked.transaction_id(other)
+            was_committed = asked.commit_check(other)
             for _ in range(2):
                 with read_transaction(engine) as connection:
-                    fates.append(asked.was_committed(connection, transaction_id))
+                    fates.append(was_committed(connection))
                 if begun.is_active:
                     getattr(begun, end)()
     assert fates == [None, True, None, False]
