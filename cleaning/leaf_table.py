@@ -38,8 +38,19 @@ _QUOTE = re.compile('["\u00ab\u00bb\u2018-\u201f\u300c-\u300f]')
 _SYMBOL = re.compile("[|/<>\u00a9\u00ae\u2022\u00b7\u203a\u2039\u2192\u25ba$\u20ac\u00a3%@#*+=_\\\\-]")
 
 
+# A Chinese character says as much as some letters of an alphabet.
+_LETTERS_OF_IDEOGRAPH = 2.5
+_MIN_IDEOGRAPH_SHARE = 0.3  # of a page's characters
+_MIN_WORD_SHARE = 0.3  # words of a character; fewer on pages with an alphabet
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
 class Column(IntEnum):
-    """The columns of `LeafTable.counts`: characters, unless the name says words or links."""
+    """The columns of `LeafTable.counts`: characters, unless the name says words or links.
+
+    On a page in Chinese or Japanese, numbers of characters are multiplied by 2.5, so that a text of some length counts
+    as much as a text of this content in an alphabet.
+    """
 
     WORDS = 0
     LINK_WORDS = 1
@@ -58,6 +69,9 @@ class Column(IntEnum):
     """The class of the first character: a code of `_character_class`."""
     LAST = 14
     """The class of the last character."""
+
+
+_CHARACTER_COLUMNS = [Column.CHARS, Column.LINK_CHARS, Column.SYMBOLS, Column.UPPER, Column.DIGITS, Column.BOLD_CHARS]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +113,18 @@ def read_leaf_table(root: HtmlElement) -> LeafTable:
     return table
 
 
+def widen_ideographs(counts: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
+    """Return the counts of a page's blocks with the characters widened if the page is in Chinese or Japanese."""
+    chars = int(counts[:, Column.CHARS].sum())
+    if counts[:, Column.WORDS].sum() < _MIN_WORD_SHARE * chars or not chars:
+        return counts
+    if sum(len(_IDEOGRAPH.findall(block.text)) for block in blocks) < _MIN_IDEOGRAPH_SHARE * chars:
+        return counts
+    found = counts.copy()
+    found[:, _CHARACTER_COLUMNS] = np.round(found[:, _CHARACTER_COLUMNS] * _LETTERS_OF_IDEOGRAPH)
+    return found
+
+
 def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
     """Return the table of a walk's leaves; an empty table for a page without text."""
     nodes = enclosing_nodes(leaves)
@@ -111,9 +137,11 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
     for number in reversed(range(1, len(nodes))):
         outer = parent[number]
         first[outer], last[outer] = min(first[outer], first[number]), max(last[outer], last[number])
+    blocks = [leaf.block for leaf in leaves]
+    counts = np.array([_count_leaf(leaf) for leaf in leaves], np.int32).reshape(len(leaves), len(Column))
     return LeafTable(
-        [leaf.block for leaf in leaves],
-        np.array([_count_leaf(leaf) for leaf in leaves], np.int32).reshape(len(leaves), len(Column)),
+        blocks,
+        widen_ideographs(counts, blocks),
         np.array(inside, np.int32),
         [_inline_tokens(leaf) for leaf in leaves],
         [node.tag for node in nodes],

@@ -1,6 +1,7 @@
 """The public extractors that the programs compare with, the folds, and the program that shows both."""
 
 import json
+import re
 
 import folds
 import methods_table
@@ -58,6 +59,19 @@ def test_whatever_a_peer_raises_is_an_empty_text():
 
     assert peers.attempt(fail, b"<p>text") == ""
     assert peers.attempt(lambda _body: None, b"<p>text") == ""
+
+
+def test_other_sets_are_shown_beside_the_peers(tmp_path):
+    small = small_data.write_snippets(small_data.write_magic(small_data.write(tmp_path, HOSTS, pages=1)))
+    finished = run(small, "--peers", "resiliparse", "--method", "default", "--write", tmp_path / "page.md")
+    assert finished.returncode == 0, finished.stderr
+    page = (tmp_path / "page.md").read_text("utf-8")
+    section = page[page.index("## Articles and forums of many countries") : page.index("## How it was measured")]
+    assert "| extractor | forums, 1 pages | ahead | Chinese, 1 pages | ahead |" in section
+    assert re.search(r"^\| default \| [.\d]+ \|  \| [.\d]+ \|  \|$", section, re.MULTILINE)
+    assert re.search(r"^\| resiliparse \| [.\d]+ \| [+-][.\d]+ \[", section, re.MULTILINE)
+    assert re.search(r"^\| resiliparse \| [.\d]+ \| [.\d]+ \| [.\d]+ \|$", section, re.MULTILINE)
+    assert "magic-dev `" in page
 
 
 def test_a_summary_becomes_a_text_with_its_blocks_apart():

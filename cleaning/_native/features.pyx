@@ -13,8 +13,8 @@ import numpy
 from cleaning.blocks import Kind
 from cleaning.classifier.features import (
     AROUND_CODES, BLOCK_COLUMNS, CHAIN_LEVELS, ELEMENT_LEVELS, FAR_BLOCKS, NEAR_LEVELS, NEIGHBOUR_NAMES,
-    NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SURE_SCORE, SimilarityGroups, TAG_CODES, TINY_CHARS,
-    WINDOW_REACHES, running_sums,
+    NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SHAPE_LEVELS, SURE_SCORE, SimilarityGroups, TAG_CODES,
+    TINY_CHARS, WINDOW_REACHES, running_sums, without_digits,
 )
 from cleaning.leaf_table import Column
 
@@ -23,7 +23,7 @@ cdef int[10] _STEPS = NEIGHBOUR_STEPS
 cdef int[3] _REACHES = NEIGHBOUR_REACHES
 cdef int[3] _WINDOWS = WINDOW_REACHES
 cdef int _FAR = FAR_BLOCKS, _NEAR = NEAR_LEVELS, _AROUND = len(AROUND_CODES)
-cdef int _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
+cdef int _SHAPES = SHAPE_LEVELS, _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
 cdef int _FIRST_STAGE_COLUMNS = BLOCK_COLUMNS, _NEIGHBOUR_COLUMNS = len(NEIGHBOUR_NAMES) - PAGE_SCORE_COLUMNS
 cdef int WORDS = Column.WORDS, CHARS = Column.CHARS, LINK_CHARS = Column.LINK_CHARS, LINKS = Column.LINKS
 cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SYMBOLS
@@ -36,6 +36,7 @@ cdef uint64_t _FACTOR = int.from_bytes(os.urandom(8), "little") | 1
 cdef enum:
     ELEMENT_FEATURES = 8
     GROUP_FEATURES = 6
+    SHAPE_FEATURES = 5
 
 
 def fill_first_stage(rows, page, str title, scores):
@@ -65,6 +66,7 @@ def fill_neighbours(rows, page, scores, weights):
     cdef double[::1] chars = _sums_before(page.chars, tree.size)
     cdef double[::1] alike = _group_means(page.groups.alike, weights, page.chars)
     cdef double[::1] same_path = _group_means(page.groups.same_path, weights, page.chars)
+    cdef float[:, ::1] shapes = _shape_features(tree, page.groups.shape, sums, chars, page.prose_chars)
     cdef Py_ssize_t at, other, first = 0, last = tree.size, begin, end
     cdef int32_t number
     cdef int level
@@ -98,6 +100,44 @@ def fill_neighbours(rows, page, scores, weights):
         to[0], to[1] = <float> alike[at], <float> same_path[at]
         to[2], to[3] = <float> (sums[at] / total), <float> (1 - sums[at + 1] / total)
         to[4], to[5] = <float> (at - first), <float> (last - at)
+        to += 6
+        number = tree.node[at]
+        for level in range(_SHAPES):
+            memcpy(to, &shapes[number, 0], SHAPE_FEATURES * sizeof(float))
+            to += SHAPE_FEATURES
+            number = max(tree.parent[number], 0)
+
+
+cdef float[:, ::1] _shape_features(
+    _BlockTree tree, const int32_t[::1] shapes, double[::1] sums, double[::1] chars, prose_chars
+):
+    """Return for each element what others of its shape are like, as `_shape_columns` in pure Python."""
+    cdef Py_ssize_t at, size = len(shapes), first, last
+    cdef double[::1] prose = _sums_before(prose_chars, tree.size)
+    cdef double[:, ::1] totals = numpy.zeros((size, 5))  # scores, characters, greatest mean, elements, prose
+    cdef double inside, own
+    cdef int32_t shape
+    cdef float[:, ::1] found = numpy.empty((size, SHAPE_FEATURES), numpy.float32)
+    if size != len(tree.parent):
+        raise ValueError(f"{size} shapes of {len(tree.parent)} elements")
+    for at in range(size):
+        shape, first, last = shapes[at], tree.first[at], tree.last[at]
+        if not 0 <= shape < size:
+            raise ValueError(f"the shape of element {at} is {shape}")
+        inside, own = sums[last] - sums[first], max(1.0, chars[last] - chars[first])
+        found[at, 3] = <float> totals[shape, 3]
+        totals[shape, 0] += inside
+        totals[shape, 1] += own
+        totals[shape, 2] = max(totals[shape, 2], inside / own)
+        totals[shape, 3] += 1
+        totals[shape, 4] += prose[last] - prose[first]
+    for at in range(size):
+        shape, first, last = shapes[at], tree.first[at], tree.last[at]
+        inside, own = sums[last] - sums[first], max(1.0, chars[last] - chars[first])
+        found[at, 0] = <float> ((totals[shape, 0] - inside) / max(1.0, totals[shape, 1] - own))
+        found[at, 1], found[at, 2] = <float> totals[shape, 2], <float> totals[shape, 3]
+        found[at, 4] = <float> (totals[shape, 4] / totals[shape, 1])
+    return found
 
 
 def group_similar(table):
@@ -113,7 +153,10 @@ def group_similar(table):
     cdef int32_t[::1] first_tokens = _text_numbers(
         [text.partition(" ")[0] for text in dict.fromkeys(table.node_tokens)]
     )
+    cdef int32_t[::1] bare_tokens = _text_numbers([without_digits(text) for text in dict.fromkeys(table.node_tokens)])
     cdef int32_t[::1] groups = numpy.empty(size, numpy.int32), paths = numpy.empty(size, numpy.int32)
+    shape = numpy.empty(size, numpy.int32)
+    cdef int32_t[::1] shapes = shape
     cdef _PairNumbers numbers = _PairNumbers(size)
     for at in range(size):
         parent = parents[at]
@@ -134,12 +177,15 @@ def group_similar(table):
         counts[at] = times[groups[at]]
     numbers.clear()
     for at in range(size):
+        shapes[at] = numbers.number(tags[at], bare_tokens[tokens[at]])
+    numbers.clear()
+    for at in range(size):
         groups[at] = numbers.number(tags[at], tokens[at])
     numbers.clear()
     cdef int32_t[::1] pairs = times
     for at in range(size):
         pairs[at] = numbers.number(groups[max(parents[at], 0)], groups[at])
-    return SimilarityGroups(depth, siblings, _block_numbers(pairs, nodes), _block_numbers(paths, nodes))
+    return SimilarityGroups(depth, siblings, shape, _block_numbers(pairs, nodes), _block_numbers(paths, nodes))
 
 
 cdef class _FirstStage:

@@ -30,6 +30,8 @@ _LETTERS = re.compile("[a-z]+")
 _MAX_PROSE_SHARES = {"certain": 0.9, "sure": 0.4, "likely": 0.0}
 # The weight of recall against precision in the expected score (van Rijsbergen's beta), by the option `favour`.
 _BETAS = {"balanced": 1.0, "precision": 0.5, "recall": 2.0}
+# On a page whose comments have more of the expected main text, they are the posts of a discussion.
+_DISCUSSION_SHARE = 0.5
 _FEW_WORDS = 5
 _MAX_LINKED_SHARE = 0.5
 _PROSE_MIN_CHARS = 60  # outside links
@@ -43,7 +45,7 @@ _REPEATING_KINDS = (Kind.CODE, Kind.TABLE_CELL)
 def decide(table: LeafTable, predicted: Prediction, options: Options) -> list[Decision]:
     """Return a decision on each block, from the model's prediction for the page."""
     scores = predicted.scores
-    hints = _PageHints(table, predicted.type)
+    hints = _PageHints(table, predicted)
     kept = choose_blocks(
         np.where(hints.overruled, 0.0, scores), table.counts[:, Column.WORDS] + 1, _BETAS[options.favour]
     )
@@ -79,21 +81,33 @@ class Hint(NamedTuple):
 class _PageHints:
     """The hint of each element, and the blocks for which a sure hint overrules the model."""
 
-    def __init__(self, table: LeafTable, page_type: PageType) -> None:
+    def __init__(self, table: LeafTable, predicted: Prediction) -> None:
         counts = table.counts
         unlinked = counts[:, Column.CHARS] - counts[:, Column.LINK_CHARS]
         words = counts[:, Column.WORDS] - counts[:, Column.LINK_WORDS]
         prose = running_sums(np.where(unlinked > _PROSE_MIN_CHARS, words, 0))
-        shares = ((prose[table.last] - prose[table.first]) / max(1, prose[-1])).tolist()
+        self._shares = ((prose[table.last] - prose[table.first]) / max(1, prose[-1])).tolist()
         self.of_elements = read_hints(table.tags, table.node_tokens)
         self.of_inline = read_hints([""] * len(table.blocks), table.inline_tokens)
-        doubted = Reason.COMMENT if page_type is PageType.FORUM else None
+        self._overrule(table, None)
+        expected = predicted.scores * (counts[:, Column.WORDS] + 1)
+        if predicted.type is PageType.FORUM or self._is_discussion(table, expected):
+            self._overrule(table, Reason.COMMENT)
+
+    def _overrule(self, table: LeafTable, doubted: Reason | None) -> None:
+        """Set `sure`, the sure reason of each element, and `overruled`; the doubted reason is not used."""
         self.sure: list[Reason | None] = []
-        for parent, hint, share in zip(table.parent.tolist(), self.of_elements, shares, strict=True):
+        for parent, hint, share in zip(table.parent.tolist(), self.of_elements, self._shares, strict=True):
             outer = self.sure[parent] if parent >= 0 else None
             self.sure.append(outer or _sure_reason(hint, share, doubted))
         inline = [_sure_reason(hint, 0.0, doubted) is not None for hint in self.of_inline]
         self.overruled = np.array([reason is not None for reason in self.sure])[table.node] | np.array(inline, bool)
+
+    def _is_discussion(self, table: LeafTable, expected: np.ndarray) -> bool:
+        """Return True if the comments have most of the page's expected main text (n, words)."""
+        comments = np.array([reason is Reason.COMMENT for reason in self.sure])[table.node]
+        among = expected[comments | ~self.overruled].sum()
+        return bool(expected[comments].sum() > _DISCUSSION_SHARE * among)
 
 
 class _PageReasons:

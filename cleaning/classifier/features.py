@@ -76,15 +76,19 @@ NEIGHBOUR_STEPS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 NEIGHBOUR_REACHES = (3, 8, 25)
 SURE_SCORE, _LIKELY_SCORE = 0.8, 0.5
 TINY_CHARS = 1e-6  # avoids division by 0: all scores of a page can be 0
+SHAPE_LEVELS = 6  # elements around a block that are compared with others of their shape, the innermost first
+_SHAPE_COLUMNS = "shape_scores shape_greatest shape_count shape_index shape_prose".split()
 NEIGHBOUR_NAMES = [
     "score",
     *(f"score_{step:+d}" for step in NEIGHBOUR_STEPS),
     *(f"scores_within_{reach}" for reach in NEIGHBOUR_REACHES),
     *(f"{name}_{level}" for level in range(ELEMENT_LEVELS) for name in ("scores", "part_of_scores")),
     *"scores_alike scores_same_path before after since_sure until_sure".split(),
+    *(f"{name}_{level}" for level in range(SHAPE_LEVELS) for name in _SHAPE_COLUMNS),
     *"page_scores page_likely page_greatest page_kept".split(),
 ]
 PAGE_SCORE_COLUMNS = 4  # number of the last columns, which are equal for all blocks
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _VOCABULARY_LEVELS = 4  # elements around a block, the innermost first
 VOCABULARY_NAMES = [
     "mean_word",
@@ -159,13 +163,15 @@ class SimilarityGroups:
     """Groups of similar blocks (n) and elements (m) of a page.
 
     `depth` (m, int32) is the number of elements around an element. `siblings` (m, int32) is the number of its parent's
-    children with the same tag and first token, itself included. `alike` (n, int32) numbers the blocks by the tags and
-    tokens of their element and its parent; `same_path` (n, int32) by the tags of all elements around them. The numbers
-    start at 0, in the order of the blocks.
+    children with the same tag and first token, itself included. `shape` (m, int32) numbers the elements by their tag
+    and their tokens without digits: the posts of a thread have one shape, the teasers below an article another. `alike`
+    (n, int32) numbers the blocks by the tags and tokens of their element and its parent; `same_path` (n, int32) by the
+    tags of all elements around them. The numbers start at 0, in the order of the elements or blocks.
     """
 
     depth: np.ndarray
     siblings: np.ndarray
+    shape: np.ndarray
     alike: np.ndarray
     same_path: np.ndarray
 
@@ -191,15 +197,21 @@ def pure_group_similar(table: LeafTable) -> SimilarityGroups:
     first_tokens = (tokens.partition(" ")[0] for tokens in table.node_tokens)
     keys = list(zip(parents, table.tags, first_tokens, strict=True))
     times = Counter(keys)
-    shapes = _numbered(zip(table.tags, table.node_tokens, strict=True))
-    pairs = [(shapes[max(parent, 0)], shape) for parent, shape in zip(parents, shapes, strict=True)]
+    exact = _numbered(zip(table.tags, table.node_tokens, strict=True))
+    pairs = [(exact[max(parent, 0)], own) for parent, own in zip(parents, exact, strict=True)]
     numbers = table.node.tolist()
     return SimilarityGroups(
         np.array(depths, np.int32),
         np.array([times[key] for key in keys], np.int32),
+        np.array(_numbered(zip(table.tags, map(without_digits, table.node_tokens), strict=True)), np.int32),
         np.array(_numbered(pairs[number] for number in numbers), np.int32),
         np.array(_numbered(paths[number] for number in numbers), np.int32),
     )
+
+
+def without_digits(tokens: str) -> str:
+    """Return the tokens without ASCII digits: the numbers of posts and comments."""
+    return tokens.translate(_NO_DIGITS)
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:
@@ -495,6 +507,7 @@ def pure_fill_neighbours(rows: np.ndarray, totals: PageTotals, scores: np.ndarra
         sums[:-1] / total,
         1 - sums[1:] / total,
         *_blocks_from_sure(totals, scores),
+        *_shape_columns(totals, weights),
     ]
     for index, column in enumerate(columns):
         rows[:, index] = column
@@ -518,6 +531,26 @@ def _element_scores(totals: PageTotals, weights: np.ndarray, total: float) -> li
     inside = totals.inside(weights)
     both = np.stack([inside / np.maximum(1, totals.inside(totals.chars)), inside / total])
     return list(both[:, totals.chain[:ELEMENT_LEVELS]].transpose(1, 0, 2).reshape(-1, totals.size))
+
+
+def _shape_columns(totals: PageTotals, weights: np.ndarray) -> list[np.ndarray]:
+    """Return for the elements around each block, by level, what other elements of their shape are like.
+
+    That is the mean score in the others; the greatest mean score in one; the number of elements of this shape; the
+    place among them; and the share of prose in all of them.
+    """
+    shapes = totals.groups.shape
+    inside, chars = totals.inside(weights), np.maximum(1, totals.inside(totals.chars))
+    sums, all_chars, times = np.bincount(shapes, inside), np.bincount(shapes, chars), np.bincount(shapes)
+    greatest = np.zeros(len(times))
+    np.maximum.at(greatest, shapes, inside / chars)
+    prose = np.bincount(shapes, totals.inside(totals.prose_chars)) / all_chars
+    order = np.argsort(shapes, kind="stable")
+    places = np.empty(len(shapes), np.int64)
+    places[order] = np.arange(len(shapes)) - (np.cumsum(times) - times)[shapes[order]]
+    others = (sums[shapes] - inside) / np.maximum(1, all_chars[shapes] - chars)
+    of_element = np.stack([others, greatest[shapes], times[shapes], places, prose[shapes]])
+    return list(of_element[:, totals.chain[:SHAPE_LEVELS]].transpose(1, 0, 2).reshape(-1, totals.size))
 
 
 def _group_means(groups: np.ndarray, weights: np.ndarray, chars: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cleaning.classifier.model import Model, hash_of
 
 SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
-SHIPPED_MODEL_SHA256 = "73ab671e402d31222e8b86e4eec76a047b551925c3080d59bb6141d3ee7a58db"
+SHIPPED_MODEL_SHA256 = "cfaa8789e3346cf71c7486b288cbd7bb519facc497bd781df64de481adbd9f08"
 
 
 @cache

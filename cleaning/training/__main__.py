@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cleaning.classifier.shipped import SHIPPED_MODEL, pin_shipped_model
 from cleaning.errors import ModelError
 from cleaning.training import annotate
-from cleaning.training.data import SETS, SHIPPED_SETS, hash_sets, read_examples
+from cleaning.training.data import SETS, hash_sets, read_examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ _EPILOG = """\
 examples:
   python -m cleaning.training ../shared/data                     train on all pages, write the package's model
   python -m cleaning.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
-  python -m cleaning.training ../shared/data --sets all --out FILE
+  python -m cleaning.training ../shared/data --sets fundus-dev,wcxb-dev --out FILE
   python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
 
 A model takes some minutes. A fold that exists already, of the same data and code, is not trained again. The same data
@@ -70,8 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         "--sets",
         type=_sets,
         metavar="SETS",
-        default=SHIPPED_SETS,
-        help=f"some of {','.join(SETS)}, or all (default: {','.join(SHIPPED_SETS)})",
+        default=tuple(SETS),
+        help=f"some of {','.join(SETS)}; default: all",
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", default=SHIPPED_MODEL, help="the model; its hash is written beside it"
@@ -96,7 +96,7 @@ def _check_library(parser: argparse.ArgumentParser) -> None:
 
 
 def _sets(text: str) -> tuple[str, ...]:
-    chosen = set(SETS) if text == "all" else set(text.split(","))
+    chosen = set(text.split(","))
     if chosen - SETS.keys():
         raise argparse.ArgumentTypeError(f"{text!r} names no sets; there are {', '.join(SETS)}")
     return tuple(name for name in SETS if name in chosen)

@@ -72,7 +72,6 @@ SETS = {
     "snippets-dev": LabelledSet(rule=CHARACTERS),
     "annotated": LabelledSet(rule=CHARACTERS, pools=("pool", "sites")),
 }
-SHIPPED_SETS = ("fundus-dev", "wcxb-dev")  # what the package's model was trained on
 _PROCESSES = 2
 
 
@@ -114,7 +113,7 @@ class Example:
         return score_text(text, self.gold, how.shingle, how.rule)
 
 
-def read_examples(data: Path, sets: Sequence[str] = SHIPPED_SETS, annotations: Path = ANNOTATIONS) -> list[Example]:
+def read_examples(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path = ANNOTATIONS) -> list[Example]:
     """Return the pages of some sets, in order.
 
     Raises OSError, ValueError or KeyError for broken data, AnnotationError for annotations of pages that are not there.
@@ -129,7 +128,7 @@ def read_examples(data: Path, sets: Sequence[str] = SHIPPED_SETS, annotations: P
     return found
 
 
-def hash_sets(data: Path, sets: Sequence[str] = SHIPPED_SETS, annotations: Path = ANNOTATIONS) -> dict[str, str]:
+def hash_sets(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path = ANNOTATIONS) -> dict[str, str]:
     """Return the SHA-256 of each set: of its truth file and its pages in the order of their names.
 
     The hash of `annotated` covers the files of annotations, which have the digests of the pages.

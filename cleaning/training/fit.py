@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from cleaning.classifier.features import read_neighbours, read_vocabulary
 from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.model import Model, probabilities
 from cleaning.classifier.signals import PageSignals
+from cleaning.domains import registered_domain
 from cleaning.training.boost import Recipe, grow_trees
 from cleaning.training.word_scores import WordTotals, score_type_words
 
@@ -33,9 +35,14 @@ _WITHOUT_SIGNALS = 6  # one in this many pages is also trained on without signal
 _MAX_BLOCKS = 200  # of one page; a larger page gives a weighted sample
 
 
+@lru_cache(maxsize=1 << 13)
 def part_of(host: str) -> int:
-    """Return the part of the hosts (0 to PARTS - 1) that a host is in; it never changes."""
-    return zlib.crc32(host.encode()) % PARTS
+    """Return the part of the hosts (0 to PARTS - 1) that a host is in; it never changes.
+
+    All hosts of a site are in one part: those with one registered domain, whatever its public suffix.
+    """
+    domain = registered_domain(f"//{host}") if "." in host else host
+    return zlib.crc32((domain or host).partition(".")[0].encode()) % PARTS
 
 
 def fit_model(examples: Sequence[Example]) -> Model:

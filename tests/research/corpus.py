@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import xxhash
 
+from cleaning.training.gold import Snippets
+
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", ROOT.parent / "shared" / "data"))
 
@@ -30,6 +32,7 @@ class Sample:
     type: str
     language: str | None
     host: str
+    snippets: Snippets | None = None  # in place of a gold text
 
     @property
     def body(self):
@@ -58,6 +61,7 @@ def _sample(truth, folder):
         truth.get("type") or "article",
         truth.get("lang"),
         host,
+        None if truth["text"] or "with" not in truth else Snippets(tuple(truth["with"]), tuple(truth["without"])),
     )
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import corpus
 from lxml import html
 from peers import attempt
-from scores import difference, score_text, summary
+from scores import difference, summary
 from timing import settled, timed
 
 from cleaning import METHODS, PageError, clean, parse
 from cleaning.metadata.languages import identify_language
 from cleaning.methods.informative_sections import learn_template
+from cleaning.training.data import SETS as LABELLED_SETS
+from cleaning.training.gold import score_snippets, score_text
 from crawler.errors import RenderError
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
     from crawler.fetching.render.browser import Browser
 
-SETS = {"fundus-dev": 4, "wcxb-dev": 1}  # words to a shingle
+SETS = ("fundus-dev", "wcxb-dev")
+MORE_SETS = ("magic-dev", "snippets-dev")  # for `default` and the peers alone
 LARGEST_PAGE = 100_000_000
 FEWEST_OF_LANGUAGE = 3  # pages of a data set
 LEARNED = "default"  # the method that was made on these very pages
@@ -139,7 +142,7 @@ class Evaluation:
                 sums.parse_seconds += parse_seconds
                 seen = self._render(body, sample, sums) if rendered else page
                 text = self._clean(seen, each, sample.host) if seen else ""
-            sums.scores[sample.id] = score_text(text, sample.text, SETS[self._name])
+            sums.scores[sample.id] = _score(self._name, sample, text)
 
     def _extract(self, peer, body):
         seconds, text = timed(lambda: attempt(self._peers[peer], body))
@@ -192,9 +195,18 @@ class Evaluation:
         }
 
 
+def _score(name, sample, text):
+    """Return the score of a text as the set's authors score it."""
+    if sample.snippets:
+        return score_snippets(text, sample.snippets)
+    how = LABELLED_SETS[name]
+    return score_text(text, sample.text, how.shingle, how.rule)
+
+
 def group(samples):
     """Return the pages by group: all, half of the hosts, type, language of the gold text (rare ones together)."""
-    languages = {sample.id: identify_language(sample.text) or "unknown" for sample in samples}
+    gold = {sample.id: " ".join(sample.snippets.kept) if sample.snippets else sample.text for sample in samples}
+    languages = {sample.id: identify_language(gold[sample.id]) or "unknown" for sample in samples}
     counts = Counter(languages.values())
     groups = defaultdict(list)
     for sample in samples:

@@ -42,15 +42,19 @@ ABOUT = {
 }
 
 
-def write(path, results, missing, command):
-    """Write the page and, beside it, the plot of the same name; `missing` says why a method was not measured."""
-    plot = path.with_suffix(".svg")
+def write(path, results, missing, command, more=None):
+    """Write the page and, beside it, the plot of the same name.
+
+    `missing` says why a method was not measured; `more` are the results of `default` and the peers on other sets.
+    """
+    plot, more = path.with_suffix(".svg"), more or {}
     measured = [method for method in METHODS if any(method in of for of in results.values())]
-    path.write_text(page(results, missing, plot.name, (command, Stamp.of(measured, results))), "utf-8")
+    run = command, Stamp.of(measured, [*results, *more])
+    path.write_text(page(results, missing, plot.name, run, more), "utf-8")
     draw(plot, results)
 
 
-def page(results, missing, plot, run):
+def page(results, missing, plot, run, more=None):
     """Return the page: the table, the plot, notes on each method and on how the figures came about.
 
     `run` is the command, and what it measured with.
@@ -66,7 +70,7 @@ def page(results, missing, plot, run):
         rows="\n".join(rows),
         plot=plot,
         notes="\n".join(notes),
-        beside=_beside(results),
+        beside=_beside(results) + (_more(more) if {ARTICLES, SNIPPETS} <= (more or {}).keys() else ""),
         remarks="".join(f"\n{remark}" for remark in (*_remarks(results, missing), f"- {measured_with}")),
     )
 
@@ -127,6 +131,56 @@ def _beside(results):
         sorted({f"{peers.PEERS[peer].package} {peers.PEERS[peer].version}" for peer in ours[NEWS].ahead})
     )
     return _BESIDE.format(rows="\n".join(rows), versions=versions, judged=ours[NEWS].judged)
+
+
+def _more(results):
+    """Return the section on the sets that only `default` and the peers were measured on."""
+    articles, snippets = results[ARTICLES], results[SNIPPETS]
+    names, found = [LEARNED, *articles[LEARNED].ahead], articles[LEARNED].groups
+    groups = {group: f"{what}, {found[group]['pages']:,} pages" for group, what in _GROUPS.items() if group in found}
+    rows = [f"| {name} | {' | '.join(_more_compared(articles, name, group) for group in groups)} |" for name in names]
+    return _MORE.format(
+        judged=articles[LEARNED].judged,
+        heads=" | ".join(f"{head} | ahead" for head in groups.values()),
+        rules=" | ".join(["---"] * 2 * len(groups)),
+        rows="\n".join(rows),
+        snippets=f"{snippets[LEARNED].whole['pages']:,}",
+        of_snippets="\n".join(f"| {name} | {_of_snippets(snippets, name)} |" for name in names),
+    )
+
+
+def _more_compared(of_set, name, group):
+    if name == LEARNED:
+        return f"{_decimals(of_set[name].groups[group]['f1'], 3)} | "
+    ahead = of_set[LEARNED].ahead[name][group]
+    low, high = ahead["intervals"]["f1"] or (0.0, 0.0)
+    return f"{_decimals(of_set[name].groups[group]['f1'], 3)} | {ahead['f1']:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _of_snippets(of_set, name):
+    whole = of_set[name].whole
+    return " | ".join(_decimals(whole[measure], 3) for measure in ("f1", "precision", "recall"))
+
+
+ARTICLES, SNIPPETS = "magic-dev", "snippets-dev"
+_GROUPS = {"type: article": "articles", "type: forum": "forums", "language: zh": "Chinese"}
+_MORE = """
+## Articles and forums of many countries, and snippets
+
+`default` ({judged}) and the same extractors on `magic-dev`, by words and Chinese characters, and how far `default` is
+ahead in F1:
+
+| extractor | {heads} |
+| --- | {rules} |
+{rows}
+
+On the {snippets} pages of `snippets-dev` a text is scored by the snippets in it: recall is the share of those that must
+be there, precision is their share of all that are there. Each page is scored by itself.
+
+| extractor | F1 | precision | recall |
+| --- | --- | --- | --- |
+{of_snippets}
+"""
 
 
 def _compared(measured, ahead):

@@ -110,7 +110,8 @@ def outdated(text):
 
 
 def _card_outdated(model, data):
-    now = hash_sets(corpus.DATA) if all((corpus.DATA / SETS[name]).exists() for name in data) else data
+    there = all((corpus.DATA / SETS.get(name, "pool")).exists() for name in data)
+    now = hash_sets(corpus.DATA) if there else data
     pairs = [("the model is", model, model_digest(None))]
     return _differences(pairs + [(f"the data {name} is", was, now[name]) for name, was in data.items()])
 

@@ -1,9 +1,11 @@
 """How well methods find the main text, and what they cost: F1, precision and recall on the development data.
 
 News (fundus-dev) is scored by 4-gram shingles, mixed pages (wcxb-dev) by words, each page by itself, then averaged;
-with 95 % intervals, from a bootstrap that draws whole hosts. The cost is the CPU time of `clean`, parse included, as a
-multiple of lxml's parse of the same bytes; all take turns on each page. `ce` learns a site's template from the data
-set's pages of its host. `vce` needs a Chromium, whose time is counted apart; without one it is left out.
+with 95 % intervals, from a bootstrap that draws whole hosts. With --peers, `default` and the peers are also measured on
+articles and forums (magic-dev, by words and Chinese characters) and by snippets (snippets-dev). The cost is the CPU
+time of `clean`, parse included, as a multiple of lxml's parse of the same bytes; all take turns on each page. `ce`
+learns a site's template from the data set's pages of its host. `vce` needs a Chromium, whose time is counted apart;
+without one it is left out.
 
     python tests/research/quality.py [--method default | --methods all|a,b] [--without vce] [--pages 100]
         [--json | --markdown]
@@ -31,7 +33,7 @@ import floors
 import methods_table
 import peers
 import report
-from evaluation import LARGEST_PAGE, LEARNED, SETS, Equipment, Evaluation
+from evaluation import LARGEST_PAGE, LEARNED, MORE_SETS, SETS, Equipment, Evaluation
 from folds import Folds
 
 from cleaning import METHODS
@@ -110,10 +112,15 @@ def read_folds(parser, options):
         parser.error("--floors are of what the package holds, and --cross-validate judges by other models")
     try:
         found = Folds.read(options.cross_validate)
-        found.check(sample.host for name in SETS for sample in corpus.read_samples(name))
+        found.check(sample.host for name in (*SETS, *more_sets()) for sample in corpus.read_samples(name))
     except (OSError, ValueError, KeyError, ModelError) as error:
         parser.error(f"--cross-validate: no complete folds in {options.cross_validate}: {error!r}")
     return found
+
+
+def more_sets():
+    """Return the sets beside the main ones that are there."""
+    return [name for name in MORE_SETS if (corpus.DATA / "extraction" / name).exists()]
 
 
 def start_browser(stack, methods, seconds):
@@ -129,11 +136,11 @@ def start_browser(stack, methods, seconds):
         return None
 
 
-def measure(methods, browser, options):
+def measure(names, methods, browser, options):
     """Return the results by data set and method."""
     equipment = Equipment(browser, options.render_pages, options.peers, options.folds)
     results = {}
-    for name in SETS:
+    for name in names:
         samples = None if options.pages is None else corpus.pin(corpus.read_samples(name), options.pages)
         results[name] = Evaluation(name, methods, samples, equipment).run()
     return results
@@ -166,15 +173,18 @@ def main():
             return 1
         if options.floors:
             return write_floors(options.floors, measured, browser, options.lower)
-        results = measure(measured, browser, options)
+        results = measure(SETS, measured, browser, options)
+        more = measure(more_sets(), [LEARNED], None, options) if options.peers and LEARNED in measured else {}
     if options.json:
-        plain = {name: {method: asdict(found) for method, found in of.items()} for name, of in results.items()}
+        everything = results | more
+        plain = {name: {method: asdict(found) for method, found in of.items()} for name, of in everything.items()}
         print(json.dumps(plain, indent=2))
     elif options.write:
         left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)
-        methods_table.write(options.write, results, left_out, shown_command(sys.argv[1:], options.cross_validate))
+        command = shown_command(sys.argv[1:], options.cross_validate)
+        methods_table.write(options.write, results, left_out, command, more)
     else:
-        report.show(results, markdown=options.markdown)
+        report.show(results | more, markdown=options.markdown)
     return 0
 
 

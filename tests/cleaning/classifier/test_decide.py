@@ -106,6 +106,12 @@ def test_form_gives_the_reason_without_a_hint():
     ]
 
 
+def test_comments_with_most_of_the_main_text_are_a_discussion():
+    thread = "".join(f'<div class="comment">{each}</div>' for each in OTHERS)
+    assert decided(PROSE + thread, [0.1, 0.9, 0.8]) == [Reason.OUTSIDE, Reason.KEPT, Reason.KEPT]
+    assert decided(PROSE + thread, [0.9, 0.3, 0.3]) == [Reason.KEPT, Reason.COMMENT, Reason.COMMENT]
+
+
 def test_option_comments_keeps_comments_with_content():
     source = f'{PROSE}<div id="comments"><p>I like foxes more than dogs, always.</p><p>Reply</p></div>'
     assert decided(source, [1.0, 0.0, 0.0]) == [Reason.KEPT, Reason.COMMENT, Reason.COMMENT]

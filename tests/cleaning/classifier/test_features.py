@@ -153,8 +153,8 @@ FOUR_BLOCKS = "<p>aaaa bbbbb</p><section><p>aaaa ccccc</p><p>aaaa ddddd</p></sec
 SCORES = np.array([0.1, 0.9, 0.7, 0.3])
 
 
-def neighbour_column(name, scores=SCORES):
-    rows = read_neighbours(PageTotals(read_leaf_table(parse(FOUR_BLOCKS).root)), scores)
+def neighbour_column(name, scores=SCORES, source=FOUR_BLOCKS):
+    rows = read_neighbours(PageTotals(read_leaf_table(parse(source).root)), scores)
     return [pytest.approx(float(value), abs=1e-5) for value in rows[:, NEIGHBOUR_NAMES.index(name)]]
 
 
@@ -174,6 +174,20 @@ def test_elements_have_their_mean_score_and_their_part_of_the_page():
 def test_windows_and_groups_have_means():
     assert neighbour_column("scores_within_3") == [0.5] * 4
     assert neighbour_column("scores_same_path") == [0.2, 0.8, 0.8, 0.2]
+
+
+THREAD = '<div class="post p1"><p>aaaa bbbbb</p></div><div class="post p2"><p>aaaa ccccc</p></div><p>aaaa ddddd</p>'
+
+
+def test_elements_of_one_shape_tell_about_each_other():
+    scores = np.array([0.1, 0.9, 0.5])
+    assert neighbour_column("shape_count_1", scores, THREAD) == [2, 2, 1]
+    assert neighbour_column("shape_index_1", scores, THREAD) == [0, 1, 0]
+    assert neighbour_column("shape_scores_1", scores, THREAD) == [0.9, 0.1, 0]
+    assert neighbour_column("shape_greatest_1", scores, THREAD) == [0.9, 0.9, 0.5]
+    assert neighbour_column("shape_count_0", scores, THREAD) == [3, 3, 3]
+    prose = neighbour_column("shape_prose_0", scores, f"<p>{PROSE}</p><li>a</li><p>{PROSE}</p>")
+    assert prose == [1, 0, 1]
 
 
 def test_order_is_relative_to_the_surest_blocks():
