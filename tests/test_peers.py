@@ -67,8 +67,8 @@ def test_other_sets_are_shown_beside_the_peers(tmp_path):
     assert finished.returncode == 0, finished.stderr
     page = (tmp_path / "page.md").read_text("utf-8")
     section = page[page.index("## Articles and forums of many countries") : page.index("## How it was measured")]
-    assert "| extractor | forums, 1 pages | ahead | Chinese, 1 pages | ahead |" in section
-    assert re.search(r"^\| default \| [.\d]+ \|  \| [.\d]+ \|  \|$", section, re.MULTILINE)
+    assert "| extractor | forums, 1 pages | ahead |\n" in section
+    assert re.search(r"^\| default \| [.\d]+ \|  \|$", section, re.MULTILINE)
     assert re.search(r"^\| resiliparse \| [.\d]+ \| [+-][.\d]+ \[", section, re.MULTILINE)
     assert re.search(r"^\| resiliparse \| [.\d]+ \| [.\d]+ \| [.\d]+ \|$", section, re.MULTILINE)
     assert "magic-dev `" in page
