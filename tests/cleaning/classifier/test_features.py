@@ -148,6 +148,13 @@ def test_address_and_stated_types_are_of_the_page():
     assert columns("<p>x</p>", *names, url=None) == [[0] * 7]
 
 
+def test_chinese_characters_count_as_letters_of_an_alphabet_do():
+    assert columns("<p>我们的新桥明天开放</p>", "words", "chars", "digits") == [[5, 22, 0]]
+    assert columns("<p>我们的新桥 2024 年开放</p>", "digits") == [[4 / 14]]
+    assert columns("<p>a b c d e</p>", "words", "chars") == [[5, 9]]
+    assert columns("<p>สะพานใหม่จะเปิดพรุ่งนี้</p>", "chars") == [[23]]  # Thai has an alphabet, though no spaces
+
+
 # Four blocks of ten characters each; the second and the third are in one section.
 FOUR_BLOCKS = "<p>aaaa bbbbb</p><section><p>aaaa ccccc</p><p>aaaa ddddd</p></section><p>aaaa eeeee</p>"
 SCORES = np.array([0.1, 0.9, 0.7, 0.3])
