@@ -167,8 +167,8 @@ _GROUPS = {"type: article": "articles", "type: forum": "forums", "language: zh":
 _MORE = """
 ## Articles and forums of many countries, and snippets
 
-`default` ({judged}) and the same extractors on `magic-dev`, by words and Chinese characters, and how far `default` is
-ahead in F1:
+`default` ({judged}) and the same extractors on `magic-dev`, by words and Chinese characters, and how far `default`
+is ahead in F1:
 
 | extractor | {heads} |
 | --- | {rules} |
