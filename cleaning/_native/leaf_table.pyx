@@ -29,8 +29,7 @@ import numpy
 from cleaning.blocks import Block, Decision, Kind
 from cleaning.leaf_table import (
     Column, LeafTable, _BOLD as BOLD_TAGS, _MAX_INLINE_LEVELS as MAX_INLINE_LEVELS, _MAX_TOKEN_CHARS as MAX_TOKEN_CHARS,
-    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, _UNSEEN_STYLE as UNSEEN_STYLE,
-    widen_ideographs,
+    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, _UNSEEN_STYLE as UNSEEN_STYLE, widen_ideographs,
 )
 from cleaning.leaves import (
     BLOCK_TAGS, IMAGE_TENTHS, NEVER_CONTENT, PRIORITY_TENTHS, _KINDS as KINDS, _KIND_ENDS as KIND_ENDS,
@@ -479,9 +478,10 @@ cdef class _Walk:
         PyMem_Free(self.undos)
 
     cdef object table(self):
+        counts = widen_ideographs(_array(&self.counts).reshape(-1, COLUMNS), self.blocks)
         return LeafTable(
-            self.blocks, widen_ideographs(_array(&self.counts).reshape(-1, COLUMNS), self.blocks), _array(&self.node), self.inline_tokens, self.tags,
-            _array(&self.parent), self.element_tokens, _array(&self.first), _array(&self.last),
+            self.blocks, counts, _array(&self.node), self.inline_tokens, self.tags, _array(&self.parent),
+            self.element_tokens, _array(&self.first), _array(&self.last),
         )
 
     cdef int run(self, xmlNode* start, str path) except -1:

@@ -89,9 +89,8 @@ class _PageHints:
         self._shares = ((prose[table.last] - prose[table.first]) / max(1, prose[-1])).tolist()
         self.of_elements = read_hints(table.tags, table.node_tokens)
         self.of_inline = read_hints([""] * len(table.blocks), table.inline_tokens)
-        self._overrule(table, None)
-        expected = predicted.scores * (counts[:, Column.WORDS] + 1)
-        if predicted.type is PageType.FORUM or self._is_discussion(table, expected):
+        self._overrule(table, Reason.COMMENT if predicted.type is PageType.FORUM else None)
+        if self._is_discussion(table, predicted.scores * (counts[:, Column.WORDS] + 1)):
             self._overrule(table, Reason.COMMENT)
 
     def _overrule(self, table: LeafTable, doubted: Reason | None) -> None:

@@ -152,9 +152,7 @@ def _more(results):
 def _more_compared(of_set, name, group):
     if name == LEARNED:
         return f"{_decimals(of_set[name].groups[group]['f1'], 3)} | "
-    ahead = of_set[LEARNED].ahead[name][group]
-    low, high = ahead["intervals"]["f1"] or (0.0, 0.0)
-    return f"{_decimals(of_set[name].groups[group]['f1'], 3)} | {ahead['f1']:+.3f} [{low:+.3f}, {high:+.3f}]"
+    return f"{_decimals(of_set[name].groups[group]['f1'], 3)} | {_lead(of_set[LEARNED].ahead[name][group])}"
 
 
 def _of_snippets(of_set, name):
@@ -184,10 +182,14 @@ be there, precision is their share of all that are there. Each page is scored by
 
 
 def _compared(measured, ahead):
-    interval = ahead["intervals"]["f1"]
-    edges = f" [{interval[0]:+.3f}, {interval[1]:+.3f}]" if interval else ""
     whole = measured.whole
-    return f"{_decimals(whole['f1'], 3)} | {whole['under_half']:.0%} | {ahead['f1']:+.3f}{edges}"
+    return f"{_decimals(whole['f1'], 3)} | {whole['under_half']:.0%} | {_lead(ahead)}"
+
+
+def _lead(ahead):
+    """Return how far `default` is ahead, with the interval if there are hosts enough for one."""
+    interval = ahead["intervals"]["f1"]
+    return f"{ahead['f1']:+.3f}" + (f" [{interval[0]:+.3f}, {interval[1]:+.3f}]" if interval else "")
 
 
 _BESIDE = """
