@@ -1,4 +1,4 @@
-"""Builds the compiled core (`cleaning/_native/*.pyx`); where that fails, the wheel is pure Python."""
+"""Builds the compiled core (`cleaning/_native/*.pyx`, and pure modules); where that fails, the wheel is pure Python."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.builders.wheel import WheelBuilder
 
 PACKAGE = "cleaning._native"
 FOLDER = PACKAGE.replace(".", "/")
+# Pure modules that are compiled as they are; a `.pxd` of the same name may give them types.
+PURE_MODULES = ("cleaning/structure/build.py", "cleaning/structure/markdown.py")
+# The oldest Python of pyproject.toml. Modules that keep to its stable interface run on every later one.
+STABLE_ABI = ("cp311", "0x030B0000")
 
 
 class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook has no configuration of its own
-    """The build hook that hatchling calls; BLOCKSIEVE_PURE=1 in the environment makes a pure wheel."""
+    """The build hook that hatchling calls.
+
+    BLOCKSIEVE_PURE=1 in the environment makes a pure wheel. BLOCKSIEVE_STABLE_ABI=1 makes one wheel for every Python
+    from 3.11 on, which is a few per cent slower than one for this Python; there, a compiler that fails is an error.
+    """
 
     _folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -23,12 +32,15 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook ha
         if version == "editable":  # Python reads the package from the checkout, so modules of an earlier build must go
             for module in (*package.glob("*.so"), *package.glob("*.pyd")):
                 module.unlink()
-        if os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}:
+        if _is_set("BLOCKSIEVE_PURE"):
             return
-        self._folder = tempfile.TemporaryDirectory()
+        self._folder, stable = tempfile.TemporaryDirectory(), _is_set("BLOCKSIEVE_STABLE_ABI")
         try:
-            modules = _compile(package, Path(self._folder.name))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever is missing, pure Python does the same
+            modules = _compile(package, Path(self._folder.name), stable)
+        except (Exception, SystemExit) as error:  # whatever is missing, pure Python does the same
+            if stable:
+                self._folder.cleanup()
+                raise
             self.app.display_warning(f"Blocksieve is built without its compiled core, and is slower: {error!s:.200}")
             return
         if version == "editable":
@@ -37,14 +49,25 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook ha
             return
         build_data["force_include"].update({str(module): f"{FOLDER}/{module.name}" for module in modules})
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        if stable:
+            build_data["tag"] = f"{STABLE_ABI[0]}-abi3-{self._platform()}"
+        else:
+            build_data["infer_tag"] = True
+
+    def _platform(self) -> str:
+        tag: str = WheelBuilder(self.root).get_best_matching_tag()
+        return tag.rpartition("-")[2]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 — hatchling's
         if self._folder is not None:
             self._folder.cleanup()
 
 
-def _compile(package: Path, folder: Path) -> list[Path]:
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "0") not in {"", "0"}
+
+
+def _compile(package: Path, folder: Path, stable: bool) -> list[Path]:
     """Return the compiled modules, in `folder`; raises the errors of Cython, setuptools and the compiler."""
     # Imported here, because the build is pure if one of them is missing.
     import lxml  # noqa: PLC0415
@@ -53,11 +76,28 @@ def _compile(package: Path, folder: Path) -> list[Path]:
 
     headers = lxml.get_include()
     flags = [] if os.name == "nt" else ["-g0"]
+    root = package.parents[1]
+    pure = [path for path in (root / name for name in PURE_MODULES) if path.exists()]
     extensions = [
-        Extension(f"{PACKAGE}.{source.stem}", [str(source)], include_dirs=headers, extra_compile_args=flags)
-        for source in sorted(package.glob("*.pyx"))
+        Extension(
+            f"{PACKAGE}.{source.stem}",
+            [str(source)],
+            include_dirs=headers,
+            extra_compile_args=flags,
+            define_macros=[("Py_LIMITED_API", STABLE_ABI[1])] if stable else [],
+            py_limited_api=stable,
+        )
+        for source in [*sorted(package.glob("*.pyx")), *pure]
     ]
-    cythonized = cythonize(extensions, build_dir=str(folder / "c"), include_path=headers, force=True, quiet=True)
+    cythonized = cythonize(
+        extensions,
+        build_dir=str(folder / "c"),
+        include_path=[str(root), *headers],
+        # Annotations are for readers and mypy. As types of C they would refuse what Python takes.
+        compiler_directives={"annotation_typing": False, "language_level": 3},
+        force=True,
+        quiet=True,
+    )
     command = Distribution({"ext_modules": cythonized}).get_command_obj("build_ext")
     command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "o")
     command.parallel = os.cpu_count()

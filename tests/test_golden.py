@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from cleaning import CleanPage, clean
 
@@ -53,6 +54,11 @@ def test_kept_blocks_are_those_a_reader_wants(golden, request):
         pytest.fail(difference(golden), pytrace=False)
 
 
+def test_markdown_has_the_kept_texts_below_the_headline(golden):
+    text = " ".join(golden.found.text.split())
+    assert read_back(golden.found.to_markdown(links=False)) in (text, f"{golden.found.title} {text}")
+
+
 def test_template_texts_are_not_kept(golden):
     surplus = golden.expected.get("faults", {}).get("surplus", [])
     kept = [text for text in golden.kept if text not in surplus]
@@ -63,6 +69,15 @@ def test_expected_texts_are_blocks_of_the_page(golden):
     texts = [decision.block.text for decision in golden.found.decisions]
     assert [text for text in golden.expected["kept"] if text not in texts] == []
     assert [text for text in golden.expected["dropped"] if not any(text in block for block in texts)] == []
+
+
+def read_back(markdown):
+    """Return the text of Markdown, as a parser reads it, with single spaces."""
+    found = []
+    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown):
+        parts = token.children or ([token] if token.type in ("fence", "code_block") else [])
+        found += [" " if part.type in ("softbreak", "hardbreak") else part.content for part in parts] + [" "]
+    return " ".join("".join(found).split())
 
 
 def difference(golden):

@@ -3,9 +3,11 @@
 import importlib.util
 import shutil
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from hatchling.bridge.app import Application
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +32,7 @@ def built(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
 
     def build(**environment):
+        monkeypatch.delenv("BLOCKSIEVE_STABLE_ABI", raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         hook = module.CompiledCore(str(tmp_path), {}, None, None, str(tmp_path / "dist"), "wheel", Application())
@@ -55,6 +58,27 @@ def test_compiled_modules_go_into_the_wheel_of_this_machine(built):
 def test_without_a_compiler_the_wheel_is_pure_and_the_build_says_so(built, capfd):
     assert built(BLOCKSIEVE_PURE="", CC="false") == PURE
     assert "built without its compiled core" in "".join(capfd.readouterr())
+
+
+def test_a_wheel_for_every_python_has_its_core_or_is_not_built(built):
+    with pytest.raises((Exception, SystemExit), match="false"):
+        built(BLOCKSIEVE_PURE="", BLOCKSIEVE_STABLE_ABI="1", CC="false")
+
+
+def test_a_release_builds_and_checks_a_wheel_for_every_python():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    oldest = project["project"]["requires-python"].removeprefix(">=").replace(".", "")
+    assert wheels["build"][0] == f"cp{oldest}-*"
+    assert wheels["environment"] == {"BLOCKSIEVE_STABLE_ABI": "1"}
+    command = wheels["test-command"].split()
+    checked = [ROOT / part.removeprefix("{project}/") for part in command if part.startswith("{project}/")]
+    assert len(checked) == 2
+    assert all(path.exists() for path in checked)
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))["jobs"]
+    systems = {each.partition("-")[0] for each in jobs["wheels"]["strategy"]["matrix"]["system"]}
+    assert systems == {"ubuntu", "macos", "windows"}
+    assert set(jobs["publish"]["needs"]) == {"wheels", "sdist"}
 
 
 def test_the_environment_can_ask_for_a_pure_wheel(built, capfd):

@@ -13,28 +13,37 @@ from pathlib import Path
 
 import pytest
 
+from cleaning._native import COMPILED_NAMES
 from crawler.demo.run import BASE_URL, FAST_SETTINGS, run_site
 
 ROOT = Path(__file__).parents[1]
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-HEADERS = Path(sysconfig.get_path("include"), "Python.h")
+HAS_COMPILER = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
+CHECK = ROOT / "tests" / "support" / "check_core.py"
 
-CORE = (
-    "from cleaning._native import load_compiled; "
-    "print(*map(load_compiled, ['features', 'leaf_table', 'trees', 'words']))"
-)
+MODULES = list(COMPILED_NAMES)
+CORE = f"from cleaning._native import load_compiled; print(*map(load_compiled, {MODULES}))"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with the built wheel's files; put first on the path it hides the checkout."""
+def wheel(tmp_path_factory):
+    """The wheel of a release for this machine; where there is no compiler, the pure one."""
     folder = tmp_path_factory.mktemp("wheel")
     # Building takes longer than all tests of it: once is enough, and a compiler that hardly optimises.
-    # tests/test_hatch_build.py has the pure wheels.
-    wheel = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "dist", ROOT]
-    subprocess.run(wheel, check=True, env=os.environ | {"CFLAGS": "-O1"})
-    (wheel,) = (folder / "dist").glob("blocksieve-*.whl")
-    subprocess.run([*PIP, "install", "--no-deps", "--target", folder / "site", wheel], check=True)
+    # tests/test_hatch_build.py has the other wheels.
+    build = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT]
+    environment = os.environ | {"CFLAGS": "-O1", "BLOCKSIEVE_STABLE_ABI": "1" if HAS_COMPILER else ""}
+    subprocess.run(build, check=True, env=environment)
+    (built,) = folder.glob("blocksieve-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A folder with the built wheel's files, installed without a compiler; first on the path it hides the checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    install = [*PIP, "install", "--no-deps", "--target", folder / "site", wheel]
+    subprocess.run(install, check=True, env=os.environ | {"PATH": str(folder)})
     return folder / "site"
 
 
@@ -68,15 +77,87 @@ def test_the_installed_packages_are_the_wheels(installed, tmp_path):
     assert run(installed, tmp_path, code).count(str(installed)) == 2
 
 
-@pytest.mark.skipif(
-    shutil.which("cc") is None or not HEADERS.exists(), reason="COMPILER: there is none, or no header of Python"
+STORY = (
+    "<title>A bridge</title><nav><a href=/>Front page</a></nav><article><h1>A bridge</h1>"
+    "<p>The river rose in the night, and the old bridge was closed until the morning, when the mayor came to see it."
+    "<p>Nobody was hurt, she said, but the market on the other bank would wait until the water had gone.</article>"
 )
+
+
+needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="COMPILER: there is none, or no header of Python")
+
+
+@needs_compiler
 def test_the_wheel_has_the_compiled_core(installed, tmp_path):
-    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="").count(str(installed)) == 4
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="").count(str(installed)) == len(MODULES) > 0
+
+
+@needs_compiler
+def test_one_wheel_serves_every_python(wheel, installed):
+    assert "-cp311-abi3-" in wheel.name
+    built = [path.name for path in (installed / "cleaning" / "_native").iterdir() if path.suffix in {".so", ".pyd"}]
+    assert len(built) == len(MODULES)
+    assert not [name for name in built if "cpython" in name]
+
+
+@needs_compiler
+def test_where_there_is_no_compiler_the_wheel_cleans_with_its_core(installed, tmp_path):
+    # The program that a release runs on each wheel.
+    checked = subprocess.run(
+        [sys.executable, CHECK, ROOT / "tests" / "golden"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(installed), "PATH": str(tmp_path), "BLOCKSIEVE_PURE": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "20 pages: pure Python decides the same" in checked.stdout
+
+
+@pytest.fixture
+def without_core(installed, tmp_path):
+    """A folder with the installed packages, but without the compiled modules."""
+    folder = tmp_path / "pure"
+    shutil.copytree(installed, folder, ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    return folder
+
+
+def test_a_crawl_without_the_core_says_so_once_and_how_to_get_it(without_core, tmp_path):
+    (tmp_path / "a.html").write_text(STORY)
+    (tmp_path / "index.tsv").write_text("file\na.html\n")
+    for pure, times in ("", 1), ("1", 0):
+        crawled = scrapy(without_core, tmp_path, "crawl", "archive", "-s", f"REPLAY={tmp_path}", BLOCKSIEVE_PURE=pure)
+        assert crawled.returncode == 0, crawled.stderr
+        assert crawled.stderr.count("was installed without its compiled core") == times, crawled.stderr
+        assert crawled.stderr.count("install its binary wheel") == times
+
+
+@pytest.mark.parametrize("command", ["reclean", "clean"])
+def test_a_command_that_cleans_without_the_core_says_so(command, without_core, tmp_path):
+    (tmp_path / "page.html").write_text(STORY)
+    if command == "clean":
+        arguments = [sys.executable, "-m", "cleaning", "page.html"]
+    else:
+        scrapy(without_core, tmp_path, "initdb", "-s", "DATABASE_URL=sqlite:///blocks.db")
+        arguments = [sys.executable, "-m", "scrapy", "reclean"]
+    environment = {"PYTHONPATH": str(without_core), "SCRAPY_SETTINGS_MODULE": "crawler.settings", "BLOCKSIEVE_PURE": ""}
+    done = subprocess.run(
+        arguments, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("was installed without its compiled core") == 1
+
+
+def test_a_command_that_only_looks_does_not_speak_of_the_core(without_core, serve, answer, tmp_path):
+    address, _ = serve({"/": answer(STORY)})
+    looked = scrapy(without_core, tmp_path, "fetch", f"{address}/", "-s", "ALLOW_ADDRESSES=127.0.0.0/8")
+    assert "The river rose" in looked.stdout
+    assert "compiled core" not in looked.stderr
 
 
 def test_the_core_of_the_wheel_is_not_used_where_the_environment_forbids_it(installed, tmp_path):
-    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1") == "None None None None\n"
+    assert run(installed, tmp_path, CORE, BLOCKSIEVE_PURE="1").split() == ["None"] * len(MODULES)
 
 
 def test_the_wheel_has_no_sources_of_the_compiled_core(installed):
@@ -126,11 +207,6 @@ def test_methods_are_compared_without_a_project(installed, tmp_path):
     assert "<style>:root" in (tmp_path / "out.html").read_text("utf-8")
 
 
-STORY = (
-    "<title>A bridge</title><nav><a href=/>Front page</a></nav><article><h1>A bridge</h1>"
-    "<p>The river rose in the night, and the old bridge was closed until the morning, when the mayor came to see it."
-    "<p>Nobody was hurt, she said, but the market on the other bank would wait until the water had gone.</article>"
-)
 FRONT = "<title>News</title><ul>" + "".join(f"<li><a href=/story/{n}>Story {n}</a>" for n in range(9)) + "</ul>"
 
 

@@ -1,4 +1,4 @@
-"""The loader of the compiled core: four Cython modules that do in C what costs most time in Python.
+"""The loader of the compiled core: nine Cython modules that do in C what costs most time in Python.
 
 The core is optional. Without it every caller uses its pure Python version, which gives the same results.
 """
@@ -10,25 +10,47 @@ import os
 from functools import cache
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lxml import etree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from types import ModuleType
+
+    from lxml.html import HtmlElement
 
 logger = logging.getLogger(__name__)
 
+CompiledName = Literal["build", "elements", "features", "leaf_table", "markdown", "structure", "tags", "trees", "words"]
+COMPILED_NAMES: tuple[CompiledName, ...] = get_args(CompiledName)
+
+_FOLDER = Path(__file__).parent
+# Modules that are made of pure ones: hatch_build.py names them.
+_MADE_OF = {"build": "build.py", "markdown": "markdown.py", "structure": "build.py"}
+# Measured by tests/bench/clean.py with and without the core.
+_PURE_COST = "about three times as long"
+
+# Every sort of node and attribute that the compiled modules read.
+_PROBE = """<!DOCTYPE html [<!ENTITY who "author">]><html xmlns:x="urn:x"><head><title>One</title>
+<meta name="author" content="A. B."/><script type="application/ld+json">{}</script></head><body class="page">
+<!-- a comment --><?x an instruction?><div id="a" role="&who;" style="display: none" itemtype="urn:y">Two
+<a href="/authors/1" rel="&who;">a link</a>, <b>bold<i/></b> &amp; <x:p x:class="z" class="w">others<br/></x:p>
+<img alt="&who;"/><![CDATA[ & more ]]>&who;</div><p hidden="" itemprop="name">Three: \u00e9\u4e00\U0001f600</p> four
+<ul aria-label="f"><li>five</li><li>six</li></ul></body></html>"""
+
 
 @cache
-def load_compiled(name: Literal["features", "leaf_table", "trees", "words"]) -> ModuleType | None:
+def load_compiled(name: CompiledName) -> ModuleType | None:
     """Return a module of the compiled core; None if it was not built, does not fit or BLOCKSIEVE_PURE=1 forbids it.
 
-    `leaf_table` reads lxml's own structures, so it fits only the lxml version (major and minor) of its build. With
-    another version a warning is logged, and also if the module is older than its source in a checkout.
+    `elements`, `leaf_table` and `structure` read lxml's own structures. They check at import that the installed lxml
+    has the structures of their build. If one does not fit, or is older than its source in a checkout, a
+    warning is logged.
     """
-    if os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}:
+    if _is_forbidden():
         return None
     full_name = f"{__name__}.{name}"
     if _is_stale(name):
@@ -40,24 +62,61 @@ def load_compiled(name: Literal["features", "leaf_table", "trees", "words"]) -> 
         if error.name != full_name:
             raise
         return None
-    except (ImportError, TypeError, ValueError) as error:  # Cython raises these when lxml's structures have changed
+    except (ImportError, TypeError, ValueError, RuntimeWarning) as error:  # lxml's structures have changed
         logger.warning("The compiled %s does not fit and is not used; install Blocksieve again: %s", full_name, error)
-        return None
-    if not _fits(getattr(module, "LXML_VERSION", etree.__version__)):
-        logger.warning(
-            "The compiled %s is for lxml %s and is not used with %s", full_name, module.LXML_VERSION, etree.__version__
-        )
         return None
     return module
 
 
-def _is_stale(name: str, folder: Path = Path(__file__).parent) -> bool:
-    """Return True if a checkout has a newer source of the module than its build; wheels have no sources."""
-    source = folder / f"{name}.pyx"
+def explain_missing_core() -> str | None:
+    """Return what is missing of the compiled core, what that costs and how to get it, in one sentence.
+
+    None if every module was built, or if BLOCKSIEVE_PURE=1 forbids them. No module is loaded.
+    """
+    missing = [name for name in COMPILED_NAMES if _find_build(name) is None]
+    if not missing or _is_forbidden():
+        return None
+    what = "its compiled core" if len(missing) == len(COMPILED_NAMES) else f"the compiled {', '.join(missing)}"
+    return (
+        f"Blocksieve was installed without {what}, so cleaning a page takes {_PURE_COST}; install its binary wheel, or "
+        "install it again with a C compiler. BLOCKSIEVE_PURE=1 chooses pure Python and hides this message"
+    )
+
+
+def _is_forbidden() -> bool:
+    return os.environ.get("BLOCKSIEVE_PURE", "0") not in {"", "0"}
+
+
+def _find_build(name: str, folder: Path = _FOLDER) -> Path | None:
     builds = (folder / f"{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
-    build = next((path for path in builds if path.exists()), None)
-    return build is not None and source.exists() and source.stat().st_mtime > build.stat().st_mtime
+    return next((path for path in builds if path.exists()), None)
 
 
-def _fits(lxml_version: str) -> bool:
-    return lxml_version.split(".")[:2] == str(etree.__version__).split(".")[:2]
+def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
+    """Return True if a checkout has newer sources than the module's build; wheels have no sources."""
+    build, sources = _find_build(name, folder), chain([folder / f"{name}.pyx"], folder.glob("*.pxd"))
+    if build is None or not any(folder.glob("*.pyx")):
+        return False
+    built = build.stat().st_mtime
+    if name in _MADE_OF:
+        sources = chain(sources, [folder.parent / "structure" / _MADE_OF[name]])
+    return any(source.exists() and source.stat().st_mtime > built for source in sources)
+
+
+def check_structures(sizes: Mapping[str, int], compiled_with: str) -> None:
+    """Raise ImportError if lxml's classes have other sizes than those of a module's build, in bytes."""
+    for name, size in sizes.items():
+        found = getattr(etree, name).__basicsize__
+        if found != size:
+            raise ImportError(
+                f"lxml.etree.{name} has {found} bytes in lxml {etree.__version__} and {size} in lxml {compiled_with}, "
+                "which the module was compiled with"
+            )
+
+
+def check_reading(compiled: Callable[[HtmlElement], object], pure: Callable[[HtmlElement], object]) -> None:
+    """Raise ImportError if a compiled function reads a small tree otherwise than the pure one."""
+    root = etree.fromstring(_PROBE, etree.XMLParser(resolve_entities=False, strip_cdata=False))
+    found, expected = compiled(root), pure(root)
+    if repr(found) != repr(expected):
+        raise ImportError(f"it reads trees of lxml {etree.__version__} otherwise than pure Python does")

@@ -150,10 +150,9 @@ def group_similar(table):
     depth, siblings = numpy.zeros(size, numpy.int32), numpy.empty(size, numpy.int32)
     cdef int32_t[::1] depths = depth, counts = siblings
     cdef int32_t[::1] tags = _text_numbers(table.tags), tokens = _text_numbers(table.node_tokens)
-    cdef int32_t[::1] first_tokens = _text_numbers(
-        [text.partition(" ")[0] for text in dict.fromkeys(table.node_tokens)]
-    )
-    cdef int32_t[::1] bare_tokens = _text_numbers([without_digits(text) for text in dict.fromkeys(table.node_tokens)])
+    cdef list different = list(dict.fromkeys(table.node_tokens))
+    cdef int32_t[::1] first_tokens = _text_numbers([_first_part(text) for text in different])
+    cdef int32_t[::1] bare_tokens = _text_numbers([_without_digits(text) for text in different])
     cdef int32_t[::1] groups = numpy.empty(size, numpy.int32), paths = numpy.empty(size, numpy.int32)
     shape = numpy.empty(size, numpy.int32)
     cdef int32_t[::1] shapes = shape
@@ -186,6 +185,22 @@ def group_similar(table):
     for at in range(size):
         pairs[at] = numbers.number(groups[max(parents[at], 0)], groups[at])
     return SimilarityGroups(depth, siblings, shape, _block_numbers(pairs, nodes), _block_numbers(paths, nodes))
+
+
+cdef str _first_part(str text):
+    cdef Py_ssize_t at
+    for at in range(len(text)):
+        if text[at] == c" ":
+            return text[:at]
+    return text
+
+
+cdef str _without_digits(str text):
+    cdef Py_UCS4 letter
+    for letter in text:
+        if c"0" <= letter <= c"9":
+            return without_digits(text)
+    return text
 
 
 cdef class _FirstStage:

@@ -7,7 +7,7 @@ is not linked with libxml2: it reads nodes by their public structure and uses lx
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject, PyObject_GenericSetAttr
-from cpython.unicode cimport PyUnicode_4BYTE_KIND, PyUnicode_DecodeUTF8, PyUnicode_FromKindAndData
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint16_t, uint32_t
 from libc.string cimport strcmp, strlen
 
@@ -18,7 +18,9 @@ from lxml.includes.tree cimport (
     XML_XINCLUDE_END, XML_XINCLUDE_START, xmlAttr, xmlNode,
 )
 
+from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.memory cimport grown
+from cleaning._native.texts cimport copy_text, make_text
 from cleaning._native.words cimport (
     CHARACTERS, CLASS_SHIFT, DIGIT, KNOWN, LETTER, PAUSE, QUOTE, SENTENCE_END, SPACE, SYMBOL, UNSPACED, UNWANTED, UPPER,
     flags_of,
@@ -26,21 +28,22 @@ from cleaning._native.words cimport (
 
 import numpy
 
+from cleaning._native import check_reading, check_structures
 from cleaning.blocks import Block, Decision, Kind
 from cleaning.leaf_table import (
     Column, LeafTable, _BOLD as BOLD_TAGS, _MAX_INLINE_LEVELS as MAX_INLINE_LEVELS, _MAX_TOKEN_CHARS as MAX_TOKEN_CHARS,
-    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, _UNSEEN_STYLE as UNSEEN_STYLE, widen_ideographs,
+    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, _UNSEEN_STYLE as UNSEEN_STYLE, build_leaf_table, widen_ideographs,
 )
 from cleaning.leaves import (
-    BLOCK_TAGS, IMAGE_TENTHS, NEVER_CONTENT, PRIORITY_TENTHS, _KINDS as KINDS, _KIND_ENDS as KIND_ENDS,
-    _MAX_PATH_LEVELS as MAX_PATH_LEVELS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME,
-    _SHELL_WORDS as SHELL_WORDS, body_of,
+    BLOCK_TAGS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, PRIORITY_TENTHS, _KINDS as KINDS,
+    _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME, _SHELL_WORDS as SHELL_WORDS,
+    body_of, walk,
 )
 from cleaning.terms import tidy_code
 
 import_lxml__etree()
 
-LXML_VERSION = public.LXML_VERSION_STRING.decode("ascii")
+check_structures(compiled_sizes(), compiled_lxml())
 
 cdef enum:
     COLUMNS = 15
@@ -79,6 +82,20 @@ def make_decisions(list blocks, list scores, list reasons):
         _frozen(_new(Decision), _DECISION_FIELDS, (block, score, reason))
         for block, score, reason in zip(blocks, scores, reasons, strict=True)
     ]
+
+
+def inherit(const int32_t[::1] parents, list own):
+    """Return for each element the value of the outermost element around it that has one, or its own value."""
+    cdef Py_ssize_t at
+    cdef list found = list(own)
+    if len(own) != len(parents):
+        raise ValueError(f"{len(own)} values of {len(parents)} elements")
+    for at in range(len(parents)):
+        if parents[at] >= at:
+            raise ValueError(f"element {at} is in element {parents[at]}, which comes later")
+        if parents[at] >= 0 and found[parents[at]] is not None:
+            found[at] = found[parents[at]]
+    return found
 
 
 cdef object _frozen(object new, tuple fields, tuple values):
@@ -407,16 +424,12 @@ cdef class _LeafText:
     cdef Py_ssize_t tidy(self, bint code) except -1:
         """Make the block's text of the pieces; return its length."""
         cdef str tidied
-        cdef Py_ssize_t size = 0
-        cdef Py_UCS4 character
         self.text = <Py_UCS4*> grown(self.text, &self.text_capacity, self.size, sizeof(Py_UCS4))
         if not code:
             return _normalise(self.raw, self.size, self.text, 0, NULL)
-        tidied = tidy_code(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, self.raw, self.size))
-        for character in tidied:
-            self.text[size] = character
-            size += 1
-        return size
+        tidied = tidy_code(make_text(<const uint32_t*> self.raw, self.size))
+        copy_text(tidied, <uint32_t*> self.text, len(tidied))  # never longer than the pieces
+        return len(tidied)
 
     cdef int fill(self, int32_t* row, Py_ssize_t size) except -1:
         """Fill a row of counts for the block's text, which has `size` characters."""
@@ -643,7 +656,7 @@ cdef class _Walk:
         self.blocks.append(
             _frozen(_new(Block), _BLOCK_FIELDS, (
                 len(self.blocks), self._path(outer), <object> frame.kind,
-                PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, self.leaf.text, size), row[0], row[1],
+                make_text(<const uint32_t*> self.leaf.text, size), row[0], row[1],
                 (self.tenths + (<_Tag> frame.tag).tenths) / 10.0,
             ))
         )
@@ -710,3 +723,6 @@ cdef _Walk _walk(_Element start, bint skip_noscript):
     cdef _Walk walk = _Walk(skip_noscript)
     walk.run(start._c_node, start.getroottree().getpath(start))
     return walk
+
+
+check_reading(read_leaf_table, lambda root: build_leaf_table(walk(root)))

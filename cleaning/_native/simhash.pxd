@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 cdef enum:
     BITS = 64
-    MAX_TERMS = 1152  # cleaning/fingerprint.py sums the pairs of a longer sequence in a time that grows less
+    MAX_TERMS = 4096  # cleaning/fingerprint.py sums the pairs of a longer sequence in a time that grows less
 
 cdef struct Sequence:
     int32_t size

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t
 import numpy
 
 cdef enum:
-    TOGETHER = 8  # rows, so that the processor loads the nodes of all of them at once
+    TOGETHER = 12  # rows, so that the processor loads the nodes of all of them at once
 
 
 cdef struct Node:
@@ -20,60 +20,66 @@ cdef struct Node:
 cdef class Forest:
     """The nodes of the trees, in a compact array. Raises ValueError if a node or root leads outside it."""
 
-    cdef Node* nodes
-    cdef double[::1] values
-    cdef int32_t[::1] roots, depths
-    cdef Py_ssize_t outputs, features
+    cdef Node* nodes  # first those that ask, each before those that it leads to; then the leaves, which lead to themselves
+    cdef Node* folded  # the same without the questions that all rows of a call answer alike
+    cdef int32_t* ends  # the node that each one leads to by such questions; itself if it asks another one
+    cdef double[::1] values  # of the leaves
+    cdef int32_t[::1] roots
+    cdef Py_ssize_t outputs, features, asking
 
     def __cinit__(self, feature, threshold, left, right, value, roots, Py_ssize_t outputs):
         cdef int32_t[::1] lefts = numpy.array(left, numpy.int32), rights = numpy.array(right, numpy.int32)
-        cdef int32_t[::1] tested = numpy.array(feature, numpy.int32)
-        cdef double[::1] thresholds = numpy.array(threshold, numpy.float64)
+        cdef int32_t[::1] tested = numpy.array(feature, numpy.int32), starts = numpy.array(roots, numpy.int32)
+        cdef double[::1] thresholds = numpy.array(threshold, numpy.float64), added = numpy.array(value, numpy.float64)
         cdef Py_ssize_t at, size = len(tested)
-        self.values, self.roots = numpy.array(value, numpy.float64), numpy.array(roots, numpy.int32)
-        self.outputs = outputs
-        if not size == len(lefts) == len(rights) == len(thresholds) == len(self.values) or outputs < 1:
+        if not size == len(lefts) == len(rights) == len(thresholds) == len(added) or outputs < 1:
             raise ValueError("the columns of the trees differ in length")
-        self.nodes = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
-        if self.nodes == NULL:
-            raise MemoryError
         for at in range(size):
             if not (0 <= lefts[at] < size and 0 <= rights[at] < size):
                 raise ValueError(f"node {at} of the trees leads outside their {size} nodes")
-            self.nodes[at].to[0], self.nodes[at].to[1] = lefts[at], rights[at]
-            self.nodes[at].threshold = _rounded_down(thresholds[at])
-            self.nodes[at].feature = 0
-            if lefts[at] != at or rights[at] != at:
-                if tested[at] < 0:
-                    raise ValueError(f"node {at} of the trees asks for feature {tested[at]}")
-                self.nodes[at].feature = tested[at]
-                self.features = max(self.features, tested[at] + 1)
-        self.depths = numpy.array([self._depth(root, size) for root in self.roots], numpy.int32)
+            if (lefts[at] != at or rights[at] != at) and tested[at] < 0:
+                raise ValueError(f"node {at} of the trees asks for feature {tested[at]}")
+        cdef list asking = [], leaves = []
+        for at in starts:
+            if not 0 <= at < size:
+                raise ValueError(f"the root {at} is outside the {size} nodes of the trees")
+        _sort_nodes(starts, lefts, rights, asking, leaves)
+        self.outputs, self.asking = outputs, len(asking)
+        cdef int32_t[::1] places = numpy.zeros(size, numpy.int32)
+        cdef Py_ssize_t place
+        for place, at in enumerate(asking + leaves):
+            places[at] = place
+        self._allocate(len(asking) + len(leaves))
+        for place, at in enumerate(asking):
+            self.nodes[place].threshold, self.nodes[place].feature = _rounded_down(thresholds[at]), tested[at]
+            self.nodes[place].to[0], self.nodes[place].to[1] = places[lefts[at]], places[rights[at]]
+            self.features = max(self.features, tested[at] + 1)
+        self.roots = numpy.array([places[at] for at in starts], numpy.int32)
+        self.values = numpy.array([added[at] for at in leaves], numpy.float64)
+
+    cdef int _allocate(self, Py_ssize_t size) except -1:
+        """Make room for the nodes, each a leaf at first."""
+        cdef Py_ssize_t at
+        self.nodes = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
+        self.folded = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
+        self.ends = <int32_t*> PyMem_Malloc(max(size, 1) * sizeof(int32_t))
+        if self.nodes == NULL or self.folded == NULL or self.ends == NULL:
+            raise MemoryError
+        for at in range(size):
+            self.nodes[at].threshold, self.nodes[at].feature = 0, 0
+            self.nodes[at].to[0] = self.nodes[at].to[1] = self.ends[at] = at
+            self.folded[at] = self.nodes[at]
+        return 0
 
     def __dealloc__(self):
         PyMem_Free(self.nodes)
-
-    cdef int32_t _depth(self, Py_ssize_t root, Py_ssize_t size) except -1:
-        cdef list level = [root], below
-        cdef int32_t depth = -1
-        cdef Py_ssize_t at, seen = 0
-        if not 0 <= root < size:
-            raise ValueError(f"the root {root} is outside the {size} nodes of the trees")
-        while level:
-            depth += 1
-            below = []
-            for at in level:
-                if self.nodes[at].to[0] != at or self.nodes[at].to[1] != at:
-                    below += (self.nodes[at].to[0], self.nodes[at].to[1])
-            seen += len(level)
-            if seen > size:
-                raise ValueError(f"node {root} is the root of no tree: two of its branches meet")
-            level = below
-        return depth
+        PyMem_Free(self.folded)
+        PyMem_Free(self.ends)
 
     def sums(self, rows):
         """Return the sums of the trees (n x outputs, float64) for n rows of features (float32)."""
-        cdef Py_ssize_t tree, row, size = len(rows), width
+        cdef Py_ssize_t tree, row, size = len(rows), width, output
+        cdef int32_t root
         found = numpy.zeros((size, self.outputs))
         if not size or not len(self.roots):
             return found
@@ -82,34 +88,76 @@ cdef class Forest:
         width = table.shape[1]
         if width < max(self.features, 1):
             raise ValueError(f"the trees ask for {self.features} features; the rows have {width}")
+        self._fold(table)
         for tree in range(len(self.roots)):
+            output, root = tree % self.outputs, self.ends[self.roots[tree]]
             for row in range(0, size - TOGETHER + 1, TOGETHER):
-                self._add_some(&table[row, 0], width, tree, &sums[row, tree % self.outputs])
+                self._add_some(&table[row, 0], width, root, &sums[row, output])
             for row in range(size - size % TOGETHER, size):
-                sums[row, tree % self.outputs] += self._one(&table[row, 0], tree)
+                sums[row, output] += self._one(&table[row, 0], root)
         return found
 
-    cdef void _add_some(self, const float* rows, Py_ssize_t width, Py_ssize_t tree, double* sums) noexcept nogil:
+    cdef int _fold(self, const float[:, ::1] table) except -1:
+        """Answer the questions about features that are equal in all rows: many tell of the page as a whole."""
+        cdef Py_ssize_t row, feature, at
+        cdef Node node
+        cdef unsigned char[::1] differ = numpy.zeros(table.shape[1], numpy.uint8)
+        for row in range(1, table.shape[0]):
+            for feature in range(self.features):
+                differ[feature] |= table[row, feature] != table[0, feature]
+        for at in range(self.asking - 1, -1, -1):
+            node = self.nodes[at]
+            if differ[node.feature] or table.shape[0] == 1:
+                self.folded[at].threshold, self.folded[at].feature = node.threshold, node.feature
+                self.folded[at].to[0], self.folded[at].to[1] = self.ends[node.to[0]], self.ends[node.to[1]]
+                self.ends[at] = at
+            else:
+                self.ends[at] = self.ends[node.to[table[0, node.feature] > node.threshold]]
+        return 0
+
+    cdef void _add_some(self, const float* rows, Py_ssize_t width, int32_t root, double* sums) noexcept nogil:
         cdef int32_t at[TOGETHER]
         cdef const Node* node
-        cdef int32_t level
+        cdef int32_t first = root
         cdef int number
         for number in range(TOGETHER):
-            at[number] = self.roots[tree]
-        # A leaf leads to itself, so all rows take equally many steps and the processor has no branch to predict.
-        for level in range(self.depths[tree]):
+            at[number] = root
+        # A row at a leaf stays there until all have reached one, so the processor has few branches to predict.
+        while first < self.asking:
+            first = self.asking
             for number in range(TOGETHER):
-                node = &self.nodes[at[number]]
+                node = &self.folded[at[number]]
                 at[number] = node.to[rows[number * width + node.feature] > node.threshold]
+                first = min(first, at[number])
         for number in range(TOGETHER):
-            sums[number * self.outputs] += self.values[at[number]]
+            sums[number * self.outputs] += self.values[at[number] - self.asking]
 
-    cdef double _one(self, const float* row, Py_ssize_t tree) noexcept nogil:
-        cdef int32_t at = self.roots[tree]
-        cdef int32_t level
-        for level in range(self.depths[tree]):
-            at = self.nodes[at].to[row[self.nodes[at].feature] > self.nodes[at].threshold]
-        return self.values[at]
+    cdef double _one(self, const float* row, int32_t root) noexcept nogil:
+        cdef int32_t at = root
+        while at < self.asking:
+            at = self.folded[at].to[row[self.folded[at].feature] > self.folded[at].threshold]
+        return self.values[at - self.asking]
+
+
+def _sort_nodes(int32_t[::1] roots, int32_t[::1] lefts, int32_t[::1] rights, list asking, list leaves):
+    """Add the numbers of the trees' nodes: to `asking` those that ask, each before its children; to `leaves` the rest."""
+    cdef unsigned char[::1] known = numpy.zeros(len(lefts), numpy.uint8)
+    cdef Py_ssize_t at, place
+    cdef list level
+    for root in roots:
+        level = [root]
+        while level:
+            below = []
+            for at in level:
+                if known[at]:
+                    raise ValueError(f"node {root} is the root of no tree: two of its branches meet")
+                known[at] = 1
+                if lefts[at] == at and rights[at] == at:
+                    leaves.append(at)
+                else:
+                    asking.append(at)
+                    below += (lefts[at], rights[at])
+            level = below
 
 
 cdef float _rounded_down(double threshold) noexcept:

@@ -6,10 +6,7 @@ piece of it, too. A word is found by its hash and then compared, so two words wi
 """
 
 from cpython.mem cimport PyMem_Free
-from cpython.unicode cimport (
-    PyUnicode_1BYTE_KIND, PyUnicode_4BYTE_KIND, PyUnicode_AsUTF8String, PyUnicode_DATA, PyUnicode_FromKindAndData,
-    PyUnicode_KIND, PyUnicode_READ,
-)
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeASCII
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc
@@ -18,9 +15,11 @@ from libc.string cimport memcmp, memcpy, memset
 from cleaning._native.memory cimport grown
 from cleaning._native.porter cimport stem_letters
 from cleaning._native.simhash cimport MAX_TERMS, Sequence, add_pair_sums, weighted_bits
+from cleaning._native.texts cimport copy_text, make_text
 
 import os
 import re
+from unicodedata import category
 
 import numpy
 from xxhash import xxh64_intdigest
@@ -29,7 +28,7 @@ from cleaning.classifier.lexicon import (
     _LEAST_WORDS as LEAST_WORDS, _MAX_ELEMENT_WORDS as MAX_ELEMENT_WORDS, _MAX_TEXT_CHARS as MAX_TEXT_CHARS,
     _MAX_TEXT_WORDS as MAX_TEXT_WORDS, _MAX_WORD_CHARS as MAX_WORD_CHARS, _MIN_WORD_CHARS as MIN_WORD_CHARS,
 )
-from cleaning.classifier.signals import BODY_MIN_CHARS, RUN_WORDS, SUMMARY_MAX_CHARS
+from cleaning.classifier.signals import BODY_MIN_CHARS, MAX_BODY_WORDS, RUN_WORDS, SUMMARY_MAX_CHARS
 from cleaning.fingerprint import _TIE as TIE
 from cleaning.leaf_table import (
     _PAUSE as PAUSE_PATTERN, _QUOTE as QUOTE_PATTERN, _SENTENCE_END as SENTENCE_END_PATTERN, _SYMBOL as SYMBOL_PATTERN,
@@ -47,6 +46,7 @@ if LEAST_SCORES != LEAST_WORDS:
 
 MAX_SEQUENCE = MAX_TERMS
 cdef int _BODY_MIN_CHARS = BODY_MIN_CHARS
+cdef int _MAX_BODY_WORDS = MAX_BODY_WORDS
 cdef int _SUMMARY_MAX_CHARS = SUMMARY_MAX_CHARS
 cdef int _RUN_WORDS = RUN_WORDS
 cdef int _MAX_WORD_CHARS = MAX_WORD_CHARS
@@ -94,6 +94,28 @@ cdef uint16_t learn_flags(uint32_t character) except 0:
     return found
 
 
+# Characters that other characters do not change: `fold` makes one character of each, wherever it stands. Accents and
+# the parts of Hangul syllables join others.
+_JOINS = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+
+cdef enum:
+    FOLDED_CHARACTERS = 0x10000
+    NOT_ALONE = 0xFFFFFFFF
+
+cdef uint32_t* folded_characters = <uint32_t*> calloc(FOLDED_CHARACTERS, sizeof(uint32_t))
+if folded_characters == NULL:
+    raise MemoryError
+
+
+cdef uint32_t learn_fold(uint32_t character) except 0:
+    """Store and return what `fold` makes of a character that stands alone; NOT_ALONE if others change the result."""
+    cdef str text = chr(character), found = fold(text)
+    cdef bint joins = any(category(each)[0] == "M" or _JOINS.match(each) for each in text + found)
+    cdef uint32_t alone = NOT_ALONE if joins or len(found) != 1 or found == "\0" else ord(found)
+    folded_characters[character] = alone
+    return alone
+
+
 cdef struct Word:
     Py_ssize_t start
     Py_ssize_t end
@@ -105,11 +127,13 @@ cdef class _WordBuffer:
 
     cdef uint32_t* letters
     cdef Word* words
-    cdef Py_ssize_t letter_capacity, word_capacity, count, size
+    cdef uint32_t* text  # the characters of the text that is being read
+    cdef Py_ssize_t letter_capacity, word_capacity, text_capacity, count, size
 
     def __dealloc__(self):
         PyMem_Free(self.letters)
         PyMem_Free(self.words)
+        PyMem_Free(self.text)
 
     cdef void clear(self) noexcept:
         self.count = self.size = 0
@@ -150,48 +174,52 @@ cdef class _WordBuffer:
         self.size += 1
         return self._end_word(start, c" ")
 
+    cdef Py_ssize_t _read(self, str text) except -1:
+        """Copy a text to `text`; return its length."""
+        cdef Py_ssize_t size = len(text)
+        self.text = <uint32_t*> grown(self.text, &self.text_capacity, size, sizeof(uint32_t))
+        copy_text(text, self.text, size)
+        return size
+
     cdef int add_attribute_words(self, str attributes) except -1:
         """Add the first words of the attributes, in small letters; `articleBody` and `HTMLVideo` have two each."""
-        cdef int kind = PyUnicode_KIND(attributes)
-        cdef void* data = PyUnicode_DATA(attributes)
-        cdef Py_ssize_t at = 0, size = len(attributes), end, max_count = self.count + _MAX_ELEMENT_WORDS
+        cdef Py_ssize_t at = 0, size = self._read(attributes), end, max_count = self.count + _MAX_ELEMENT_WORDS
+        cdef const uint32_t* text = self.text
         self._reserve(2 * size + 1)
         while at < size and self.count < max_count:
             end = at
-            while end < size and _is_capital(PyUnicode_READ(kind, data, end)):
+            while end < size and _is_capital(text[end]):
                 end += 1
-            if end < size and _is_small(PyUnicode_READ(kind, data, end)):
+            if end < size and _is_small(text[end]):
                 if end - at > 1:
                     end -= 1  # the last capital begins the next word
                 else:
-                    while end < size and _is_small(PyUnicode_READ(kind, data, end)):
+                    while end < size and _is_small(text[end]):
                         end += 1
             if _MIN_WORD_CHARS <= end - at <= _MAX_WORD_CHARS:
-                self._add_letters(kind, data, at, end, c"_")
+                self._add_letters(at, end, c"_")
             at = max(end, at + 1)
         return 0
 
     cdef int add_letter_runs(self, str attributes) except -1:
         """Add each run of small ASCII letters."""
-        cdef int kind = PyUnicode_KIND(attributes)
-        cdef void* data = PyUnicode_DATA(attributes)
-        cdef Py_ssize_t at = 0, size = len(attributes), end
+        cdef Py_ssize_t at = 0, size = self._read(attributes), end
         self._reserve(2 * size + 1)
         while at < size:
             end = at
-            while end < size and _is_small(PyUnicode_READ(kind, data, end)):
+            while end < size and _is_small(self.text[end]):
                 end += 1
             if end > at:
-                self._add_letters(kind, data, at, end, c"-")
+                self._add_letters(at, end, c"-")
             at = end + 1
         return 0
 
-    cdef int _add_letters(self, int kind, void* data, Py_ssize_t at, Py_ssize_t end, uint32_t separator) except -1:
-        """Add a word, ASCII capitals as small letters. There must be room for it."""
+    cdef int _add_letters(self, Py_ssize_t at, Py_ssize_t end, uint32_t separator) except -1:
+        """Add a word of `text`, ASCII capitals as small letters. There must be room for it."""
         cdef Py_ssize_t start = self.size
         cdef uint32_t letter
         while at < end:
-            letter = <uint32_t> PyUnicode_READ(kind, data, at)
+            letter = self.text[at]
             self.letters[self.size] = letter | 0x20 if _is_capital(letter) else letter
             self.size += 1
             at += 1
@@ -199,30 +227,45 @@ cdef class _WordBuffer:
 
     cdef int add_text(self, str text, Py_ssize_t max_words) except -1:
         """Add the first `max_words` words that `terms.tokenise` finds; all of them if it is below 0."""
-        cdef str folded = text if text.isascii() else fold(text)
-        cdef int kind = PyUnicode_KIND(folded)
-        cdef void* data = PyUnicode_DATA(folded)
-        cdef Py_ssize_t at = 0, end, size = len(folded)
+        cdef Py_ssize_t at = 0, end, size = self._read(text)
         cdef uint16_t found
+        if not text.isascii() and not self._fold(size):
+            size = self._read(fold(text))
         self._reserve(3 * size + 1)  # at most one pair for each character, and its separator
         while at < size and self.count != max_words:
-            found = flags_of(PyUnicode_READ(kind, data, at))
+            found = flags_of(self.text[at])
             end = at + 1
             if found & UNSPACED:
-                while end < size and flags_of(PyUnicode_READ(kind, data, end)) & UNSPACED:
+                while end < size and flags_of(self.text[end]) & UNSPACED:
                     end += 1
-                self._add_letters(kind, data, at, min(at + 2, end), c" ")
+                self._add_letters(at, min(at + 2, end), c" ")
                 while at + 2 < end and self.count != max_words:
                     at += 1
-                    self._add_letters(kind, data, at, at + 2, c" ")
+                    self._add_letters(at, at + 2, c" ")
             elif found & LETTER:
-                end = _letters_end(kind, data, end, size)
-                if end + 1 < size and PyUnicode_READ(kind, data, end) == c"'":
-                    if flags_of(PyUnicode_READ(kind, data, end + 1)) & LETTER:
-                        end = _letters_end(kind, data, end + 2, size)
-                self._add_letters(kind, data, at, end, c" ")
+                end = _letters_end(self.text, end, size)
+                if end + 1 < size and self.text[end] == c"'":
+                    if flags_of(self.text[end + 1]) & LETTER:
+                        end = _letters_end(self.text, end + 2, size)
+                self._add_letters(at, end, c" ")
             at = end
         return 0
+
+    cdef bint _fold(self, Py_ssize_t size) except -1:
+        """Replace each character of `text` by what `fold` makes of it; return False if that is not possible."""
+        cdef Py_ssize_t at
+        cdef uint32_t character, found
+        for at in range(size):
+            character = self.text[at]
+            if character >= FOLDED_CHARACTERS:
+                return False
+            found = folded_characters[character]
+            if not found:
+                found = learn_fold(character)
+            if found == NOT_ALONE:
+                return False
+            self.text[at] = found
+        return True
 
     cdef int replace_numbers(self) except -1:
         """Replace each word of digits by 0."""
@@ -248,8 +291,8 @@ cdef inline bint _is_small(uint32_t letter) noexcept:
     return c"a" <= letter <= c"z"
 
 
-cdef Py_ssize_t _letters_end(int kind, void* data, Py_ssize_t at, Py_ssize_t size) except -1:
-    while at < size and flags_of(PyUnicode_READ(kind, data, at)) & LETTER:
+cdef Py_ssize_t _letters_end(const uint32_t* text, Py_ssize_t at, Py_ssize_t size) except -1:
+    while at < size and flags_of(text[at]) & LETTER:
         at += 1
     return at
 
@@ -579,6 +622,13 @@ cdef class HintWords:
         return other
 
 
+def count_tokens(str text, Py_ssize_t most):
+    """Return the number of words of a text as `terms.tokenise` finds them, `most` at most."""
+    cdef _WordBuffer buffer = _WordBuffer()
+    buffer.add_text(text, most)
+    return buffer.count
+
+
 def measure_overlap(list texts, stated):
     """Return how much of each text is in the texts that the page states (2 x n), as the pure version does."""
     cdef _WordBuffer buffer = _WordBuffer()
@@ -589,11 +639,9 @@ def measure_overlap(list texts, stated):
     found = numpy.zeros((2, len(texts)))
     found[0] = -1.0
     cdef double[:, ::1] rows = found
-    for run in stated.body:
-        buffer.clear()
-        for word in run:
-            buffer.add_word(<str?> word, c" ")
-        body.add(buffer, 0, buffer.count - 1)
+    buffer.add_text(<str?> stated.body, _MAX_BODY_WORDS)
+    for at in range(_RUN_WORDS - 1, buffer.count):
+        body.add(buffer, at - _RUN_WORDS + 1, at)
     for at in range(len(texts)):
         size = len(<str?> texts[at])
         in_body = body.size and size >= _BODY_MIN_CHARS
@@ -673,10 +721,10 @@ cdef class TermReader:
         self.letters = <char*> grown(self.letters, &self.capacity, size, sizeof(char))
         for at in range(size):
             if word[at] > 127:
-                return PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, word, size)
+                return make_text(word, size)
             self.letters[at] = <char> word[at]
         size = stem_letters(self.letters, size)
-        return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, self.letters, size)
+        return PyUnicode_DecodeASCII(self.letters, size, NULL)
 
 
 cdef double[MAX_TERMS] _INVERSE_GAPS

@@ -36,7 +36,7 @@ _FEW_WORDS = 5
 _MAX_LINKED_SHARE = 0.5
 _PROSE_MIN_CHARS = 60  # outside links
 # A page with a lower expected F1 has no main text: an empty shell for scripts, a notice.
-_MIN_EXPECTED_F1 = 0.4
+_MIN_EXPECTED_F1 = 0.3
 # A text with this many words is kept in one place only; lines of code and table cells repeat on purpose.
 _MIN_REPEATED_WORDS = 3
 _REPEATING_KINDS = (Kind.CODE, Kind.TABLE_CELL)
@@ -49,8 +49,7 @@ def decide(table: LeafTable, predicted: Prediction, options: Options) -> list[De
     kept = choose_blocks(
         np.where(hints.overruled, 0.0, scores), table.counts[:, Column.WORDS] + 1, _BETAS[options.favour]
     )
-    why = _PageReasons(table, kept & ~hints.overruled, hints)
-    reasons = [why.of(index, block) for index, block in enumerate(table.blocks)]
+    reasons = _page_reasons(table, kept & ~hints.overruled, hints)
     if options.comments:
         reasons = [_keep_comment(*each) for each in zip(reasons, table.blocks, strict=True)]
     return _make_decisions(table.blocks, scores.tolist(), reasons)
@@ -95,12 +94,12 @@ class _PageHints:
 
     def _overrule(self, table: LeafTable, doubted: Reason | None) -> None:
         """Set `sure`, the sure reason of each element, and `overruled`; the doubted reason is not used."""
-        self.sure: list[Reason | None] = []
-        for parent, hint, share in zip(table.parent.tolist(), self.of_elements, self._shares, strict=True):
-            outer = self.sure[parent] if parent >= 0 else None
-            self.sure.append(outer or _sure_reason(hint, share, doubted))
-        inline = [_sure_reason(hint, 0.0, doubted) is not None for hint in self.of_inline]
-        self.overruled = np.array([reason is not None for reason in self.sure])[table.node] | np.array(inline, bool)
+        both = zip(self.of_elements, self._shares, strict=True)
+        own = [None if hint is None else _sure_reason(hint, share, doubted) for hint, share in both]
+        self.sure = _inherit(table.parent, own)
+        inline = [hint is not None and _sure_reason(hint, 0.0, doubted) is not None for hint in self.of_inline]
+        outer = [self.sure[number] is not None for number in table.node.tolist()]
+        self.overruled = np.array(outer, bool) | np.array(inline, bool)
 
     def _is_discussion(self, table: LeafTable, expected: np.ndarray) -> bool:
         """Return True if the comments have most of the page's expected main text (n, words)."""
@@ -109,35 +108,54 @@ class _PageHints:
         return bool(expected[comments].sum() > _DISCUSSION_SHARE * among)
 
 
-class _PageReasons:
-    """The reasons of a page's blocks; a hint gives the reason if nothing in its element was kept."""
+def _page_reasons(table: LeafTable, kept: np.ndarray, hints: _PageHints) -> list[Reason]:
+    """Return the reasons of a page's blocks; a hint gives the reason if nothing in its element was kept."""
+    sums = running_sums(kept)
+    clear = (sums[table.last] == sums[table.first]).tolist()
+    both = zip(hints.of_elements, clear, strict=True)
+    likely = _inherit(table.parent, [hint.reason if hint is not None and empty else None for hint, empty in both])
+    of_elements = [sure or own for sure, own in zip(hints.sure, likely, strict=True)]
+    around = [
+        of_elements[number] or (None if inline is None else inline.reason)
+        for number, inline in zip(table.node.tolist(), hints.of_inline, strict=True)
+    ]
+    copies = _repeated_blocks(table, kept)
+    reasons = [hint or plain for hint, plain in zip(around, _plain_reasons(table, kept), strict=True)]
+    for index in np.flatnonzero(kept).tolist():
+        reasons[index] = Reason.PAGE_DUPLICATE if index in copies else Reason.KEPT
+    return reasons
 
-    def __init__(self, table: LeafTable, kept: np.ndarray, hints: _PageHints) -> None:
-        sums = running_sums(kept)
-        clear = (sums[table.last] == sums[table.first]).tolist()
-        self._hints = hints
-        self._kept, self._numbers = kept.tolist(), table.node.tolist()
-        self._copies = _repeated_blocks(table, kept)
-        self._likely: list[Reason | None] = []
-        for parent, hint, empty in zip(table.parent.tolist(), hints.of_elements, clear, strict=True):
-            outer = self._likely[parent] if parent >= 0 else None
-            self._likely.append(outer or _reason_of(hint if empty else None))
-        indexes = np.flatnonzero(kept)
-        self._first = int(indexes[0]) if len(indexes) else len(kept)
-        self._last = int(indexes[-1]) if len(indexes) else -1
 
-    def of(self, index: int, block: Block) -> Reason:
-        if self._kept[index]:
-            return Reason.PAGE_DUPLICATE if index in self._copies else Reason.KEPT
-        number = self._numbers[index]
-        found = self._hints.sure[number] or self._likely[number] or _reason_of(self._hints.of_inline[index])
-        if found:
-            return found
-        if block.link_words > _MAX_LINKED_SHARE * block.words:
-            return Reason.LINKS
-        if not self._first < index < self._last:
-            return Reason.OUTSIDE
-        return Reason.SHORT if block.words <= _FEW_WORDS else Reason.LOW_SCORE
+# By the order of the conditions in `_plain_reasons`.
+_PLAIN_REASONS = (Reason.LINKS, Reason.OUTSIDE, Reason.SHORT, Reason.LOW_SCORE)
+
+
+def _plain_reasons(table: LeafTable, kept: np.ndarray) -> list[Reason]:
+    """Return why blocks without a hint are dropped, from what they are and where they stand."""
+    words, linked = table.counts[:, Column.WORDS], table.counts[:, Column.LINK_WORDS]
+    inside, indexes = np.zeros(len(kept), bool), np.flatnonzero(kept)
+    if len(indexes):
+        inside[indexes[0] : indexes[-1] + 1] = True
+    codes = np.select([linked > _MAX_LINKED_SHARE * words, ~inside, words <= _FEW_WORDS], [0, 1, 2], 3)
+    return [_PLAIN_REASONS[code] for code in codes.tolist()]
+
+
+def _inherit(parents: np.ndarray, own: list[Reason | None]) -> list[Reason | None]:
+    """Return for each element the reason of the outermost element around it that has one, or its own reason."""
+    module = load_compiled("leaf_table")
+    if module is None:
+        return pure_inherit(parents, own)
+    found: list[Reason | None] = module.inherit(parents, own)
+    return found
+
+
+def pure_inherit(parents: np.ndarray, own: list[Reason | None]) -> list[Reason | None]:
+    """Return the same as `_inherit`, without the compiled core."""
+    found = list(own)
+    for number, parent in enumerate(parents.tolist()):
+        if parent >= 0 and found[parent] is not None:
+            found[number] = found[parent]
+    return found
 
 
 def _repeated_blocks(table: LeafTable, kept: np.ndarray) -> set[int]:
@@ -157,13 +175,9 @@ def _repeated_blocks(table: LeafTable, kept: np.ndarray) -> set[int]:
     return copies
 
 
-def _sure_reason(hint: Hint | None, share: float, doubted: Reason | None) -> Reason | None:
+def _sure_reason(hint: Hint, share: float, doubted: Reason | None) -> Reason | None:
     """Return the reason of a hint that overrules the model around this share of the page's prose."""
-    return hint.reason if hint and 0 < hint.max_share >= share and hint.reason is not doubted else None
-
-
-def _reason_of(hint: Hint | None) -> Reason | None:
-    return hint.reason if hint else None
+    return hint.reason if 0 < hint.max_share >= share and hint.reason is not doubted else None
 
 
 def _make_decisions(blocks: list[Block], scores: list[float], reasons: list[Reason]) -> list[Decision]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -117,7 +117,12 @@ class Lexicon:
 
     def sum_of(self, text: str) -> TextScores:
         """Return the scores of a text's words."""
-        found = sorted(self.scores[word] for word in any_words(text) if word in self.scores)
+        scores = _any_scores(self)
+        words = set(tokenise(text[:_MAX_TEXT_CHARS]))
+        known = scores.keys() & words
+        if "0" in scores and any(map(str.isdigit, words)):
+            known.add("0")
+        found = sorted([scores[word] for word in known])
         if not found:
             return _NO_TEXT_SCORES
         few = found[:_LEAST_WORDS]
@@ -140,12 +145,19 @@ def _compiled_words(lexicon: Lexicon) -> ScoredWords | None:
     return words
 
 
+@lru_cache(maxsize=8)  # a model has one
+def _any_scores(lexicon: Lexicon) -> dict[str, float]:
+    """Return the scores of the words of `any_words`, by word. Of numbers, only 0 has one."""
+    scores = {word[2:]: score for word, score in lexicon.scores.items() if word.startswith("w:")}
+    return {word: score for word, score in scores.items() if word == "0" or not word.isdigit()}
+
+
 def _token_rows(found: Iterable[TokenScores]) -> np.ndarray:
     return _columns(found, len(_NO_TOKEN_SCORES))
 
 
 def _columns(found: Iterable[TokenScores | TextScores], size: int) -> np.ndarray:
-    return np.array(list(found), np.float64).reshape(-1, size).T
+    return np.fromiter(chain.from_iterable(found), np.float64).reshape(-1, size).T
 
 
 def pack_scores(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cleaning.classifier.model import Model, hash_of
 
 SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
-SHIPPED_MODEL_SHA256 = "cfaa8789e3346cf71c7486b288cbd7bb519facc497bd781df64de481adbd9f08"
+SHIPPED_MODEL_SHA256 = "9e57e0b6364e5dddba993e224af620e9d451b8b6d0ca0436b27b050d3e07a173"
 
 
 @cache

@@ -15,13 +15,13 @@ from cleaning.classifier.lexicon import element_words
 from cleaning.terms import tokenise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cleaning.blocks import Page
     from cleaning.leaf_table import LeafTable
     from cleaning.metadata.statements import Statements
 
-_MAX_BODY_WORDS = 20_000
+MAX_BODY_WORDS = 20_000
 _MIN_BODY_WORDS = 30  # a shorter stated text is a summary
 _MAX_TEXT_CHARS = 200_000
 _MAX_TITLE_CHARS = 1_000
@@ -42,22 +42,30 @@ def measure_overlap(texts: list[str], signals: PageSignals) -> np.ndarray:
     """
     module = load_compiled("words")
     if module is None:
-        return np.array([_overlap_of(text, signals) for text in texts], np.float64).reshape(-1, 2).T
+        return pure_measure_overlap(texts, signals)
     found: np.ndarray = module.measure_overlap(texts, signals)
     return found
 
 
-def _overlap_of(text: str, signals: PageSignals) -> tuple[float, float]:
-    in_body = len(text) >= BODY_MIN_CHARS and bool(signals.body)
-    in_summaries = len(text) <= SUMMARY_MAX_CHARS and bool(signals.summaries)
+def pure_measure_overlap(texts: list[str], signals: PageSignals) -> np.ndarray:
+    """Return the same as `measure_overlap`, without the compiled core."""
+    runs = frozenset(word_runs(tokenise(signals.body)[:MAX_BODY_WORDS]))
+    return np.array([_overlap_of(text, runs, signals.summaries) for text in texts], np.float64).reshape(-1, 2).T
+
+
+def _overlap_of(
+    text: str, runs: frozenset[tuple[str, ...]], summaries: tuple[frozenset[str], ...]
+) -> tuple[float, float]:
+    in_body = len(text) >= BODY_MIN_CHARS and bool(runs)
+    in_summaries = len(text) <= SUMMARY_MAX_CHARS and bool(summaries)
     words = tokenise(text) if in_body or in_summaries else []
     share, likeness = -1.0, 0.0
     if in_body and len(words) >= RUN_WORDS:
         found = list(word_runs(words))
-        share = sum(map(signals.body.__contains__, found)) / len(found)
+        share = sum(map(runs.__contains__, found)) / len(found)
     if in_summaries:
         seen = set(words)
-        likeness = max(len(seen & summary) / max(1, len(seen | summary)) for summary in signals.summaries)
+        likeness = max(len(seen & summary) / max(1, len(seen | summary)) for summary in summaries)
     return share, likeness
 
 
@@ -78,8 +86,8 @@ TYPE_FAMILIES: dict[str, frozenset[str]] = {
 class PageSignals:
     """The signals of a page that the features use; those that it does not state are empty.
 
-    `body` holds the runs of three words of the article's text in JSON-LD, `body_words` counts its words. `summaries`
-    are the sets of words of the page's descriptions.
+    `body` is the article's text in JSON-LD, `body_words` the number of its words, at most 20,000. `summaries` are the
+    sets of words of the page's descriptions.
     """
 
     path: str = ""
@@ -87,7 +95,7 @@ class PageSignals:
     host: str = ""
     types: frozenset[str] = frozenset()
     title: str = ""
-    body: frozenset[tuple[str, ...]] = frozenset()
+    body: str = ""
     body_words: int = 0
     summaries: tuple[frozenset[str], ...] = ()
 
@@ -100,9 +108,10 @@ class PageSignals:
 def read_signals(page: Page, stated: Statements) -> PageSignals:
     """Return the signals of a page."""
     path, query, host = _split_url(page.url)
-    body = tokenise((stated.article_body or "")[:_MAX_TEXT_CHARS])[:_MAX_BODY_WORDS]
-    if len(body) <= _MIN_BODY_WORDS:
-        body = []
+    body = (stated.article_body or "")[:_MAX_TEXT_CHARS]
+    body_words = _count_tokens(body)
+    if body_words <= _MIN_BODY_WORDS:
+        body, body_words = "", 0
     summaries = dict.fromkeys(text for text in stated.meta(*_SUMMARY_METAS) if len(text) > _MIN_BODY_WORDS)
     return PageSignals(
         path,
@@ -110,13 +119,21 @@ def read_signals(page: Page, stated: Statements) -> PageSignals:
         host,
         stated.types,
         (stated.title or "")[:_MAX_TITLE_CHARS],
-        frozenset(word_runs(body)),
-        len(body),
+        body,
+        body_words,
         tuple(frozenset(tokenise(text[:_MAX_TITLE_CHARS])) for text in summaries),
     )
 
 
-def word_runs(words: list[str]) -> Iterable[tuple[str, ...]]:
+def _count_tokens(text: str) -> int:
+    module = load_compiled("words")
+    if module is None:
+        return min(len(tokenise(text)), MAX_BODY_WORDS)
+    count: int = module.count_tokens(text, MAX_BODY_WORDS)
+    return count
+
+
+def word_runs(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
     """Return the runs of three consecutive words; empty for a shorter text."""
     return zip(*(words[start:] for start in range(RUN_WORDS)), strict=False)
 

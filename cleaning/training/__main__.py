@@ -26,7 +26,7 @@ examples:
   python -m cleaning.training ../shared/data                     train on all pages, write the package's model
   python -m cleaning.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
   python -m cleaning.training ../shared/data --sets fundus-dev,wcxb-dev --out FILE
-  python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation
+  python -m cleaning.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation --learning-curve
 
 A model takes some minutes. A fold that exists already, of the same data and code, is not trained again. The same data
 and code give the same bytes. `python tests/research/quality.py --cross-validate` takes FOLDER; its file pages.jsonl has
@@ -45,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return annotate.main(whole)
     parser = _parser()
     given = parser.parse_args(whole)
-    if given.folds is None and (given.card or given.ablation):
-        parser.error("--card and --ablation need --folds FOLDER: their figures come from cross-validation")
+    if given.folds is None and (given.card or given.ablation or given.learning_curve):
+        parser.error(
+            "--card, --ablation and --learning-curve need --folds FOLDER: their figures come from cross-validation"
+        )
     _check_library(parser)
     examples = _read(parser, given.data, given.sets)
     try:
@@ -84,6 +86,12 @@ def _parser() -> argparse.ArgumentParser:
         "--ablation",
         action="store_true",
         help="also measure each group of features; FOLDER keeps the figures for later cards",
+    )
+    parser.add_argument(
+        "--learning-curve",
+        action="store_true",
+        help="also measure models trained on a quarter and on half of the hosts (takes as long as the folds); "
+        "FOLDER keeps the figures for later cards",
     )
     return parser
 
@@ -140,12 +148,14 @@ def _cross_validate(given: argparse.Namespace, examples: Sequence[Example]) -> i
     inputs = folds.hash_inputs(hashes)
     folds.train_folds(examples, given.folds, inputs)
     scores = folds.score_folds(examples, given.folds)
-    kept = given.folds / "ablation.json"
+    without, curve = given.folds / "ablation.json", given.folds / "learning-curve.json"
     if given.ablation:
-        ablation.write_ablation(kept, ablation.ablate(examples), inputs)
+        ablation.write_means(without, ablation.ablate(examples), inputs)
+    if given.learning_curve:
+        ablation.write_means(curve, ablation.learning_curve(examples), inputs)
     if given.card:
-        shown = card.Card(given.out, hashes, examples, scores, ablation.read_ablation(kept, inputs))
-        shown.write(given.card)
+        kept = (ablation.read_means(path, inputs) for path in (without, curve))
+        card.Card(given.out, hashes, examples, scores, *kept).write(given.card)
     sys.stderr.write(card.scores_by_set(scores))
     return 0
 

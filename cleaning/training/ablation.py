@@ -1,9 +1,10 @@
-"""Ablation: the F1 of the first stage without each group of its features."""
+"""What features and pages are worth: F1 without each group of features, and F1 after training on fewer hosts."""
 
 from __future__ import annotations
 
 import json
 import sys
+import zlib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ import numpy as np
 from cleaning.blocks import PageType
 from cleaning.classifier import features, signals
 from cleaning.classifier.model import Prediction, probabilities
-from cleaning.training.fit import FIRST_STAGE, INNER_PARTS, Training, part_of
-from cleaning.training.folds import score_blocks
+from cleaning.domains import registered_domain
+from cleaning.training.fit import FIRST_STAGE, INNER_PARTS, Training, fit_model, part_of
+from cleaning.training.folds import FOLDS, fold_of, score_blocks, score_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 
 WHOLE = "all features"
 _TEST_PART = 0  # the part of the hosts that is measured
-Ablation = dict[str, dict[str, float]]
+SHARES = (0.25, 0.5)  # of the hosts that a fold's model is trained on
+Means = dict[str, dict[str, float]]  # the mean F1 by set, by what was changed
 
 
-def ablate(examples: Sequence[Example]) -> Ablation:
+def ablate(examples: Sequence[Example]) -> Means:
     """Return for each group of features the mean F1 by set of a first stage without it; WHOLE comes first.
 
     Trained on four fifths of the hosts, measured on the others. A feature that is always 0 counts as removed.
@@ -35,7 +38,7 @@ def ablate(examples: Sequence[Example]) -> Ablation:
     training = Training(used)
     rows = training.first_rows()
     tested = np.array([part_of(example.host) % INNER_PARTS == _TEST_PART for example in used])
-    found: Ablation = {}
+    found: Means = {}
     for name, columns in _feature_groups():
         sys.stderr.write(f"ablation: {name}\n")
         reduced = [_without_columns(each, columns) for each in rows]
@@ -45,18 +48,42 @@ def ablate(examples: Sequence[Example]) -> Ablation:
     return found
 
 
-def write_ablation(path: Path, found: Ablation, inputs: dict[str, str]) -> None:
-    """Write an ablation with the hashes of its inputs."""
+def learning_curve(examples: Sequence[Example]) -> Means:
+    """Return for each of SHARES the mean F1 by set of models trained on that share of the hosts, by cross-validation.
+
+    A smaller share is part of a larger one. The key is the share in percent.
+    """
+    found: Means = {}
+    for share in SHARES:
+        scores: dict[str, list[float]] = defaultdict(list)
+        for fold in range(FOLDS):
+            known = [each for each in examples if fold_of(each.host) != fold and _place(each.host) < share]
+            sys.stderr.write(f"learning curve: {share:.0%} of the hosts, fold {fold}: {len(known)} pages\n")
+            model = fit_model(known)
+            for example in examples:
+                if fold_of(example.host) == fold:
+                    scores[example.set].append(score_page(model, example).score.f1)
+        found[f"{share:.0%}"] = {name: float(np.mean(of_set)) for name, of_set in scores.items()}
+    return found
+
+
+def write_means(path: Path, found: Means, inputs: dict[str, str]) -> None:
+    """Write mean scores with the hashes of their inputs."""
     path.write_text(json.dumps({"of": inputs, "found": found}, indent=2) + "\n", "utf-8")
 
 
-def read_ablation(path: Path, inputs: dict[str, str]) -> Ablation:
-    """Return the ablation in this file; empty if there is none of the same data and code."""
+def read_means(path: Path, inputs: dict[str, str]) -> Means:
+    """Return the mean scores in this file; empty if there are none of the same data and code."""
     if not path.exists():
         return {}
     written = json.loads(path.read_text("utf-8"))
-    found: Ablation = written["found"] if written["of"] == inputs else {}
+    found: Means = written["found"] if written["of"] == inputs else {}
     return found
+
+
+def _place(host: str) -> float:
+    """Return the place of a host (0 to 1) in the order in which hosts join the training."""
+    return zlib.crc32(f"learning curve {registered_domain(f'//{host}') or host}".encode()) / 2**32
 
 
 def _feature_groups() -> Iterator[tuple[str, list[int]]]:

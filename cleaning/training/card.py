@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning.classifier import features, signals
-from cleaning.classifier.model import Model
+from cleaning.classifier.model import DOUBTFUL_SCORE, Model
 from cleaning.training.ablation import WHOLE
 from cleaning.training.data import SETS
 from cleaning.training.fit import FIRST_STAGE, SECOND_STAGE, TYPE_RECIPE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cleaning.training.ablation import Ablation
+    from cleaning.training.ablation import Means
     from cleaning.training.boost import Recipe
     from cleaning.training.data import Example
     from cleaning.training.folds import PageScore
@@ -45,7 +45,8 @@ class Card:
     digests: Mapping[str, str]
     examples: Sequence[Example]
     outcomes: Sequence[PageScore]
-    ablation: Ablation
+    ablation: Means
+    curve: Means
 
     def write(self, path: Path) -> None:
         """Write the card; the section written by hand in an older card stays.
@@ -66,7 +67,9 @@ class Card:
             languages=self._languages(),
             accuracy=_accuracy(labelled),
             confusion=_confusion(labelled),
+            doubtful=DOUBTFUL_SCORE,
             ablation=_ablation(self.ablation),
+            curve=_curve(self.curve, self.outcomes),
             reviewed=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
         )
         path.write_text(text, "utf-8")
@@ -155,7 +158,7 @@ def _confusion(outcomes: Sequence[PageScore]) -> str:
     return _table(("", *signals.PAGE_TYPES, "none"), rows)
 
 
-def _ablation(found: Ablation) -> str:
+def _ablation(found: Means) -> str:
     if not found:
         return "Not measured (`--ablation`)."
     whole = found[WHOLE]
@@ -167,6 +170,18 @@ def _ablation(found: Ablation) -> str:
         "F1 of the first stage alone, trained on four fifths of the hosts and measured on the others, and its change "
         "without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
     )
+
+
+def _curve(found: Means, outcomes: Sequence[PageScore]) -> str:
+    if not found:
+        return "Not measured (`--learning-curve`)."
+    whole: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        whole[outcome.set].append(outcome.score.f1)
+    means = {**found, "100%": {name: float(np.mean(scores)) for name, scores in whole.items()}}
+    sets = list(whole)
+    rows = [(share, *(f"{of_share[name]:.3f}" for name in sets)) for share, of_share in means.items()]
+    return _table(("hosts", *(f"F1, {name}" for name in sets)), rows)
 
 
 def _by_hand(path: Path) -> str:

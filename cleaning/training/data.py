@@ -63,6 +63,12 @@ class LabelledSet:
     rule: WordRule = WORDS
     pools: tuple[str, ...] = ()
 
+    def score(self, text: str, gold: str, snippets: Snippets | None = None) -> TextScore:
+        """Return the score of a text that was extracted from a page; snippets take the place of a gold text."""
+        if snippets is not None:
+            return score_snippets(text, snippets)
+        return score_text(text, gold, self.shingle, self.rule)
+
 
 # Scored as their authors score them. The pages of `annotated` are those of the folders `pools` that readers decided.
 SETS = {
@@ -107,10 +113,7 @@ class Example:
 
     def score(self, text: str) -> TextScore:
         """Return the score of a text that was extracted from the page, as its set is scored."""
-        if self.snippets is not None:
-            return score_snippets(text, self.snippets)
-        how = SETS[self.set]
-        return score_text(text, self.gold, how.shingle, how.rule)
+        return SETS[self.set].score(text, self.gold, self.snippets)
 
 
 def read_examples(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path = ANNOTATIONS) -> list[Example]:
@@ -184,8 +187,8 @@ def _read(name: str, folder: Path, truth: dict[str, Any]) -> Example:
     grouped = truth["id"], name, urlsplit(truth.get("url") or "").hostname or truth["id"].rsplit("_", 3)[0]
     signals = read_signals(page, read_statements(page.root))
     words = np.array([len(how.rule.split(text)) for text in texts], np.float64)
-    if "with" in truth and not truth["text"]:
-        snippets = Snippets(tuple(truth["with"]), tuple(truth["without"]))
+    snippets = Snippets.of_truth(truth)
+    if snippets is not None:
         told, gold = label_by_snippets(texts, snippets), " ".join(snippets.kept)
         known, labels = told.known, told.labels
         return Example(*grouped, truth.get("lang"), None, gold, table, signals, labels, words, known, snippets)

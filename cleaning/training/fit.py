@@ -12,7 +12,7 @@ import numpy as np
 from cleaning.classifier import features, signals
 from cleaning.classifier.features import read_neighbours, read_vocabulary
 from cleaning.classifier.lexicon import Lexicon
-from cleaning.classifier.model import Model, probabilities
+from cleaning.classifier.model import DOUBTFUL_SCORE, Model, probabilities
 from cleaning.classifier.signals import PageSignals
 from cleaning.domains import registered_domain
 from cleaning.training.boost import Recipe, grow_trees
@@ -29,7 +29,7 @@ PARTS = 10  # of the hosts
 INNER_PARTS = 5  # each is scored by a first stage that was trained on the others
 TYPE_RECIPE = Recipe(rounds=40, leaves=7, rate=0.1, min_leaf_rows=15, outputs=len(signals.PAGE_TYPES))
 FIRST_STAGE = Recipe(rounds=120, leaves=31, rate=0.08, min_leaf_rows=40)
-SECOND_STAGE = Recipe(rounds=150, leaves=31, rate=0.06, min_leaf_rows=40)
+SECOND_STAGE = Recipe(rounds=300, leaves=47, rate=0.06, min_leaf_rows=40)
 _NEWS_WEIGHT = 3.0  # makes the few news pages count as a third of the articles
 _WITHOUT_SIGNALS = 6  # one in this many pages is also trained on without signals
 _MAX_BLOCKS = 200  # of one page; a larger page gives a weighted sample
@@ -80,7 +80,8 @@ class Training:
             np.hstack([of_page, read_vocabulary(of.totals, self._without[part]), read_neighbours(of.totals, score)])
             for of_page, of, score, part in zip(rows, seen, scores, self._parts, strict=True)
         ]
-        second = self.grow(SECOND_STAGE, rows, np.ones(len(rows), bool))
+        doubtful = [score >= DOUBTFUL_SCORE for score in scores]
+        second = self.grow(SECOND_STAGE, rows, np.ones(len(rows), bool), doubtful)
         return Model(self._lexicon, page_lexicon, types, first, second)
 
     def first_rows(self) -> list[np.ndarray]:
@@ -133,14 +134,18 @@ class Training:
                 scores[index] = probabilities(trees.sums(rows[index]))[:, 0]
         return self.grow(FIRST_STAGE, rows, np.ones(len(rows), bool)), scores
 
-    def grow(self, recipe: Recipe, rows: Sequence[np.ndarray], chosen: np.ndarray) -> Trees:
-        """Return trees grown on the rows of the chosen pages (a mask)."""
+    def grow(
+        self, recipe: Recipe, rows: Sequence[np.ndarray], chosen: np.ndarray, wanted: Sequence[np.ndarray] | None = None
+    ) -> Trees:
+        """Return trees grown on the rows of the chosen pages (a mask); `wanted`, a mask a page, selects their rows."""
         random = np.random.default_rng(1)
         picked, labels, weights = [], [], []
         for index in np.flatnonzero(chosen).tolist():
             example = self._examples[index]
             odds = _sampling_odds(example)
             taken = (random.random(example.size) < odds) & example.known_labels
+            if wanted is not None:
+                taken &= wanted[index]
             picked.append(rows[index][taken])
             labels.append(example.labels[taken])
             weights.append((weigh_blocks(example) / odds)[taken])

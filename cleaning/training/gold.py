@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cleaning.classifier.signals import word_runs
 from cleaning.terms import UNSPACED, count_words, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 _WORD = re.compile(r"\w+")  # as the scores of extraction count words
@@ -125,6 +125,13 @@ class Snippets:
 
     kept: tuple[str, ...]
     dropped: tuple[str, ...]
+
+    @classmethod
+    def of_truth(cls, truth: Mapping[str, Any]) -> Snippets | None:
+        """Return the snippets of a line of truth.jsonl; None for a page with a gold text."""
+        if truth["text"] or "with" not in truth:
+            return None
+        return cls(tuple(truth["with"]), tuple(truth["without"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from lxml import etree, html
 
 from cleaning import parse
 from cleaning._native import load_compiled
+from cleaning.classifier.decide import pure_inherit
 from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 
@@ -179,3 +180,18 @@ def test_hostile_pages_take_a_bounded_time(page):
     began = time.process_time()
     read_leaf_table(root)
     assert time.process_time() - began < 10  # about half a second; the square of their size would take minutes
+
+
+@compiled
+@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from([None, "a", "b"])), max_size=20))
+def test_elements_inherit_as_without_the_core(elements):
+    parents = np.array([min(parent, number) - 1 for number, (parent, _) in enumerate(elements)], np.int32)
+    own = [value for _, value in elements]
+    assert load_compiled("leaf_table").inherit(parents, own) == pure_inherit(parents, own)
+
+
+@compiled
+@pytest.mark.parametrize("parents", [[0], [-1, 1], [-1, -1, -1]])
+def test_parents_that_come_later_or_are_too_many_are_refused(parents):
+    with pytest.raises(ValueError, match=r"element|values"):
+        load_compiled("leaf_table").inherit(np.array(parents, np.int32), ["a", None])

@@ -10,9 +10,14 @@ import pytest
 from lxml import etree
 
 from cleaning import _native
-from cleaning._native import _fits, _is_stale, load_compiled
+from cleaning._native import COMPILED_NAMES, _is_stale, check_reading, check_structures, load_compiled
+from cleaning.leaf_table import Column, build_leaf_table
+from cleaning.leaves import walk
+from cleaning.metadata.elements import pure_find_elements
 
-MODULES = ["features", "leaf_table", "trees", "words"]
+
+def build_table(root):
+    return build_leaf_table(walk(root))
 
 
 def run(code):
@@ -39,15 +44,40 @@ def import_of_the_core(monkeypatch):
     load_compiled.cache_clear()
 
 
-@pytest.mark.parametrize(("version", "fits"), [(etree.__version__, True), ("1.0.0", False), ("66.1", False)])
-def test_core_fits_the_lxml_that_it_was_compiled_for(version, fits):
-    assert _fits(version) is fits
+def test_another_size_of_a_structure_of_lxml_is_an_error():
+    size = etree._Element.__basicsize__
+    check_structures({"_Element": size}, "6.0.0")
+    with pytest.raises(
+        ImportError, match=rf"lxml.etree._Element has {size} bytes in lxml .* and {size + 8} in lxml 6.0.0"
+    ):
+        check_structures({"_Element": size + 8}, "6.0.0")
 
 
-def test_module_for_another_lxml_is_not_used_and_a_warning_says_so(import_of_the_core, caplog):
-    import_of_the_core(SimpleNamespace(LXML_VERSION="1.0.0"))
+def test_another_reading_of_a_tree_is_an_error():
+    check_reading(build_table, build_table)
+    for other in (lambda root: build_table(root[1][2]), lambda root: build_table(root).head(1)):
+        with pytest.raises(ImportError, match="otherwise than pure Python"):
+            check_reading(other, build_table)
+
+
+def test_probe_has_everything_that_the_compiled_modules_read():
+    root = etree.fromstring(_native._PROBE, etree.XMLParser(resolve_entities=False, strip_cdata=False))
+    assert all(pure_find_elements(root))
+    table = build_table(root)
+    assert len(table.blocks) == 6
+    assert {block.text[:3] for block in table.blocks} > {"Two", "Thr", "fou"}
+    assert any("-unseen" in tokens and "author" in tokens for tokens in table.node_tokens)
+    assert table.counts[:, Column.LINKS].any()
+    assert table.counts[:, Column.BOLD_CHARS].any()
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("_Element has 48 bytes"), RuntimeWarning("_Element size changed"), TypeError("signature")]
+)
+def test_module_that_does_not_fit_is_not_used_and_a_warning_says_so(error, import_of_the_core, caplog):
+    import_of_the_core(error)
     assert load_compiled("leaf_table") is None
-    assert "is for lxml 1.0.0 and is not used" in caplog.text
+    assert f"does not fit and is not used; install Blocksieve again: {error}" in caplog.text
 
 
 def test_module_that_cannot_be_imported_is_not_used_and_a_warning_says_so(import_of_the_core, caplog):
@@ -76,6 +106,35 @@ def test_build_is_stale_only_beside_a_newer_source(tmp_path):
     assert _is_stale("words", tmp_path)
 
 
+def test_build_is_stale_beside_a_newer_declaration_that_modules_share(tmp_path):
+    build, source = tmp_path / f"words{EXTENSION_SUFFIXES[0]}", tmp_path / "words.pyx"
+    for path, time in (source, 1_000), (build, 1_001), (tmp_path / "memory.pxd", 1_000):
+        path.touch()
+        os.utime(path, (time, time))
+    assert not _is_stale("words", tmp_path)
+    (tmp_path / "simhash.pxd").touch()
+    assert _is_stale("words", tmp_path)
+
+
+def test_build_is_stale_beside_a_newer_pure_module_that_it_is_made_of(tmp_path):
+    folder = tmp_path / "_native"
+    suffix = EXTENSION_SUFFIXES[0]
+    for name, time in (
+        (f"_native/build{suffix}", 1_000),
+        (f"_native/words{suffix}", 1_000),
+        ("structure/build.py", 1_001),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (time, time))
+    assert not _is_stale("build", folder)  # in a wheel, files have the times of the installation
+    (folder / "words.pyx").touch()
+    os.utime(folder / "words.pyx", (999, 999))
+    assert _is_stale("build", folder)
+    assert not _is_stale("words", folder)
+
+
 def test_module_that_was_not_built_is_silently_replaced(import_of_the_core, caplog):
     import_of_the_core(ModuleNotFoundError("No module", name="cleaning._native.trees"))
     assert load_compiled("trees") is None
@@ -91,8 +150,8 @@ def test_missing_dependency_of_a_module_is_an_error(import_of_the_core):
 @pytest.mark.parametrize("pure", ["1", "yes"])
 def test_environment_can_forbid_the_core(pure, monkeypatch):
     monkeypatch.setenv("BLOCKSIEVE_PURE", pure)
-    code = f"from cleaning._native import load_compiled; print(*map(load_compiled, {MODULES}))"
-    assert run(code) == "None None None None\n"
+    code = f"from cleaning._native import load_compiled; print(*map(load_compiled, {COMPILED_NAMES}))"
+    assert run(code).split() == ["None"] * len(COMPILED_NAMES)
 
 
 def test_without_the_core_the_pure_version_is_used(monkeypatch):

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,14 @@ def test_model_predicts_the_same_after_writing_and_loading(written):
         assert judged.confidence == pytest.approx(np.exp(3) / (np.exp(3) + 6))
     assert again.lexicon.scores == MODEL.lexicon.scores
     assert again.page_lexicon["u:blog"].tolist() == list(range(7))
+
+
+def test_settled_block_keeps_the_score_of_the_first_stage():
+    table = read_leaf_table(parse("<p>one</p><p>two</p>").root)
+    settled = replace(MODEL, first=leaves(-4))  # 0.018
+    scores = settled.predict(table, PageSignals()).scores
+    assert scores.tolist() == pytest.approx([1 / (1 + np.exp(4))] * 2)
+    assert replace(MODEL, first=leaves(-3.8)).predict(table, PageSignals()).scores.tolist() == pytest.approx([0.75] * 2)
 
 
 def test_same_model_is_the_same_bytes(written, tmp_path):

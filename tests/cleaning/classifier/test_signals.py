@@ -39,17 +39,16 @@ def test_malformed_urls_are_accepted(url):
     assert signals("<p>x", url).host in {"", "exa mple"}
 
 
-def test_stated_body_is_its_runs_of_three_words():
+def test_stated_body_has_its_words_counted():
     source = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{BODY}"}}</script><p>x'
     found = signals(source)
-    assert (found.body_words, len(found.body)) == (40, 38)
-    assert ("word0", "word1", "word2") in found.body
+    assert (found.body, found.body_words) == (BODY, 40)
     assert found.families == [name == "news" for name in TYPE_FAMILIES]
 
 
 def test_short_body_is_a_summary_and_none():
     source = '<script type="application/ld+json">{"@type": "NewsArticle", "articleBody": "A teaser."}</script><p>x'
-    assert (signals(source).body_words, signals(source).body) == (0, frozenset())
+    assert (signals(source).body, signals(source).body_words) == ("", 0)
 
 
 def test_summaries_are_sets_of_words_each_once():

@@ -1,4 +1,4 @@
-"""The ablation: every column is in one group, and a group that decides is missed."""
+"""What features and pages are worth: every column is in one group, and what decides is missed."""
 
 import numpy as np
 
@@ -7,8 +7,9 @@ from cleaning.blocks import PageType
 from cleaning.classifier import features, signals
 from cleaning.classifier.signals import PageSignals
 from cleaning.leaf_table import read_leaf_table
-from cleaning.training.ablation import WHOLE, _feature_groups, ablate, read_ablation, write_ablation
+from cleaning.training.ablation import SHARES, WHOLE, _feature_groups, ablate, learning_curve, read_means, write_means
 from cleaning.training.data import Example
+from cleaning.training.folds import FOLDS
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen."
 TEXTS = [TEXT.replace("one", word) for word in "red green blue black white grey".split()]
@@ -39,9 +40,19 @@ def test_group_that_decides_is_missed():
     assert found["address"] == found[WHOLE]
 
 
-def test_ablation_of_other_data_or_code_is_not_read(tmp_path):
+def test_learning_curve_judges_by_models_of_fewer_hosts(capsys):
+    random = np.random.default_rng(3)
+    found = learning_curve([page(random, number) for number in range(160)])
+    assert list(found) == [f"{share:.0%}" for share in SHARES]
+    assert found["50%"] == {"wcxb-dev": 1.0}
+    used = [int(line.split()[-2]) for line in capsys.readouterr().err.splitlines()]
+    assert len(used) == 2 * FOLDS
+    assert all(20 < quarter < 45 < half < 80 for quarter, half in zip(used[:FOLDS], used[FOLDS:], strict=True))
+
+
+def test_figures_of_other_data_or_code_are_not_read(tmp_path):
     found = {WHOLE: {"wcxb-dev": 0.5}}
-    write_ablation(tmp_path / "ablation.json", found, {"code": "1"})
-    assert read_ablation(tmp_path / "ablation.json", {"code": "1"}) == found
-    assert read_ablation(tmp_path / "ablation.json", {"code": "2"}) == {}
-    assert read_ablation(tmp_path / "none.json", {"code": "1"}) == {}
+    write_means(tmp_path / "ablation.json", found, {"code": "1"})
+    assert read_means(tmp_path / "ablation.json", {"code": "1"}) == found
+    assert read_means(tmp_path / "ablation.json", {"code": "2"}) == {}
+    assert read_means(tmp_path / "none.json", {"code": "1"}) == {}

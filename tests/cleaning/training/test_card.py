@@ -1,7 +1,7 @@
 """The model card's tables."""
 
 from cleaning.blocks import PageType
-from cleaning.training.card import _accuracy, _by_hand, _confusion, _scores
+from cleaning.training.card import _accuracy, _by_hand, _confusion, _curve, _scores
 from cleaning.training.folds import PageScore
 from cleaning.training.gold import TextScore
 
@@ -39,6 +39,16 @@ def test_confusion_counts_every_page_once():
     assert counts["article"] == [1, 1, 0, 0, 0, 0, 0, 1]
     assert counts["listing"] == [0, 0, 0, 0, 1, 0, 0, 0]
     assert sum(map(sum, counts.values())) == 4
+
+
+def test_curve_ends_with_the_folds_themselves():
+    assert _curve({}, FOUND) == "Not measured (`--learning-curve`)."
+    assert _curve({"25%": {"wcxb-dev": 0.5}}, FOUND).splitlines() == [
+        "| hosts | F1, wcxb-dev |",
+        "| --- | --- |",
+        "| 25% | 0.500 |",
+        "| 100% | 0.687 |",
+    ]
 
 
 def test_card_without_markers_has_nothing_by_hand(tmp_path):

@@ -62,7 +62,7 @@ def test_every_fold_is_a_model_and_every_host_is_in_one(folder, judged):
     assert hosts == {host: fold_of(host) for host in hosts}
     assert set(hosts.values()) == set(range(FOLDS))
     models = [Model.load(judged / f"fold-{fold}.npz") for fold in range(FOLDS)]
-    assert len({model.second.value.tobytes() for model in models}) == FOLDS
+    assert len({model.first.value.tobytes() for model in models}) == FOLDS
 
 
 def test_pages_are_scored_each(judged):
@@ -91,6 +91,7 @@ def test_card_shows_the_measured_figures_and_keeps_the_handwritten_section(folde
     assert f"{trained.stat().st_size:,} bytes" in first
     assert trained.with_name("model.npz.sha256").read_text("utf-8").split()[0] in first
     assert "Not measured (`--ablation`)." in first
+    assert "Not measured (`--learning-curve`)." in first
     assert "$" not in first
     card.write_text(first.replace("Nothing yet.", LOOKED_AT).replace("1.000", "0.123"), "utf-8")
     arguments = [str(folder), *SETS, "--out", str(trained), "--folds", str(judged), "--card", str(card)]
@@ -152,11 +153,11 @@ def test_unknown_set_is_named(folder, capsys):
     assert "'wcxb-dev,other' names no sets; there are fundus-dev," in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--card", "x.md"], ["--ablation"]])
+@pytest.mark.parametrize("option", [["--card", "x.md"], ["--ablation"], ["--learning-curve"]])
 def test_card_needs_folds(option, folder, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([str(folder), *SETS, *option])
-    assert "--card and --ablation need --folds" in capsys.readouterr().err
+    assert "--card, --ablation and --learning-curve need --folds" in capsys.readouterr().err
 
 
 def test_extra_that_is_missing_is_named(folder, tmp_path):

@@ -1,0 +1,5 @@
+from lxml.html import HtmlElement
+
+from cleaning.metadata.elements import FoundElements
+
+def find_elements(root: HtmlElement) -> FoundElements: ...

@@ -1,0 +1,82 @@
+"""The compiled search for elements finds what the pure one finds, in linear time."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree, html
+
+from cleaning import parse
+from cleaning._native import load_compiled
+from cleaning.metadata.elements import LARGE_PAGE_ELEMENTS, MAX_FOUND, find_elements, pure_find_elements
+
+compiled = pytest.mark.skipif(
+    load_compiled("elements") is None, reason="COMPILER: Blocksieve was installed without its compiled core"
+)
+TAGS = "a h1 title meta link time script svg o:p div p br b html head body template".split()
+ATTRIBUTES = [
+    "",
+    " itemprop",
+    " itemprop=author itemtype='http://schema.org/Person x'",
+    ' itemprop="a &amp; b"',
+    " ITEMTYPE=é",
+    " type=application/ld+json",
+    ' type="application/LD&#43;JSON"',
+    " type=module",
+    " href=/author/x rel=me",
+    " href=/AUTHOR/x",
+    " href=/autoren/x",
+    " href=/automatic",
+    ' href="/aut&#104;ors/x"',
+    " rel='nofollow author'",
+    " rel=AUTHOR",
+    " rel",
+    " xml:href=/author/x",
+]
+pieces = st.one_of(
+    st.builds("<{}{}>".format, st.sampled_from(TAGS), st.sampled_from(ATTRIBUTES)),
+    st.builds("</{}>".format, st.sampled_from(TAGS)),
+    st.sampled_from(["text", "<!-- no -->", "<?php no ?>", "&nbsp;"]),
+)
+
+
+def assert_same(root):
+    found, expected = find_elements(root), pure_find_elements(root)
+    assert found == expected
+    assert [type(value) for value in found.item_types] == [str] * len(found.item_types)
+
+
+@compiled
+@given(st.lists(pieces, max_size=40).map("".join))
+def test_same_elements_on_any_page(page):
+    assert_same(parse(page).root)
+
+
+@compiled
+def test_same_elements_in_any_tree():
+    """Trees of others have comments, name spaces and entities."""
+    source = b"""<!DOCTYPE html [<!ENTITY who "/author/x">]><html xmlns:x="urn:x"><x:a href="/author/1"/><!-- <a/> -->
+    <?php a ?><a href="&who;" x:itemprop="no">a</a><a rel="&who;author"/><x:h1 itemprop="name"/><h1/></html>"""
+    root = etree.fromstring(source, etree.XMLParser(resolve_entities=False))
+    assert_same(root)
+    assert len(find_elements(root).author_links) == 2
+    assert_same(root[-1])
+    assert_same(html.fromstring("<a rel=author itemprop=x><a rel=author itemprop=y></a></a>"))
+
+
+@compiled
+@pytest.mark.parametrize("more", [-2, 0])
+def test_a_large_page_gives_the_first_items(more):
+    # Beside the items: html, body, p.
+    page = "<p>" + "<b itemprop=name itemtype=x></b>" * (LARGE_PAGE_ELEMENTS - 2 + more)
+    root = parse(page).root
+    assert_same(root)
+    expected = MAX_FOUND if more == 0 else LARGE_PAGE_ELEMENTS - 4
+    assert len(find_elements(root).item_types) == len(find_elements(root).item_properties) == expected
+
+
+@compiled
+def test_same_elements_on_saved_pages(data):
+    for path in sorted((data / "extraction").glob("*/html/*.html.gz"))[::25]:
+        assert_same(parse(gzip.decompress(path.read_bytes()), max_bytes=100_000_000).root)
