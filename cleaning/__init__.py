@@ -1,16 +1,22 @@
 """Cleaning: from the bytes of a page to a decision on every block. Pure: no network, database or clock."""
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
 from cleaning.clean import clean
-from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault
+from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault, StructureError
 from cleaning.fingerprint import digest, distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
+from cleaning.structure.chunks import Chunk
+from cleaning.structure.clean_page import CleanPage
+from cleaning.structure.places import BlockLink, BlockPlace
 
 __all__ = [
     "METHODS",
     "Block",
+    "BlockLink",
+    "BlockPlace",
+    "Chunk",
     "CleanPage",
     "CleaningError",
     "CleaningOptions",
@@ -26,6 +32,7 @@ __all__ = [
     "PageType",
     "ParseWarning",
     "Reason",
+    "StructureError",
     "clean",
     "digest",
     "distance",

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cleaning._native import explain_missing_core
 from cleaning.clean import clean
 from cleaning.declare import declared_options
 from cleaning.errors import OptionError, PageError, PageFault
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Sequence
 
-    from cleaning.blocks import CleanPage, Decision
+    from cleaning.blocks import Decision
+    from cleaning.structure.clean_page import CleanPage
+    from cleaning.structure.markdown import Links
 
 _FAILED, _MISUSED = 1, 2
 _GZIP_START = b"\x1f\x8b"
@@ -36,6 +39,7 @@ _EXAMPLES = """\
 examples:
   python -m cleaning page.html
   curl -s URL | python -m cleaning - --url URL --format json
+  python -m cleaning page.html --format markdown --links references
   python -m cleaning page.html.gz --format blocks --option max_blocks=500
 
 exit code: 0 cleaned, 1 the file or the page cannot be read, 2 wrong usage
@@ -46,17 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Clean the page named by the arguments (default: those of the process), print it, return the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    if (missing := explain_missing_core()) is not None:
+        _say(missing)
     try:
         options = Options.read(dict(given.option))
         body = _read(given.file, options.max_bytes)
         page = clean(body, given.url, method=given.method, encoding=given.encoding, **dict(given.option))
+        shown = _STRUCTURED[given.format](page, given) if given.format in _STRUCTURED else _FORMATS[given.format](page)
     except OptionError as error:
         parser.error(str(error))
     except PageError as error:
         return _fail(f"{given.file}: {error}")
     except (OSError, EOFError, zlib.error) as error:
         return _fail(f"cannot read {given.file}: {getattr(error, 'strerror', None) or error}")
-    _write(_FORMATS[given.format](page))
+    _write(shown)
     return 0
 
 
@@ -87,11 +94,15 @@ def _parser() -> _Parser:
     )
     parser.add_argument(
         "--format",
-        choices=_FORMATS,
+        choices=(*_FORMATS, *_STRUCTURED),
         default="text",
-        help="text: the kept blocks, one a line (default); json: the metadata and every block with its decision; "
-        "blocks: a table of every block with its decision",
+        help="text: the kept blocks, one a line (default); markdown, html: the main text with its structure; json: the "
+        "metadata and every block with its decision; blocks: a table of every block with its decision",
     )
+    parser.add_argument(
+        "--links", choices=_LINKS, default="inline", help="addresses of links in markdown and html (default: inline)"
+    )
+    parser.add_argument("--images", action="store_true", help="include the images in markdown and html")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], type=_option, help="see below; repeatable"
     )
@@ -189,6 +200,18 @@ def _row(decision: Decision) -> list[Text]:
     return [Text(str(cell)) for cell in (block.position, decision.reason, f"{decision.score:.2f}", block.words, start)]
 
 
+def _as_markdown(page: CleanPage, given: argparse.Namespace) -> str:
+    return page.to_markdown(links=_LINKS[given.links], images=given.images)
+
+
+def _as_html(page: CleanPage, given: argparse.Namespace) -> str:
+    if given.links == "references":
+        raise OptionError("--links is 'references', which HTML does not have; it takes 'inline' or 'none'")
+    return page.to_html(links=given.links == "inline", images=given.images)
+
+
+_LINKS: dict[str, Links] = {"inline": True, "references": "references", "none": False}
+_STRUCTURED = {"markdown": _as_markdown, "html": _as_html}
 _FORMATS = {"text": _as_text, "json": _as_json, "blocks": _as_table}
 
 
@@ -208,8 +231,12 @@ def _write(text: str) -> None:
 
 
 def _fail(message: str) -> int:
-    sys.stderr.write(f"python -m cleaning: {_printable(message)}\n")
+    _say(message)
     return _FAILED
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"python -m cleaning: {_printable(message)}\n")
 
 
 def _printable(message: str) -> str:

@@ -1,11 +1,9 @@
-"""The vocabulary: page, block, reason, decision, clean page."""
+"""The vocabulary: page, block, reason, decision, metadata."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -186,89 +184,3 @@ class Metadata:
     def filled_from(self, other: Metadata) -> Metadata:
         """Return this metadata with its empty fields filled from the other one."""
         return Metadata(*(getattr(self, name) or getattr(other, name) for name in Metadata.__dataclass_fields__))
-
-
-@dataclass(frozen=True, slots=True)
-class CleanPage:
-    """Every block of a page with its decision, in reading order, and the page's metadata.
-
-    `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
-    probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
-    method but `default`.
-    """
-
-    url: str | None
-    method: str
-    encoding: str | None
-    metadata: Metadata
-    decisions: tuple[Decision, ...]
-    parse_warnings: tuple[ParseWarning, ...] = ()
-    type: PageType | None = None
-    confidence: float | None = None
-
-    @property
-    def title(self) -> str | None:
-        return self.metadata.title
-
-    @property
-    def author(self) -> str | None:
-        return self.metadata.author
-
-    @property
-    def published(self) -> str | None:
-        return self.metadata.published
-
-    @property
-    def language(self) -> str | None:
-        return self.metadata.language
-
-    @property
-    def kept(self) -> tuple[Block, ...]:
-        """The kept blocks in reading order; empty if nothing was kept."""
-        return tuple(decision.block for decision in self.decisions if decision.kept)
-
-    @property
-    def text(self) -> str:
-        """The texts of the kept blocks in reading order, one a line; "" if nothing was kept."""
-        return "\n".join(block.text for block in self.kept)
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of blocks for each reason, `kept` included; they add up to the number of decisions."""
-        counts: dict[str, int] = {}
-        for decision in self.decisions:
-            counts[decision.reason] = counts.get(decision.reason, 0) + 1
-        return counts
-
-    def _repr_html_(self) -> str:
-        """Return the blocks in colour, as notebooks show them: harmless HTML without scripts, links or images."""
-        counts = ", ".join(f"{count} {reason}" for reason, count in self.counts().items())
-        head = f"<b>{_inert(self.title or self.url or 'page')}</b> ({_inert(self.method)}: {counts or 'no blocks'})"
-        rows = "".join(map(_html_row, self.decisions[:_SHOWN_BLOCKS]))
-        more = len(self.decisions) - _SHOWN_BLOCKS
-        tail = f"<p>and {more} more</p>" if more > 0 else ""
-        return f"<div><p>{head}</p>{rows}{tail}</div>"
-
-
-# In a notebook. A page may have thousands of blocks, and a block the text of a book.
-_SHOWN_BLOCKS = 300
-_SHOWN_CHARS = 500
-# Controls, marks that change the reading direction, and code points that UTF-8 cannot hold.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-# Okabe and Ito's palette is safe for the colour-blind. The reason stands beside each colour.
-_KEPT_STYLE = "border-left:4px solid #009e73;background:#e5f5f1;color:#000"
-_DROPPED_STYLE = "border-left:4px solid #d55e00;background:#f4f4f4;color:#555"
-
-
-def _html_row(decision: Decision) -> str:
-    style = _KEPT_STYLE if decision.kept else _DROPPED_STYLE
-    text = decision.block.text
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    label = f"{decision.reason} {decision.score:.2f} {decision.block.kind}"
-    return (
-        f'<div style="{style};margin:2px 0;padding:2px 8px"><small>{_inert(label)}</small> '
-        f'<span dir="auto">{_inert(shown)}</span></div>'
-    )
-
-
-def _inert(text: str) -> str:
-    return escape(_UNSAFE.sub(" ", text))

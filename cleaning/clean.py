@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from cleaning.blocks import CleanPage, Decision, Page, Reason
+from cleaning.blocks import Decision, Page, Reason
 from cleaning.errors import OptionError
+from cleaning.leaves import walk
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, NEEDS
 from cleaning.methods.method import MethodResult
 from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
+from cleaning.structure.clean_page import CleanPage
+from cleaning.structure.marks import mark_headline, marks_of_decisions, marks_of_leaves
+from cleaning.structure.reader import read_structure
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
     from cleaning.methods.method import Method
+    from cleaning.structure.nodes import StructureNode
 
 
 class DecidedLeaf(NamedTuple):
@@ -42,6 +48,8 @@ def clean(
     before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
     it. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
 
+    The page keeps the tree for its structure (`CleanPage.markdown`), which is read when it is first asked for.
+
     Raises OptionError for an unknown method or option and for a page without what the method needs, LayoutError for
     a layout of another page, PageError for a page that cannot be read (too large, binary).
     """
@@ -52,7 +60,7 @@ def clean(
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
     found = decide_page(page, stated, chosen, settled)
-    kept = " ".join(decision.block.text for decision in found.decisions if decision.kept)
+    kept = " ".join([decision.block.text for decision in found.decisions if decision.reason is Reason.KEPT])
     metadata = read_metadata(page, stated, kept)
     return CleanPage(
         page.url,
@@ -63,7 +71,29 @@ def clean(
         page.parse_warnings,
         found.type,
         found.confidence,
+        source=TreeSource(page, chosen, settled),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSource:
+    """What the structure of a cleaned page is read from on demand."""
+
+    page: Page
+    method: Method
+    options: Options
+
+    def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode:
+        """Return the document of a page's headline and kept texts; empty if nothing was kept.
+
+        A method with blocks of its own cuts the page again.
+        """
+        if self.method.cuts_leaves:
+            marks = marks_of_decisions(decisions)
+        else:
+            marks = marks_of_leaves(walk(self.page.root), decide_leaves(self.page, self.method, self.options))
+        mark_headline(marks, title)
+        return read_structure(self.page, marks)
 
 
 def decide_page(page: Page, stated: Statements, method: Method, options: Options) -> MethodResult:

@@ -5,6 +5,7 @@ CleaningError
 ├── ModelError    the trained model of the method `default` is missing or damaged
 ├── AnnotationError  a file of annotations that is broken, or that contradicts itself or its pages
 ├── LayoutError   the layout does not match the page
+├── StructureError   a page that has come from another process without its structure
 └── PageError     this page cannot be cleaned; it is counted under `cause`
 """
 
@@ -34,6 +35,10 @@ class AnnotationError(CleaningError, ValueError):
 
 class LayoutError(CleaningError, ValueError):
     """A layout of another page, or a broken one."""
+
+
+class StructureError(CleaningError):
+    """A page that has come from another process without its structure."""
 
 
 class ModelError(CleaningError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from cleaning.leaves import enclosing_nodes, walk
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -138,7 +139,7 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
         outer = parent[number]
         first[outer], last[outer] = min(first[outer], first[number]), max(last[outer], last[number])
     blocks = [leaf.block for leaf in leaves]
-    counts = np.array([_count_leaf(leaf) for leaf in leaves], np.int32).reshape(len(leaves), len(Column))
+    counts = _count_leaves(leaves)
     return LeafTable(
         blocks,
         widen_ideographs(counts, blocks),
@@ -154,9 +155,10 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
 
 def attribute_tokens(element: HtmlElement) -> str:
     """Return the values of the attributes that say what an element is for, as written; "" if it has none."""
-    attributes = element.attrib
-    if not attributes:
+    items = element.items()
+    if not items:
         return ""
+    attributes = dict(items)
     tokens = [attributes[name] for name in _TOKEN_ATTRIBUTES if name in attributes]
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         tokens.append("-hidden")
@@ -178,28 +180,84 @@ def _inline_tokens(leaf: Leaf) -> str:
     return " ".join(found)[:_MAX_TOKEN_CHARS]
 
 
-def _count_leaf(leaf: Leaf) -> list[int]:
-    text = leaf.block.text
-    linked = normalise("".join([piece.text for piece in leaf.pieces if piece.link is not None]))
-    bold = normalise("".join([piece.text for piece in leaf.pieces if piece.element.tag in _BOLD]))
-    links = {piece.link for piece in leaf.pieces if piece.link is not None}
-    return [
-        leaf.block.words,
-        leaf.block.link_words,
-        len(text),
-        min(len(text), len(linked)),
-        len(links),
-        len(_PAUSE.findall(text)),
-        len(_SENTENCE_END.findall(text)),
-        len(_QUOTE.findall(text)),
-        len(_SYMBOL.findall(text)),
-        sum(map(str.isupper, text)),
-        sum(map(str.isdigit, text)),
-        len(bold),
-        len(leaf.pieces),
-        _character_class(text[0]),
-        _character_class(text[-1]),
-    ]
+def _count_leaves(leaves: Sequence[Leaf]) -> np.ndarray:
+    """Return the counts of leaves (n x len(Column), int32)."""
+    counts = np.zeros((len(leaves), len(Column)), np.int32)
+    if not leaves:
+        return counts
+    counts[:, _PIECE_COLUMNS] = [_count_pieces(leaf) for leaf in leaves]
+    lengths = counts[:, Column.CHARS]
+    codes = np.frombuffer("".join([leaf.block.text for leaf in leaves]).encode("utf-32-le", "surrogatepass"), "<u4")
+    flags, ends = _character_flags(codes), np.cumsum(lengths)
+    for bit, column in enumerate(_CHARACTER_TESTS):
+        counts[:, column] = np.add.reduceat(flags >> bit & 1, ends - lengths, dtype=np.int32)
+    classes = flags >> len(_CHARACTER_TESTS)
+    counts[:, Column.FIRST], counts[:, Column.LAST] = classes[ends - lengths] & _CLASSES, classes[ends - 1] & _CLASSES
+    return counts
+
+
+_PIECE_COLUMNS = [
+    Column.WORDS,
+    Column.LINK_WORDS,
+    Column.CHARS,
+    Column.LINK_CHARS,
+    Column.LINKS,
+    Column.BOLD_CHARS,
+    Column.PIECES,
+]
+
+
+def _count_pieces(leaf: Leaf) -> tuple[int, ...]:
+    block, pieces = leaf.block, leaf.pieces
+    linked = [piece for piece in pieces if piece.link is not None]
+    bold = [piece.text for piece in pieces if piece.element.tag in _BOLD]
+    chars = len(block.text)
+    return (
+        block.words,
+        block.link_words,
+        chars,
+        min(chars, len(normalise("".join([piece.text for piece in linked])))) if linked else 0,
+        len({piece.link for piece in linked}),
+        len(normalise("".join(bold))) if bold else 0,
+        len(pieces),
+    )
+
+
+# The columns that count characters, each with its test. A character's flags are these bits, then its class.
+_CHARACTER_TESTS: dict[Column, Callable[[str], object]] = {
+    Column.PAUSES: _PAUSE.match,
+    Column.ENDS: _SENTENCE_END.match,
+    Column.QUOTES: _QUOTE.match,
+    Column.SYMBOLS: _SYMBOL.match,
+    Column.UPPER: str.isupper,
+    Column.DIGITS: str.isdigit,
+}
+_CLASSES = 0xF
+_KNOWN = 1 << 15
+_CHARACTERS = 0x110000
+
+
+def _character_flags(codes: np.ndarray) -> np.ndarray:
+    """Return the flags of characters (n, uint16), given by their numbers."""
+    known = _known_flags()
+    found: np.ndarray = known[codes]
+    new = codes[found == 0]
+    if len(new):
+        for code in np.unique(new).tolist():
+            known[code] = _flags_of(chr(code))
+        found = known[codes]
+    return found
+
+
+@cache
+def _known_flags() -> np.ndarray:
+    """Return the flags of all characters; 0 for one that has not been met. The system provides only the used parts."""
+    return np.zeros(_CHARACTERS, np.uint16)
+
+
+def _flags_of(character: str) -> int:
+    tests = sum(bool(test(character)) << bit for bit, test in enumerate(_CHARACTER_TESTS.values()))
+    return _KNOWN | _character_class(character) << len(_CHARACTER_TESTS) | tests
 
 
 def _character_class(character: str) -> int:

@@ -67,7 +67,7 @@ _SHELL_WORDS = 100
 _MIN_PROSE_WORDS = 8
 
 # Deeper elements get the path of their ancestor at this level: the paths of a hostile page would fill the memory.
-_MAX_PATH_LEVELS = 100
+MAX_PATH_LEVELS = 100
 # A tag that XPath accepts as a name; hostile pages have others.
 _PATH_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -173,12 +173,22 @@ class _Gathered:
     tenths: int = 0
 
 
-class _Open(NamedTuple):
-    """An element that the walk is inside, with an iterator over its remaining children."""
+@dataclass(slots=True)
+class _Open:
+    """An element that the walk is inside: its place in its parent, and an iterator over its remaining children.
+
+    `block` is the innermost block-level element: this one, if it is block-level. `numbers` counts the children that
+    the walk has passed, by tag.
+    """
 
     element: HtmlElement
     node: Node
+    block: int  # its place in the stack
+    step: tuple[str, int, int]  # see `path_step`
+    path: str | None
     children: Iterator[HtmlElement]
+    numbers: dict[str, int]
+    index: int = 0  # of the last child that the walk has passed, among all
 
 
 class _Walk:
@@ -188,71 +198,91 @@ class _Walk:
         self.leaves: list[Leaf] = []
         self._start = start
         self._skipped = skipped
-        self._paths = ElementPaths(start)
+        self._stack: list[_Open] = []
         self._gathered = _Gathered()
-        self._links: list[HtmlElement] = []
+        self._link: HtmlElement | None = None
+        self._links: list[HtmlElement | None] = []  # the links around the one that is open
 
     def run(self) -> None:
         """Visit the tree in reading order, without recursion: pages nest thousands of levels deep."""
-        start = self._start
+        start, stack, skipped = self._start, self._stack, self._skipped
         root = Node(start, start.tag, None, Kind.PARAGRAPH)
+        path = start.getroottree().getpath(start)
         self._text(start.text, start)
-        stack = [_Open(start, root, iter(start))]
+        stack.append(_Open(start, root, 0, (start.tag, 1, 1), path, iter(start), {}))
         while stack:
             outer = stack[-1]
-            child = next(outer.children, None)
-            if child is None:
-                stack.pop()
-                self._close(outer, stack[-1].element if stack else None)
-            elif isinstance(child.tag, str) and child.tag not in self._skipped:
-                stack.append(self._open(child, outer))
-            else:
+            for child in outer.children:
+                tag = child.tag
+                if isinstance(tag, str):
+                    outer.index += 1
+                    outer.numbers[tag] = outer.numbers.get(tag, 0) + 1
+                    if tag not in skipped:
+                        self._open(child, tag, outer)
+                        break
                 self._text(child.tail, outer.element)
+            else:
+                self._close(outer)
+                stack.pop()
 
-    def _open(self, element: HtmlElement, outer: _Open) -> _Open:
-        tag: str = element.tag
-        node = outer.node
+    def _open(self, element: HtmlElement, tag: str, outer: _Open) -> None:
+        node, block = outer.node, outer.block
         if tag in BLOCK_TAGS:
-            self._cut(node)
-            node = Node(element, tag, node, _kind_of(tag, node))
+            self._cut(block)
+            node, block = Node(element, tag, node, _kind_of(tag, node)), len(self._stack)
         elif tag == "br":
-            self._cut(node)
+            self._cut(block)
         else:
-            self._inline(element)
+            self._inline(element, tag)
         self._text(element.text, element)
-        return _Open(element, node, iter(element))
+        step = tag, outer.numbers[tag], outer.index
+        self._stack.append(_Open(element, node, block, step, None, iter(element), {}))
 
-    def _inline(self, element: HtmlElement) -> None:
-        tag = element.tag
+    def _inline(self, element: HtmlElement, tag: str) -> None:
         self._gathered.tenths += PRIORITY_TENTHS.get(tag, 0)
         if tag == "a":
-            self._links.append(element)
+            self._links.append(self._link)
+            self._link = element
         elif tag == "img" and (element.get("alt") or "").strip():
             self._gathered.tenths += IMAGE_TENTHS
 
-    def _close(self, left: _Open, outer: HtmlElement | None) -> None:
-        node = left.node
-        if node.element is left.element:
-            self._cut(node)
-        elif left.element.tag == "a":
-            self._links.pop()
-        if outer is not None:
-            self._text(left.element.tail, outer)
+    def _close(self, left: _Open) -> None:
+        element = left.element
+        if left.node.element is element:
+            self._cut(left.block)
+        elif left.step[0] == "a":
+            self._link = self._links.pop()
+        if element is not self._start:
+            self._text(element.tail, self._stack[-2].element)
 
     def _text(self, text: str | None, element: HtmlElement) -> None:
         if text and (self._gathered.pieces or not text.isspace()):
-            self._gathered.pieces.append(Piece(text, element, self._links[-1] if self._links else None))
+            self._gathered.pieces.append(Piece(text, element, self._link))
 
-    def _cut(self, node: Node) -> None:
-        if not self._gathered.pieces:
-            self._gathered.tenths = 0
+    def _cut(self, block: int) -> None:
+        """End the leaf of the block-level element at this place in the stack."""
+        gathered = self._gathered
+        if not gathered.pieces:
+            gathered.tenths = 0
             return
-        gathered, self._gathered = self._gathered, _Gathered()
+        node, self._gathered = self._stack[block].node, _Gathered()
         tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
-        path = self._paths.of(node.element)
-        block = make_block(len(self.leaves), path, node.kind, [gathered.pieces], tenths)
-        if block.text:
-            self.leaves.append(Leaf(block, node, tuple(gathered.pieces)))
+        made = make_block(len(self.leaves), self._path(block), node.kind, [gathered.pieces], tenths)
+        if made.text:
+            self.leaves.append(Leaf(made, node, tuple(gathered.pieces)))
+
+    def _path(self, wanted: int) -> str:
+        """Return the path of an open element; the paths of those around it are remembered."""
+        stack, at = self._stack, wanted
+        while stack[at].path is None:
+            at -= 1
+        path = stack[at].path or ""
+        while at < wanted:
+            at += 1
+            if at <= MAX_PATH_LEVELS:
+                path = f"{path}/{path_step(*stack[at].step)}"
+            stack[at].path = path
+        return path
 
 
 def _kind_of(tag: str, parent: Node) -> Kind:
@@ -293,5 +323,10 @@ class ElementPaths:
         for index, child in enumerate(parent.iterchildren(etree.Element), 1):
             tag = child.tag
             number = counts[tag] = counts.get(tag, 0) + 1
-            step = f"{tag}[{number}]" if tag.isalnum() or _PATH_NAME.fullmatch(tag) else f"*[{index}]"
-            self._known[child] = (path if level >= _MAX_PATH_LEVELS else f"{path}/{step}", level + 1)
+            step = path_step(tag, number, index)
+            self._known[child] = (path if level >= MAX_PATH_LEVELS else f"{path}/{step}", level + 1)
+
+
+def path_step(tag: str, number: int, index: int) -> str:
+    """Return the step of a path to the child with this number among the children of its tag, and index among all."""
+    return f"{tag}[{number}]" if tag.isalnum() or _PATH_NAME.fullmatch(tag) else f"*[{index}]"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import w3lib.encoding
 from lxml import etree, html
 
+from cleaning._native import load_compiled
 from cleaning.blocks import Page, ParseWarning
 from cleaning.errors import PageError, PageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Documents, images, archives and fonts that servers send as text/html.
 _BINARY_STARTS = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"wOF")
@@ -68,13 +74,11 @@ _DOMAINS = {
 # libxml2 stops reading at `</html>` and moves the rest after `</body>` outside; browsers read on.
 _FIRST_END = re.compile(rb"</(?:body|html|BODY|HTML)")
 _END_TAG = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
-# libxml2 takes quadratic time in a tag's attributes: more than a second for 40,000.
-_MAX_TAG_BYTES = 50_000
-_MAX_ATTRIBUTES = 5_000
-_LAST_TAG = re.compile(rb"<[a-z].*", re.IGNORECASE | re.DOTALL)
-_VALUE = re.compile(rb"=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"']*)|/")
-# Quoted text outside attributes: a long stretch without the end of a tag is mostly JSON in a script, not a tag.
-_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+# libxml2 takes quadratic time in a tag's attributes: a tenth of a second for this number. Of several tags, the squares
+# of the numbers are added.
+_MAX_ATTRIBUTES = 10_000
+# A shorter page has too few attributes to matter: each takes at least three bytes, or has the name of another.
+_FEW_ATTRIBUTES_BYTES = 3 * _MAX_ATTRIBUTES
 # The tags that may be in a head; any other tag closes it, by the HTML standard.
 _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
 # Characters that lxml reads but refuses to write.
@@ -265,7 +269,7 @@ def _is_binary(body: bytes) -> bool:
 
 
 def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:
-    _refuse_long_tags(utf_8)
+    _refuse_many_attributes(utf_8)
     body = _without_end(utf_8.replace(b"\x00", b"")).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
     # This look-up is in C: lxml.html's own, in Python, dominates the time of reaching an element.
@@ -282,25 +286,37 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
     return Page(root, url, encoding, parse_warnings)
 
 
-def _refuse_long_tags(body: bytes) -> None:
-    start = 0
-    while start + _MAX_TAG_BYTES < len(body):
-        # If each stretch of this length has the end of a tag, no tag is longer: few steps instead of all tags.
-        end = body.rfind(b">", start, start + _MAX_TAG_BYTES)
-        if end < 0:
-            end = body.find(b">", start + _MAX_TAG_BYTES)
-            end = len(body) if end < 0 else end
-            _refuse_many_attributes(body[start:end])
-        start = end + 1
+def _refuse_many_attributes(body: bytes) -> None:
+    """Raise PageError for a page whose tags have so many attributes that building its tree takes long.
+
+    The parser itself counts them, without building a tree. The compiled core shows that few pages need that.
+    """
+    if len(body) <= _FEW_ATTRIBUTES_BYTES:
+        return
+    limit, compiled = _MAX_ATTRIBUTES**2, load_compiled("tags")
+    if compiled is not None and (bound := compiled.bound_attributes(body)) is not None and bound <= limit:
+        return
+    squares = _AttributeSquares()
+    _read(body, html.HTMLParser(encoding="utf-8", huge_tree=True, target=squares))
+    if squares.sum > limit:
+        raise PageError(
+            PageFault.TOO_LARGE,
+            f"the attributes of the page's tags take as long as one tag of {isqrt(squares.sum)} attributes, more than "
+            f"{_MAX_ATTRIBUTES}",
+        )
 
 
-def _refuse_many_attributes(part: bytes) -> None:
-    if match := _LAST_TAG.match(part, max(0, part.rfind(b"<"))):
-        count = len(_QUOTED.sub(b"", _VALUE.sub(b" ", match[0])).split())
-        if count > _MAX_ATTRIBUTES:
-            raise PageError(
-                PageFault.TOO_LARGE, f"the page has a tag of {count} attributes, more than {_MAX_ATTRIBUTES}"
-            )
+class _AttributeSquares:
+    """The target of a parser that builds no tree: `sum` adds up the squares of the tags' numbers of attributes."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+    def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self.sum += len(attributes) ** 2
+
+    def close(self) -> None:
+        """Do nothing. lxml requires the method."""
 
 
 def _refuse_large_tree(root: html.HtmlElement, body: bytes) -> None:

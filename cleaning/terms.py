@@ -30,6 +30,10 @@ _PART = re.compile(rf"[{UNSPACED}]+|{_LETTER}{{1,100}}")
 _ASCII_PART = re.compile(r"\w{1,100}")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)?")
 _UNSPACED_START = re.compile(f"[{UNSPACED}]")
+# The same words in a text without characters of such scripts; a class alone is found four times as fast.
+_SPACED_WORD = re.compile(rf"[\w{_MARKS}]+(?:'[\w{_MARKS}]+)?")
+# Each ASCII character that is no part of a word becomes a space.
+_ASCII_SPACES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)) + bytes(128)
 _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # NUL, the other control characters and lone surrogates, which databases and terminals reject.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -37,8 +41,9 @@ _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def normalise(text: str) -> str:
     """Return the text on one line, with single spaces and without control characters or lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
+    plain = text if text.isprintable() else text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
+    if plain.isprintable():  # what is unwanted is not printable, and no white space but the space is
+        return " ".join(plain.split())
     return " ".join(_UNWANTED.sub("", text).split())
 
 
@@ -54,9 +59,12 @@ def tokenise(text: str) -> list[str]:
     Bigrams change less after an edit than the output of a word segmenter, and need no dictionary.
     """
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
+        return _ascii_words(text.lower())
+    folded = fold(text)
+    if _UNSPACED_START.search(folded) is None:
+        return _SPACED_WORD.findall(folded)
     tokens: list[str] = []
-    for word in _WORD.findall(fold(text)):
+    for word in _WORD.findall(folded):
         if _UNSPACED_START.match(word):
             tokens.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         else:
@@ -115,11 +123,19 @@ def fold(text: str) -> str:
 def count_words(text: str) -> int:
     """Return the number of words for a reader; two characters of a script without spaces count as a word."""
     if text.isascii():
-        return len(_ASCII_WORD.findall(text))
+        return len(_ascii_words(text))
+    if _UNSPACED_START.search(text) is None:
+        return len(_SPACED_WORD.findall(text))
     count = 0
     for word in _WORD.findall(text):
         count += (len(word) + 1) // 2 if _UNSPACED_START.match(word) else 1
     return count
+
+
+def _ascii_words(text: str) -> list[str]:
+    if "'" in text:
+        return _ASCII_WORD.findall(text)
+    return text.encode("ascii").translate(_ASCII_SPACES).decode("ascii").split()
 
 
 def count_marks(text: str) -> int:

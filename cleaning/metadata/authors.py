@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from cleaning.metadata.statements import (
-    BoundedSearch,
-    elements_above,
-    elements_below,
-    first_elements,
-    is_reply,
-    text_of_value,
-    texts_below,
-    tidy_text,
-)
+from cleaning.metadata.elements import elements_above, elements_below, first_elements, texts_below
+from cleaning.metadata.statements import is_reply, text_of_value, tidy_text
 from cleaning.metadata.titles import letters_of, site_names
 
 if TYPE_CHECKING:
@@ -56,9 +48,7 @@ _METAS = (
     "creator",
 )
 _OTHER_MARK = re.compile(r"uthor(?:i[sz]|ity)|comment", re.IGNORECASE)  # authorisation, comment-author
-_AUTHOR_LINKS = BoundedSearch("a", 'contains(@href, "/aut") or contains(@rel, "author")')
 _ITEM_NAME = etree.XPath('.//*[@itemprop="name"]')
-_PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECASE)  # in a link's address
 # Words before a name in a byline. The languages: English, German, French, Spanish, Portuguese,
 # Italian, Dutch, the Scandinavian ones, Polish, Czech, Russian, Ukrainian, Turkish, Arabic, Hindi, Chinese, Japanese.
 _BYLINE_WORDS = (
@@ -105,7 +95,7 @@ def _sources(root: HtmlElement, stated: Statements) -> Iterator[Iterable[str]]:
     yield _from_linked_data(stated)
     yield _from_metas(stated)
     yield _from_items(stated)
-    yield _from_links(root, stated)
+    yield _from_links(stated)
     yield _from_marks(root, stated)
     yield _from_byline(stated)
 
@@ -158,12 +148,9 @@ def _from_items(stated: Statements) -> Iterator[str]:
                 yield name
 
 
-def _from_links(root: HtmlElement, stated: Statements) -> list[str]:
+def _from_links(stated: Statements) -> list[str]:
     """Return the text of the link to the author; empty for a page with many such links, a list of other pages."""
-    linked = _AUTHOR_LINKS(root, large=stated.large)
-    found = (each for each in linked if "author" in each.get("rel", "") or _PROFILE.search(each.get("href", "")))
-    links = islice(found, _MAX_CANDIDATES)
-    names = [name for link in links if (name := _first_name(link)) and not is_reply(link)]
+    names = [name for link in stated.author_links if (name := _first_name(link)) and not is_reply(link)]
     return names[:1] if len(set(names)) <= _MAX_LINKED else []
 
 

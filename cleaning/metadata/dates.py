@@ -13,14 +13,8 @@ from urllib.parse import urlsplit
 
 from lxml import etree, html
 
-from cleaning.metadata.statements import (
-    elements_above,
-    elements_below,
-    first_elements,
-    is_reply,
-    tidy_text,
-    visible_text,
-)
+from cleaning.metadata.elements import elements_above, elements_below, first_elements
+from cleaning.metadata.statements import is_reply, tidy_text, visible_text
 from cleaning.metadata.titles import is_front_page
 
 if TYPE_CHECKING:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+LANGUAGE_MODEL_BYTES = 70_000_000
+"""Room on disk that `load_language_model` needs, rounded up."""
+
 _MAX_CLASSIFIED_CHARS = 2_000
 _MIN_CLASSIFIED_CHARS = 60
 _MAX_STATED_CHARS = 20
@@ -145,24 +148,42 @@ def identify_language(text: str) -> str | None:
 
 @cache
 def load_language_model() -> Callable[[str], tuple[str, float]]:
-    """Return the classifier of py3langid; the first call loads its model, which takes half a second.
+    """Return the classifier of py3langid; the first call loads its model in half a second, into 75 MB.
 
-    Raises OSError if the model cannot be unpacked: py3langid needs some 30 MB in the folder for temporary files.
+    Raises OSError if the model cannot be unpacked: py3langid needs LANGUAGE_MODEL_BYTES in the folder for temporary
+    files while it loads.
     """
-    from py3langid import classify  # noqa: PLC0415 — few pages need it
+    from py3langid import classify  # noqa: PLC0415 — one page in twenty needs it
 
     classify("")
     classifier: Callable[[str], tuple[str, float]] = classify
     return classifier
 
 
+def is_language_model_loaded() -> bool:
+    return load_language_model.cache_info().currsize > 0
+
+
 def _identify(text: str) -> str | None:
     """Return the recognised language of a text; the language of its script if that is another one."""
-    code = identify_language(text)
     start = text[:_MAX_SCRIPT_CHARS]
+    if len(text) >= _MIN_CLASSIFIED_CHARS and (sole := _language_of_script(start)):
+        return sole
+    code = identify_language(text)
     if (code is not None and _is_written_in(start, code)) or _count(_LETTERS, start) < _MIN_LETTERS:
         return code
     return next((sole for sole in _SOLE_LANGUAGES if _is_written_in(start, sole)), None)
+
+
+def _language_of_script(text: str) -> str | None:
+    """Return the language of a script that hardly leaves room for another one; the model would not be believed."""
+    letters = _count(_LETTERS, text)
+    if letters < _MIN_LETTERS or text.isascii():
+        return None
+    found = (sole for sole in _SOLE_LANGUAGES if _is_written_in(text, sole))
+    sole = next(found, None)
+    pattern = None if sole is None else _letters_of(sole)
+    return sole if pattern and letters - _count(pattern, text) < _MIN_OWN_SHARE * letters else None
 
 
 def _is_written_in(text: str, code: str) -> bool:

@@ -7,11 +7,12 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
+from cleaning.metadata.elements import find_elements
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _MAX_HEADINGS = 10
 _MAX_TIMES = 30
 _MAX_PARTS = 200  # elements of a heading
 _MAX_FIELD_CHARS = 1_000  # a page's title can be its whole text
-_READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
 _KEPT_PROPERTIES = frozenset("author headline datePublished dateCreated dateModified articleSection image".split())
 _MAX_PROPERTIES = 2_000
 _IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
@@ -73,8 +73,8 @@ class Statements:
     """The time elements."""
     properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
     """The microdata elements by their itemprop."""
-    large: bool = False
-    """True if searches over all elements need a bound."""
+    author_links: tuple[HtmlElement, ...] = ()
+    """The first links to a profile of an author."""
 
     def meta(self, *names: str) -> Iterator[str]:
         """Yield the contents of these meta tags, in the order of the names."""
@@ -109,25 +109,24 @@ class Statements:
 
 def read_statements(root: HtmlElement) -> Statements:
     """Return the statements of a page, in bounded time for any page; broken parts are skipped."""
-    read = _Reading()
-    for element in root.iter(*_READ_TAGS):
+    found, read = find_elements(root), _Reading()
+    for element in found.read:
         _ADD[element.tag](read, element)
     objects = list(read_json_ld(read.scripts))
-    large = is_large_page(root)
     return Statements(
         read.metas,
         tuple(objects),
         tuple(_ranked(objects)),
         {each["@id"]: each for each in reversed(objects) if isinstance(each.get("@id"), str) and len(each) > 1},
-        frozenset(_types(_ITEM_TYPES(root, large=large), read.metas, objects)),
+        frozenset(_types(found.item_types, read.metas, objects)),
         max(map(main_text_of, objects), key=len, default="") or None,
         read.title,
         tuple(read.headings),
         _page_heading(read),
         read.links,
         tuple(read.times),
-        _properties(_ITEM_PROPERTIES(root, large=large)),
-        large,
+        _properties(found.item_properties),
+        tuple(found.author_links),
     )
 
 
@@ -205,12 +204,12 @@ def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield each
 
 
-def _properties(values: list[Any]) -> dict[str, list[HtmlElement]]:
+def _properties(items: list[tuple[str, HtmlElement]]) -> dict[str, list[HtmlElement]]:
     found: dict[str, list[HtmlElement]] = {}
-    for value in values[:_MAX_PROPERTIES]:
+    for value, element in items[:_MAX_PROPERTIES]:
         for name in value[:_MAX_NAME_CHARS].split():
             if name in _KEPT_PROPERTIES:
-                found.setdefault(name, []).append(value.getparent())
+                found.setdefault(name, []).append(element)
     return found
 
 
@@ -396,91 +395,3 @@ def _plain_body(text: str) -> str:
     if "&" in text:
         text = unescape(text)
     return normalise(_BODY_TAG.sub(" ", text) if "<" in text else text)
-
-
-_MAX_BELOW = 300  # elements below the heading
-_MAX_ABOVE = 60
-_MAX_FIRST = 400  # of a page without a heading
-_MAX_TEXTS = 400  # with those of white space alone
-_LARGE_PAGE_ELEMENTS = 20_000  # elements
-_MAX_FOUND = 300  # on a page of more
-_IS_LARGE = etree.XPath(f"boolean(descendant::*[{_LARGE_PAGE_ELEMENTS}])")
-
-
-class BoundedSearch:
-    """A search for elements by tag and XPath condition, or for their attribute; at most 300 results on a large page.
-
-    libxml2 sorts the results of an XPath, and walks over all siblings between two results to compare them: many results
-    among very many siblings take quadratic time. Joining two paths with `|` does so on smaller pages too.
-    """
-
-    __slots__ = ("_all", "_first")
-
-    def __init__(self, tag: str, condition: str, attribute: str | None = None) -> None:
-        found = f"descendant::{tag}[{condition}]"
-        end = f"/{attribute}" if attribute else ""
-        # Without the condition, an attribute is found in half the time.
-        self._all = etree.XPath(f"descendant::{tag}{end}" if condition == attribute else f"{found}{end}")
-        self._first = etree.XPath(f"{found}[position() <= {_MAX_FOUND}]{end}")
-
-    def __call__(self, root: HtmlElement, *, large: bool) -> list[Any]:
-        """Return the results in reading order, attributes as lxml's smart strings. `large`: see `is_large_page`."""
-        found: list[Any] = (self._first if large else self._all)(root)
-        return found
-
-
-def is_large_page(root: HtmlElement) -> bool:
-    """Return True if a page has so many elements that quadratic time matters."""
-    return bool(_IS_LARGE(root))
-
-
-def elements_above(element: HtmlElement) -> list[HtmlElement]:
-    """Return the last elements before this one, including its ancestors, in reading order."""
-    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), _MAX_ABOVE))[::-1]
-
-
-def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield the first elements after this one's start tag, those inside it first."""
-    return islice(chain(element.iterdescendants("*"), _following(element)), _MAX_BELOW)
-
-
-def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield the first elements of a page's body."""
-    body = root.find("body")
-    return islice((root if body is None else body).iter("*"), _MAX_FIRST)
-
-
-def texts_below(element: HtmlElement | None) -> Iterator[str]:
-    """Yield the first texts after an element, in reading order; nothing for None."""
-    siblings = islice(_siblings(element), _MAX_TEXTS)
-    return islice((text for each in siblings for text in each.itertext()), _MAX_TEXTS)
-
-
-def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
-    """Yield the siblings after this element, then those after its parent, and so on."""
-    while element is not None:
-        yield from element.itersiblings("*")
-        element = element.getparent()
-
-
-def _following(element: HtmlElement) -> Iterator[HtmlElement]:
-    for each in _siblings(element):
-        yield from each.iter("*")
-
-
-def _backwards(element: HtmlElement | None) -> Iterator[HtmlElement]:
-    while element is not None:
-        previous = element.getprevious()
-        element = element.getparent() if previous is None else _innermost_last(previous)
-        if element is not None:
-            yield element
-
-
-def _innermost_last(element: HtmlElement) -> HtmlElement:
-    while (last := next(element.iterchildren(reversed=True), None)) is not None:
-        element = last
-    return element
-
-
-_ITEM_TYPES = BoundedSearch("*", "@itemtype", "@itemtype")
-_ITEM_PROPERTIES = BoundedSearch("*", "@itemprop", "@itemprop")

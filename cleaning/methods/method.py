@@ -37,7 +37,8 @@ class Method:
     `segment` cuts the page into leaves: each text of the page is in exactly one of them. `score` gives each leaf a
     number on the method's own scale. `decide` keeps each leaf or says why not. The last two see at most `max_blocks`
     leaves, and are not called for a page without leaves. `needs` names a field of `Page` that the method cannot do
-    without. `decide_page`, if any, is a faster way to the same decisions.
+    without. `decide_page`, if any, is a faster way to the same decisions. `cuts_leaves` says that `segment` returns the
+    leaves of the walk (`cleaning.leaves.walk`) as they are: the page's structure is then read without cutting it again.
     """
 
     segment: Callable[[Page, Options], list[Leaf]]
@@ -46,6 +47,7 @@ class Method:
     citation: str
     needs: Literal["layout", "template"] | None = None
     decide_page: Callable[[Page, Statements, Options], MethodResult] | None = None
+    cuts_leaves: bool = False
 
 
 ENTRY_POINTS = "blocksieve.methods"

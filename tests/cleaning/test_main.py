@@ -85,6 +85,20 @@ def test_json_holds_everything(page):
         }
 
 
+def test_markdown_and_html_have_the_structure(page):
+    linked = page.with_name("linked.html")
+    linked.write_bytes(PAGE.replace(b"reading room", b'<a href="/room">reading room</a> <img src="/1.png" alt="R">'))
+    cleaned = clean(linked.read_bytes(), "https://a.example/1")
+    for arguments, expected in (
+        (["markdown"], cleaned.markdown),
+        (["markdown", "--links", "references", "--images"], cleaned.to_markdown(links="references", images=True)),
+        (["html"], cleaned.html),
+        (["html", "--links", "none"], cleaned.to_html(links=False)),
+    ):
+        shown = run(linked, "--url", "https://a.example/1", "--format", *arguments)
+        assert shown.stdout.decode() == expected != "", shown.stderr
+
+
 def test_table_shows_every_block_and_reads_no_markup(page):
     shown = run(page, "--format", "blocks").stdout.decode()
     assert "[bold]Home[/bold]" in shown
@@ -117,6 +131,7 @@ def test_option_reaches_the_cleaning():
         (["--option", "max_blocks=1"], "it takes a whole number from 100 to"),
         (["--option", "max_blocks=many"], "'max_blocks' is 'many'; it takes a whole number from 100"),
         (["--option", "max_blocks"], "not NAME=VALUE"),
+        (["--format", "html", "--links", "references"], "it takes 'inline' or 'none'"),
         (["--format", "xml"], "invalid choice: 'xml'"),
         (["--encoding", "klingon"], "unknown encoding 'klingon'"),
         (["--metod", "default"], "unrecognized arguments"),

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cleaning.terms import count_words, index_tokens, normalise, stop_words, terms, tidy_code, tokenise
+from cleaning.terms import (
+    _UNSPACED_START,
+    _UNWANTED,
+    _WORD,
+    count_words,
+    index_tokens,
+    normalise,
+    stop_words,
+    terms,
+    tidy_code,
+    tokenise,
+)
 
 any_text = st.text(st.characters())  # lone surrogates among them
 
@@ -77,6 +88,13 @@ def test_the_short_way_for_ascii_gives_the_same_words(text):
 )
 def test_two_unspaced_characters_make_a_word(text, expected):
     assert count_words(text) == expected
+
+
+@given(st.text() | st.text(st.sampled_from("aé_9'’ \t\n\r\x0b\x1c\x85\xa0\u2028\u3000\u200d中ก\u0301.,")))
+def test_the_short_ways_give_what_the_whole_patterns_give(text):
+    assert normalise(text) == " ".join(_UNWANTED.sub("", text).split())
+    words = _WORD.findall(text)
+    assert count_words(text) == sum((len(word) + 1) // 2 if _UNSPACED_START.match(word) else 1 for word in words)
 
 
 def test_terms_are_stems_without_stop_words_in_order():

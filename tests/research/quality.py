@@ -12,6 +12,7 @@ without one it is left out.
     python tests/research/quality.py --peers                beside public extractors (extra `peers`), on the same pages
     python tests/research/quality.py --cross-validate FOLDER    `default` judged by models that never saw a page's host
     python tests/research/quality.py --write docs/methods.md      the page of all methods, and its plot
+    python tests/research/quality.py --structure [A | B]           headings, lists, tables, beside other tools' Markdown
     python tests/research/quality.py --floors [--lower METHOD]    tests/research/floors.json, from a pinned sample
 
 `default` was made on this data: without --cross-validate its figures are in-sample, and marked so. FOLDER is what
@@ -28,11 +29,14 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).with_name("structure")))  # programs are run by path
+
 import corpus
 import floors
 import methods_table
 import peers
 import report
+import structure_quality
 from evaluation import LARGEST_PAGE, LEARNED, MORE_SETS, SETS, Equipment, Evaluation
 from folds import Folds
 
@@ -57,6 +61,13 @@ def read_arguments():
     parser.add_argument("--pages", type=int, help="only so many pages of each data set, chosen by their hashes")
     parser.add_argument("--render-seconds", type=float, default=20.0, help="longest time for the layout of one page")
     parser.add_argument("--render-pages", type=int, help="render only so many pages of each data set (default: all)")
+    parser.add_argument(
+        "--structure",
+        nargs="?",
+        const="all",
+        choices=["all", "A", "B"],
+        help="how the structure of marked pages is kept",
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print figures for programs")
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
@@ -73,6 +84,8 @@ def read_arguments():
     options = parser.parse_args()
     if not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
+    if options.structure and structure_quality.missing():
+        parser.error(f"--structure needs {', '.join(structure_quality.missing())}: pip install 'blocksieve[peers]'")
     options.methods = choose(parser, options)
     options.peers = choose_peers(parser, options.peers)
     options.folds = read_folds(parser, options)
@@ -166,6 +179,9 @@ def shown_command(given, folds):
 
 def main():
     options = read_arguments()
+    if options.structure:
+        report.print_tables(structure_quality.tables(options.structure), markdown=options.markdown)
+        return 0
     with ExitStack() as stack:
         browser = start_browser(stack, options.methods, options.render_seconds)
         measured = [method for method in options.methods if browser or METHODS[method].needs != "layout"]

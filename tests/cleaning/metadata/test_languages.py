@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import clean
-from cleaning.metadata.languages import identify_language, language_code, read_language
+from cleaning.metadata.languages import (
+    _is_written_in,
+    _language_of_script,
+    identify_language,
+    language_code,
+    read_language,
+)
 
 ENGLISH = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables."
 GERMAN = "Die Stadtbücherei öffnet am Montag nach zwei Jahren wieder, und der Lesesaal hat seine alten Tische behalten."
@@ -90,6 +96,23 @@ def test_any_statement_and_text_gives_a_code_or_nothing(stated, text):
 @pytest.mark.parametrize(("text", "code"), [(ENGLISH, "en"), (GERMAN, "de"), (CHINESE, "zh")])
 def test_language_of_a_text_is_recognised(text, code):
     assert identify_language(text) == code
+
+
+@given(
+    st.lists(st.sampled_from([CHINESE, RUSSIAN, ENGLISH, "カタカナ", "한국어로 쓴 글입니다.", "ภาษาไทย"]), max_size=12)
+)
+def test_script_of_one_language_tells_what_the_model_would_not_be_believed_against(pieces):
+    text = " ".join(pieces)
+    sole = _language_of_script(text[:500])
+    recognised = identify_language(text)
+    assert sole is None or recognised in {None, sole} or not _is_written_in(text[:500], recognised)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(CHINESE * 2, "zh"), (CHINESE + ENGLISH, None), (ENGLISH, None), ("", None)]
+)
+def test_script_tells_the_language_alone(text, code):
+    assert _language_of_script(text) == code
 
 
 @pytest.mark.parametrize("text", ["", "Hello", "x" * 59])

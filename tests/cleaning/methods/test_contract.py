@@ -1,11 +1,14 @@
 """What every method in METHODS owes: all text once, the same each time, an untouched tree, bounded time, no crash."""
 
+import gc
+import sys
 import time
 from collections import Counter
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
+import hostile_pages
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +30,10 @@ SIBLING = parse(
 # Their blocks begin with the page's title, which no walk reads.
 TITLED = {"pab", "eniw"}
 MOST_SECONDS = 5
+SMALL_BYTES = 15_000
+TIMES_LARGER = 4
+# Four times the page may take this many times the calls; twice as many as a page in proportion.
+MOST_TIMES_THE_CALLS = 8
 
 every_method = pytest.mark.parametrize("method", METHODS)
 
@@ -231,3 +238,33 @@ def test_hostile_pages_take_bounded_time(method, name, hostile):
     began = time.process_time()
     assert clean(page, method=method).decisions
     assert time.process_time() - began < MOST_SECONDS
+
+
+def count_calls(page, method):
+    """Return how many functions of Python and C are called: the same each time, on any machine."""
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    gc.disable()  # its callbacks are calls too
+    sys.setprofile(count)
+    try:
+        clean(page, method=method)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return calls
+
+
+@pytest.mark.slow
+@every_method
+@pytest.mark.parametrize("kind", hostile_pages.KINDS)
+def test_the_work_grows_no_faster_than_a_hostile_page(method, kind):
+    clean(ready(SIBLING, method), method=method)  # what is loaded at first use
+    small, large = (
+        count_calls(ready(parse(hostile_pages.hostile_page(kind, size), URL), method), method)
+        for size in (SMALL_BYTES, TIMES_LARGER * SMALL_BYTES)
+    )
+    assert large <= MOST_TIMES_THE_CALLS * small

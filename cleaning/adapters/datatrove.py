@@ -1,0 +1,59 @@
+"""Our cleaning as a step of a pipeline of datatrove.
+
+from cleaning.adapters.datatrove import BlocksieveExtractor
+
+pipeline = [WarcReader("archives/"), BlocksieveExtractor(favour="precision"), JsonlWriter("cleaned/")]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from datatrove.pipeline.extractors.base import BaseExtractor
+
+from cleaning.clean import clean
+from cleaning.metadata.languages import load_language_model
+from cleaning.methods import METHODS
+from cleaning.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cleaning.options import CleaningOptions
+
+
+class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is not typed
+    """Replaces the HTML of each document by its main text, or by Markdown; a document without text is dropped.
+
+    `options` are those of `cleaning.clean`. A document that takes more than `timeout` seconds is dropped by datatrove,
+    which also counts it. Raises OptionError.
+    """
+
+    name = "Blocksieve"
+
+    def __init__(
+        self,
+        method: str = "default",
+        *,
+        markdown: bool = False,
+        timeout: float = 1.0,
+        **options: Unpack[CleaningOptions],
+    ) -> None:
+        super().__init__(timeout)
+        METHODS.find(method)
+        Options.read(dict(options))
+        self.method = method
+        self.markdown = markdown
+        self.options = options
+
+    def extract(self, text: str) -> str:
+        """Return the main text of a page. Raises PageError, which datatrove counts."""
+        page = clean(text, method=self.method, **self.options)
+        return page.markdown if self.markdown else page.text
+
+    def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[Any]:
+        """Yield the documents that have a main text."""
+        # datatrove forks a process for the pages and kills it if it is not ready within `timeout`.
+        load_language_model()
+        self.extract("<p>The first page loads the model.</p>")
+        yield from super().run(data, rank, world_size)

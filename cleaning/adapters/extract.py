@@ -1,0 +1,101 @@
+"""`extract`: the main text of a page, by a function that takes the place of `trafilatura.extract`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from cleaning.blocks import Kind, Reason
+from cleaning.clean import clean
+from cleaning.errors import OptionError, PageError
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+    from cleaning.blocks import Decision, Page
+    from cleaning.options import Favour
+    from cleaning.structure.clean_page import CleanPage
+
+Format = Literal["txt", "markdown", "html", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+# They choose between ways that trafilatura has and we have not; the text does not depend on them.
+_WITHOUT_EFFECT = frozenset({"fast", "no_fallback"})
+
+
+def extract(  # noqa: PLR0913 — trafilatura's arguments
+    filecontent: bytes | str | HtmlElement | Page,
+    url: str | None = None,
+    *,
+    favor_precision: bool = False,
+    favor_recall: bool = False,
+    include_comments: bool = True,
+    output_format: Format = "txt",
+    target_language: str | None = None,
+    include_tables: bool = True,
+    include_images: bool = False,
+    include_formatting: bool = False,
+    include_links: bool = False,
+    with_metadata: bool = False,
+    only_with_metadata: bool = False,
+    **others: Any,
+) -> str | None:
+    """Return the main text of a page, or None if it has none, cannot be read or is not what was asked for.
+
+    The arguments mean what they mean in trafilatura. A page in another language than `target_language` gives None, and
+    with `only_with_metadata` one without date, title or URL. Plain text with formatting, links or images is Markdown.
+    `with_metadata` puts the metadata in front of a text, and into JSON.
+
+    Raises OptionError for another format, and for an argument of trafilatura that has no counterpart here.
+    """
+    _check(output_format, others)
+    favour: Favour = "precision" if favor_precision else "recall" if favor_recall else "balanced"
+    try:
+        page = clean(filecontent, url, favour=favour, comments=include_comments)
+    except PageError:
+        return None
+    if not include_tables:
+        page = replace(page, decisions=tuple(map(_without_tables, page.decisions)))
+    metadata = _metadata(page)
+    is_complete = not only_with_metadata or all(metadata[name] for name in ("date", "title", "url"))
+    if not page.kept or not is_complete or target_language not in {None, page.language}:
+        return None
+    if output_format == "json":
+        return json.dumps((metadata if with_metadata else {}) | {"text": page.text}, ensure_ascii=False)
+    if output_format == "html":
+        return page.to_html(links=include_links, images=include_images)
+    header = _header(metadata) if with_metadata else ""
+    if output_format == "markdown" or include_formatting or include_links or include_images:
+        return header + page.to_markdown(links=include_links, images=include_images)
+    return header + page.text
+
+
+def _check(output_format: str, others: dict[str, Any]) -> None:
+    if output_format not in FORMATS:
+        raise OptionError(f"the option output_format is {output_format!r}; it takes {', '.join(FORMATS)}")
+    for name, value in others.items():
+        if name not in _WITHOUT_EFFECT and value:
+            raise OptionError(f"the option {name} is {value!r}; Blocksieve has no counterpart: leave it out")
+
+
+def _without_tables(decision: Decision) -> Decision:
+    dropped = decision.kept and decision.block.kind is Kind.TABLE_CELL
+    return replace(decision, reason=Reason.IRRELEVANT) if dropped else decision
+
+
+def _metadata(page: CleanPage) -> dict[str, str | None]:
+    return {
+        "title": page.title,
+        "author": page.author,
+        "url": page.url,
+        "date": page.published,
+        "language": page.language,
+        "pagetype": page.type,
+    }
+
+
+def _header(metadata: dict[str, str | None]) -> str:
+    """Return the metadata as YAML between two lines; a JSON text is a YAML text."""
+    lines = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in metadata.items() if value)
+    return f"---\n{lines}---\n"

@@ -1,0 +1,103 @@
+"""Functions for tables of pages: `clean_batch` for batches of columns (Ray Data), `clean_frame` for pandas and Spark.
+
+    dataset.map_batches(clean_batch)
+    frame.join(clean_frame(frame["html"], frame["url"]))
+
+Both give the same columns, a row for each page:
+
+text       the main text, a block a line; "" if there is none
+markdown   the main text as Markdown, only if it is asked for
+title, author, published, language, type   what the page tells, or None
+error      why the page could not be cleaned, or None
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from cleaning.clean import clean
+from cleaning.errors import PageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+
+    from cleaning.options import CleaningOptions
+
+_COLUMNS = ("text", "title", "author", "published", "language", "type", "error")
+
+SPARK_SCHEMA = ", ".join(f"{name} string" for name in _COLUMNS)
+"""The type of a pandas UDF of Spark that returns what `clean_frame` does without Markdown."""
+
+
+def clean_batch(
+    batch: Mapping[str, Any],
+    *,
+    html: str = "html",
+    url: str | None = "url",
+    method: str = "default",
+    markdown: bool = False,
+    **options: Unpack[CleaningOptions],
+) -> dict[str, Any]:
+    """Return a batch, columns by their names, with the columns of the cleaned pages.
+
+    `html` and `url` name the columns with the pages, bytes or text, and with their URLs; None if there are none. A
+    column of the batch that has the name of a new one is replaced. Raises KeyError if a named column is missing, and
+    OptionError as `clean` does.
+    """
+    urls = [None] * len(batch[html]) if url is None else batch[url]
+    rows = _clean(batch[html], urls, method, options, markdown=markdown)
+    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in _names(markdown=markdown)}
+    return {**batch, **columns}
+
+
+def clean_frame(
+    html: pd.Series[Any],
+    url: pd.Series[Any] | None = None,
+    *,
+    method: str = "default",
+    markdown: bool = False,
+    **options: Unpack[CleaningOptions],
+) -> pd.DataFrame:
+    """Return the cleaned pages of a column of bytes or text as a DataFrame with the index of the column.
+
+    Raises OptionError as `clean` does.
+    """
+    import pandas as pd  # noqa: PLC0415 — the caller has it
+
+    urls = [None] * len(html) if url is None else url
+    rows = _clean(html, urls, method, options, markdown=markdown)
+    return pd.DataFrame(rows, index=html.index, columns=list(_names(markdown=markdown)), dtype=object)
+
+
+def _names(*, markdown: bool) -> tuple[str, ...]:
+    return (*_COLUMNS, "markdown") if markdown else _COLUMNS
+
+
+def _clean(
+    pages: Iterable[Any], urls: Iterable[Any], method: str, options: CleaningOptions, *, markdown: bool
+) -> list[dict[str, str | None]]:
+    return [_clean_one(page, url, method, options, markdown=markdown) for page, url in zip(pages, urls, strict=True)]
+
+
+def _clean_one(html: Any, url: Any, method: str, options: CleaningOptions, *, markdown: bool) -> dict[str, str | None]:
+    row: dict[str, str | None] = dict.fromkeys(_names(markdown=markdown))
+    row["text"] = ""
+    if not isinstance(html, (str, bytes)):
+        return row | {"error": f"the page is {type(html).__name__}, neither text nor bytes"}
+    try:
+        page = clean(html, url if isinstance(url, str) else None, method=method, **options)
+    except PageError as error:
+        return row | {"error": str(error)}
+    row |= {
+        "text": page.text,
+        "title": page.title,
+        "author": page.author,
+        "published": page.published,
+        "language": page.language,
+        "type": None if page.type is None else page.type.value,
+    }
+    return row | {"markdown": page.markdown} if markdown else row

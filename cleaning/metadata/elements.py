@@ -1,0 +1,150 @@
+"""Searches for a page's elements: those that state something, found in one pass, and those around another one."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lxml import etree
+
+from cleaning._native import load_compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
+# A part of `application/ld+json`, in small letters or capitals.
+JSON_LD_MARK = "+"
+MAX_AUTHOR_LINKS = 40
+AUTHOR_MARK = "author"  # in `rel`
+PROFILE_START = "/aut"  # in `href`; only then is it worth searching for all of a profile's address
+_PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECASE)
+LARGE_PAGE_ELEMENTS = 20_000
+MAX_FOUND = 300  # on a page of more elements
+_IS_LARGE = etree.XPath(f"boolean(descendant::*[{LARGE_PAGE_ELEMENTS}])")
+_MAX_BELOW = 300  # elements below the heading
+_MAX_ABOVE = 60
+_MAX_FIRST = 400  # of a page without a heading
+_MAX_TEXTS = 400  # with those of white space alone
+
+
+class FoundElements(NamedTuple):
+    """The elements of a page that may state something, in reading order.
+
+    `read` has the elements with one of READ_TAGS; of the scripts, those that may be JSON-LD. `item_types` has the
+    values of `itemtype`, `item_properties` those of `itemprop` with their elements: on a page of 20,000 elements or
+    more the first 300 of each. `author_links` has the first links to a profile of an author, at most 40.
+    """
+
+    read: list[HtmlElement]
+    item_types: list[str]
+    item_properties: list[tuple[str, HtmlElement]]
+    author_links: list[HtmlElement]
+
+
+def find_elements(root: HtmlElement) -> FoundElements:
+    """Return the elements of a page that may state something, in linear time."""
+    module = load_compiled("elements")
+    if module is None:
+        return pure_find_elements(root)
+    found: FoundElements = module.find_elements(root)
+    return found
+
+
+def pure_find_elements(root: HtmlElement) -> FoundElements:
+    """Return the same as `find_elements`, without the compiled core."""
+    large = bool(_IS_LARGE(root))
+    return FoundElements(
+        [element for element in root.iter(*READ_TAGS) if element.tag != "script" or _may_be_json_ld(element)],
+        list(map(str, _ITEM_TYPES(root, large=large))),
+        [(str(value), value.getparent()) for value in _ITEM_PROPERTIES(root, large=large)],
+        list(islice(filter(_is_author_link, root.iter("a")), MAX_AUTHOR_LINKS)),
+    )
+
+
+def _may_be_json_ld(script: HtmlElement) -> bool:
+    return JSON_LD_MARK in script.get("type", "")
+
+
+def _is_author_link(link: HtmlElement) -> bool:
+    return AUTHOR_MARK in link.get("rel", "") or is_profile(link.get("href", ""))
+
+
+def is_profile(address: str) -> bool:
+    """Return True if a link's address looks like that of an author's profile."""
+    return PROFILE_START in address and _PROFILE.search(address) is not None
+
+
+class BoundedSearch:
+    """A search for the elements with an attribute; at most 300 results on a large page.
+
+    libxml2 sorts the results of an XPath, and walks over all siblings between two results to compare them: many results
+    among very many siblings take quadratic time. Joining two paths with `|` does so on smaller pages too.
+    """
+
+    __slots__ = ("_all", "_first")
+
+    def __init__(self, attribute: str) -> None:
+        # Without a condition, an attribute is found in half the time.
+        self._all = etree.XPath(f"descendant::*/@{attribute}")
+        self._first = etree.XPath(f"descendant::*[@{attribute}][position() <= {MAX_FOUND}]/@{attribute}")
+
+    def __call__(self, root: HtmlElement, *, large: bool) -> list[Any]:
+        """Return the attributes as lxml's smart strings, in reading order; `large`: of a large page."""
+        found: list[Any] = (self._first if large else self._all)(root)
+        return found
+
+
+_ITEM_TYPES = BoundedSearch("itemtype")
+_ITEM_PROPERTIES = BoundedSearch("itemprop")
+
+
+def elements_above(element: HtmlElement) -> list[HtmlElement]:
+    """Return the last elements before this one, including its ancestors, in reading order."""
+    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), _MAX_ABOVE))[::-1]
+
+
+def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the first elements after this one's start tag, those inside it first."""
+    return islice(chain(element.iterdescendants("*"), _following(element)), _MAX_BELOW)
+
+
+def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the first elements of a page's body."""
+    body = root.find("body")
+    return islice((root if body is None else body).iter("*"), _MAX_FIRST)
+
+
+def texts_below(element: HtmlElement | None) -> Iterator[str]:
+    """Yield the first texts after an element, in reading order; nothing for None."""
+    siblings = islice(_siblings(element), _MAX_TEXTS)
+    return islice((text for each in siblings for text in each.itertext()), _MAX_TEXTS)
+
+
+def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
+    """Yield the siblings after this element, then those after its parent, and so on."""
+    while element is not None:
+        yield from element.itersiblings("*")
+        element = element.getparent()
+
+
+def _following(element: HtmlElement) -> Iterator[HtmlElement]:
+    for each in _siblings(element):
+        yield from each.iter("*")
+
+
+def _backwards(element: HtmlElement | None) -> Iterator[HtmlElement]:
+    while element is not None:
+        previous = element.getprevious()
+        element = element.getparent() if previous is None else _innermost_last(previous)
+        if element is not None:
+            yield element
+
+
+def _innermost_last(element: HtmlElement) -> HtmlElement:
+    while (last := next(element.iterchildren(reversed=True), None)) is not None:
+        element = last
+    return element

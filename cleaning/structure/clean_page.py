@@ -1,0 +1,179 @@
+"""What cleaning gives: every block of a page with its decision, the metadata, and on demand the structure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cleaning.blocks import Decision, Metadata, PageType, ParseWarning  # noqa: TC001 — msgspec reads the fields' types
+from cleaning.errors import StructureError
+from cleaning.structure.chunks import Chunk, Chunker
+from cleaning.structure.fragment import to_html
+from cleaning.structure.markdown import to_markdown
+from cleaning.structure.nodes import StructureNode  # noqa: TC001 — as above
+from cleaning.structure.places import BlockPlace, block_places
+
+if TYPE_CHECKING:
+    from cleaning.blocks import Block
+    from cleaning.structure.chunks import Unit
+    from cleaning.structure.markdown import Links
+
+
+class StructureSource(Protocol):
+    """What a page's structure is read from on demand: its tree and how it was cleaned."""
+
+    def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode: ...
+
+
+# Without slots: `structure` is read once and kept.
+@dataclass(frozen=True)
+class CleanPage:
+    """Every block of a page with its decision, in reading order, and the page's metadata.
+
+    `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
+    probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
+    method but `default`.
+    """
+
+    url: str | None
+    method: str
+    encoding: str | None
+    metadata: Metadata
+    decisions: tuple[Decision, ...]
+    parse_warnings: tuple[ParseWarning, ...] = ()
+    type: PageType | None = None
+    confidence: float | None = None
+    known_structure: StructureNode | None = field(default=None, repr=False, compare=False)
+    source: StructureSource | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def title(self) -> str | None:
+        return self.metadata.title
+
+    @property
+    def author(self) -> str | None:
+        return self.metadata.author
+
+    @property
+    def published(self) -> str | None:
+        return self.metadata.published
+
+    @property
+    def language(self) -> str | None:
+        return self.metadata.language
+
+    @property
+    def kept(self) -> tuple[Block, ...]:
+        """The kept blocks in reading order; empty if nothing was kept."""
+        return tuple(decision.block for decision in self.decisions if decision.kept)
+
+    @property
+    def text(self) -> str:
+        """The texts of the kept blocks in reading order, one a line; "" if nothing was kept."""
+        return "\n".join(block.text for block in self.kept)
+
+    @cached_property
+    def structure(self) -> StructureNode:
+        """The kept blocks in the elements that hold them, as a tree of nodes; and the page's headline, if dropped.
+
+        It is read from the page's tree when it is first asked for. Raises StructureError for a page that has come from
+        another process, or was pickled, before its structure was read.
+        """
+        if self.known_structure is not None:
+            return self.known_structure
+        if self.source is None:
+            raise StructureError(
+                f"the page {self.url or ''!r} has no structure: it was cleaned in another process; read `structure` "
+                "there, or set STRUCTURE=True in a crawl"
+            )
+        return self.source.read(self.decisions, self.title)
+
+    @property
+    def markdown(self) -> str:
+        """The main text as Markdown, with links and without images; "" if nothing was kept."""
+        return self.to_markdown()
+
+    @property
+    def html(self) -> str:
+        """The main text as an HTML fragment of harmless tags, with links and without images; "" if nothing was kept."""
+        return self.to_html()
+
+    def to_markdown(self, *, links: Links = True, images: bool = False) -> str:
+        """Return the main text as Markdown: CommonMark with GitHub's tables, and formulas as `$TeX$`.
+
+        `links` False leaves out the addresses of links; "references" puts them at the end. `images` includes images:
+        a program that shows the text then loads them from their sites. Raises OptionError for other values.
+        """
+        return to_markdown(self.structure, links=links, images=images)
+
+    def to_html(self, *, links: bool = True, images: bool = False) -> str:
+        """Return the main text as an HTML fragment of harmless tags; the options are those of `to_markdown`."""
+        return to_html(self.structure, links=links, images=images)
+
+    def chunks(self, size: int, *, overlap: int = 0, unit: Unit = "words", links: bool = False) -> list[Chunk]:
+        """Return the main text in chunks of at most `size` words or characters, or as the function `unit` measures.
+
+        A chunk ends between blocks, or between sentences of a long one, never inside a table or a code block: only a
+        sentence, table or code block that is larger alone makes a larger chunk. A chunk begins with the last whole
+        sentences of the one before it, up to `overlap`. Raises OptionError for a size below 1 and for an overlap that
+        is negative or not smaller than the size.
+        """
+        return Chunker(self.structure, size, overlap, unit, links=links).chunks()
+
+    def places(self) -> tuple[BlockPlace, ...]:
+        """Return the place of each kept block: section, heading level, list, table cell, code language and links."""
+        return block_places(self.structure)
+
+    def detached(self, *, structure: bool) -> CleanPage:
+        """Return the page without its tree, to send it to another process; with its structure if that is asked for."""
+        return replace(self, source=None, known_structure=self.structure if structure else None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling: with the structure if it was read, without the page's tree."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["known_structure"] = self.known_structure or self.__dict__.get("structure")
+        return state | {"source": None}
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of blocks for each reason, `kept` included; they add up to the number of decisions."""
+        counts: dict[str, int] = {}
+        for decision in self.decisions:
+            counts[decision.reason] = counts.get(decision.reason, 0) + 1
+        return counts
+
+    def _repr_html_(self) -> str:
+        """Return the blocks in colour, as notebooks show them: harmless HTML without scripts, links or images."""
+        counts = ", ".join(f"{count} {reason}" for reason, count in self.counts().items())
+        head = f"<b>{_inert(self.title or self.url or 'page')}</b> ({_inert(self.method)}: {counts or 'no blocks'})"
+        rows = "".join(map(_html_row, self.decisions[:_SHOWN_BLOCKS]))
+        more = len(self.decisions) - _SHOWN_BLOCKS
+        tail = f"<p>and {more} more</p>" if more > 0 else ""
+        return f"<div><p>{head}</p>{rows}{tail}</div>"
+
+
+# In a notebook. A page may have thousands of blocks, and a block the text of a book.
+_SHOWN_BLOCKS = 300
+_SHOWN_CHARS = 500
+# Controls, marks that change the reading direction, and code points that UTF-8 cannot hold.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# Okabe and Ito's palette is safe for the colour-blind. The reason stands beside each colour.
+_KEPT_STYLE = "border-left:4px solid #009e73;background:#e5f5f1;color:#000"
+_DROPPED_STYLE = "border-left:4px solid #d55e00;background:#f4f4f4;color:#555"
+
+
+def _html_row(decision: Decision) -> str:
+    style = _KEPT_STYLE if decision.kept else _DROPPED_STYLE
+    text = decision.block.text
+    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    label = f"{decision.reason} {decision.score:.2f} {decision.block.kind}"
+    return (
+        f'<div style="{style};margin:2px 0;padding:2px 8px"><small>{_inert(label)}</small> '
+        f'<span dir="auto">{_inert(shown)}</span></div>'
+    )
+
+
+def _inert(text: str) -> str:
+    return escape(_UNSAFE.sub(" ", text))

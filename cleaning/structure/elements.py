@@ -1,0 +1,237 @@
+"""What single elements say: the address of a link or image, the lines and language of code, the layout of a table."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from cleaning.leaves import NEVER_CONTENT
+from cleaning.terms import tidy_code
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+# PageUrls ------------------------------------------------------------------------------------------------------
+
+_ABSOLUTE = re.compile(r"https?://[^/\s?#]", re.IGNORECASE)
+_DROPPED_IN_URLS = re.compile("[\t\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# Addresses of these signs alone hold nothing to drop or to quote.
+_PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]*")
+# urljoin leaves these as they are behind the origin of the page, or behind its folder if they begin with no slash.
+_JOINED_AS_IT_IS = re.compile(r"/?(?![/.])[^/:;?#]+(?:/(?![/.])[^/:;?#]+)*/?(?:\?[^;?#]+)?(?:\#[^;#]+)?")
+_QUOTED_IN_URLS = {ord(sign): f"%{ord(sign):02X}" for sign in ' "<>\\^`{|}'}
+_MAX_URL_CHARS = 2_000
+# Where pages put the address of an image that loads late.
+_IMAGE_SOURCES = ("data-src", "data-original", "data-lazy-src", "src", "data-url")
+_MIN_IMAGE_PIXELS = 40
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+def base_address(root: HtmlElement) -> str | None:
+    """Return the address that a page states as its base."""
+    return next((one.get("href") for one in root.iter("base") if one.get("href")), None)
+
+
+class PageUrls:
+    """Makes the addresses of a page absolute."""
+
+    def __init__(self, url: str | None, base: str | None) -> None:
+        """`base` is the address that the page states as its base."""
+        self._base = _joined(url or "", base.strip()) if base else url or ""
+        self._origin, self._folder = (_joined(self._base, name).removesuffix("x") for name in ("/x", "x"))
+        self._joins = _ABSOLUTE.match(self._origin) is not None and _PLAIN.fullmatch(self._folder) is not None
+        self._page = (url or "").partition("#")[0]
+
+    def place_on_page(self, address: str) -> str | None:
+        """Return the name of a place on the same page that an address leads to; None for another address."""
+        before, sign, name = address.strip().partition("#")
+        return name if sign and (not before or before == self._page) else None
+
+    def absolute(self, address: str) -> str:
+        """Return the absolute address; "" for one that is not http(s), or is the page itself."""
+        address = address.strip()
+        if not address or address.startswith("#") or len(address) > _MAX_URL_CHARS:
+            return ""
+        plain = _PLAIN.fullmatch(address) is not None
+        found = address if plain else _DROPPED_IN_URLS.sub("", address)
+        if not _ABSOLUTE.match(found):
+            if plain and self._joins and _JOINED_AS_IT_IS.fullmatch(found):
+                found = f"{self._origin}{found[1:]}" if found[0] == "/" else f"{self._folder}{found}"
+            else:
+                found, plain = _joined(self._base, found), False
+            if not _ABSOLUTE.match(found):
+                return ""
+        if found.partition("#")[0] == self._page:
+            return ""
+        return found if plain else found.translate(_QUOTED_IN_URLS)
+
+    def of_image(self, image: HtmlElement) -> str:
+        """Return the absolute address of an image; "" for one that is tiny, or whose data are in the page."""
+        if _is_tiny(image.get("width")) or _is_tiny(image.get("height")):
+            return ""
+        for name in _IMAGE_SOURCES:
+            value = image.get(name)
+            if value and not value.lstrip().lower().startswith("data:") and (found := self.absolute(value)):
+                return found
+        sets = image.get("data-srcset") or image.get("srcset") or ""
+        return self.absolute(sets.split(",")[0].strip().split(" ")[0])
+
+
+def _joined(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address)
+    except ValueError:  # such as an invalid IPv6 address
+        return ""
+
+
+def _is_tiny(side: str | None) -> bool:
+    number = _NUMBER.match(side.strip()) if side else None
+    return number is not None and int(number[0]) < _MIN_IMAGE_PIXELS
+
+
+# Code -----------------------------------------------------------------------------------------------------------
+
+_LANGUAGE_CLASS = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush|code|syntax)[-:]\s*([\w+#.-]{1,30})",
+    re.IGNORECASE,
+)
+_LANGUAGE_NAMES = frozenset(
+    "asm bash batch c clojure cmake console cpp csharp css cs c++ c# dart diff dockerfile elixir erlang "
+    "fortran fsharp go golang gradle graphql groovy haskell hcl html http ini java javascript js json jsonc "
+    "jsx julia kotlin kt latex less lisp lua make makefile markdown matlab md mermaid mysql nginx nix "
+    "objectivec objective-c ocaml pascal perl pgsql php plaintext plpgsql powershell ps1 prolog protobuf pycon "
+    "python py python3 r rb rst ruby rust rs sass scala scheme scss sh shell sql svelte swift tcl terraform "
+    "tex text toml ts tsx typescript vb vim vue xml yaml yml zig".split()
+)
+_LANGUAGE_ATTRIBUTES = ("data-lang", "data-language", "data-code-language", "lang-name")
+_NO_LANGUAGE = frozenset("none default notranslate nohighlight plain auto text-wrap wrap numbers copy-btn code".split())
+_LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+# Elements in a listing that are not its text: line numbers and buttons.
+_GUTTER_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?:-rows)?|lineno-container|hljs-ln-numbers|rouge-gutter|copy)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+_NOT_CODE = NEVER_CONTENT | {"button"}
+_LINE_TAGS = frozenset(["div", "li", "p", "tr"])
+_ONLY_NUMBERS = re.compile(r"[\d\s]+")
+_MAX_LANGUAGE_LEVELS = 3
+
+
+def code_of(element: HtmlElement) -> str:
+    """Return the lines of a `pre` with their indentation, without line numbers and buttons; "" if nothing is left."""
+    parts: list[str] = []
+    # Without recursion: pages nest thousands of levels deep.
+    stack: list[HtmlElement | str | None] = [element]
+    while stack:
+        one = stack.pop()
+        if one is None:  # the edge of a line
+            if parts and not parts[-1].endswith("\n"):
+                parts.append("\n")
+            continue
+        if isinstance(one, str):
+            parts.append(one)
+            continue
+        inside: list[HtmlElement | str | None] = []
+        if one.text:
+            inside.append(one.text)
+        for child in one:
+            inside += _code_child(child)
+            if child.tail:
+                inside.append(child.tail)
+        stack += reversed(inside)
+    text = tidy_code("".join(parts))
+    return "" if _ONLY_NUMBERS.fullmatch(text) and "\n" in text else text
+
+
+def _code_child(child: HtmlElement) -> list[HtmlElement | str | None]:
+    tag = child.tag
+    if not isinstance(tag, str) or tag in _NOT_CODE or is_gutter(child):
+        return []
+    if tag == "br":
+        return ["\n"]
+    return [None, child, None] if tag in _LINE_TAGS else [child]
+
+
+def is_gutter(element: HtmlElement) -> bool:
+    """Return True for an element that holds the line numbers of a listing."""
+    names = element.get("class")
+    return names is not None and _names_gutter(names)
+
+
+@lru_cache(maxsize=1 << 10)
+def _names_gutter(names: str) -> bool:
+    return _GUTTER_CLASS.search(names) is not None
+
+
+def code_language(element: HtmlElement) -> str:
+    """Return the programming language that a page names for a `pre`, in small letters; "" if it names none."""
+    code = next(element.iterchildren("code"), None)
+    around: list[HtmlElement] = [element] if code is None else [code, element]
+    outer = element.getparent()
+    while outer is not None and len(around) < _MAX_LANGUAGE_LEVELS + 2 and outer.tag in ("div", "figure", "span"):
+        around.append(outer)
+        outer = outer.getparent()
+    return next(filter(None, map(_stated_language, around)), "")
+
+
+def _stated_language(element: HtmlElement) -> str:
+    for name in _LANGUAGE_ATTRIBUTES:
+        value = (element.get(name) or "").strip().lower()
+        if _LANGUAGE.fullmatch(value) and value not in _NO_LANGUAGE:
+            return value
+    names = element.get("class")
+    if not names:
+        return ""
+    for match in _LANGUAGE_CLASS.finditer(names):
+        value = match[1].lower()
+        if value not in _NO_LANGUAGE:
+            return value
+    first = names.split()[0].lower() if element.tag in ("pre", "code") else ""
+    named = [name for name in names.lower().split() if name in _LANGUAGE_NAMES]
+    return named[0] if named and (named[0] == first or "code" in names.lower() or "hljs" in names) else ""
+
+
+# Tables ---------------------------------------------------------------------------------------------------------
+
+_CELLS = ("td", "th")
+# In a cell, these say that the table arranges the page.
+_LAYOUT_TAGS = ("table", "form", "h1", "h2", "h3", "h4", "article", "section", "nav", "iframe", "pre")
+_MAX_DATA_CELL_CHARS = 1_500
+_SAMPLED_CELLS = 60
+
+
+def is_data_table(table: HtmlElement) -> bool:
+    """Return True for a table with rows and columns of data, False for one that arranges the page.
+
+    It has two rows and two columns, or says that it is a table by `th` or `caption`; its cells hold neither tables,
+    forms nor headings, and no long texts.
+    """
+    if table.get("role") in ("presentation", "none") or next(table.iterdescendants(*_LAYOUT_TAGS), None) is not None:
+        return False
+    rows, wide, cells = 0, 0, 0
+    for row in table.iterdescendants("tr"):
+        count = sum(1 for _ in row.iterchildren(*_CELLS))
+        rows, wide, cells = rows + (count > 0), wide + (count > 1), cells + count
+        if cells > _SAMPLED_CELLS:
+            break
+    named = next(table.iterdescendants("th", "caption"), None) is not None
+    if not wide or (rows < 2 and not named):  # noqa: PLR2004 — one row is no table
+        return False
+    return not _has_long_cell(table)
+
+
+def _has_long_cell(table: HtmlElement) -> bool:
+    for number, cell in enumerate(table.iterdescendants(*_CELLS)):
+        if number >= _SAMPLED_CELLS:
+            return False
+        if sum(map(len, cell.itertext())) > _MAX_DATA_CELL_CHARS:
+            return True
+    return False
+
+
+def span_of(cell: HtmlElement, name: str) -> int:
+    """Return how many columns (`colspan`) or rows (`rowspan`) a cell takes, as browsers read it: from 1 to 1,000."""
+    number = _NUMBER.match((cell.get(name) or "").strip())
+    return min(max(int(number[0]), 1), 1_000) if number else 1

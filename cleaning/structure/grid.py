@@ -1,0 +1,84 @@
+"""The rows and columns of a table: cells that take several of them are resolved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cleaning.structure.nodes import NodeType
+
+if TYPE_CHECKING:
+    from cleaning.structure.nodes import StructureNode
+
+# The grid of a table may have this many places for each cell. A hostile page could ask for billions.
+_MAX_PLACES_PER_CELL = 20
+_FREE_PLACES = 2_000
+
+
+class TableGrid(NamedTuple):
+    """The cells of a table by row and column.
+
+    A cell that takes several places is in each of them, so that each row can be read alone; one that takes a whole row
+    is in its first place only. None is a place without a cell.
+    """
+
+    captions: list[StructureNode]
+    rows: list[list[StructureNode | None]]
+    width: int
+
+
+def table_grid(table: StructureNode) -> TableGrid:
+    """Return the grid of a table; rows without a cell are left out, and all rows have the same width."""
+    captions = [part for part in table.content if not isinstance(part, str) and part.type is NodeType.CAPTION]
+    source = [
+        [cell for cell in part.content if not isinstance(cell, str) and cell.type is NodeType.CELL]
+        for part in table.content
+        if not isinstance(part, str) and part.type is NodeType.ROW
+    ]
+    budget = _FREE_PLACES + _MAX_PLACES_PER_CELL * sum(map(len, source))
+    rows = _placed(source, budget)
+    width = max(map(len, rows), default=0)
+    if width * len(rows) > budget:  # one very long row among many
+        width = max(budget // max(1, len(rows)), 1)
+        rows = [row[:width] for row in rows]
+    for row in rows:
+        row.extend([None] * (width - len(row)))
+        if len(row) > 1 and row[0] is not None and all(cell is row[0] for cell in row):
+            row[1:] = [None] * (len(row) - 1)
+    return TableGrid(captions, rows, width)
+
+
+def _placed(source: list[list[StructureNode]], budget: int) -> list[list[StructureNode | None]]:
+    """Return the rows with each cell in all its places. Spans are ignored once the budget is used up."""
+    rows: list[list[StructureNode | None]] = []
+    # Cells that reach down into the next rows: column -> cell and the rows that are left.
+    reaching: dict[int, tuple[StructureNode, int]] = {}
+    for number, cells in enumerate(source):
+        row: list[StructureNode | None] = []
+        below: dict[int, tuple[StructureNode, int]] = {}
+        for cell in cells:
+            _take_reaching(row, reaching, below)
+            columns = max(cell.level, 1) if budget > 0 else 1
+            left = min(cell.rows, len(source) - number) - 1 if budget > 0 else 0
+            budget -= columns - 1
+            for _ in range(columns):
+                if left > 0:
+                    below[len(row)] = (cell, left)
+                    budget -= 1
+                row.append(cell)
+        _take_reaching(row, reaching, below)
+        rows.append(row)
+        reaching = below
+    return rows
+
+
+def _take_reaching(
+    row: list[StructureNode | None],
+    reaching: dict[int, tuple[StructureNode, int]],
+    below: dict[int, tuple[StructureNode, int]],
+) -> None:
+    """Add the cells of earlier rows that are in the next places of this row."""
+    while (found := reaching.get(len(row))) is not None:
+        cell, left = found
+        if left > 1:
+            below[len(row)] = (cell, left - 1)
+        row.append(cell)

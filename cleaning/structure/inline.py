@@ -1,0 +1,115 @@
+"""The inline content of a text: its words with their format, as nested nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from cleaning.structure.nodes import NodeType, StructureNode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WANTED = re.compile("[^\\s\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Format(NamedTuple):
+    """A format of text, as an element gives it: `url` is a link's address, or the name that a footnote mark has."""
+
+    type: NodeType
+    url: str = ""
+
+
+Formats = tuple[Format, ...]
+
+
+class Segment(NamedTuple):
+    """A text node of the page, or a node in its place, with the formats around it, outer ones first."""
+
+    formats: Formats
+    part: str | StructureNode
+
+
+def without_controls(text: str) -> str:
+    """Return a text without the control characters that are no white space."""
+    return text if text.isascii() and text.isprintable() else _UNWANTED.sub("", text)
+
+
+def is_blank(text: str) -> bool:
+    """Return True for a text of which nothing is left after its white space and control characters."""
+    return _WANTED.search(text) is None
+
+
+def nest(segments: Sequence[Segment]) -> list[StructureNode | str]:
+    """Return the segments as nested nodes: single spaces, none at the ends or at the edge of a format.
+
+    Their texts have no control characters but white space. `cleaning/_native/structure.pyx` does the same in C.
+    """
+    return _nested(_spaced(segments), 0)
+
+
+def _spaced(segments: Sequence[Segment]) -> list[Segment]:
+    found: list[Segment] = []
+    space = False
+    for formats, part in segments:
+        if not isinstance(part, str):
+            if space and found:
+                _add_space(found, formats)
+            found.append(Segment(formats, part))
+            space = False
+            continue
+        words = part.split()
+        if not words:
+            space = space or bool(part)
+            continue
+        if (space or part[0].isspace()) and found:
+            _add_space(found, formats)
+        _add_text(found, formats, " ".join(words))
+        space = part[-1].isspace()
+    return found
+
+
+def _add_space(found: list[Segment], formats: Formats) -> None:
+    """Add a space between the last segment and one of these formats, in the formats that both have."""
+    before = found[-1].formats
+    shared = 0
+    for one, other in zip(before, formats, strict=False):
+        if one != other:
+            break
+        shared += 1
+    _add_text(found, formats[:shared], " ")
+
+
+def _add_text(found: list[Segment], formats: Formats, text: str) -> None:
+    if found:
+        last = found[-1]
+        if last.formats == formats and isinstance(last.part, str):
+            found[-1] = Segment(formats, last.part + text)
+            return
+    found.append(Segment(formats, text))
+
+
+def _nested(segments: Sequence[Segment], level: int) -> list[StructureNode | str]:
+    content: list[StructureNode | str] = []
+    at = 0
+    while at < len(segments):
+        formats, part = segments[at]
+        if len(formats) == level:
+            if isinstance(part, str) and content and isinstance(content[-1], str):
+                content[-1] += part
+            else:
+                content.append(part)
+            at += 1
+            continue
+        outer = formats[level]
+        end = at + 1
+        while end < len(segments) and len(segments[end].formats) > level and segments[end].formats[level] == outer:
+            end += 1
+        content.append(_formatted(outer, _nested(segments[at:end], level + 1)))
+        at = end
+    return content
+
+
+def _formatted(outer: Format, content: list[StructureNode | str]) -> StructureNode:
+    return StructureNode(outer.type, content, url=outer.url)

@@ -1,0 +1,476 @@
+"""A document as Markdown: CommonMark with the tables, deletions and footnotes of GitHub, and formulas between dollars.
+
+The text of a page never turns into markup: every sign that a parser could take for markup is escaped. The compiled core
+has this module too, compiled as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from cleaning._native import load_compiled
+from cleaning.errors import OptionError
+from cleaning.structure.grid import table_grid
+from cleaning.structure.nodes import (
+    BREAK,
+    CAPTION,
+    CELL,
+    CODE,
+    CODE_SPAN,
+    DEFINITIONS,
+    DELETED,
+    EMPHASIS,
+    FOOTNOTE,
+    FOOTNOTE_MARK,
+    FORMULA,
+    FORMULA_SPAN,
+    HEADING,
+    IMAGE,
+    ITEM,
+    LINK,
+    LIST,
+    PARAGRAPH,
+    QUOTE,
+    RULE,
+    STRONG,
+    SUBSCRIPT,
+    SUPERSCRIPT,
+    TABLE,
+    TERM,
+    StructureNode,
+    plain_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Links = Literal["references"] | bool
+
+# Signs that mean something wherever they stand. `_` inside a word and brackets without an address mean nothing.
+_SIGNS = r"""[`*~]                                   # code, emphasis, deletion
+    |\\(?=[!-/:-@\[-`{-~]|$)                    # an escape, or a line break at the end
+    |(?<![^\W_])_|_(?![^\W_])                   # emphasis
+    |<(?=[A-Za-z/!?]|$)|&(?=\#?\w{1,40};)       # HTML
+    """
+# A bracket begins or ends a link, a definition or a footnote.
+_ESCAPED = re.compile(_SIGNS + r"|\](?=[(\[:]|$)|\[(?=\^)", re.VERBOSE)
+_ESCAPED_IN_LINKS = re.compile(_SIGNS + r"|[\[\]]", re.VERBOSE)
+_MAYBE_ESCAPED = re.compile(r"[`*~\\_\[\]<&]")
+# Signs that mean something at the beginning of a line: headings, lists, quotes, rules, tables.
+_LINE_START = re.compile(
+    r"(?P<sign>#(?=#{0,5}(?:\s|$))|[+-](?=\s|$)|>|-(?=[-|:])|=(?==*\s*$)|:(?=-)|\||\[(?=[ xX]\](?:\s|$)))"
+    r"|(?P<number>\d{1,9})(?=[.)](?:\s|$))"
+)
+_LINE_START_SIGNS = frozenset("#+->=:|[0123456789")
+_BACKTICKS = re.compile("`+")
+_ENTITY = re.compile(r"&(?=#?\w{1,40};)")
+_MARKERS = {STRONG: "**", DELETED: "~~"}
+_TAGS = {
+    STRONG: "strong",
+    EMPHASIS: "em",
+    DELETED: "del",
+    SUBSCRIPT: "sub",
+    SUPERSCRIPT: "sup",
+}
+_FORMULAS = (FORMULA, FORMULA_SPAN)
+
+
+def check_links(links: object) -> None:
+    """Raises OptionError for a value of `links` that is none of its three."""
+    if links not in (True, False, "references") or (isinstance(links, int) and not isinstance(links, bool)):
+        raise OptionError(f"links is {links!r}; it takes True, False or 'references'")
+
+
+def to_markdown(document: StructureNode, *, links: Links = True, images: bool = False) -> str:
+    """Return the document as Markdown that ends with a line end; "" for an empty document.
+
+    `links` False leaves out the addresses of links; "references" puts them at the end. Raises OptionError for another
+    value of it. `images` includes images, with their addresses.
+    """
+    check_links(links)
+    return markdown_writer()(document, links=links, images=images).write(document.content)
+
+
+def markdown_writer() -> type[MarkdownWriter]:
+    """Return the class that writes Markdown: the compiled one if there is one."""
+    module = load_compiled("markdown")
+    return MarkdownWriter if module is None else module.MarkdownWriter
+
+
+class MarkdownWriter:
+    """Writes parts of one document: each part with the signs escaped that mean something in the document."""
+
+    def __init__(self, document: StructureNode, *, links: Links, images: bool) -> None:
+        self._links = links
+        self._images = images
+        self._references: dict[str, int] = {}
+        self._document = document
+
+    def write(self, content: Sequence[StructureNode | str]) -> str:
+        """Return blocks of the document, and the addresses of their links if they are references."""
+        self._references = {}
+        parts = self._blocks(content)
+        text = "\n\n".join(parts)
+        if self._references:
+            text += "\n\n" + "\n".join(f"[{number}]: {_destination(url)}" for url, number in self._references.items())
+        return f"{text}\n" if text else ""
+
+    # Blocks -------------------------------------------------------------------------------------------------------
+
+    def _blocks(self, content: Sequence[StructureNode | str]) -> list[str]:
+        parts: list[str] = []
+        before: StructureNode | None = None
+        changed = False
+        for node in content:
+            if isinstance(node, str):
+                continue
+            if node.type is LIST or node.type is DEFINITIONS:
+                # Two lists in a row would be read as one if their signs were the same.
+                changed = before is not None and before.type in (LIST, DEFINITIONS) and not changed
+                text = self._list(node, changed=changed)
+            else:
+                text = self._block(node)
+            if text:
+                parts.append(text)
+                before = node
+        return parts
+
+    def _block(self, node: StructureNode) -> str:  # noqa: PLR0911 — one line for each type
+        kind = node.type
+        if kind is PARAGRAPH or kind is CAPTION or kind is TERM:
+            return self._lines(node.content)
+        if kind is HEADING:
+            return self._heading(node)
+        if kind is CODE:
+            return _fenced(node.text, node.language)
+        if kind is QUOTE:
+            return _indented("\n\n".join(self._blocks(node.content)), "> ", "> ", blank=">")
+        if kind is TABLE:
+            return self._table(node)
+        if kind is FORMULA:
+            return f"$$\n{_tex(node.text)}\n$$"
+        if kind is RULE:
+            return "___"  # neither sign of a list
+        if kind is FOOTNOTE:
+            return _indented("\n\n".join(self._blocks(node.content)), f"[^{node.text}]: ", "    ")
+        return "\n\n".join(self._blocks(node.content))
+
+    def _heading(self, node: StructureNode) -> str:
+        text = self._inline(_on_one_line(_without_bold(node.content))).strip()
+        if text.endswith("#"):
+            text = f"{text[:-1]}\\#"
+        return f"{'#' * node.level} {text}" if text else ""
+
+    def _list(self, node: StructureNode, *, changed: bool) -> str:
+        if node.type is DEFINITIONS:
+            items, number = [self._definition(group) for group in _definitions(node)], 0
+        else:
+            items = [self._blocks(item.content) for item in node.content if not isinstance(item, str)]
+            number = next((item.level for item in node.content if not isinstance(item, str)), 0)
+        loose = any(_is_loose(item) for item in items)
+        found = []
+        for parts in items:
+            marker = f"{number}{')' if changed else '.'} " if number else ("* " if changed else "- ")
+            if number and number < 999_999_999:  # noqa: PLR2004 — CommonMark allows nine digits
+                number += 1
+            if parts:
+                found.append(_indented(("\n\n" if loose else "\n").join(parts), marker, " " * len(marker)))
+        return ("\n\n" if loose else "\n").join(found)
+
+    def _definition(self, group: Sequence[StructureNode]) -> list[str]:
+        """Return a term in bold and its description below it; Markdown has no definition lists."""
+        terms = [node for node in group if node.type is TERM]
+        parts: list[str] = []
+        if terms:
+            content: list[StructureNode | str] = []
+            for term in terms:
+                bold = StructureNode(STRONG, _without_bold(term.content))
+                content += [StructureNode(BREAK), bold] if content else [bold]
+            parts.append(self._lines(content))
+        for node in group:
+            if node.type is not TERM:
+                parts += self._blocks(node.content)
+        return [part for part in parts if part]
+
+    def _table(self, node: StructureNode) -> str:
+        grid = table_grid(node)
+        texts: dict[int, str] = {}
+        lines = []
+        for row in grid.rows:
+            cells = []
+            for cell in row:
+                if cell is None:
+                    cells.append("")
+                    continue
+                if id(cell) not in texts:
+                    texts[id(cell)] = self._cell(cell)
+                cells.append(texts[id(cell)])
+            lines.append(f"| {' | '.join(cells)} |")
+        if not lines:
+            return ""
+        lines.insert(1, f"|{' --- |' * grid.width}")
+        captions = [self._lines(part.content) for part in grid.captions]
+        return "\n\n".join([*filter(None, captions), "\n".join(lines)])
+
+    def _cell(self, cell: StructureNode) -> str:
+        return "<br>".join(filter(None, self._cell_lines(cell, "")))
+
+    def _cell_lines(self, node: StructureNode, marker: str) -> list[str]:
+        """Return the lines of a cell's content: a cell has no blocks, so items become lines with their signs."""
+        found: list[str] = []
+        for part in node.content:
+            if isinstance(part, str):
+                continue
+            if part.type is CODE:
+                found += [_code_span(line) for line in part.text.split("\n") if line.strip()]
+            elif part.type is FORMULA:
+                found.append(f"$${_tex(part.text)}$$")
+            elif part.type is ITEM:
+                sign = f"{part.level}. " if part.level else "- "
+                found += self._cell_lines(part, sign)
+            elif part.type in (PARAGRAPH, TERM, CAPTION, HEADING):
+                content = (
+                    _without_bold(part.content) if isinstance(node, StructureNode) and node.header else part.content
+                )
+                found.append(marker + self._inline(content, line_end="<br>").strip())
+                marker = ""
+            else:
+                found += self._cell_lines(part, marker)
+        return [line.replace("|", "\\|") for line in found] if node.type is CELL else found
+
+    # Inline content -----------------------------------------------------------------------------------------------
+
+    def _lines(self, content: Sequence[StructureNode | str]) -> str:
+        """Return the lines of a paragraph."""
+        text = self._inline(content).strip()
+        if "\n" not in text:
+            return _escaped_start(text)
+        return "\n".join(_escaped_start(line.lstrip()) for line in text.split("\n"))
+
+    def _inline(
+        self,
+        content: Sequence[StructureNode | str],
+        *,
+        before: str = "",
+        after: str = "",
+        in_link: bool = False,
+        line_end: str = "\\\n",
+    ) -> str:
+        """Return inline nodes. `before` and `after` are the signs around them, which decide how emphasis is written."""
+        if len(content) == 1 and isinstance(content[0], str):
+            return self._text(content[0], in_link=in_link)
+        parts: list[str] = []
+        last = before
+        for at, node in enumerate(content):
+            follows = _first_sign(content, at + 1, after)
+            if isinstance(node, str):
+                text = self._text(node, in_link=in_link)
+                if text.endswith("!") and follows == "[":
+                    text = f"{text[:-1]}\\!"
+            elif node.type is BREAK:
+                text = line_end
+            else:
+                text = self._span(node, last, follows, in_link=in_link, line_end=line_end)
+            if text:
+                parts.append(text)
+                last = text[-1]
+        return "".join(parts)
+
+    def _span(self, node: StructureNode, before: str, after: str, *, in_link: bool, line_end: str) -> str:  # noqa: PLR0911 — one line for each type; what surrounds it
+        kind = node.type
+        if kind is CODE_SPAN:
+            code = plain_text(node.content).replace("\n", " ")
+            # Behind another code span, its marker would be read as a part of the other's.
+            return f"<code>{self._text(code, in_link=in_link)}</code>" if before == "`" else _code_span(code)
+        if kind in _FORMULAS:
+            return f"${_tex(node.text)}$" if kind is FORMULA_SPAN else f"$${_tex(node.text)}$$"
+        if kind is FOOTNOTE_MARK:
+            return f"[^{node.text}]"
+        if kind is IMAGE:
+            return f"![{self._text(node.text, in_link=True)}]({_destination(node.url)})" if self._images else ""
+        if kind is LINK:
+            if in_link or not self._links:
+                return self._inline(node.content, before=before, after=after, in_link=in_link, line_end=line_end)
+            text = self._inline(node.content, before="[", after="]", in_link=True, line_end=line_end)
+            return self._link(text, node.url) if text.strip() else text
+        return self._emphasis(node, before, after, in_link=in_link, line_end=line_end)
+
+    def _link(self, text: str, url: str) -> str:
+        if self._links == "references":
+            number = self._references.setdefault(url, len(self._references) + 1)
+            return f"[{text}][{number}]"
+        return f"[{text}]({_destination(url)})"
+
+    def _emphasis(self, node: StructureNode, before: str, after: str, *, in_link: bool, line_end: str) -> str:
+        kind = node.type
+        marker = _MARKERS.get(kind) or ("_" if kind is EMPHASIS and "*" in (before, after) else "*")
+        if kind in (SUBSCRIPT, SUPERSCRIPT):
+            marker = ""
+        text = self._inline(
+            node.content, before=marker[-1:] or ">", after=marker[:1] or "<", in_link=in_link, line_end=line_end
+        )
+        if not text.strip():
+            return text
+        if marker and _is_delimited(marker[0], before, text, after):
+            return f"{marker}{text}{marker}"
+        # Punctuation beside a letter keeps `**` from being emphasis. Behind the marker it says the same.
+        if marker and (moved := _TRAILING_MARKS.search(text)) and moved.start() > 0 and moved[0][0] not in "\\;":
+            inner = text[: moved.start()]
+            if inner[-1] != "\\" and _is_delimited(marker[0], before, inner, moved[0][0]):
+                return f"{marker}{inner}{marker}{moved[0]}"
+        tag = _TAGS[kind]
+        return f"<{tag}>{text}</{tag}>"
+
+    def _text(self, text: str, *, in_link: bool) -> str:
+        if _MAYBE_ESCAPED.search(text):
+            signs = _ESCAPED_IN_LINKS if in_link or self._links == "references" else _ESCAPED
+            text = signs.sub(r"\\\g<0>", text)
+        return text.replace("$", "\\$") if "$" in text and self._has_formulas else text
+
+    @cached_property
+    def _has_formulas(self) -> bool:
+        """True for a document with formulas. A dollar only means something beside them."""
+        return any(node.type in _FORMULAS for node in self._document.walk())
+
+
+_TRAILING_MARKS = re.compile("[:,.;!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u201d\u300d\uff09]+$")
+
+
+def _first_sign(content: Sequence[StructureNode | str], at: int, otherwise: str) -> str:
+    """Return the sign that begins the nodes from a place on."""
+    while at < len(content):
+        node = content[at]
+        if not isinstance(node, str):
+            return _FIRST_SIGNS.get(node.type, "<")
+        if node:
+            return node[0]
+        at += 1
+    return otherwise
+
+
+_FIRST_SIGNS = {
+    BREAK: "\n",
+    LINK: "[",
+    FOOTNOTE_MARK: "[",
+    IMAGE: "!",
+    CODE_SPAN: "`",
+    FORMULA: "$",
+    FORMULA_SPAN: "$",
+    STRONG: "*",
+    EMPHASIS: "*",
+    DELETED: "~",
+}
+
+
+def _is_delimited(sign: str, before: str, text: str, after: str) -> bool:
+    """Return True if a parser takes markers around the text for emphasis: CommonMark's rules of flanking."""
+    first, last = text[0], text[-1]
+    if first.isspace() or last.isspace() or sign in (before, after, first, last):
+        return False
+    opens = not _is_punctuation(first) or not before or before.isspace() or _is_punctuation(before)
+    closes = (not _is_punctuation(last) and last != "\\") or not after or after.isspace() or _is_punctuation(after)
+    if sign == "_":
+        opens = opens and (not before or not before.isalnum())
+        closes = closes and (not after or not after.isalnum())
+    return opens and closes
+
+
+def _is_punctuation(sign: str) -> bool:
+    return not sign.isalnum() and not sign.isspace()
+
+
+def _escaped_start(line: str) -> str:
+    if not line or line[0] not in _LINE_START_SIGNS:
+        return line
+    found = _LINE_START.match(line)
+    if found is None:
+        return line
+    return f"{found[0]}\\{line[found.end() :]}" if found["number"] else f"\\{line}"
+
+
+def _destination(url: str) -> str:
+    url = _ENTITY.sub(r"\\&", url)
+    if "(" not in url and ")" not in url:
+        return url
+    level = 0
+    for sign in url:
+        level += (sign == "(") - (sign == ")")
+        if level < 0:
+            break
+    return url if level == 0 else url.replace("(", "%28").replace(")", "%29")
+
+
+# In TeX, a space says nothing, and nothing can be escaped: a program without formulas must not take this for markup.
+_MARKUP_IN_TEX = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
+
+
+def _tex(tex: str) -> str:
+    return _MARKUP_IN_TEX.sub(r"\g<0> ", re.sub(r"(?<!\\)\$", r"\\$", tex))
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def _code_span(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    runs = {len(run) for run in _BACKTICKS.findall(text)}
+    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _indented(text: str, first: str, other: str, *, blank: str = "") -> str:
+    """Return the text with `first` before its first line and `other` before the others."""
+    if not text:
+        return ""
+    lines = text.split("\n")
+    return "\n".join([first + lines[0], *(other + line if line else blank for line in lines[1:])])
+
+
+def _is_loose(item: Sequence[str]) -> bool:
+    """Return True for an item with more than a text and the list below it.
+
+    In CommonMark, a list that begins with another number than 1 does not end the paragraph above it.
+    """
+    if len(item) < 2:  # noqa: PLR2004 — one block
+        return False
+    return len(item) > 2 or not re.match(r"[-*] |1[.)] ", item[1])  # noqa: PLR2004 — text and list
+
+
+def _definitions(node: StructureNode) -> list[list[StructureNode]]:
+    """Return the terms and descriptions in groups: terms that follow one another, and their descriptions."""
+    groups: list[list[StructureNode]] = []
+    for part in node.content:
+        if isinstance(part, str):
+            continue
+        begins = part.type is TERM and (not groups or groups[-1][-1].type is not TERM)
+        if begins or not groups:
+            groups.append([part])
+        else:
+            groups[-1].append(part)
+    return groups
+
+
+def _without_bold(content: Sequence[StructureNode | str]) -> list[StructureNode | str]:
+    """Return the content of a heading, term or header cell, which is bold as it is."""
+    found: list[StructureNode | str] = []
+    for part in content:
+        if not isinstance(part, str) and part.type is STRONG:
+            found += _without_bold(part.content)
+        else:
+            found.append(part)
+    return found
+
+
+def _on_one_line(content: Sequence[StructureNode | str]) -> list[StructureNode | str]:
+    return [" " if not isinstance(part, str) and part.type is BREAK else part for part in content]

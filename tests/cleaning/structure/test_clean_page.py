@@ -1,0 +1,66 @@
+"""The structure of a cleaned page: when it is read, and that it holds the kept text and nothing else."""
+
+import pickle
+
+import pytest
+
+from cleaning import METHODS, StructureError, clean, parse
+from cleaning.structure.nodes import NodeType
+
+WORDS = "These are some words of a text that is long enough to be kept, because it has a sentence. " * 3
+PAGE = f"""<html><body><nav><a href="/a">Home</a> <a href="/b">News</a></nav><main><h1>A headline of the page</h1>
+<p>{WORDS}</p><p>{WORDS} <b>Bold</b></p><ul><li>{WORDS}</li><li>{WORDS}</li></ul></main>
+<footer>Copyright</footer></body></html>"""
+
+
+def test_markdown_and_html_have_the_kept_text_with_its_structure():
+    page = clean(PAGE, "https://a.example/")
+    assert page.markdown.startswith("# A headline of the page\n\nThese are")
+    assert "Home" not in page.markdown
+    assert page.html.startswith("<h1>A headline of the page</h1>\n<p>These are")
+    assert [chunk.headings for chunk in page.chunks(1_000)] == [("A headline of the page",)]
+    assert [place.position for place in page.places()] == [block.position for block in page.kept]
+
+
+def test_a_page_without_text_has_no_structure():
+    page = clean("<html></html>")
+    assert (page.markdown, page.html, page.chunks(10), page.places()) == ("", "", [], ())
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].needs is None])
+def test_every_method_has_structure_with_the_headline_and_its_kept_words(method):
+    page = clean(PAGE, "https://a.example/", method=method)
+    words = " ".join(page.to_markdown(links=False).replace("#", " ").replace("- ", " ").replace("*", "").split())
+    text = " ".join(page.text.split())
+    assert words in (text, f"A headline of the page {text}")
+
+
+def test_the_tree_is_not_edited_and_the_structure_is_read_once():
+    page = parse(PAGE, "https://a.example/")
+    before = len(list(page.root.iter()))
+    cleaned = clean(page)
+    assert cleaned.structure is cleaned.structure
+    assert len(list(page.root.iter())) == before
+
+
+def test_a_pickled_page_has_the_structure_that_was_read():
+    page = clean(PAGE)
+    with pytest.raises(StructureError, match="another process"):
+        _ = pickle.loads(pickle.dumps(page)).markdown
+    text = page.markdown
+    copy = pickle.loads(pickle.dumps(page))
+    assert copy == page
+    assert copy.markdown == text
+
+
+def test_a_deep_page_has_all_its_text():
+    depth = 300
+    page = clean(f"<body>{'<div>' * depth}<p>{WORDS}</p>{'</div>' * depth}<p>{WORDS}</p></body>")
+    assert page.kept
+    assert page.markdown.split() == page.text.split()
+
+
+def test_text_of_noscript_on_a_shell_page_is_read():
+    page = clean(f"<body><noscript><h1>Forum</h1><p>{WORDS}</p><p>{WORDS}</p></noscript></body>")
+    kinds = [node.type for node in page.structure.content]
+    assert kinds == [NodeType.HEADING, NodeType.PARAGRAPH, NodeType.PARAGRAPH]

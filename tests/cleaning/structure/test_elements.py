@@ -1,0 +1,36 @@
+"""The addresses of links are those that browsers and urljoin find."""
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cleaning.structure.elements import PageUrls
+
+PARTS = st.lists(st.sampled_from([*"/.?#;:=ab", "//", "..", "./", "a.html", "%20", "é"]), max_size=7).map("".join)
+BASES = ["https://a.example", "https://a.example/", "https://a.example/b/c.html?d#e", "http://A.example:80/b/../c//d"]
+
+
+@given(st.sampled_from(BASES), PARTS)
+def test_an_address_is_joined_as_the_standard_library_does(base, address):
+    joined = urljoin(base, address.strip())
+    wanted = joined if joined.startswith("http") and address and address[0] != "#" else ""
+    if wanted.partition("#")[0] == base.partition("#")[0]:
+        wanted = ""
+    assert PageUrls(base, None).absolute(address) == wanted
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "address", "found"),
+    [
+        ("https://a.example/b/c", "/d/", "e", "https://a.example/d/e"),
+        ("https://a.example/b/c", "https://x.example", "/e", "https://x.example/e"),
+        ("https://a.example/b/c", None, "a b\t|", "https://a.example/b/a%20b%7C"),
+        ("https://a.example/b c/", None, "d", "https://a.example/b%20c/d"),
+        (None, "/d/", "/e", ""),
+        ("https://[", None, "/e", ""),
+    ],
+)
+def test_an_address_is_absolute_or_left_out(url, base, address, found):
+    assert PageUrls(url, base).absolute(address) == found

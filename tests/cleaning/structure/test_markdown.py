@@ -1,0 +1,321 @@
+"""A parser reads the Markdown back to the same structure, whatever the text of the page is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from cleaning import OptionError
+from cleaning.structure.markdown import MarkdownWriter, to_markdown
+from cleaning.structure.nodes import NodeType, StructureNode
+
+PARSER = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+FORMATS = (NodeType.STRONG, NodeType.EMPHASIS, NodeType.DELETED)
+
+# Words with every sign that means something in Markdown, HTML or a table.
+SIGNS = r"""abX9 你。*_`~#>+-=|\[]()<>&!:;.,"'/?$^{}%@"""
+WORDS = st.one_of(
+    st.text(st.sampled_from(SIGNS), min_size=1, max_size=7),
+    st.sampled_from(
+        [
+            "1.",
+            "2)",
+            "---",
+            "===",
+            "- x",
+            "***",
+            "[a](b)",
+            "![i](j)",
+            "[x]: y",
+            "[^1]:",
+            "<b>",
+            "<!--",
+            "&amp;",
+            "&#42;",
+            "~~~",
+            "```",
+            "|---|",
+            ":--",
+            "**",
+            "a_b_c",
+            "http://a.b/",
+            "\\",
+            "[ ]",
+            "#",
+            "######",
+            "<script>",
+            "```x",
+        ]
+    ),
+)
+TEXTS = st.lists(WORDS, min_size=1, max_size=4).map(lambda words: " ".join(" ".join(words).split())).filter(bool)
+
+
+def node(kind, content=(), **fields):
+    return StructureNode(kind, list(content), **fields)
+
+
+SPANS = st.one_of(
+    TEXTS,
+    st.builds(lambda kind, text: node(kind, [text]), st.sampled_from([*FORMATS, NodeType.CODE_SPAN]), TEXTS),
+    st.builds(lambda text: node(NodeType.LINK, [text], url="https://a.example/?q=(1)&amp;x_y*"), TEXTS),
+    st.builds(
+        lambda outer, inner, one, two: node(outer, [one, " ", node(inner, [two])]),
+        st.sampled_from(FORMATS),
+        st.sampled_from(FORMATS),
+        TEXTS,
+        TEXTS,
+    ),
+)
+
+
+def _joined(spans, spaces):
+    content = []
+    for at, span in enumerate(spans):
+        if at and (spaces[at % len(spaces)] or (isinstance(span, str) and isinstance(content[-1], str))):
+            content.append(" ")
+        content.append(span)
+    return content
+
+
+CONTENT = st.builds(_joined, st.lists(SPANS, min_size=1, max_size=4), st.lists(st.booleans(), min_size=1, max_size=4))
+PARAGRAPHS = st.builds(lambda content: node(NodeType.PARAGRAPH, content), CONTENT) | st.builds(
+    lambda one, two: node(NodeType.PARAGRAPH, [*one, node(NodeType.BREAK), *two]), CONTENT, CONTENT
+)
+CODES = st.builds(
+    lambda lines, language: node(NodeType.CODE, text="\n".join(lines).strip("\n"), language=language),
+    st.lists(st.text(st.sampled_from("ab `~\t*#<"), max_size=8), min_size=1, max_size=4),
+    st.sampled_from(["", "python", "c++"]),
+).filter(lambda one: one.text.strip())
+HEADINGS = st.builds(lambda content, level: node(NodeType.HEADING, content, level=level), CONTENT, st.integers(1, 6))
+TABLES = st.integers(1, 3).flatmap(
+    lambda width: st.lists(st.lists(CONTENT, min_size=width, max_size=width), min_size=1, max_size=3).map(
+        lambda rows: node(
+            NodeType.TABLE,
+            [
+                node(NodeType.ROW, [node(NodeType.CELL, [node(NodeType.PARAGRAPH, cell)], level=1) for cell in row])
+                for row in rows
+            ],
+        )
+    )
+)
+
+
+def _list(items, start):
+    return node(NodeType.LIST, [node(NodeType.ITEM, item, level=start and start + at) for at, item in enumerate(items)])
+
+
+def _inside(blocks):
+    items = st.lists(st.lists(blocks, min_size=1, max_size=3), min_size=1, max_size=3)
+    lists = st.builds(_list, items, st.sampled_from([0, 1, 7]))
+    return lists | st.builds(lambda content: node(NodeType.QUOTE, content), st.lists(blocks, min_size=1, max_size=2))
+
+
+BLOCKS = st.recursive(PARAGRAPHS | HEADINGS | CODES | TABLES | st.just(node(NodeType.RULE)), _inside, max_leaves=6)
+DOCUMENTS = st.builds(lambda content: node(NodeType.DOCUMENT, content), st.lists(BLOCKS, min_size=1, max_size=4))
+
+
+@given(DOCUMENTS)
+def test_a_parser_reads_the_same_structure(document):
+    text = to_markdown(document)
+    assert parsed(text) == [block for one in document.content for block in expected(one)], text
+
+
+@given(DOCUMENTS)
+def test_references_read_the_same_structure(document):
+    text = to_markdown(document, links="references")
+    assert parsed(text) == [block for one in document.content for block in expected(one)], text
+
+
+@given(DOCUMENTS, st.sampled_from([True, False, "references"]), st.booleans())
+def test_the_compiled_writer_writes_the_same(document, links, images):
+    pure = MarkdownWriter(document, links=links, images=images)
+    assert to_markdown(document, links=links, images=images) == pure.write(document.content)
+
+
+def test_a_link_named_x_is_no_task():
+    document = node(
+        NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, [node(NodeType.LINK, ["X"], url="https://a.example/")])]
+    )
+    assert to_markdown(document) == "[X](https://a.example/)\n"
+    assert to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, ["[x] done"])])) == "\\[x] done\n"
+
+
+def test_a_list_inside_an_item_that_begins_with_another_number_than_one_stays_a_list():
+    inner = _list([[node(NodeType.PARAGRAPH, ["b"])]], 7)
+    document = node(NodeType.DOCUMENT, [_list([[node(NodeType.PARAGRAPH, ["a"]), inner]], 0)])
+    assert to_markdown(document) == "- a\n\n  7. b\n"
+
+
+def test_a_backslash_does_not_escape_the_end_of_emphasis():
+    bold = node(NodeType.STRONG, ["b\\\u3002"])
+    assert (
+        to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, ["a", bold, "c"])]))
+        == "a<strong>b\\\u3002</strong>c\n"
+    )
+
+
+def test_an_empty_document_is_an_empty_text():
+    assert to_markdown(node(NodeType.DOCUMENT)) == ""
+
+
+@pytest.mark.parametrize("links", ["reference", None, 1, 0, ""])
+def test_another_value_of_links_is_an_error(links):
+    with pytest.raises(OptionError, match="links is"):
+        to_markdown(node(NodeType.DOCUMENT), links=links)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (["snake_case and 2 * 3"], "snake_case and 2 \\* 3"),
+        (["see [1] and a < b & c"], "see [1] and a < b & c"),
+        (["wow!", node(NodeType.LINK, ["x"], url="https://a.example")], "wow\\![x](https://a.example)"),
+        ([node(NodeType.STRONG, ["a", node(NodeType.EMPHASIS, ["b"])])], "**a*b***"),
+        (["C:\\dir\\"], "C:\\dir\\\\"),
+        (["-5 degrees"], "-5 degrees"),
+    ],
+)
+def test_little_is_escaped(content, text):
+    found = to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, content)]))
+    assert parsed(found) == [("paragraph", _signs(content, frozenset()))]
+    if "***" not in text:
+        assert found == text + "\n"
+
+
+# What a document is to a parser -----------------------------------------------------------------------------------
+# Text is compared by sign with its formats. Punctuation and spaces may leave a format at its edge, so only letters and
+# digits have theirs.
+
+
+def _signs(content, formats):
+    found = []
+    for part in content:
+        if isinstance(part, str):
+            found += [(sign, formats if sign.isalnum() else frozenset()) for sign in part if not sign.isspace()]
+        elif part.type is NodeType.BREAK:
+            found.append(("\n", frozenset()))
+        elif part.type is NodeType.LINK:
+            found += _signs(part.content, formats | {("link", part.url)})
+        elif part.type is NodeType.CODE_SPAN:
+            found += _signs(part.content, formats | {"code_span"})
+        else:
+            found += _signs(part.content, formats | {str(part.type)})
+    return found
+
+
+def _one_line(content):
+    return [part for part in content if isinstance(part, str) or part.type is not NodeType.BREAK]
+
+
+def _bare(content):
+    found = []
+    for part in content:
+        found += _bare(part.content) if not isinstance(part, str) and part.type is NodeType.STRONG else [part]
+    return found
+
+
+def expected(one):  # noqa: PLR0911 — one line for each type
+    if one.type is NodeType.HEADING:
+        return [("heading", one.level, _signs(_one_line(_bare(one.content)), frozenset()))]
+    if one.type is NodeType.PARAGRAPH:
+        return [("paragraph", _signs(one.content, frozenset()))]
+    if one.type is NodeType.CODE:
+        return [("code", one.language, one.text)]
+    if one.type is NodeType.RULE:
+        return [("rule",)]
+    if one.type is NodeType.QUOTE:
+        return [("quote", [block for part in one.content for block in expected(part)])]
+    if one.type is NodeType.TABLE:
+        return [
+            ("table", [[_signs(cell.content[0].content, frozenset()) for cell in row.content] for row in one.content])
+        ]
+    items = [[block for part in item.content for block in expected(part)] for item in one.content]
+    return [("list", one.content[0].level, items)]
+
+
+def parsed(text):
+    return _blocks(iter(PARSER.parse(text)), None)
+
+
+def _blocks(tokens, end):
+    found = []
+    for token in tokens:
+        kind = token.type
+        if kind == end:
+            break
+        if kind == "heading_open":
+            found.append(("heading", int(token.tag[1]), _inline(next(tokens))))
+        elif kind == "paragraph_open":
+            found.append(("paragraph", _inline(next(tokens))))
+        elif kind == "fence":
+            found.append(("code", token.info, token.content.removesuffix("\n")))
+        elif kind == "hr":
+            found.append(("rule",))
+        elif kind == "blockquote_open":
+            found.append(("quote", _blocks(tokens, "blockquote_close")))
+        elif kind in ("bullet_list_open", "ordered_list_open"):
+            start = int(token.attrs.get("start", 1)) if kind == "ordered_list_open" else 0
+            found.append(("list", start, _items(tokens, kind.replace("open", "close"))))
+        elif kind == "table_open":
+            found.append(("table", _rows(tokens)))
+        else:
+            assert kind in ("heading_close", "paragraph_close"), kind
+    return found
+
+
+def _items(tokens, end):
+    found = []
+    for token in tokens:
+        if token.type == end:
+            break
+        assert token.type == "list_item_open"
+        found.append(_blocks(tokens, "list_item_close"))
+    return found
+
+
+def _rows(tokens):
+    found = []
+    for token in tokens:
+        if token.type == "table_close":
+            break
+        if token.type == "tr_open":
+            found.append([])
+        elif token.type == "inline":
+            found[-1].append(_inline(token))
+    return found
+
+
+TAGS = {"strong": "strong", "em": "emphasis", "del": "deleted", "s": "deleted", "code": "code_span"}
+
+
+def _inline(token):
+    found, formats = [], []
+    for one in token.children:
+        own = frozenset(formats)
+        if one.type == "text":
+            found += [(sign, own if sign.isalnum() else frozenset()) for sign in one.content if not sign.isspace()]
+        elif one.type == "code_inline":
+            own |= {"code_span"}
+            found += [(sign, own if sign.isalnum() else frozenset()) for sign in one.content if not sign.isspace()]
+        elif one.type in ("hardbreak", "softbreak") or one.content == "<br>":
+            found.append(("\n", frozenset()))
+        elif one.type == "link_open":
+            formats.append(("link", str(one.attrs["href"])))
+        elif one.type == "html_inline":
+            tag = one.content.strip("</>")
+            _change(formats, TAGS[tag], opens=not one.content.startswith("</"))
+        elif one.type.endswith(("_open", "_close")):
+            _change(formats, TAGS.get(one.tag), opens=one.type.endswith("_open"))
+    return found
+
+
+def _change(formats, name, *, opens):
+    if opens:
+        formats.append(name)
+    elif name is None:
+        formats.remove(next(one for one in formats if isinstance(one, tuple)))
+    else:
+        formats.reverse()
+        formats.remove(name)
+        formats.reverse()

@@ -1,0 +1,235 @@
+"""What the reader makes of elements: seen as Markdown, which shows all of it."""
+
+import pytest
+
+from cleaning.structure.markdown import to_markdown
+from cleaning.structure.nodes import NodeType
+
+
+def markdown(document, **options):
+    return to_markdown(document, **options).rstrip("\n")
+
+
+def test_headings_keep_their_levels_without_permalinks(read):
+    document = read('<h1>Top <a href="#top">#</a></h1><h3>Low¶</h3><p>Part # 4</p><h2>Part #</h2>')
+    assert markdown(document) == "# Top\n\n### Low\n\nPart # 4\n\n## Part \\#"
+
+
+@pytest.mark.parametrize(
+    ("body", "dropped", "shown"),
+    [
+        ("<h1>The  old Mill¶</h1><p>text</p>", ["The old Mill¶"], "# The old Mill\n\ntext"),
+        ("<h2>The old mill</h2><p>by Ada</p><p>text</p>", ["The old mill", "by Ada"], "## The old mill\n\ntext"),
+        ("<h3>The old mill</h3><h1>The old mill</h1><p>text</p>", ["The old mill"], "# The old mill\n\ntext"),
+        ("<p>Opinion</p><h1>The old mill</h1><p>text</p>", ["The old mill"], "Opinion\n\n# The old mill\n\ntext"),
+    ],
+)
+def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, shown):
+    assert markdown(read(body, drop=dropped, title="The old mill")) == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "dropped", "shown"),
+    [
+        ("<p>text</p><h3>The old mill</h3>", ["The old mill"], "text"),
+        ("<h1>Another mill</h1><p>text</p>", ["Another mill"], "text"),
+        ("<h2>THE OLD MILL</h2><h1>The old mill</h1><p>text</p>", ["THE OLD MILL"], "# The old mill\n\ntext"),
+        ("<h1>The old mill</h1><p>text</p>", ["The old mill", "text"], ""),
+    ],
+)
+def test_another_dropped_heading_is_no_headline(read, body, dropped, shown):
+    assert markdown(read(body, drop=dropped, title="The old mill")) == shown
+
+
+def test_a_link_to_the_page_itself_is_text(read):
+    body = '<h1><a href="https://a.example/x/">One</a></h1><p><a href="/x/#top">two</a> <a href="/x">three</a></p>'
+    assert markdown(read(body)) == "# One\n\ntwo [three](https://a.example/x)"
+
+
+def test_headings_have_no_links_to_an_editor(read):
+    document = read(
+        '<h2>Tea[<a href="/edit">edit</a> | <a href="/source">source</a>]</h2><h3>See [<a href="/2">2</a>] x</h3>'
+    )
+    assert markdown(document, links=False) == "## Tea\n\n### See [2] x"
+    assert markdown(read('<h2>[<a href="/a">all</a>]</h2>'), links=False) == "## [all\\]"
+
+
+def test_a_formula_with_an_image_of_it_is_one_formula(read):
+    span = '<span class="mwe-math-element"><math alttext="x^2"><mi>x</mi></math><img alt="x^2" src="/svg/x"></span>'
+    assert markdown(read(f"<p>a</p><dl><dd>{span}</dd></dl><p>b</p>"), images=True) == "a\n\n$x^2$\n\nb"
+    assert markdown(read(f"<p>a {span} b</p>"), images=True) == "a $x^2$ b"
+
+
+def test_lists_nest_and_keep_their_numbers(read):
+    document = read("<ol start=3><li>c<ul><li>d<ul><li>e</ul></ul><li>f</ol>")
+    assert markdown(document) == "3. c\n   - d\n     - e\n4. f"
+
+
+def test_a_list_begins_with_the_number_of_its_first_kept_item(read):
+    assert markdown(read("<ol><li>a<li>b<li>c</ol>", drop=["a"])) == "2. b\n3. c"
+
+
+def test_a_list_of_posts_is_no_list(read):
+    document = read("<ul><li><h2>One</h2><p>text</p><li><h2>Two</h2><p>more</p></ul>")
+    assert markdown(document) == "## One\n\ntext\n\n## Two\n\nmore"
+
+
+def test_items_with_several_blocks_are_apart(read):
+    document = read("<ul><li><p>a</p><pre>x = 1</pre><li>b</ul>")
+    assert markdown(document) == "- a\n\n  ```\n  x = 1\n  ```\n\n- b"
+
+
+def test_a_definition_list_has_its_terms_in_bold(read):
+    document = read("<dl><dt>T<dt>U<dd>one<dd>two<dt>V<dd>three</dl>")
+    assert markdown(document) == "- **T**\\\n  **U**\n\n  one\n\n  two\n\n- **V**\n\n  three"
+
+
+def test_a_table_resolves_its_spans(read):
+    document = read(
+        "<table><caption>C</caption><tr><th>a<th colspan=2>b<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5"
+        "<tr><td colspan=3>all</table>"
+    )
+    assert markdown(document) == (
+        "C\n\n| a | b | b |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 1 | 4 | 5 |\n| all |  |  |"
+    )
+
+
+def test_a_table_stays_whole_if_some_of_its_cells_are_dropped(read):
+    document = read("<table><tr><th>x<th>y<tr><td>1<td>2<tr><td>3<td>4</table>", drop=["1", "4"])
+    assert markdown(document) == "| x | y |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"
+
+
+def test_a_table_whose_cells_are_nearly_all_dropped_gives_the_kept_texts(read):
+    document = read("<table><tr><th>x<th>y<tr><td>1<td>2<tr><td>3<td>4</table>", drop=["x", "y", "2", "3", "4"])
+    assert markdown(document) == "1"
+
+
+def test_a_table_that_arranges_the_page_is_no_table(read):
+    document = read("<table><tr><td><h2>Menu</h2>a<td><p>Text</p><table><tr><th>k<th>v<tr><td>1<td>2</table></table>")
+    assert markdown(document) == "## Menu\n\na\n\nText\n\n| k | v |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_code_keeps_its_lines_and_its_language(read):
+    document = read('<div class="highlight-python"><pre><span>def</span> f():\n\n    return `1`\n</pre></div>')
+    assert markdown(document) == "```python\ndef f():\n\n    return `1`\n```"
+
+
+@pytest.mark.parametrize(
+    ("markup", "language"),
+    [
+        ('<pre><code class="hljs language-rust">x</code></pre>', "rust"),
+        ('<pre class="brush: sql; gutter: false">x</pre>', "sql"),
+        ('<pre class="prettyprint lang-c++">x</pre>', "c++"),
+        ('<div class="highlight highlight-source-shell"><pre>x</pre></div>', "shell"),
+        ('<pre data-lang="go">x</pre>', "go"),
+        ('<pre class="sourceCode haskell">x</pre>', "haskell"),
+        ('<pre class="notranslate">x</pre>', ""),
+        ("<pre>x</pre>", ""),
+    ],
+)
+def test_code_has_the_language_that_the_page_names(read, markup, language):
+    (node,) = read(markup).content
+    assert (node.type, node.language) == (NodeType.CODE, language)
+
+
+def test_code_has_no_line_numbers_and_no_buttons(read):
+    document = read(
+        '<table><tr><td class="gutter"><pre>1\n2</pre><td class="code">'
+        "<pre><button>Copy</button><div>a</div><div>  b</div></pre></table>"
+    )
+    assert markdown(document) == "```\na\n  b\n```"
+
+
+def test_blank_lines_of_code_in_spans_stay(read):
+    assert markdown(read("<pre><span>a\n</span>\n<span>b</span><br><br>c</pre>")) == "```\na\n\nb\n\nc\n```"
+
+
+def test_line_breaks_stay_and_two_of_them_begin_a_paragraph(read):
+    assert markdown(read("<p>Roses<br>Violets<br><br>Sugar</p>")) == "Roses\\\nViolets\n\nSugar"
+
+
+def test_a_dropped_line_ends_the_paragraph(read):
+    assert markdown(read("<p>a<br>b<br>c</p>", drop=["b"])) == "a\n\nc"
+
+
+def test_a_link_is_absolute_and_http(read):
+    document = read(
+        '<p><a href="../y?a=1&amp;copy;">up</a> <a href="javascript:alert(1)">script</a> '
+        '<a href=" java\nscript:x">hidden</a> <a href="mailto:a@b.example">mail</a> <a href="#z">longer place</a></p>'
+    )
+    assert markdown(document) == "[up](https://a.example/y?a=1\\&copy;) script hidden mail longer place"
+
+
+def test_a_link_around_blocks_is_in_each_of_them(read):
+    document = read('<a href="/y"><h2>Title</h2><p>Text</p></a>')
+    assert markdown(document) == "## [Title](https://a.example/y)\n\n[Text](https://a.example/y)"
+
+
+def test_a_relative_link_of_a_page_without_an_address_is_text(read):
+    assert markdown(read('<p><a href="/y">up</a></p>', url=None)) == "up"
+
+
+def test_links_can_be_left_out_or_put_at_the_end(read):
+    document = read('<p><a href="/a">one</a> [1] <a href="/b">two</a> <a href="/a">three</a></p>')
+    assert markdown(document, links=False) == "one [1] two three"
+    assert markdown(document, links="references") == (
+        "[one][1] \\[1\\] [two][2] [three][1]\n\n[1]: https://a.example/a\n[2]: https://a.example/b"
+    )
+
+
+def test_images_are_included_on_demand_with_their_captions(read):
+    document = read(
+        '<p>Before</p><figure><img src="/i.png" alt="A [cat]"><figcaption>Fig. 1</figcaption></figure><p>After</p>'
+    )
+    assert markdown(document) == "Before\n\nFig. 1\n\nAfter"
+    assert markdown(document, images=True) == "Before\n\n![A \\[cat\\]](https://a.example/i.png)\n\nFig. 1\n\nAfter"
+
+
+@pytest.mark.parametrize(
+    "image", ['<img src="data:image/png;base64,x">', '<img src="/i.png" width=1>', '<img src="javascript:x">', "<img>"]
+)
+def test_an_image_without_an_address_or_a_size_is_left_out(read, image):
+    assert markdown(read(f"<p>a</p>{image}<p>b</p>"), images=True) == "a\n\nb"
+
+
+def test_a_lazy_image_has_its_real_address(read):
+    document = read('<p>a <img src="data:image/gif;base64,x" data-src="/i.png" alt=""> b</p>')
+    assert markdown(document, images=True) == "a ![](https://a.example/i.png) b"
+
+
+def test_an_image_beyond_dropped_text_is_dropped(read):
+    words = "many other words " * 8
+    document = read(f'<p>a</p><div>{words}</div><div><img src="/i.png"></div><p>b</p>', drop=[words.strip()])
+    assert markdown(document, images=True) == "a\n\nb"
+
+
+def test_an_invalid_list_is_a_list(read):
+    assert markdown(read("<li>a</li><li>b</li><p>c</p>")) == "- a\n- b\n\nc"
+    assert markdown(read("<ul>a<li>b</li><ul><li>c</li></ul></ul>")) == "- a\n- b\n  - c"
+
+
+def test_footnotes_have_the_labels_of_their_marks(read):
+    document = read(
+        '<p>One<sup><a href="#fn:1">[1]</a></sup> and <a href="#other">x</a>.</p>'
+        '<ol><li id="fn:1"><p>The note. <a href="#fnref:1">↩</a></p></li></ol>'
+    )
+    assert markdown(document) == "One[^1] and x.\n\n[^1]: The note."
+
+
+def test_a_mark_whose_note_is_dropped_is_text(read):
+    document = read('<p>One<sup><a href="#fn1">1</a></sup>.</p><p id="fn1">note</p>', drop=["note"])
+    assert markdown(document) == "One<sup>1</sup>."
+
+
+def test_emphasis_of_chinese_text_ends_before_its_punctuation(read):
+    assert markdown(read("<p><b>问题：</b>回答</p>")) == "**问题**：回答"
+
+
+def test_right_to_left_text_stays_as_it_is(read):
+    assert markdown(read('<p dir="rtl">שלום <b>עולם</b></p>')) == "שלום **עולם**"
+
+
+def test_deep_nesting_is_bounded(read):
+    document = read("<ul><li>x" * 500)
+    assert max(len(line) - len(line.lstrip()) for line in markdown(document).splitlines()) < 40
+    assert markdown(document).count("x") == 500
