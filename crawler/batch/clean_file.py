@@ -1,0 +1,281 @@
+"""The first stage of a batch job: clean the records of one input file in a process of its own.
+
+The cleaning process has the time and memory limits of a crawl's cleaning processes. A record that breaks them is
+counted, and the next one is cleaned by a new process. The file's tables appear when all records are done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Protocol
+
+from xxhash import xxh3_128_intdigest
+
+from crawler.batch.clean_record import CleanedRecord, RecordTask, RecordToClean
+from crawler.batch.columns import ADDRESSES, CLEANED_BLOCKS, PAGES, REJECTED, create_table
+from crawler.batch.records import Answer, OtherRequests, Passed, PassedRecord, read_records
+from crawler.errors import InputError, WorkerError, WorkerTimeoutError
+from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+from crawler.storage.tables import signed
+from crawler.urls import url_key
+from crawler.visit import Outcome
+from crawler.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from crawler.batch.columns import TableWriter
+    from crawler.batch.filters import RecordFilter
+    from crawler.batch.inputs import InputFile
+    from crawler.batch.output import OutputFolder
+
+ID_BITS = 32
+"""The ids of pages and blocks: the number of the input file, and in the low bits the number in that file."""
+
+UNREADABLE_FILE = "unreadable_file"
+"""Why nothing of an input file was read, in the table of rejected records."""
+
+_LOW_64_BITS = (1 << 64) - 1
+_REPORTED_RECORDS = 100
+# Behind the first four columns, which `_add_blocks` makes.
+_block_values = attrgetter(*CLEANED_BLOCKS.names[4:])
+_TRANSIENT_STATUSES = frozenset({304, 408, 429})
+_SERVER_ERROR = 500
+
+
+class CleaningProcess(Protocol):
+    """The process that a task runs in (`crawler.batch.engine.TaskProcess`)."""
+
+    cleaners: Cleaners
+    progress: Callable[[int, int], None]
+    attempts_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningRules:
+    """How the records of a job are read and cleaned. `default_date` is the date of records that state none."""
+
+    records: RecordFilter
+    task: RecordTask
+    max_bytes: int
+    default_date: datetime
+
+
+class Cleaners:
+    """The cleaning process of a task's process, started when it is first needed and kept for the next task."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._counts: Counter[str] = Counter()
+        self._pool: WorkerPool[CleanedRecord] | None = None
+        self._task: RecordTask | None = None
+
+    def use(self, task: RecordTask) -> tuple[asyncio.Runner, WorkerPool[CleanedRecord]]:
+        """Return the event loop and a pool of one process for a task. Raises SetupError."""
+        if self._pool is None or self._task != task:
+            self.close()
+            self._runner = asyncio.Runner()
+            self._pool, self._task = WorkerPool.start(1, task, _Stats(self._counts)), task
+        return self._runner, self._pool
+
+    def take_counts(self) -> Counter[str]:
+        """Return what has happened to the processes since the last call."""
+        found, self._counts = self._counts.copy(), self._counts
+        self._counts.clear()
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.close()
+            self._runner.close()
+            self._pool = None
+
+
+class _Stats:
+    def __init__(self, counts: Counter[str]) -> None:
+        self._counts = counts
+
+    def inc_value(self, key: str) -> None:
+        self._counts[key] += 1
+
+
+def cleaned_names(number: int) -> dict[str, str]:
+    """Return the names of an input file's tables."""
+    stem = f"work/cleaned/{number:06}"
+    return {
+        "pages": f"{stem}.pages.parquet",
+        "blocks": f"{stem}.blocks.parquet",
+        "addresses": f"{stem}.addresses.parquet",
+        "rejected": f"rejected/part-{number:06}.parquet",
+    }
+
+
+def clean_file(output: OutputFolder, file: InputFile, rules: CleaningRules, process: CleaningProcess) -> dict[str, int]:
+    """Clean an input file, write its tables and return its counts.
+
+    A file that cannot be read at the last attempt is counted as lost, with empty tables. Raises BatchError for one that
+    may be readable at the next, and SetupError.
+    """
+    runner, pool = process.cleaners.use(rules.task)
+    process.cleaners.take_counts()
+    try:
+        with _create_tables(output, file.number) as tables:
+            job = _FileCleaner(file, rules, pool, tables, process.progress)
+            runner.run(job.run())
+    except InputError as error:
+        if process.attempts_left:
+            raise
+        with _create_tables(output, file.number) as tables:
+            tables.rejected.add((file.path, 0, None, UNREADABLE_FILE, str(error)))
+        return {"file/unreadable": 1}
+    return dict(job.counts + process.cleaners.take_counts())
+
+
+@contextmanager
+def _create_tables(output: OutputFolder, number: int) -> Iterator[_Tables]:
+    names = cleaned_names(number)
+    schemas = {"pages": PAGES, "blocks": CLEANED_BLOCKS, "rejected": REJECTED, "addresses": ADDRESSES}
+    with ExitStack() as stack:
+        yield _Tables(
+            **{name: stack.enter_context(create_table(output, names[name], schema)) for name, schema in schemas.items()}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    pages: TableWriter
+    blocks: TableWriter
+    rejected: TableWriter
+    addresses: TableWriter
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A record that is being cleaned, and its number in the file."""
+
+    number: int
+    answer: Answer
+    running: asyncio.Task[CleanedRecord]
+
+
+class _FileCleaner:
+    """Cleans the records of one file: while the process cleans a record, the next one is read."""
+
+    def __init__(
+        self,
+        file: InputFile,
+        rules: CleaningRules,
+        pool: WorkerPool[CleanedRecord],
+        tables: _Tables,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self._file = file
+        self._rules = rules
+        self._pool = pool
+        self._tables = tables
+        self._progress = progress
+        self._base = file.number << ID_BITS
+        self._pages = self._blocks = self._records = 0
+        self._others = OtherRequests()
+        self._page_ids_by_record: dict[str, int] = {}
+
+    async def run(self) -> None:
+        waiting: _Waiting | None = None
+        for record in read_records(self._file, self._rules.records, self._rules.max_bytes, self._others):
+            self._count_record()
+            if isinstance(record, PassedRecord):
+                self._pass(record)
+                continue
+            page = RecordToClean(record.url, record.status, record.headers, record.body)
+            following = _Waiting(self._records, record, asyncio.ensure_future(self._pool.run(page)))
+            await asyncio.sleep(0)  # the page is sent, unless the process still has the one before
+            if waiting is not None:
+                await self._finish(waiting)
+            waiting = following
+        if waiting is not None:
+            await self._finish(waiting)
+        self._progress(self._records, self._pages)
+        self.counts["records"] = self._records
+        self.counts["pages"] = self._pages
+        self.counts["blocks"] = self._blocks
+
+    def _count_record(self) -> None:
+        self._records += 1
+        if self._records % _REPORTED_RECORDS == 0:
+            self._progress(self._records, self._pages)
+
+    def _pass(self, record: PassedRecord) -> None:
+        kind = "record" if record.is_lost or isinstance(record.reason, Passed) else "filtered"
+        self.counts[f"{kind}/{record.reason}"] += 1
+        if record.is_lost:
+            self._reject(record.place, record.url, str(record.reason), None)
+
+    async def _finish(self, waiting: _Waiting) -> None:
+        answer = waiting.answer
+        try:
+            result = await waiting.running
+        except WorkerTimeoutError as error:
+            result = CleanedRecord(Outcome.CLEANING_TIMEOUT, str(error), url_key(answer.url))
+        except WorkerError as error:
+            result = CleanedRecord(Outcome.CLEANING_FAILED, str(error), url_key(answer.url))
+        if answer.record_id in self._others.answer_ids:
+            self.counts[f"record/{Passed.POSTED}"] += 1
+            return
+        self.counts[f"visit/{result.outcome}"] += 1
+        if result.outcome is Outcome.PAGE:
+            self._add_page(waiting, result)
+        else:
+            self._reject(answer.place, answer.url, result.outcome, result.detail)
+            self._add_address(waiting, result.key, -1)
+
+    def _reject(self, place: int, url: str | None, reason: str, detail: str | None) -> None:
+        self._tables.rejected.add((self._file.path, place, url, reason, detail))
+
+    def _add_address(self, waiting: _Waiting, key: str, page_id: int) -> None:
+        answer = waiting.answer
+        digest = xxh3_128_intdigest(key.encode("utf-8", "surrogatepass"))
+        transient = answer.status in _TRANSIENT_STATUSES or answer.status >= _SERVER_ERROR
+        order = self._base + waiting.number
+        high, low = signed(digest >> 64), signed(digest & _LOW_64_BITS)
+        self._tables.addresses.add((high, low, order, page_id, transient))
+
+    def _add_page(self, waiting: _Waiting, result: CleanedRecord) -> None:
+        answer = waiting.answer
+        page_id = self._base + self._pages
+        self._pages += 1
+        self._add_address(waiting, result.key, page_id)
+        at = answer.at or self._rules.default_date
+        counted = {
+            "schema": EXPORT_VERSION,
+            "change": RowChange.NEW.value,
+            "id": page_id,
+            "first_seen": at,
+            "blocks": len(result.blocks),
+            "words": sum(block.words for block in result.blocks),
+            "text": "\n".join(block.text for block in result.blocks),
+            "source": self._file.path,
+            "place": answer.place,
+        }
+        values = result.columns | counted
+        self._tables.pages.add(tuple(values[name] for name in PAGES.names))
+        self._add_blocks(page_id, result)
+        for reason, count in result.reasons.items():
+            self.counts[f"blocks/{reason}"] += count
+            self.counts["blocks/seen"] += count
+        for warning in result.warnings:
+            self.counts[f"page/{warning}"] += 1
+
+    def _add_blocks(self, page_id: int, result: CleanedRecord) -> None:
+        first = self._base + self._blocks
+        self._blocks += len(result.blocks)
+        for number, block in enumerate(result.blocks):
+            repeats = first + block.repeats if block.repeats >= 0 else -1
+            own = (first + number, page_id, result.columns["site"], repeats)
+            self._tables.blocks.add(own + _block_values(block))

@@ -1,0 +1,157 @@
+"""The last stage of a batch job: the tables of pages, blocks and sightings, a file of each for each input file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from crawler.batch.clean_file import cleaned_names
+from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
+from crawler.batch.stages import read_repeated, read_sightings
+from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from crawler.batch.output import OutputFolder
+    from crawler.batch.stages import Plan
+
+_ROWS_PER_READ = 5_000
+_PAGE_COLUMNS = ("url", "section", "title", "author", "published", "language", "first_seen")
+_KEPT_COLUMNS = (
+    "position",
+    "kind",
+    "text",
+    "words",
+    "score",
+    "priority",
+    "path",
+    "unique_terms",
+    "digest",
+    "fingerprint",
+)
+
+
+def finish_range(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
+    """Write the tables of a range of input files, and return how many rows they have."""
+    repeated = read_repeated(output, plan, range_number)
+    sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
+    counts = {"pages": 0, "blocks": 0, "exact": 0, "near": 0}
+    for number in plan.files_of(range_number):
+        pages = _write_pages(output, number, repeated)
+        found = _write_blocks(output, number, pages, _Kept.read(output, number, repeated, sightings))
+        for name, count in (found | {"pages": len(pages)}).items():
+            counts[name] += count
+    return {f"stored/{name}": count for name, count in counts.items()}
+
+
+def part_name(table: str, number: int) -> str:
+    """Return the name of an input file's part of a table."""
+    return f"{table}/part-{number:06}.parquet"
+
+
+def _write_pages(output: OutputFolder, number: int, repeated: NDArray[np.int64]) -> pa.Table:
+    """Write the pages of an input file that count; return what their blocks show of them."""
+    shown = []
+    with (
+        output.open(cleaned_names(number)["pages"]) as file,
+        create_table(output, part_name("pages", number), PAGES) as writer,
+    ):
+        for batch in parquet.ParquetFile(file).iter_batches(_ROWS_PER_READ):
+            ids = batch.column("id").to_numpy()
+            kept = pa.Table.from_batches([batch]).filter(pa.array(~np.isin(ids, repeated)))
+            writer.add_table(kept.cast(PAGES))
+            shown.append(kept.select(("id", *_PAGE_COLUMNS)))
+    return pa.concat_tables(shown) if shown else PAGES.empty_table().select(("id", *_PAGE_COLUMNS))
+
+
+class _Kept:
+    """The kept blocks of an input file: which are blocks, and of what the others are sightings."""
+
+    def __init__(self, ids: NDArray[np.int64], counts: NDArray[np.bool_]) -> None:
+        self.ids = ids
+        self.counts = counts
+        self.original = ids.copy()
+        self.distance = np.zeros(len(ids), np.int8)
+        self.exact = np.zeros(len(ids), bool)
+
+    @classmethod
+    def read(cls, output: OutputFolder, number: int, repeated: NDArray[np.int64], sightings: Any) -> _Kept:
+        """Return the blocks; with `sightings` None each text that no other of its page has is a block."""
+        names = ("id", "page_id", "repeats", "distance", "digest", "fingerprint")
+        table = read_table(output, cleaned_names(number)["blocks"], names)
+        ids = table["id"].to_numpy()
+        kept = cls(ids, ~np.isin(table["page_id"].to_numpy(), repeated))
+        digest, fingerprint = table["digest"].to_numpy().copy(), table["fingerprint"].fill_null(0).to_numpy().copy()
+        has = table["fingerprint"].is_valid().to_numpy().copy()
+        own_digest, own_fingerprint, own_has = digest.copy(), fingerprint.copy(), has.copy()
+        if sightings is not None and len(ids):
+            own = sightings[
+                np.searchsorted(sightings["id"], ids[0]) : np.searchsorted(sightings["id"], ids[-1], "right")
+            ]
+            place = np.searchsorted(ids, own["id"])
+            kept.original[place], kept.distance[place], kept.exact[place] = own["original"], own["bits"], own["exact"]
+            digest[place], fingerprint[place], has[place] = own["digest"], own["fingerprint"], own["has"]
+        # A repeat is a sighting of what the earlier block of its page is, or is a sighting of.
+        repeats = np.flatnonzero(table["repeats"].to_numpy() >= 0)
+        earlier = np.searchsorted(ids, table["repeats"].to_numpy()[repeats])
+        kept.original[repeats] = kept.original[earlier]
+        kept.exact[repeats] = own_digest[repeats] == digest[earlier]
+        bits = np.bitwise_count(own_fingerprint[repeats].view(np.uint64) ^ fingerprint[earlier].view(np.uint64))
+        both = own_has[repeats] & has[earlier]
+        kept.distance[repeats] = np.where(both, bits, table["distance"].to_numpy()[repeats])
+        return kept
+
+
+def _write_blocks(output: OutputFolder, number: int, pages: pa.Table, kept: _Kept) -> dict[str, int]:
+    """Write the blocks and sightings of an input file, and return how many there are."""
+    is_block = kept.original == kept.ids
+    is_exact = kept.exact & ~is_block & kept.counts
+    is_near = ~kept.exact & ~is_block & kept.counts
+    start = 0
+    with (
+        output.open(cleaned_names(number)["blocks"]) as file,
+        create_table(output, part_name("blocks", number), BLOCKS) as blocks,
+        create_table(output, part_name("sightings", number), SIGHTINGS) as sightings,
+    ):
+        for batch in parquet.ParquetFile(file).iter_batches(_ROWS_PER_READ):
+            own = slice(start, start + len(batch))
+            start += len(batch)
+            table = pa.Table.from_batches([batch])
+            blocks.add_table(_blocks(table.filter(pa.array((is_block & kept.counts)[own])), pages))
+            chosen = (~is_block & kept.counts)[own]
+            found = {
+                "block_id": pa.array(kept.original[own][chosen]),
+                "distance": pa.array(kept.distance[own][chosen]),
+                "exact": pa.array(kept.exact[own][chosen]),
+            }
+            sightings.add_table(_sightings(table.filter(pa.array(chosen)), pages, found))
+    return {
+        "blocks": int((is_block & kept.counts).sum()),
+        "exact": int(is_exact.sum()),
+        "near": int(is_near.sum()),
+    }
+
+
+def _blocks(table: pa.Table, pages: pa.Table) -> pa.Table:
+    columns = _columns(table, pages) | {"change": pa.repeat(RowChange.NEW.value, len(table))}
+    return pa.table([columns[name] for name in BLOCKS.names], names=BLOCKS.names).cast(BLOCKS)
+
+
+def _sightings(table: pa.Table, pages: pa.Table, found: dict[str, pa.Array]) -> pa.Table:
+    columns = _columns(table, pages) | found
+    return pa.table([columns[name] for name in SIGHTINGS.names], names=SIGHTINGS.names).cast(SIGHTINGS)
+
+
+def _columns(table: pa.Table, pages: pa.Table) -> dict[str, Any]:
+    """Return the columns of kept blocks, with those of their pages."""
+    place = np.searchsorted(pages["id"].to_numpy(), table["page_id"].to_numpy())
+    of_page = pages.take(pa.array(place))
+    return {
+        **{name: table[name] for name in ("id", "page_id", "site", *_KEPT_COLUMNS)},
+        **{name: of_page[name] for name in _PAGE_COLUMNS},
+        "schema": pa.repeat(EXPORT_VERSION, len(table)),
+    }

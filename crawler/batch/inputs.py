@@ -1,0 +1,146 @@
+"""The input files of a batch job, in the order in which their records count: the order given, then by path."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urljoin
+
+from crawler.errors import InputError
+from crawler.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_LIST_BYTES_MAX = 100_000_000
+_GLOB_CHARS = frozenset("*?[")
+
+
+class InputKind(StrEnum):
+    """The format of an input file, by its name."""
+
+    WARC = "warc"
+    PARQUET = "parquet"
+
+
+_SUFFIXES = {
+    InputKind.WARC: (".warc", ".warc.gz", ".wet", ".wet.gz", ".warc.wet", ".warc.wet.gz"),
+    InputKind.PARQUET: (".parquet",),
+}
+_LIST_SUFFIXES = (".paths", ".paths.gz", ".txt", ".txt.gz")
+_NAMES = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file. `number` is its place in the order, from 0; `size` is in bytes, 0 if it is not known."""
+
+    number: int
+    path: str
+    kind: InputKind
+    size: int
+
+
+def find_inputs(given: Sequence[str], base: str = "") -> list[InputFile]:
+    """Return the input files that paths, folders, globs and lists of paths name, each once.
+
+    The files of a folder, and of the folders in it, and those of a glob are sorted by path. A path in a list that is
+    neither absolute nor a URL is taken from `base`, or from the folder of the list if that is "". Raises InputError for
+    a path that does not exist or has an unknown suffix, and if there is no file at all.
+    """
+    found: dict[str, tuple[InputKind, int]] = {}
+    for one in given:
+        for path, size in _expand(one, base):
+            kind = kind_of(path)
+            if kind is None:
+                raise InputError(f"the input {redact_text(path)!r} has no suffix that is known: {_NAMES}")
+            found.setdefault(path, (kind, size))
+    if not found:
+        raise InputError(f"the inputs {', '.join(map(repr, given))} hold no file that ends in {_NAMES}")
+    return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(found.items())]
+
+
+def kind_of(path: str) -> InputKind | None:
+    """Return the format of a file by its name, None if the suffix is unknown."""
+    name = path.partition("?")[0].lower() if "://" in path else path.lower()
+    return next((kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)), None)
+
+
+def open_input(path: str) -> BinaryIO:
+    """Open an input file for reading. Raises InputError."""
+    with _reported(path):
+        system, inner = _file_system(path)
+        file: BinaryIO = system.open(inner, "rb")
+        return file
+
+
+def _expand(given: str, base: str) -> Iterator[tuple[str, int]]:
+    """Yield the path and the size of each file that an INPUT names."""
+    with _reported(given):
+        system, inner = _file_system(given)
+        if given.lower().endswith(_LIST_SUFFIXES):
+            for line in _read_list(given):
+                yield from _expand(_resolve(line, base, given), base)
+        elif _GLOB_CHARS.intersection(inner) and not inner.startswith(("http://", "https://")):
+            yield from _sized(system, sorted(system.glob(inner)))
+        elif inner.startswith(("http://", "https://")):
+            # A server need not answer HEAD; the size is only needed to estimate what is left.
+            yield given, 0
+        elif system.isdir(inner):
+            yield from _sized(system, sorted(path for path in system.find(inner) if kind_of(path)))
+        else:
+            yield from _sized(system, [inner])
+
+
+def _sized(system: Any, paths: Sequence[str]) -> Iterator[tuple[str, int]]:
+    for path in paths:
+        info = system.info(path)
+        if info["type"] == "file":
+            yield system.unstrip_protocol(path).removeprefix("file://"), int(info.get("size") or 0)
+
+
+def _read_list(path: str) -> list[str]:
+    system, inner = _file_system(path)
+    with system.open(inner, "rb") as file:
+        lines = gzip.GzipFile(fileobj=file) if path.lower().endswith(".gz") else file
+        text = lines.read(_LIST_BYTES_MAX + 1)
+    if len(text) > _LIST_BYTES_MAX:
+        raise InputError(f"the list of paths {redact_text(path)!r} has more than {_LIST_BYTES_MAX:,} bytes; divide it")
+    return [line.strip() for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
+
+
+def _resolve(line: str, base: str, listed_in: str) -> str:
+    if "://" in line or line.startswith("/"):
+        return line
+    if base:
+        return urljoin(base, line) if "://" in base else f"{base.rstrip('/')}/{line}"
+    folder, _, _ = listed_in.rpartition("/")
+    return f"{folder}/{line}" if folder else line
+
+
+def _file_system(path: str) -> tuple[Any, str]:
+    """Return the file system of a path or URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415 — an extra
+    except ImportError as error:
+        raise InputError(f"a batch job needs fsspec: pip install 'blocksieve[batch]' ({error})") from error
+    found: tuple[Any, str] = url_to_fs(path)
+    return found
+
+
+class _reported:  # noqa: N801 — a context manager
+    """Turns the errors of file systems into InputError."""
+
+    def __init__(self, path: str) -> None:
+        self._path = redact_text(path)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise InputError(f"the input {self._path!r} does not exist") from error
+        if isinstance(error, OSError | ValueError | ImportError):
+            raise InputError(f"the input {self._path!r} cannot be read: {error}") from error

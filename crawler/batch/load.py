@@ -1,0 +1,161 @@
+"""Store the tables of a batch job in a database (`scrapy import`), by the rules that a crawl stores pages by.
+
+Each page is a visit at the time of its record. Its blocks are compared with everything that is stored, in the
+transaction that inserts them. A page that the database has seen at that time or later is left alone, so an import that
+was interrupted is simply repeated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from heapq import merge
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from lxml import html
+from sqlalchemy import select
+
+from cleaning import CleanPage
+from cleaning.blocks import Block, Decision, Kind, Metadata, Page, Reason
+from crawler.batch.columns import read_rows
+from crawler.batch.finish import part_name
+from crawler.batch.output import OutputFolder
+from crawler.errors import BatchError
+from crawler.storage.database import read_transaction
+from crawler.storage.pages import ImportedPage
+from crawler.storage.store import Store
+from crawler.storage.tables import page as page_table
+from crawler.storage.tables import unsigned
+from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cleaning.page_fingerprint import Fingerprinter
+    from crawler.config import Config
+    from crawler.storage.store import SavedVisit
+
+_SPIDER = "import"
+_SUMMARY_FILE = "summary.json"
+_ROWS = 500
+_FINISHED = "finished"
+_COUNTS = ("stored", "refreshed", "exact", "near", "boilerplate", "near_duplicate_pages")
+
+Row = dict[str, Any]
+"""A row of a table by the names of its columns."""
+
+
+def import_tables(folder: str, config: Config, report: Callable[[int], None] = lambda _pages: None) -> dict[str, int]:
+    """Store the pages of a finished batch job in the database DATABASE_URL, and return the counts.
+
+    `report` hears the number of pages so far. Raises BatchError if the folder holds no finished job, or one whose
+    settings differ, and StoreError if the database cannot be written.
+    """
+    output = OutputFolder(folder)
+    _check(output, config)
+    store = Store.open(replace(config, keep_html=False))
+    counts: Counter[str] = Counter()
+    try:
+        crawl_id = store.begin_crawl(_SPIDER, {"folder": folder})
+        for name in output.names("pages"):
+            number = int(name.removeprefix("part-").removesuffix(".parquet"))
+            for some in _batched(read_pages(output, number, config.fingerprinter), config.store_batch_pages):
+                _store(store, crawl_id, some, counts)
+                report(counts["pages"] + counts["known"])
+        store.end_crawl(crawl_id, _FINISHED, dict(counts))
+    finally:
+        store.close()
+    return dict(counts)
+
+
+def read_pages(output: OutputFolder, number: int, fingerprinter: Fingerprinter) -> Iterator[ImportedPage]:
+    """Yield the pages of an input file's part of the tables, in their order, with all their kept blocks."""
+    parts = (read_rows(output, part_name(table, number), _ROWS) for table in ("blocks", "sightings"))
+    kept = groupby(merge(*parts, key=lambda row: row["id"]), key=lambda row: row["page_id"])
+    page_id, blocks = next(kept, (None, iter(())))
+    for page in read_rows(output, part_name("pages", number), _ROWS):
+        own: list[Row] = []
+        if page_id == page["id"]:
+            own = list(blocks)
+            page_id, blocks = next(kept, (None, iter(())))
+        yield _imported(page, own, fingerprinter)
+
+
+def _check(output: OutputFolder, config: Config) -> None:
+    if not output.exists(_SUMMARY_FILE):
+        raise BatchError(
+            f"{output.path!r} holds no finished batch job; run `scrapy batch` with --out {output.path} first"
+        )
+    made = output.read_json("batch.json")["settings"]
+    for name in ("FINGERPRINT_WEIGHTING", "FINGERPRINT_MIN_TERMS"):
+        wanted = getattr(config, name.lower())
+        if made[name] != wanted:
+            raise BatchError(
+                f"{output.path!r} was made with {name}={made[name]}, but {name} is {wanted}; add -s {name}={made[name]}"
+            )
+
+
+def _imported(row: Row, blocks: Sequence[Row], fingerprinter: Fingerprinter) -> ImportedPage:
+    decisions = tuple(_decision(block) for block in blocks)
+    metadata = Metadata(
+        title=row["title"],
+        authors=(row["author"],) if row["author"] else (),
+        published=row["published"],
+        modified=row["modified"],
+        language=row["language"],
+        section=row["section"],
+    )
+    cleaned = CleanPage(row["url"], row["method"], row["encoding"], metadata, decisions)
+    keys = fingerprinter.fingerprint(decisions)
+    # The tables hold no HTML, so none is stored.
+    source = Page(html.fromstring("<html></html>"), row["url"])
+    fetched = FetchedPage(
+        row["url"], b"", source, Metadata(), row["etag"], row["last_modified"], row["method"], noarchive=True
+    )
+    visit = Visit(
+        row["url"],
+        row["first_seen"],
+        Outcome.PAGE,
+        etag=row["etag"],
+        last_modified=row["last_modified"],
+        page=ProcessedPage(fetched, cleaned, keys.blocks, keys.fingerprint),
+    )
+    return ImportedPage(visit, row["url_key"], unsigned(row["body_hash"]))
+
+
+def _decision(row: Row) -> Decision:
+    block = Block(row["position"], row["path"], Kind(row["kind"]), row["text"], row["words"], 0, row["priority"])
+    return Decision(block, row["score"], Reason.KEPT)
+
+
+def _store(store: Store, crawl_id: int, pages: Sequence[ImportedPage], counts: Counter[str]) -> None:
+    known = _known(store, pages)
+    fresh = [page for page in pages if page.key not in known]
+    counts["known"] += len(pages) - len(fresh)
+    saved: Sequence[SavedVisit] = store.save_imported(crawl_id, fresh) if fresh else ()
+    counts["pages"] += len(saved)
+    for one in saved:
+        counts[f"pages_{one.state}"] += 1
+        for name in _COUNTS:
+            counts[name] += getattr(one, name)
+
+
+def _known(store: Store, pages: Sequence[ImportedPage]) -> set[str]:
+    """Return the keys of the pages that the database has seen at the time of their record or later."""
+    at = {page.key: page.visit.at for page in pages}
+    statement = select(page_table.c.url_key, page_table.c.last_seen).where(page_table.c.url_key.in_(list(at)))
+    with read_transaction(store.engine) as connection:
+        return {row.url_key for row in connection.execute(statement) if row.last_seen >= at[row.url_key]}
+
+
+def _batched(pages: Iterator[ImportedPage], size: int) -> Iterator[list[ImportedPage]]:
+    """Yield the pages in lists; a key occurs once in a list."""
+    some: list[ImportedPage] = []
+    for page in pages:
+        if len(some) >= size or any(page.key == one.key for one in some):
+            yield some
+            some = []
+        some.append(page)
+    if some:
+        yield some

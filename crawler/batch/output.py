@@ -1,0 +1,142 @@
+"""The output folder of a batch job: local, shared or a bucket. Files appear complete or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+from uuid import uuid4
+
+from crawler.errors import BatchError
+from crawler.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-batch-", ".part"
+
+
+class OutputFolder:
+    """A folder by its path or URL; names are relative to it, with slashes. It can be sent to another process."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._system, self._root = _file_system(path)
+        self._is_local = "file" in _protocols(self._system)
+
+    def __reduce__(self) -> tuple[type[OutputFolder], tuple[str]]:
+        return type(self), (self.path,)
+
+    @contextmanager
+    def create(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a file to write to. It appears under its name when the block ends, and not at all after an error.
+
+        Raises BatchError if it cannot be written.
+        """
+        try:
+            with self._create_local(name) if self._is_local else self._create_object(name) as file:
+                yield file
+        except OSError as error:
+            shown = redact_text(f"{self.path.rstrip('/')}/{name}")
+            raise BatchError(f"{shown!r} cannot be written: {error.strerror or error}") from error
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for reading. Raises BatchError if there is none."""
+        try:
+            file: IO[bytes] = self._system.open(self._place(name), "rb")
+        except OSError as error:
+            raise BatchError(f"{redact_text(self.path)!r} has no file {name} that can be read: {error}") from error
+        return file
+
+    def exists(self, name: str) -> bool:
+        return bool(self._system.exists(self._place(name)))
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files in one of the folders, sorted; none for a folder that does not exist."""
+        place = self._place(folder)
+        if not self._system.exists(place):
+            return []
+        self._system.invalidate_cache()
+        found = (path.rpartition("/")[2] for path in self._system.ls(place, detail=False))
+        return sorted(name for name in found if not name.startswith(_TEMPORARY_PREFIX))
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        with self.create(name) as file:
+            file.write(json.dumps(value, indent=1, sort_keys=True).encode())
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return the object of a JSON file. Raises BatchError."""
+        with self.open(name) as file:
+            text = file.read()
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise BatchError(f"{name} in {redact_text(self.path)!r} is damaged: {error}") from error
+        if not isinstance(found, dict):
+            raise BatchError(f"{name} in {redact_text(self.path)!r} is damaged: it holds no object")
+        return found
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a folder with all that it holds, if it exists."""
+        place = self._place(name)
+        if self._system.exists(place):
+            self._system.rm(place, recursive=True)
+
+    def remove_abandoned(self) -> None:
+        """Remove the unfinished files of processes that were killed. No other job may write to the folder."""
+        if self._is_local and self._system.exists(self._root):
+            for path in self._system.find(self._root):
+                if path.rpartition("/")[2].startswith(_TEMPORARY_PREFIX):
+                    self._system.rm(path)
+
+    def is_empty(self) -> bool:
+        return not self._system.exists(self._root) or not self._system.ls(self._root, detail=False)
+
+    def _place(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    @contextmanager
+    def _create_local(self, name: str) -> Iterator[IO[bytes]]:
+        place = self._place(name)
+        folder = os.path.dirname(place)  # noqa: PTH120 — paths of fsspec are texts
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 — as above
+        temporary = f"{folder}/{_TEMPORARY_PREFIX}{uuid4().hex}{_TEMPORARY_SUFFIX}"
+        try:
+            with open(temporary, "xb") as file:  # noqa: PTH123 — as above
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, place)  # noqa: PTH105 — as above
+        except BaseException:
+            if os.path.exists(temporary):  # noqa: PTH110 — as above
+                os.unlink(temporary)  # noqa: PTH108 — as above
+            raise
+
+    @contextmanager
+    def _create_object(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a temporary file that is uploaded at the end: an object appears when it is complete."""
+        with tempfile.NamedTemporaryFile(suffix=_TEMPORARY_SUFFIX) as file:
+            yield file
+            file.flush()
+            place = self._place(name)
+            self._system.makedirs(place.rpartition("/")[0], exist_ok=True)
+            self._system.put_file(file.name, place)
+
+
+def _file_system(path: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415 — an extra
+    except ImportError as error:
+        raise BatchError(f"a batch job needs fsspec: pip install 'blocksieve[batch]' ({error})") from error
+    try:
+        found: tuple[Any, str] = url_to_fs(path)
+    except (ValueError, ImportError) as error:
+        raise BatchError(f"the output {redact_text(path)!r} cannot be used: {error}") from error
+    return found
+
+
+def _protocols(system: Any) -> tuple[str, ...]:
+    found = system.protocol
+    return (found,) if isinstance(found, str) else tuple(found)

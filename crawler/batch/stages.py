@@ -1,0 +1,404 @@
+"""The stages of a job behind the cleaning: which answer of a URL counts, and which blocks are sightings.
+
+Each function here is one task: it reads the rows that the tasks of the stage before have sent to its partition, and
+writes one file of rows for the next stage. `crawler/batch/duplicates.py` has what is decided.
+
+A file of rows has a part for each receiver. It begins with the number of parts and where each begins and ends, counted
+in rows, so a receiver reads its own rows only, with two short reads of each file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from crawler.batch.clean_file import ID_BITS, cleaned_names
+from crawler.batch.columns import read_table
+from crawler.batch.duplicates import (
+    EDGE,
+    KEY,
+    LEADER,
+    MEMBER,
+    SIGHTING,
+    STATUS,
+    Decisions,
+    edges_of,
+    find_leaders,
+    find_sightings,
+    group_by_terms,
+)
+from crawler.batch.near import BAND_BITS, BANDS, band_of, near_pairs_of_band
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from crawler.batch.output import OutputFolder
+
+Rows = Any
+"""A structured array."""
+
+BLOCKS_PER_TASK = 500_000
+"""So many blocks make a partition: it bounds the memory of a task, see docs/scale.md."""
+
+BAND_ROWS_MAX = 4 * BLOCKS_PER_TASK
+"""A band with more leaders than this is divided among several tasks."""
+
+_NUMBER = np.dtype("<i8")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+_ADDRESS = np.dtype([("high", "i8"), ("low", "i8"), ("order", "i8"), ("page_id", "i8"), ("transient", "?")])
+_BANDED = np.dtype([*((name, LEADER[name]) for name in LEADER.names or ()), ("band", "i1")])
+_ID = np.dtype([("id", "i8")])
+_HEAVY = np.dtype([("band", "i8"), ("value", "i8"), ("chunks", "i8"), ("first", "i8")])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the stages divide a job: ranges of input files in their order, and as many partitions.
+
+    `range_starts` has the first input file of each range, and the number of all files at its end. `max_distance` is the
+    number of bits within which blocks of different pages are near-duplicates; None compares no pages.
+    """
+
+    range_starts: tuple[int, ...]
+    max_distance: int | None
+
+    @classmethod
+    def of(cls, blocks: Sequence[int], max_distance: int | None, blocks_per_task: int = BLOCKS_PER_TASK) -> Plan:
+        """Return the plan for input files with so many kept blocks each."""
+        starts, held = [0], 0
+        for number, count in enumerate(blocks):
+            if held and held + count > blocks_per_task:
+                starts.append(number)
+                held = 0
+            held += count
+        return cls((*starts, len(blocks)), max_distance)
+
+    @property
+    def partitions(self) -> int:
+        return len(self.range_starts) - 1
+
+    def files_of(self, range_number: int) -> range:
+        """Return the numbers of a range's input files."""
+        return range(self.range_starts[range_number], self.range_starts[range_number + 1])
+
+    def ranges_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the range of each page or block."""
+        starts = np.array(self.range_starts[1:-1], np.int64)
+        return np.searchsorted(starts, ids >> ID_BITS, "right").astype(np.int64)
+
+
+def _names(stage: str, count: int) -> list[str]:
+    return [f"work/{stage}/{number:06}" for number in range(count)]
+
+
+def _name(stage: str, number: int) -> str:
+    return f"work/{stage}/{number:06}"
+
+
+def send_addresses(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
+    """Send the address of each answer of a range to the partition of its page."""
+    parts = [np.empty(0, _ADDRESS)]
+    for number in plan.files_of(range_number):
+        table = read_table(output, cleaned_names(number)["addresses"], _ADDRESS.names or ())
+        parts.append(_from_table(table, _ADDRESS))
+    rows = np.concatenate(parts)
+    targets = spread([rows["high"], rows["low"]], plan.partitions)
+    write_partitions(output, _name("addresses", range_number), rows, targets, plan.partitions)
+    return {}
+
+
+def find_repeated(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
+    """Find the pages of which a later answer counts, as `REPLAY` chooses: the last that is not temporary."""
+    rows = read_partition(output, _names("addresses", plan.partitions), partition, _ADDRESS)
+    rows = rows[np.lexsort((rows["order"], ~rows["transient"], rows["low"], rows["high"]))]
+    is_last = np.ones(len(rows), bool)
+    is_last[:-1] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
+    repeated = rows["page_id"][~is_last]
+    repeated = repeated[repeated >= 0]
+    found = np.zeros(len(repeated), _ID)
+    found["id"] = np.sort(repeated)
+    write_partitions(output, _name("repeated", partition), found, plan.ranges_of(found["id"]), plan.partitions)
+    return {"record/repeated": len(found)}
+
+
+def read_repeated(output: OutputFolder, plan: Plan, range_number: int) -> NDArray[np.int64]:
+    """Return the ids of a range's pages that do not count, sorted."""
+    rows = read_partition(output, _names("repeated", plan.partitions), range_number, _ID)
+    return np.sort(rows["id"])
+
+
+def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
+    """Send the keys of a range's blocks to the partitions of their site and digest.
+
+    Blocks without terms, those that repeat another of their page and those of pages that do not count are left out.
+    """
+    repeated = read_repeated(output, plan, range_number)
+    parts = [np.empty(0, KEY)]
+    names = ("id", "page_id", "site", "digest", "check", "fingerprint", "unique_terms", "repeats")
+    for number in plan.files_of(range_number):
+        table = read_table(output, cleaned_names(number)["blocks"], names)
+        keys = np.zeros(len(table), KEY)
+        for name in ("id", "digest", "check"):
+            keys[name] = table[name].to_numpy()
+        keys["has"] = table["fingerprint"].is_valid().to_numpy()
+        keys["fingerprint"] = table["fingerprint"].fill_null(0).to_numpy()
+        keys["site"] = _hashes(table["site"])
+        compared = (table["unique_terms"].to_numpy() > 0) & (table["repeats"].to_numpy() < 0)
+        parts.append(keys[compared & ~np.isin(table["page_id"].to_numpy(), repeated)])
+    rows = np.concatenate(parts)
+    targets = spread([rows["site"], rows["digest"]], plan.partitions)
+    write_partitions(output, _name("keys", range_number), rows, targets, plan.partitions)
+    return {"compared": len(rows)}
+
+
+def group_keys(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
+    """Group the blocks of a partition by their terms."""
+    grouped = group_by_terms(read_partition(output, _names("keys", plan.partitions), partition, KEY))
+    members = grouped.members
+    _send_sightings(output, plan, _name("sightings-of-headings", partition), grouped.sightings)
+    targets = spread([members["fingerprint"]], plan.partitions)
+    write_partitions(output, _name("members", partition), members, targets, plan.partitions)
+    return {}
+
+
+def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
+    """Count how often each band occurs among the leaders of a partition."""
+    leaders = _leaders(output, plan, partition)
+    fingerprints = _unsigned(leaders["fingerprint"])
+    counts = [
+        np.bincount(band_of(fingerprints, band).astype(np.int64), minlength=1 << BAND_BITS) for band in range(BANDS)
+    ]
+    with output.create(_name("band-counts", partition)) as file:
+        file.write(np.concatenate(counts).astype("<i8").tobytes())
+    return {"leaders": len(leaders)}
+
+
+def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[str, int]:
+    """Divide the bands with too many leaders: into chunks, of which each two are compared in a task of their own."""
+    totals = np.zeros(BANDS << BAND_BITS, np.int64)
+    for name in _names("band-counts", plan.partitions):
+        with output.open(name) as file:
+            totals += np.frombuffer(file.read(), "<i8")
+    places = np.flatnonzero(totals > rows_max)
+    heavy = np.zeros(len(places), _HEAVY)
+    heavy["band"], heavy["value"] = places >> BAND_BITS, places & ((1 << BAND_BITS) - 1)
+    heavy["chunks"] = -(-2 * totals[places] // rows_max)
+    pairs = heavy["chunks"] * (heavy["chunks"] + 1) // 2
+    heavy["first"] = plan.partitions + np.cumsum(pairs) - pairs
+    with output.create("work/heavy-bands") as file:
+        file.write(heavy.tobytes())
+    return {"heavy_bands": len(heavy), "extra_tasks": int(pairs.sum())}
+
+
+def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
+    """Send each leader of a partition to the partitions of its four bands."""
+    leaders, heavy = _leaders(output, plan, partition), _heavy_bands(output)
+    found, targets = [], []
+    for band in range(BANDS):
+        values = band_of(_unsigned(leaders["fingerprint"]), band).astype(np.int64)
+        rows = np.zeros(len(leaders), _BANDED)
+        for name in LEADER.names or ():
+            rows[name] = leaders[name]
+        rows["band"] = band
+        is_heavy = np.isin(values, heavy["value"][heavy["band"] == band])
+        found.append(rows[~is_heavy])
+        targets.append(spread([np.full(len(values), band), values], plan.partitions)[~is_heavy])
+        for one in heavy[heavy["band"] == band]:
+            for some, target in _divided(rows[values == one["value"]], one):
+                found.append(some)
+                targets.append(np.full(len(some), target))
+    rows, all_targets = np.concatenate(found), np.concatenate(targets)
+    write_partitions(output, _name("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy))
+    return {}
+
+
+def compare_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
+    """Compare the leaders of a partition that are equal in a band, and send both edges of each pair."""
+    assert plan.max_distance is not None
+    rows = read_partition(output, _names("banded", plan.partitions), partition, _BANDED)
+    found, compared = [np.empty(0, EDGE)], 0
+    for band in range(BANDS):
+        some = rows[rows["band"] == band]
+        first, second, bits, count = near_pairs_of_band(_unsigned(some["fingerprint"]), band, plan.max_distance)
+        compared += count
+        if partition >= plan.partitions:
+            kept = _is_of_pair(some, first, second, _heavy_bands(output), partition)
+            first, second, bits = first[kept], second[kept], bits[kept]
+        found.append(edges_of(some, first, second, bits))
+    edges = np.concatenate(found)
+    targets = spread([edges["fingerprint"]], plan.partitions)
+    write_partitions(output, _name("edges", partition), edges, targets, plan.partitions)
+    return {"near_pairs": len(edges) // 2, "compared_pairs": compared}
+
+
+def decide_leaders(output: OutputFolder, plan: Plan, round_number: int, partition: int) -> dict[str, int]:
+    """Decide what can be decided in this round, and send it to the partitions of the leaders near by."""
+    decisions, decided = _replay(output, plan, partition, round_number)
+    is_new = np.isin(decisions.edges["fingerprint"], decided["fingerprint"])
+    edges = decisions.edges[is_new]
+    told = np.zeros(len(edges), STATUS)
+    told["fingerprint"] = edges["fingerprint"]
+    place = np.searchsorted(decisions.fingerprints, edges["fingerprint"])
+    told["is_original"] = decisions.status[place] == 1
+    targets = spread([edges["near"]], plan.partitions)
+    write_partitions(output, _name(f"round-{round_number}", partition), told, targets, plan.partitions)
+    return {"undecided": decisions.undecided}
+
+
+def send_sightings(output: OutputFolder, plan: Plan, rounds: int, partition: int) -> dict[str, int]:
+    """Find the nearest original of each sighting of a partition, and send it to the range of its file."""
+    members = _members(output, plan, partition)
+    decisions, _ = _replay(output, plan, partition, rounds)
+    sightings = find_sightings(members, find_leaders(members), decisions)
+    _send_sightings(output, plan, _name("sightings", partition), sightings)
+    return {}
+
+
+def read_sightings(output: OutputFolder, plan: Plan, range_number: int) -> Rows:
+    """Return the sightings among the blocks of a range, ordered by id."""
+    names = _names("sightings", plan.partitions) + _names("sightings-of-headings", plan.partitions)
+    rows = read_partition(output, names, range_number, SIGHTING)
+    return rows[np.argsort(rows["id"])]
+
+
+def heavy_tasks(output: OutputFolder) -> int:
+    """Return the number of tasks for the bands that are divided."""
+    return _pair_count(_heavy_bands(output))
+
+
+def _send_sightings(output: OutputFolder, plan: Plan, name: str, sightings: Rows) -> None:
+    write_partitions(output, name, sightings, plan.ranges_of(sightings["id"]), plan.partitions)
+
+
+def _members(output: OutputFolder, plan: Plan, partition: int) -> Rows:
+    return read_partition(output, _names("members", plan.partitions), partition, MEMBER)
+
+
+def _leaders(output: OutputFolder, plan: Plan, partition: int) -> Rows:
+    return find_leaders(_members(output, plan, partition))
+
+
+def _replay(output: OutputFolder, plan: Plan, partition: int, rounds: int) -> tuple[Decisions, Rows]:
+    """Return the decisions of a partition after some rounds, and what was decided last.
+
+    Rounds are few, so they are repeated from what was sent instead of storing a state.
+    """
+    edges = np.empty(0, EDGE)
+    if plan.max_distance:
+        count = plan.partitions + heavy_tasks(output)
+        edges = read_partition(output, _names("edges", count), partition, EDGE)
+    decisions = Decisions(edges)
+    decided = decisions.decide()
+    for number in range(rounds):
+        names = [_name(f"round-{number}", sender) for sender in range(plan.partitions)]
+        decisions.learn(_unique(read_partition(output, names, partition, STATUS)))
+        decided = decisions.decide()
+    return decisions, decided
+
+
+def _unique(rows: Rows) -> Rows:
+    _, places = np.unique(rows["fingerprint"], return_index=True)
+    return rows[places]
+
+
+def _divided(rows: Rows, heavy: Any) -> list[tuple[Rows, int]]:
+    """Return the rows of a heavy band with the task that they go to, once for each pair of chunks they are in."""
+    chunk, count = _chunks(rows, int(heavy["chunks"])), int(heavy["chunks"])
+    return [
+        (rows[(chunk == one) | (chunk == other)], int(heavy["first"]) + number)
+        for number, (one, other) in enumerate(_chunk_pairs(count))
+    ]
+
+
+def _is_of_pair(
+    rows: Rows, first: NDArray[np.int64], second: NDArray[np.int64], heavy: Rows, partition: int
+) -> NDArray[np.bool_]:
+    """Return True for each pair of rows that this task finds alone: other tasks have the same chunks too."""
+    own = heavy[np.searchsorted(heavy["first"], partition, "right") - 1]
+    count = int(own["chunks"])
+    low, high = _chunk_pairs(count)[partition - int(own["first"])]
+    one, other = _chunks(rows[first], count), _chunks(rows[second], count)
+    kept: NDArray[np.bool_] = (np.minimum(one, other) == low) & (np.maximum(one, other) == high)
+    return kept
+
+
+def _chunks(rows: Rows, count: int) -> NDArray[np.int64]:
+    return spread([rows["fingerprint"], rows["fingerprint"]], count)
+
+
+def _chunk_pairs(count: int) -> list[tuple[int, int]]:
+    return [(one, other) for one in range(count) for other in range(one, count)]
+
+
+def _pair_count(heavy: Rows) -> int:
+    return int((heavy["chunks"] * (heavy["chunks"] + 1) // 2).sum())
+
+
+def _heavy_bands(output: OutputFolder) -> Rows:
+    with output.open("work/heavy-bands") as file:
+        return np.frombuffer(file.read(), _HEAVY)
+
+
+def _unsigned(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(numbers).view(np.uint64)
+
+
+def _hashes(texts: Any) -> NDArray[np.int64]:
+    """Return a hash of each text of an Arrow column; the same text is hashed once."""
+    encoded = texts.combine_chunks().dictionary_encode()
+    hashes = np.array([xxh3_64_intdigest(text.encode()) for text in encoded.dictionary.to_pylist()], np.uint64)
+    found: NDArray[np.int64] = (
+        hashes.view(np.int64)[encoded.indices.to_numpy()] if len(hashes) else np.empty(0, np.int64)
+    )
+    return found
+
+
+def _from_table(table: Any, dtype: np.dtype[Any]) -> Rows:
+    rows = np.zeros(len(table), dtype)
+    for name in dtype.names or ():
+        rows[name] = table[name].to_numpy()
+    return rows
+
+
+# Rows on their way from the tasks of one stage to those of the next
+
+
+def write_partitions(output: OutputFolder, name: str, rows: Rows, partitions: NDArray[np.int64], count: int) -> None:
+    """Write rows to a file, each in its partition (from 0 to `count` - 1), in their order."""
+    order = np.argsort(partitions, kind="stable")
+    ends = np.cumsum(np.bincount(partitions, minlength=count)) if len(rows) else np.zeros(count, np.int64)
+    head = np.concatenate(([count, 0], ends)).astype(_NUMBER)
+    with output.create(name) as file:
+        file.write(head.tobytes())
+        file.write(np.ascontiguousarray(rows[order]).tobytes())
+
+
+def read_partition(output: OutputFolder, names: Iterable[str], partition: int, dtype: np.dtype[Any]) -> Rows:
+    """Return the rows that several files hold for a partition, in the order of the files."""
+    found = [np.empty(0, dtype)]
+    size = _NUMBER.itemsize
+    for name in names:
+        with output.open(name) as file:
+            count = int(np.frombuffer(file.read(size), _NUMBER)[0])
+            file.seek(size * (1 + partition))
+            start, end = (int(each) for each in np.frombuffer(file.read(2 * size), _NUMBER))
+            if end > start:
+                file.seek(size * (2 + count) + start * dtype.itemsize)
+                found.append(np.frombuffer(file.read((end - start) * dtype.itemsize), dtype))
+    return np.concatenate(found)
+
+
+def spread(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.int64]:
+    """Return the partition of each row, by one or more columns of 64-bit numbers. Equal rows have the same."""
+    mixed = np.zeros(len(keys[0]), np.uint64)
+    with np.errstate(over="ignore"):
+        for key in keys:
+            mixed = (mixed ^ key.astype(np.int64).view(np.uint64)) * _MIX
+            mixed ^= mixed >> _SHIFT
+    return (mixed % np.uint64(count)).astype(np.int64)

@@ -1,0 +1,175 @@
+"""`scrapy batch`: clean archives of any size into Parquet tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.batch.filters import RecordFilter
+from crawler.batch.job import BatchOptions, batch_settings, run_batch
+from crawler.batch.stages import BLOCKS_PER_TASK
+from crawler.commands.base import BlocksieveCommand
+from crawler.config import Config
+from crawler.monitoring.progress import StatusLine
+from crawler.terminal import count_of, print_error, print_json, print_line, run_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from crawler.batch.job import BatchProgress, BatchSummary
+
+_ENGINES = ("local", "ray")
+_INTERRUPTED = 130
+_MINUTE = 60
+
+
+class BatchCommand(BlocksieveCommand, ScrapyCommand):
+    def syntax(self) -> str:
+        return "INPUT... --out FOLDER [options]"
+
+    def short_desc(self) -> str:
+        return "Clean WARC and Parquet files of any size into Parquet tables, on this machine or on Ray"
+
+    def long_desc(self) -> str:
+        return (
+            "Clean the pages of archives as `scrapy crawl archive` does, and write them to the tables pages, blocks, "
+            "sightings and rejected in the folder --out. INPUT is a WARC or WET file, a Parquet file with the columns "
+            "url and html, a folder or glob of such files, or a list of paths (.paths, .txt, also .gz), here or at a "
+            "URL that fsspec opens. See docs/scale.md."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--out", metavar="FOLDER", help="folder or URL for the tables; it must be empty, unless --resume is given")
+        add("--method", metavar="NAME", help="cleaning method; the same as -s CLEANING_METHOD=NAME")
+        add(
+            "--near-duplicates",
+            action="store_true",
+            help="compare all blocks within DEDUP_DISTANCE bits, not only equal ones",
+        )
+        add("--resume", action="store_true", help="continue the job in --out with the same INPUT and options")
+        add("--engine", choices=_ENGINES, default="local", help="where the tasks run (default: local)")
+        add("--workers", type=int, metavar="N", help="number of processes (default: one for each core)")
+        add("--ray-address", metavar="ADDRESS", help="Ray cluster to use; without it, Ray starts on this machine")
+        add(
+            "--memory",
+            type=int,
+            default=2_000,
+            metavar="MB",
+            help="memory that a page may take, on Linux (default: 2000; 0: no limit)",
+        )
+        add(
+            "--blocks-per-task",
+            type=int,
+            default=BLOCKS_PER_TASK,
+            metavar="N",
+            help=f"blocks that a task holds while it looks for duplicates (default: {BLOCKS_PER_TASK:,})",
+        )
+        add("--base", default="", metavar="URL", help="where the relative paths of a list begin")
+        filters = parser.add_argument_group("Which records are read (each may be given several times)")
+        filters.add_argument(
+            "--host", action="append", default=[], metavar="HOST", help="a host, and all hosts below it"
+        )
+        filters.add_argument(
+            "--url", action="append", default=[], metavar="REGEX", help="regular expression that the URL matches"
+        )
+        filters.add_argument(
+            "--type", action="append", default=[], metavar="TYPE", help="Content-Type, such as text/html or text/"
+        )
+        filters.add_argument(
+            "--status", action="append", default=[], metavar="STATUS", help="HTTP status, such as 200 or 2xx"
+        )
+        filters.add_argument("--since", metavar="DATE", help="first day or time of the records (once)")
+        filters.add_argument("--until", metavar="DATE", help="day or time before which the records end (once)")
+        add("--json", action="store_true", help="print JSON")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        if not args:
+            raise UsageError(
+                "INPUT is missing: name a WARC or Parquet file, a folder, a glob or a list", print_help=False
+            )
+        if not opts.out:
+            raise UsageError("--out is missing: name a folder for the tables", print_help=False)
+        for name, low in (("workers", 1), ("memory", 0), ("blocks-per-task", 1)):
+            given = getattr(opts, name.replace("-", "_"))
+            if given is not None and given < low:
+                raise UsageError(f"--{name} is {given}; it takes a number from {low} on", print_help=False)
+        if opts.ray_address and opts.engine != "ray":
+            raise UsageError("--ray-address needs --engine ray", print_help=False)
+        if opts.method:
+            assert self.settings is not None
+            self.settings.set("CLEANING_METHOD", opts.method, priority="cmdline")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        try:
+            self.exitcode = run_command(lambda: self._run(args, opts))
+        except KeyboardInterrupt:
+            print_error("scrapy batch: interrupted; what is done is kept, and --resume continues the job")
+            self.exitcode = _INTERRUPTED
+
+    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None
+        config = Config.read(self.settings)
+        records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)
+        workers = opts.workers
+        if workers is None:
+            workers = 0 if opts.engine == "ray" else len(os.sched_getaffinity(0))
+        options = BatchOptions(
+            inputs=args,
+            out=opts.out,
+            settings=batch_settings(config, self.settings),
+            base=opts.base,
+            records=records,
+            near_duplicates=opts.near_duplicates,
+            memory=opts.memory,
+            engine=opts.engine,
+            workers=workers,
+            ray_address=opts.ray_address,
+            resume=opts.resume,
+            blocks_per_task=opts.blocks_per_task,
+        )
+        with StatusLine(config.progress) as line:
+            summary = run_batch(options, lambda progress: line.show(lambda _seconds: _describe(progress)))
+        if opts.json:
+            print_json(asdict(summary))
+        else:
+            _print(summary)
+
+
+def _describe(progress: BatchProgress) -> str:
+    parts = [f"{progress.stage} {progress.done}/{progress.tasks}"]
+    if progress.records:
+        rate = progress.pages / max(progress.seconds, 0.001)
+        parts += [count_of(progress.records, "record"), count_of(progress.pages, "page"), f"{rate:,.0f} pages/s"]
+    if progress.seconds_left is not None:
+        parts.append(f"about {progress.seconds_left / _MINUTE:,.0f} min left")
+    return " · ".join(parts)
+
+
+def _print(summary: BatchSummary) -> None:
+    counts = summary.counts
+    stored = {name: counts.get(f"stored/{name}", 0) for name in ("pages", "blocks", "exact", "near")}
+    read = f"{count_of(counts.get('records', 0), 'record')} of {count_of(summary.files, 'file')}"
+    print_line(
+        f"{read} in {summary.seconds:,.0f} s: "
+        f"{count_of(stored['pages'], 'page')}, {count_of(stored['blocks'], 'block')}, {stored['exact']:,} exact and "
+        f"{stored['near']:,} near duplicates in {summary.out}"
+    )
+    for title, start in (
+        ("answers", "visit/"),
+        ("not read", "filtered/"),
+        ("records", "record/"),
+        ("blocks", "blocks/"),
+    ):
+        found = {name.removeprefix(start): count for name, count in counts.items() if name.startswith(start) and count}
+        if found:
+            print_line(f"{title}: {', '.join(f'{name} {count:,}' for name, count in found.items())}")
+    lost = sum(summary.lost.values())
+    if lost:
+        print_line(f"lost: {lost:,}; the table `rejected` has each with its reason")

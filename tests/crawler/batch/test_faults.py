@@ -1,0 +1,273 @@
+"""What a batch job survives: killed processes and machines, damaged files, a record that hangs or eats memory.
+
+Each job reads its files from a server that holds them back until the test has done its damage. At the end all is there
+once, as from a job that nothing happened to, and what is lost is counted.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import processes
+import psutil
+import pytest
+from gated_files import SECONDS, gated_files
+from pyarrow import parquet
+from scrapy.settings import Settings
+from warcs import article, paragraph, write_warc
+
+from crawler.batch.job import BatchOptions, batch_settings, run_batch
+from crawler.config import Config
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+TABLES = ("pages", "blocks", "sightings", "rejected")
+FILES, PAGES = 4, 6
+ALL_BLOCKS = {"CLEANING_SECONDS": 1.0, "CLEANING_OPTIONS": {"max_blocks": 10_000_000}}
+SHARED = [paragraph(f"shared {number}") for number in range(5)]
+
+
+def settings(**given):
+    own = Settings(given)
+    return batch_settings(Config.read(own), own)
+
+
+def options(out, inputs, **more):
+    given = {"settings": settings(), "near_duplicates": True, "workers": 2} | more
+    return BatchOptions(inputs=[str(one) for one in inputs], out=str(out), **given)
+
+
+def pages(file):
+    """Return the pages of a file: each has a text of its own, one that others have, and one near that of others."""
+    for number in range(PAGES):
+        near = f"{paragraph('near', 200).removesuffix('.')} {file} {number}"
+        shared = SHARED[(file + number) % len(SHARED)]
+        texts = (paragraph(f"{file} {number}"), shared, near)
+        yield f"https://{'ab'[number % 2]}.example/{file}/{number}", article(f"Number {number}", *texts)
+
+
+def files_of(out):
+    """Return the bytes of every file of the tables."""
+    return {path.relative_to(out): path.read_bytes() for table in TABLES for path in sorted((out / table).iterdir())}
+
+
+def rows(out, table):
+    return [row for path in sorted((out / table).iterdir()) for row in parquet.read_table(path).to_pylist()]
+
+
+@pytest.fixture
+def gate(tmp_path):
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    for number in range(FILES):
+        write_warc(folder / f"{number}.warc.gz", pages(number))
+    with gated_files(folder) as gate:
+        yield gate
+
+
+@pytest.fixture
+def inputs(gate):
+    return [f"{gate.url}/{number}.warc.gz" for number in range(FILES)]
+
+
+@pytest.fixture
+def expect_all(tmp_path, gate, inputs):
+    """Return the check that a job has the tables of one that nothing happened to, byte by byte, and its counts."""
+
+    def check(out, counts):
+        gate.open()
+        undisturbed = run_batch(options(tmp_path / "undisturbed", inputs, workers=0))
+        assert undisturbed.counts["stored/pages"] == FILES * PAGES
+        assert undisturbed.counts["stored/exact"] > FILES
+        assert undisturbed.counts["stored/near"] > FILES
+        assert undisturbed.lost == {}
+        assert {**counts, "tasks/restarts": 0} == undisturbed.counts
+        assert files_of(out) == files_of(tmp_path / "undisturbed")
+        assert not (out / "work").exists()
+
+    return check
+
+
+def while_it_waits(gate, readers, damage):
+    """Do some damage once so many files are being read, then let the readers go on; return the thread."""
+
+    def work():
+        try:
+            gate.wait(readers)
+            damage()
+        finally:
+            gate.open()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def tasks_of(process):
+    return [child for child in process.children(recursive=True) if "batch.engine" in " ".join(child.cmdline())]
+
+
+def test_a_killed_process_is_replaced(gate, inputs, tmp_path, expect_all):
+    killed = []
+
+    def kill():
+        killed.append(tasks_of(psutil.Process())[0])
+        killed[0].kill()
+
+    thread = while_it_waits(gate, 2, kill)
+    summary = run_batch(options(tmp_path / "out", inputs))
+    thread.join()
+    assert len(killed) == 1
+    assert summary.counts["tasks/restarts"] == 1
+    expect_all(tmp_path / "out", summary.counts)
+
+
+def test_a_killed_cleaning_process_is_replaced(gate, inputs, tmp_path):
+    """It has no page yet: nothing is lost."""
+
+    def kill():
+        for task in tasks_of(psutil.Process()):
+            for cleaner in task.children():
+                cleaner.kill()
+
+    thread = while_it_waits(gate, 2, kill)
+    summary = run_batch(options(tmp_path / "out", inputs))
+    thread.join()
+    assert summary.counts["clean/restarts"] == 2
+    assert summary.counts["stored/pages"] == FILES * PAGES
+    assert summary.lost == {}
+
+
+def test_a_job_whose_own_process_was_killed_is_continued(gate, inputs, tmp_path, expect_all):
+    """The first file is done, the next are being read. Their processes end with the job."""
+    (tmp_path / "first").mkdir()
+    first = write_warc(tmp_path / "first/0.warc.gz", pages(0))
+    given = [str(first), *inputs[1:], "--out", "out", "--near-duplicates", "--workers", "1"]
+    job = start_batch(tmp_path, *given)
+    gate.wait()
+    children = psutil.Process(job.pid).children(recursive=True)
+    assert len(children) == 2
+    job.kill()
+    job.communicate()
+    assert psutil.wait_procs(children, timeout=SECONDS)[1] == []
+    done = sorted(path.name for path in (tmp_path / "out/work/done").iterdir())
+    assert done == ["clean-000000.json"]
+    assert not (tmp_path / "out/pages").exists()
+    gate.open()
+    first.write_bytes(b"what is done is not read again")
+    refused = start_batch(tmp_path, *given)
+    assert "add --resume" in refused.communicate()[1]
+    continued = start_batch(tmp_path, *given, "--resume", "--json")
+    output, log = continued.communicate()
+    assert continued.returncode == 0, log
+    write_warc(first, pages(0))
+    counts = json.loads(output)["counts"]
+    assert counts["stored/pages"] == FILES * PAGES == len({row["url"] for row in rows(tmp_path / "out", "pages")})
+    inputs[0] = str(first)
+    expect_all(tmp_path / "out", counts)
+
+
+def start_batch(folder, *arguments):
+    return processes.start(
+        [sys.executable, "-m", "scrapy", "batch", "-s", "PROGRESS=off", *arguments],
+        cwd=folder,
+        env=os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_records_that_lie_or_break_off_are_lost_alone(tmp_path):
+    """Damage of each kind: the other records of the files are pages."""
+    packed = [write_warc(tmp_path / "one.warc.gz", [one]).read_bytes() for one in pages(0)]
+    plain = [write_warc(tmp_path / "one.warc", [one], packed=False).read_bytes() for one in pages(1)]
+    spoilt = bytearray(packed[1])
+    spoilt[len(spoilt) // 2 : len(spoilt) // 2 + 8] = b"\xff" * 8
+    plain[1] = re.sub(rb"Content-Length: \d+", b"Content-Length: 100", plain[1], count=1)
+    plain[3] = plain[3].replace(b"Content-Length", b"Content-Extent", 1)
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    (archives / "a.warc.gz").write_bytes(packed[0] + spoilt + packed[2] + packed[3][:-60])
+    (archives / "b.warc").write_bytes(b"".join(plain))
+    (archives / "c.parquet").write_bytes(b"PAR1 is not enough")
+    summary = run_batch(options(tmp_path / "out", [archives], workers=0))
+    assert summary.lost == {
+        "file/unreadable": 1,
+        "record/bad_header": 1,
+        "record/truncated": 1,
+        "record/unpackable": 1,
+        "record/wrong_length": 1,
+    }
+    assert summary.counts["stored/pages"] == 2 + PAGES - 2 == len(rows(tmp_path / "out", "pages"))
+    reasons = sorted((Path(row["source"]).name, row["reason"]) for row in rows(tmp_path / "out", "rejected"))
+    assert reasons == [
+        ("a.warc.gz", "truncated"),
+        ("a.warc.gz", "unpackable"),
+        ("b.warc", "bad_header"),
+        ("b.warc", "wrong_length"),
+        ("c.parquet", "unreadable_file"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "outcome", "limits"),
+    [
+        # Cleaning it takes several times as long on any machine.
+        ("<p>word".join(map(str, range(300_000))), "cleaning_timeout", {"settings": settings(**ALL_BLOCKS)}),
+        # It needs four times as much.
+        ("<p>".join(paragraph(number, 12) for number in range(40_000)), "cleaning_failed", {"memory": 20}),
+    ],
+    ids=["hangs", "eats memory"],
+)
+def test_a_record_that_hangs_or_eats_memory_is_lost_alone(tmp_path, record, outcome, limits):
+    given = list(pages(0))
+    given.insert(1, ("https://a.example/bad", article("Bad", record)))
+    path = write_warc(tmp_path / "a.warc.gz", given)
+    summary = run_batch(options(tmp_path / "out", [path], workers=0, **limits))
+    assert summary.lost == {f"visit/{outcome}": 1}
+    assert summary.counts["stored/pages"] == PAGES
+    (lost,) = rows(tmp_path / "out", "rejected")
+    assert (lost["url"], lost["reason"]) == ("https://a.example/bad", outcome)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A Ray cluster of a head without cores and two machines with one core each, as processes of this machine."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 — it takes seconds
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own, on this machine
+def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_machine(
+    gate, inputs, tmp_path, cluster, expect_all
+):
+    """First a process that reads is killed, then a machine with such a process: its tasks move to the other one."""
+
+    def kill():
+        reading = [each for each in psutil.Process().children(recursive=True) if "_RayProcess.run" in each.name()]
+        os.kill(reading[0].pid, signal.SIGKILL)
+        gate.wait()  # another process reads its file
+        import ray  # noqa: PLC0415 — as above
+
+        own = ray._private.worker.global_worker.node._raylet_socket_name
+        lost = next(node for node in cluster.worker_nodes if node._raylet_socket_name != own)
+        cluster.remove_node(lost, allow_graceful=False)
+
+    thread = while_it_waits(gate, 2, kill)
+    summary = run_batch(options(tmp_path / "out", inputs, engine="ray", ray_address=cluster.address))
+    thread.join()
+    assert summary.counts["tasks/restarts"] == 2
+    expect_all(tmp_path / "out", summary.counts)

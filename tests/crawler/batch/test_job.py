@@ -1,0 +1,240 @@
+"""A batch job: its tables, and a job that is continued; test_faults.py has what it survives."""
+
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+from archive_crawl import crawl
+from pyarrow import parquet
+from scrapy.settings import Settings
+from sqlalchemy import create_engine, text
+from warcs import article, paragraph, write_warc
+
+from crawler.batch import engine as engines
+from crawler.batch.job import BatchOptions, batch_settings, run_batch
+from crawler.config import Config
+from crawler.errors import BatchError, ConfigError
+
+HTML = (("Content-Type", "text/html"),)
+PDF = {"url": "https://a.example/pdf", "body": b"%PDF-1.4", "headers": (("Content-Type", "application/pdf"),)}
+GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*/page.html"))
+SHARED = [paragraph(f"shared {number}") for number in range(6)]
+
+
+def settings(**given):
+    own = Settings(given)
+    return batch_settings(Config.read(own), own)
+
+
+def pages(start, count, host="a.example"):
+    """Return pages with a text of their own, one that others have, and one that differs in its last word."""
+    for number in range(start, start + count):
+        shared = SHARED[number % len(SHARED)]
+        near = f"{paragraph('near', 200).removesuffix('.')} {number}"
+        yield f"https://{host}/{number}", article(f"Number {number}", paragraph(number), shared, near)
+
+
+def options(tmp_path, *inputs, **more):
+    given = {"settings": settings(), "near_duplicates": True, "workers": 0} | more
+    return BatchOptions(inputs=[str(path) for path in inputs], out=str(tmp_path / "out"), **given)
+
+
+def rows(out, table):
+    found = []
+    for path in sorted((out / table).iterdir()):
+        found += parquet.read_table(path).to_pylist()
+    return found
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    """Three WARC files: the second has an answer for a page of the first, and the third is cut off."""
+    folder = tmp_path_factory.mktemp("archives")
+    write_warc(folder / "a.warc.gz", pages(0, 6))
+    write_warc(
+        folder / "b.warc",
+        [*pages(6, 6, "b.example"), *pages(0, 1), PDF],
+        packed=False,
+    )
+    whole = write_warc(folder / "c.warc.gz", pages(12, 4)).read_bytes()
+    (folder / "c.warc.gz").write_bytes(whole[:-50])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(archives, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    return run_batch(options(folder, archives)), folder / "out"
+
+
+def test_all_records_are_counted(finished):
+    summary, out = finished
+    counts = summary.counts
+    assert counts["records"] == 18
+    assert counts["visit/page"] == counts["pages"] == 16
+    assert counts["visit/not_html"] == 1
+    assert counts["record/truncated"] == 1
+    assert counts["record/repeated"] == 1
+    assert counts["stored/pages"] == 15 == len(rows(out, "pages"))
+    assert summary.lost == {"record/truncated": 1}
+    assert {(each["reason"], each["url"]) for each in rows(out, "rejected")} == {
+        ("truncated", None),
+        ("not_html", "https://a.example/pdf"),
+    }
+
+
+def test_the_last_answer_of_a_url_counts(finished):
+    _, out = finished
+    (page,) = [each for each in rows(out, "pages") if each["url"] == "https://a.example/0"]
+    assert page["source"].endswith("b.warc")
+
+
+def test_each_kept_block_is_a_block_or_a_sighting(finished):
+    summary, out = finished
+    blocks, sightings = rows(out, "blocks"), rows(out, "sightings")
+    assert len(blocks) + len(sightings) == sum(page["blocks"] for page in rows(out, "pages"))
+    assert summary.counts["stored/exact"] + summary.counts["stored/near"] == len(sightings)
+    ids = {block["id"] for block in blocks}
+    assert all(one["block_id"] in ids and one["block_id"] < one["id"] for one in sightings)
+    assert all(one["distance"] <= 3 for one in sightings)
+    assert [block["text"] for block in blocks].count(SHARED[1]) == 1
+
+
+def test_a_table_is_read_by_its_folder(finished):
+    _, out = finished
+    for table in ("pages", "blocks", "sightings"):
+        expected = [(row["id"], row["url"], row["first_seen"]) for row in rows(out, table)]
+        frame = pd.read_parquet(out / table)[["id", "url", "first_seen"]]
+        assert list(frame.itertuples(index=False, name=None)) == expected
+        assert pl.read_parquet(out / table).select("id", "url", "first_seen").rows() == expected
+        with duckdb.connect() as database:
+            query = f"SELECT id, url, first_seen FROM '{out / table}/*.parquet' ORDER BY id"
+            assert database.execute(query).fetchall() == expected
+
+
+def test_the_same_blocks_come_out_of_any_number_of_partitions(archives, finished, tmp_path):
+    """And a job begins with `resume` too, if there is none to continue."""
+    run_batch(options(tmp_path, archives, blocks_per_task=4, resume=True))
+    for table in ("pages", "blocks", "sightings", "rejected"):
+        assert rows(tmp_path / "out", table) == rows(finished[1], table)
+
+
+def test_a_job_that_was_killed_is_continued(archives, finished, tmp_path, monkeypatch):
+    class KilledError(Exception):
+        pass
+
+    done = []
+
+    def stop(progress):
+        done.append(progress)
+        if progress.stage == "clean" and progress.done == 2:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        run_batch(options(tmp_path, archives), stop)
+    (tmp_path / "out/work/cleaned/.blocksieve-batch-1.part").touch()
+    with pytest.raises(BatchError, match="holds a batch job; add --resume"):
+        run_batch(options(tmp_path, archives))
+    with pytest.raises(BatchError, match="which holds a job with near_duplicates True, not False"):
+        run_batch(options(tmp_path, archives, near_duplicates=False, resume=True))
+    cleaned = []
+    monkeypatch.setattr(engines.TaskProcess, "run", _recorded(engines.TaskProcess.run, cleaned))
+    summary = run_batch(options(tmp_path, archives, resume=True))
+    assert [task.number for task in cleaned if task.stage == "clean"] == [2]
+    assert summary.counts == finished[0].counts
+    assert rows(tmp_path / "out", "blocks") == rows(finished[1], "blocks")
+    assert not (tmp_path / "out/work").exists()
+
+
+def _recorded(run, tasks):
+    def recorded(self, output, task):
+        tasks.append(task)
+        return run(self, output, task)
+
+    return recorded
+
+
+def test_a_method_that_needs_a_browser_is_refused():
+    with pytest.raises(ConfigError, match="CLEANING_METHOD is vce, which needs a layout"):
+        settings(CLEANING_METHOD="vce")
+
+
+def test_an_output_with_something_else_is_left_alone(tmp_path, archives):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine.txt").touch()
+    with pytest.raises(BatchError, match="is not empty and holds no batch job"):
+        run_batch(options(tmp_path, archives))
+
+
+@pytest.mark.slow
+def test_the_result_is_that_of_a_crawl_of_the_archive(tmp_path):
+    """Pages, decisions, digests, fingerprints, sightings and Markdown, with the records in the order of the crawl."""
+    answers = [
+        *pages(0, 8),
+        {"url": "https://a.example/missing", "body": article("Gone", paragraph("gone")), "status": 404},
+        (
+            "https://a.example/secret",
+            article("Secret", paragraph("secret")).replace("<title>", "<meta name=robots content=noindex><title>"),
+        ),
+        ("https://a.example/8", article(SHARED[0], SHARED[1], SHARED[1], "Short text.")),
+        ("https://a.example/9", article("Short text.", "Short text.", SHARED[0])),
+        *(
+            {"url": f"https://c.example/{path.parent.name}", "body": path.read_bytes(), "headers": HTML}
+            for path in GOLDEN
+        ),
+    ]
+    path = write_warc(tmp_path / "a.warc.gz", answers)
+    process = crawl(
+        tmp_path,
+        path,
+        "CONCURRENT_REQUESTS=1",
+        "CONCURRENT_REQUESTS_PER_DOMAIN=1",
+        "BOILERPLATE_MIN_PAGES=0",
+        "STRUCTURE=True",
+    )
+    assert process.returncode == 0, process.stderr
+    out = tmp_path / "out"
+    database = create_engine(f"sqlite:///{tmp_path / 'blocks.db'}")
+    with database.connect() as connection:
+        order = connection.execute(text("SELECT url FROM page ORDER BY id")).scalars().all()
+        assert len(order) > len(GOLDEN) > 15
+        given = [each if isinstance(each, dict) else {"url": each[0], "body": each[1]} for each in answers]
+        given.sort(key=lambda each: order.index(each["url"]) if each["url"] in order else len(order))
+        ordered = write_warc(tmp_path / "ordered.warc.gz", given)
+        summary = run_batch(options(tmp_path, ordered, settings=settings(STRUCTURE=True)))
+        assert order == [page["url"] for page in rows(out, "pages")]
+        stored = connection.execute(text(_PAGES)).mappings().all()
+        assert [dict(each) for each in stored] == _only(rows(out, "pages"), stored)
+        stored = connection.execute(text(_BLOCKS)).mappings().all()
+        assert [dict(each) for each in stored] == _only(rows(out, "blocks"), stored)
+        stored = connection.execute(text(_SIGHTINGS)).mappings().all()
+        urls = {block["id"]: (block["url"], block["position"]) for block in rows(out, "blocks")}
+        for each in (found := rows(out, "sightings")):
+            each["original_url"], each["original_position"] = urls[each["block_id"]]
+        assert len(found) > 10
+        assert [dict(each) for each in stored] == _only(found, stored)
+        totals = connection.execute(text("SELECT totals FROM crawl")).scalar_one()
+    database.dispose()
+    reasons = {name: count for name, count in summary.counts.items() if name.startswith(("visit/", "blocks/"))}
+    assert {name: count for name, count in reasons.items() if f'"{name}": {count}' not in totals} == {}
+
+
+def _only(found, like):
+    return [{name: row[name] for name in like[0]} for row in found]
+
+
+_PAGES = """
+SELECT url, url_key, site, section, title, author, published, language, method, encoding, body_hash, page_fingerprint,
+       page_structure.markdown
+FROM page JOIN page_structure ON page_structure.page_id = page.id ORDER BY id"""
+_BLOCKS = """
+SELECT page.url, position, kind, path, text, words, score, priority, digest, fingerprint
+FROM block JOIN page ON page.id = block.page_id ORDER BY block.page_id, position"""
+_SIGHTINGS = """
+SELECT page.url, sighting.position, sighting.kind, sighting.path, coalesce(sighting.text, block.text) AS text,
+       sighting.words, sighting.score, sighting.digest, sighting.fingerprint, sighting.distance,
+       there.url AS original_url, block.position AS original_position
+FROM sighting JOIN page ON page.id = sighting.page_id JOIN block ON block.id = sighting.block_id
+JOIN page AS there ON there.id = block.page_id ORDER BY sighting.page_id, sighting.position"""

@@ -1,0 +1,77 @@
+"""The tables of a batch job in a database: as a crawl of the archive stores them, and each page once."""
+
+import pytest
+from scrapy.settings import Settings
+from sqlalchemy import create_engine, text
+from warcs import article, paragraph, write_warc
+
+from crawler.batch.job import BatchOptions, batch_settings, run_batch
+from crawler.batch.load import import_tables
+from crawler.config import Config
+from crawler.errors import BatchError
+
+SHARED = paragraph("shared")
+
+
+def config(url, **given):
+    return Config.read(Settings({"DATABASE_URL": url} | given))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A finished job: four pages in two files, of which two have the same text."""
+    place = tmp_path_factory.mktemp("job")
+    for number in range(2):
+        found = [
+            (f"https://{name}.example/{number}", article(f"{name} {number}", paragraph(f"{name}{number}"), *more))
+            for name, more in (("a", [SHARED, SHARED]), ("b", []))
+        ]
+        write_warc(place / f"{number}.warc.gz", found)
+    settings = Settings()
+    out = str(place / "out")
+    run_batch(BatchOptions([str(place)], out, batch_settings(Config.read(settings), settings), workers=0))
+    return out
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'blocks.db'}"
+    return request.getfixturevalue("new_database")()
+
+
+def query(url, statement):
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(text(statement))]
+    finally:
+        engine.dispose()
+
+
+def test_pages_blocks_and_sightings_are_stored_once(folder, url):
+    counts = import_tables(folder, config(url))
+    assert (counts["pages"], counts["pages_new"], counts["exact"]) == (4, 4, 3)
+    assert query(url, "SELECT url FROM page ORDER BY id") == [
+        ("https://a.example/0",),
+        ("https://b.example/0",),
+        ("https://a.example/1",),
+        ("https://b.example/1",),
+    ]
+    assert query(url, "SELECT count(*) FROM block WHERE digest IN (SELECT digest FROM sighting)") == [(1,)]
+    assert query(url, "SELECT method, html IS NULL, body_hash <> 0 FROM page LIMIT 1") == [("default", True, True)]
+    before = query(url, "SELECT id, text FROM block ORDER BY id")
+    again = import_tables(folder, config(url))
+    assert (again["pages"], again["known"]) == (0, 4)
+    assert query(url, "SELECT id, text FROM block ORDER BY id") == before
+    assert query(url, "SELECT count(*) FROM sighting") == [(3,)]
+
+
+def test_fingerprints_of_another_scheme_are_refused(folder, tmp_path):
+    with pytest.raises(BatchError, match="FINGERPRINT_WEIGHTING=modified, but FINGERPRINT_WEIGHTING is plain"):
+        import_tables(folder, config(f"sqlite:///{tmp_path / 'a.db'}", FINGERPRINT_WEIGHTING="plain"))
+
+
+def test_a_folder_without_a_finished_job_is_refused(tmp_path):
+    with pytest.raises(BatchError, match="holds no finished batch job"):
+        import_tables(str(tmp_path), config(f"sqlite:///{tmp_path / 'a.db'}"))

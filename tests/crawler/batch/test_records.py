@@ -1,0 +1,127 @@
+"""Input files, and the answers in them."""
+
+import gzip
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from warcs import HTML, article, paragraph, record, write_warc
+
+from crawler.batch.filters import Filtered, RecordFilter
+from crawler.batch.inputs import InputFile, InputKind, find_inputs
+from crawler.batch.records import Answer, OtherRequests, Passed, PassedRecord, read_records
+from crawler.errors import InputError
+
+PAGE = article("Storm", paragraph(1))
+LIMIT = 1_000_000
+
+
+def read(path, records=RecordFilter(), others=None):  # noqa: B008 — frozen
+    file = InputFile(0, str(path), InputKind.PARQUET if path.suffix == ".parquet" else InputKind.WARC, 0)
+    return list(read_records(file, records, LIMIT, others or OtherRequests()))
+
+
+def answers(records):
+    return [(each.url, each.body) for each in records if isinstance(each, Answer)]
+
+
+def passed(records):
+    return [each.reason for each in records if isinstance(each, PassedRecord)]
+
+
+def test_a_folder_a_glob_and_a_list_name_the_same_files(tmp_path):
+    names = ["b.warc.gz", "a.warc", "sub/c.parquet", "sub/d.warc.wet.gz"]
+    (tmp_path / "sub").mkdir()
+    for name in [*names, "note.md"]:
+        (tmp_path / name).touch()
+    (tmp_path / "all.paths.gz").write_bytes(gzip.compress("\n".join([*names, ""]).encode()))
+    paths = {str(tmp_path / name) for name in names}
+    in_folder = find_inputs([str(tmp_path)])
+    assert [file.path for file in in_folder] == sorted(paths)
+    assert [file.number for file in in_folder] == [0, 1, 2, 3]
+    assert {file.path for file in find_inputs([f"{tmp_path}/*.warc*", f"{tmp_path}/sub"])} == paths
+    assert [file.path for file in find_inputs([str(tmp_path / "all.paths.gz")])] == [
+        f"{tmp_path}/{name}" for name in names
+    ]
+    assert len(find_inputs([str(tmp_path), f"{tmp_path}/a.warc"])) == 4
+
+
+def test_the_paths_of_a_list_begin_at_the_base(tmp_path):
+    listed = tmp_path / "warc.paths"
+    listed.write_text("crawl-data/a.warc.gz\n")
+    (file,) = find_inputs([str(listed)], "https://data.example.org/")
+    assert file.path == "https://data.example.org/crawl-data/a.warc.gz"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.warc", "does not exist"), ("note.md", "has no suffix that is known"), (".", "hold no file")],
+)
+def test_an_input_that_is_none_is_named(tmp_path, name, message):
+    (tmp_path / "note.md").touch()
+    with pytest.raises(InputError, match=message):
+        find_inputs([f"{tmp_path}/{name}"])
+
+
+def test_an_answer_is_read_without_its_coding(tmp_path):
+    headers = (*HTML, ("Content-Encoding", "gzip"), ("X-Robots-Tag", "noarchive"))
+    page = {"url": "https://a.example/1", "body": gzip.compress(PAGE.encode()), "headers": headers}
+    (answer,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
+    assert (answer.url, answer.status, answer.body) == ("https://a.example/1", 200, PAGE.encode())
+    assert answer.headers == (*HTML, ("X-Robots-Tag", "noarchive"))
+    assert answer.at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_what_is_filtered_is_not_unpacked(tmp_path):
+    pages = [
+        {"url": "https://a.example/1", "body": PAGE},
+        {"url": "https://b.example/2", "body": PAGE},
+        {"url": "https://a.example/3", "body": b"no gzip", "status": 404, "headers": (("Content-Encoding", "gzip"),)},
+        {"url": "https://a.example/4", "body": b"%PDF", "headers": (("Content-Type", "application/pdf"),)},
+    ]
+    wanted = RecordFilter.of(hosts=["a.example"], types=["text/html"], statuses=["200"])
+    records = read(write_warc(tmp_path / "a.warc.gz", pages), wanted)
+    assert answers(records) == [("https://a.example/1", PAGE.encode())]
+    assert passed(records) == [Filtered.HOST, Filtered.STATUS, Filtered.TYPE]
+
+
+def test_the_answer_to_a_post_is_known(tmp_path):
+    pages = [
+        {"url": "https://a.example/1", "body": PAGE, "method": "POST"},
+        {"url": "https://a.example/2", "body": PAGE},
+    ]
+    others = OtherRequests()
+    records = read(write_warc(tmp_path / "a.warc", pages, packed=False), others=others)
+    assert [each.record_id in others.answer_ids for each in records if isinstance(each, Answer)] == [True, False]
+
+
+def test_the_lines_of_a_wet_file_are_paragraphs(tmp_path):
+    path = tmp_path / "a.warc.wet.gz"
+    document = record("conversion", "https://a.example/1", b"First <line>\n\nSecond", media_type="text/plain")
+    path.write_bytes(gzip.compress(document))
+    ((_, body),) = answers(read(path))
+    assert b"<p>First &lt;line&gt;</p>\n<p>Second</p>" in body
+
+
+def test_the_rows_of_a_parquet_file_are_answers(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = {"url": ["https://a.example/1", None, "https://b.example/2"], "html": [PAGE, PAGE, None], "more": [1, 2, 3]}
+    parquet.write_table(pa.table(table), path)
+    records = read(path)
+    assert answers(records) == [("https://a.example/1", PAGE.encode())]
+    assert passed(records) == [Passed.OTHER, Passed.OTHER]
+
+
+def test_a_parquet_file_without_the_columns_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"address": ["https://a.example/"], "html": [PAGE]}), path)
+    with pytest.raises(InputError, match="has no column 'url'; its columns are address, html"):
+        read(path)
+
+
+def test_an_answer_without_a_head_is_lost(tmp_path):
+    path = tmp_path / "a.warc"
+    path.write_bytes(record("response", "https://a.example/1", b"<html>no head</html>"))
+    (lost,) = read(path)
+    assert (lost.reason, lost.is_lost, lost.url) == (Passed.UNREADABLE, True, "https://a.example/1")

@@ -1,0 +1,132 @@
+"""Every record of a WARC file is read or reported as lost, whatever is damaged."""
+
+import io
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+from warcs import write_warc
+
+from crawler.batch.warc import Damage, LostRecord, WarcRecord, read_warc
+
+LIMIT = 1 << 20
+PAGES = [(f"https://a.example/{number}", f"<p>page {number} {'x' * 500 * number}</p>") for number in range(6)]
+
+
+@pytest.fixture(params=[True, False], ids=["gzip", "plain"])
+def packed(request):
+    return request.param
+
+
+@pytest.fixture
+def content(tmp_path, packed):
+    return write_warc(tmp_path / "a.warc", PAGES, packed=packed).read_bytes()
+
+
+def read(content, limit=LIMIT):
+    return list(read_warc(io.BytesIO(content), limit))
+
+
+def offsets(content):
+    records = ArchiveIterator(io.BytesIO(content))
+    return [records.get_record_offset() for record in records if record.raw_stream.read() is not None]
+
+
+def urls(records):
+    return [each.header.get("warc-target-uri") for each in records if isinstance(each, WarcRecord)]
+
+
+def damages(records):
+    return [each.damage for each in records if isinstance(each, LostRecord)]
+
+
+def test_records_are_those_that_warcio_reads(content):
+    records = read(content)
+    expected = [each.raw_stream.read() for each in ArchiveIterator(io.BytesIO(content), no_record_parse=True)]
+    assert [record.block for record in records] == expected
+    assert [record.offset for record in records] == offsets(content)
+    assert urls(records) == [url for url, _ in PAGES]
+
+
+def test_an_empty_file_has_no_records():
+    assert read(b"") == []
+
+
+def test_a_gzip_file_with_one_member_for_all_records_is_read(tmp_path):
+    plain = write_warc(tmp_path / "a.warc", PAGES, packed=False).read_bytes()
+    packer = zlib.compressobj(wbits=31)
+    assert urls(read(packer.compress(plain) + packer.flush())) == [url for url, _ in PAGES]
+
+
+def test_a_long_block_is_cut_after_the_limit(content):
+    last = read(content, limit=100)[-1]
+    assert len(last.block) == 101
+    assert last.length > 2_500
+
+
+def test_a_truncated_file_loses_its_last_record_only(content):
+    records = read(content[:-100])
+    assert urls(records) == [url for url, _ in PAGES[:-1]]
+    assert damages(records) == [Damage.TRUNCATED]
+
+
+@pytest.mark.parametrize("stated", ["9", "999999"], ids=["too short", "too long"])
+def test_a_record_that_lies_about_its_length_is_lost_alone(tmp_path, packed, stated):
+    parts = []
+    for number, page in enumerate(PAGES):
+        part = write_warc(tmp_path / f"{number}.warc", [page], packed=False).read_bytes()
+        if number == 2:
+            head, _, rest = part.partition(b"Content-Length: ")
+            part = head + b"Content-Length: " + stated.encode() + rest[rest.index(b"\r\n") :]
+        if packed:
+            packer = zlib.compressobj(wbits=31)
+            part = packer.compress(part) + packer.flush()
+        parts.append(part)
+    records = read(b"".join(parts))
+    assert urls(records) == [url for number, (url, _) in enumerate(PAGES) if number != 2]
+    lost = [each for each in records if isinstance(each, LostRecord)]
+    assert len(lost) == 1
+    assert lost[0].offset == sum(map(len, parts[:2]))
+    assert lost[0].damage in {Damage.WRONG_LENGTH, Damage.TRUNCATED}
+
+
+def test_a_member_that_cannot_be_unpacked_is_lost_alone(tmp_path):
+    content = bytearray(write_warc(tmp_path / "a.warc.gz", PAGES).read_bytes())
+    third = offsets(bytes(content))[2]
+    content[third + 20 : third + 60] = b"\xff" * 40
+    records = read(bytes(content))
+    assert urls(records) == [url for number, (url, _) in enumerate(PAGES) if number != 2]
+    assert [(each.offset, each.damage) for each in records if isinstance(each, LostRecord)] == [
+        (third, Damage.UNPACKABLE)
+    ]
+
+
+def test_a_record_without_a_length_is_lost(tmp_path, packed):
+    plain = b"WARC/1.0\r\nWARC-Type: response\r\n\r\nbody\r\n\r\n"
+    follows = write_warc(tmp_path / "b.warc", PAGES[:1], packed=packed).read_bytes()
+    packer = zlib.compressobj(wbits=31)
+    first = packer.compress(plain) + packer.flush() if packed else plain
+    records = read(first + follows)
+    assert damages(records) == [Damage.BAD_HEADER]
+    assert urls(records) == ["https://a.example/0"]
+
+
+def test_a_file_of_something_else_is_one_lost_record():
+    assert damages(read(b"<html>no archive</html>" * 1_000)) == [Damage.BAD_HEADER]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_reading_ends_on_any_damage(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damaged")
+    packed = data.draw(st.booleans())
+    content = bytearray(write_warc(folder / "a.warc", PAGES, packed=packed).read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content) - 1))
+        content[start : start + data.draw(st.integers(0, 30))] = data.draw(st.binary(max_size=30))
+    records = read(bytes(content))
+    intact = {url for url, _ in PAGES}
+    assert len(records) <= 20
+    assert records == [] or damages(records) or len(intact.intersection(urls(records))) >= 4

@@ -1,0 +1,43 @@
+"""`scrapy batch` and `scrapy import` on the command line."""
+
+import json
+import re
+
+import pytest
+from warcs import article, paragraph, write_warc
+
+PAGES = [(f"https://{name}.example/1", article(name, paragraph(name))) for name in ("a", "b", "c")]
+
+
+@pytest.mark.slow
+def test_an_archive_becomes_tables_and_then_rows(scrapy, tmp_path):
+    write_warc(tmp_path / "a.warc.gz", PAGES)
+    done = scrapy("batch", "a.warc.gz", "--out", "out", "--workers", "1", "--host", "a.example", "--host", "b.example")
+    assert done.returncode == 0, done.stderr
+    assert "3 records of 1 file in" in done.stdout
+    assert re.search(r": 2 pages, [0-9] blocks, 0 exact and 0 near duplicates in out", done.stdout)
+    assert "not read: host 1" in done.stdout
+    stored = scrapy("import", "out", "--json")
+    assert stored.returncode == 0, stored.stderr
+    assert json.loads(stored.stdout)["pages"] == 2
+    word = paragraph("b").split()[1]
+    assert "b.example" in scrapy("search", word).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "out"], "INPUT is missing"),
+        (["a.warc"], "--out is missing"),
+        (["a.warc", "--out", "out", "--workers", "0"], "--workers is 0; it takes a number from 1 on"),
+        (["a.warc", "--out", "out", "--blocks-per-task", "0"], "--blocks-per-task is 0; it takes a number from 1 on"),
+        (["a.warc", "--out", "out", "--ray-address", "auto"], "--ray-address needs --engine ray"),
+        (["a.warc", "--out", "out"], "the input 'a.warc' does not exist"),
+        (["a.warc", "--out", "out", "--method", "vce"], "CLEANING_METHOD is vce, which needs a layout"),
+    ],
+)
+def test_a_mistake_is_one_sentence(scrapy, arguments, message):
+    failed = scrapy("batch", *arguments)
+    assert failed.returncode in {1, 2}
+    assert message in failed.stderr + failed.stdout
+    assert "Traceback" not in failed.stderr
