@@ -6,7 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BASE_URL = "http://ezinearticles.invalid/"
 
 _LOG_FILE = "demo.log"
+
+_SETTINGS = {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
 
 # The demo site needs no politeness.
 FAST_SETTINGS = {
@@ -52,6 +54,7 @@ def main() -> int:
     """Run the demo and return the exit code of its crawl."""
     parser = argparse.ArgumentParser(prog="python -m crawler.demo.run", description=__doc__)
     parser.add_argument("--database", type=Path, default=Path("blocks.db"), help="SQLite file (default: blocks.db)")
+    parser.add_argument("--serve", action="store_true", help="then show the database as a web page, until Ctrl-C")
     options = parser.parse_args()
     database = options.database.resolve()
     console = Console()
@@ -62,6 +65,14 @@ def main() -> int:
         console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
         return code
     print_summary(database, console)
+    return show_database(database) if options.serve else 0
+
+
+def show_database(database: Path) -> int:
+    """Show the database as a web page until Ctrl-C, and return the exit code of `scrapy serve`."""
+    line = [sys.executable, "-m", "scrapy", "serve", "--port", "0", "-s", f"DATABASE_URL=sqlite:///{database}"]
+    with suppress(KeyboardInterrupt):  # the server has got it too
+        return subprocess.run(line, env=os.environ | _SETTINGS, check=False).returncode  # noqa: S603 — our own command line
     return 0
 
 
@@ -98,8 +109,7 @@ def crawl_command(database: Path, arguments: dict[str, str], settings: dict[str,
 
 def crawl_environment(address: str) -> dict[str, str]:
     """Return the environment in which a crawl reaches the site at an address."""
-    ours = {"SCRAPY_SETTINGS_MODULE": "crawler.settings", "http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
-    return os.environ | ours
+    return os.environ | _SETTINGS | {"http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
 
 
 def print_summary(database: Path, console: Console) -> None:
@@ -126,6 +136,7 @@ def print_summary(database: Path, console: Console) -> None:
     for score, page_title, block_text in best:
         console.print(Text.assemble((f"\n{score:.2f}  {page_title}\n", "bold"), block_text[:_SHOWN_CHARS]))
     console.print("\nNext: scrapy status, or sqlite3 blocks.db 'select * from informative_block limit 5'")
+    console.print("scrapy serve shows the database as a web page; make demo SERVE=1 opens it", soft_wrap=True)
 
 
 def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:

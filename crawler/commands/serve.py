@@ -1,0 +1,127 @@
+"""`scrapy serve`: a web page over the database, which it only reads.
+
+0    Ctrl-C or SIGTERM ended it
+1    it cannot start: a sentence says why
+2    wrong usage
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawler.commands.base import BlocksieveCommand
+from crawler.errors import ConfigError, SetupError
+from crawler.storage import schema
+from crawler.storage.database import location_of, opened_engine
+from crawler.terminal import expect_no_arguments, print_line, run_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    import uvicorn
+    from starlette.types import ASGIApp
+
+_PORTS = 65_535
+_QUERY_SECONDS = 10.0
+_MADE_TOKEN_BYTES = 24
+_CONNECTIONS_MAX = 100
+_SHUTDOWN_SECONDS = 2
+
+
+class ServeCommand(BlocksieveCommand, ScrapyCommand):
+    def syntax(self) -> str:
+        return "[--host HOST] [--port PORT] [--token [TOKEN]] [-s DATABASE_URL=URL]"
+
+    def short_desc(self) -> str:
+        return "Show the database as a web page"
+
+    def long_desc(self) -> str:
+        return (
+            "Serve a web page that shows crawls, sites, pages, texts and failures, and the same as JSON, until Ctrl-C. "
+            "The database is only read, and crawls go on meanwhile. Only this machine reaches the page, unless --host "
+            "and --token say otherwise. Needs the extra `web`."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
+        parser.add_argument("--port", type=int, default=8700, help="port, 0 for a free one (default: %(default)s)")
+        parser.add_argument(
+            "--token",
+            nargs="?",
+            const="",
+            metavar="TOKEN",
+            help="let in only those who have the token; without TOKEN, a new one is made and printed",
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        expect_no_arguments(args)
+        if not 0 <= opts.port <= _PORTS:
+            raise UsageError(f"--port is {opts.port}; it takes a number from 0 to {_PORTS}", print_help=False)
+        if opts.token == "":
+            opts.token = secrets.token_urlsafe(_MADE_TOKEN_BYTES)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
+        self.exitcode = run_command(lambda: self._serve(opts.host, opts.port, opts.token))
+
+    def _serve(self, host: str, port: int, token: str | None) -> None:
+        try:
+            from crawler.web.app import make_app  # noqa: PLC0415 — an extra
+            from crawler.web.guard import Access  # noqa: PLC0415 — as above
+        except ImportError as error:
+            raise SetupError(f"scrapy serve needs more packages: pip install 'blocksieve[web]' ({error})") from error
+        assert self.settings is not None  # set by scrapy.cmdline
+        access = Access.of(host, token)
+        with opened_engine(self.config.database_url, must_exist=True, query_seconds=_QUERY_SECONDS) as engine:
+            schema.check_schema(engine)
+            app = make_app(engine, self.settings, access)
+            with listen(host, port) as listening:
+                print_line(f"{location_of(engine)} is shown at {_address(host, listening, token)} until Ctrl-C")
+                with suppress(KeyboardInterrupt):  # which uvicorn raises again after it has ended
+                    make_server(app).run(sockets=[listening])
+
+
+def make_server(app: ASGIApp) -> uvicorn.Server:
+    """Return the server of an application."""
+    import uvicorn  # noqa: PLC0415 — an extra
+
+    config = uvicorn.Config(
+        app,
+        access_log=False,  # addresses may hold a token
+        lifespan="off",
+        limit_concurrency=_CONNECTIONS_MAX,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises ConfigError if the address or port cannot be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigError(f"--host {host!r} is not an address of this machine: {error.strerror}") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise ConfigError(f"--host {host} --port {port} cannot be used: {error.strerror}; try --port 0") from error
+    return listening
+
+
+def _address(host: str, listening: socket.socket, token: str | None) -> str:
+    name = f"[{host}]" if ":" in host else host
+    query = "" if token is None else f"?token={token}"
+    return f"http://{name}:{listening.getsockname()[1]}/{query}"

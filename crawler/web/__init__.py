@@ -1,0 +1,1 @@
+"""A read-only web page over the database: `scrapy serve`."""

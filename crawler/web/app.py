@@ -1,0 +1,179 @@
+"""The application: each view as a page and as JSON, the original of a page in a frame, and live figures."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from msgspec import ValidationError, convert, json
+from starlette.applications import Starlette
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from crawler.config import Config
+from crawler.errors import CrawlerError, NotStoredError, QueryError, StoreError
+from crawler.redact import redact_text
+from crawler.storage.database import read_transaction
+from crawler.web.api import DESCRIPTION_PATH, describe_api
+from crawler.web.guard import FRAME_POLICY, Access, Guard
+from crawler.web.live import LiveFigures
+from crawler.web.originals import OriginalQuestion, render_original
+from crawler.web.pages import find_page
+from crawler.web.records import Problem, Question
+from crawler.web.render import Renderer, read_static
+from crawler.web.snapshot import DatabaseSnapshot
+from crawler.web.views import View, make_views
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+    from sqlalchemy.engine import Engine
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+logger = logging.getLogger(__name__)
+
+_Asked = TypeVar("_Asked", bound=Question)
+_Result = TypeVar("_Result")
+_Endpoint = Callable[["Request"], Awaitable[Response]]
+
+THREADS = 4
+"""Answers that are made at the same time; further requests wait."""
+_YEAR = "public, max-age=31536000, immutable"
+_STATUS_OF_ERRORS = {
+    ValidationError: HTTPStatus.BAD_REQUEST,
+    NotStoredError: HTTPStatus.NOT_FOUND,
+    QueryError: HTTPStatus.BAD_REQUEST,
+    StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
+    CrawlerError: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+
+
+@dataclass(slots=True)
+class Answering:
+    """Answers requests from a database that it only reads, in threads."""
+
+    engine: Engine
+    settings: BaseSettings
+    config: Config
+    views: list[View] = field(default_factory=make_views)
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+
+    def read(self, work: Callable[[DatabaseSnapshot], _Result]) -> _Result:
+        """Return what the work makes of one state of the database."""
+        with read_transaction(self.engine) as connection:
+            return work(DatabaseSnapshot(connection, datetime.now(UTC), self.config, self.settings))
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Run the work in one of the threads."""
+        return await to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
+
+
+def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
+    """Return the application for a database that exists; `engine` should be one for readers."""
+    answering = Answering(engine, settings, Config.read(settings))
+    renderer = Renderer(answering.views)
+    routes = []
+    for view in answering.views:
+        routes += [
+            Route(view.api_path, _guarded(_as_json(answering, view), _problem_as_json)),
+            Route(view.path, _guarded(_as_page(answering, renderer, view), renderer.problem)),
+        ]
+    live = LiveFigures(answering.run, answering.read)
+    original = _guarded(_original(answering), renderer.problem)
+    routes += [
+        Route(DESCRIPTION_PATH, _description(answering.views)),
+        Route("/page", _guarded(_page_at_address(answering), renderer.problem)),
+        Route("/pages/{page}/original", original),
+        Route("/live", live.stream),
+        Route("/static/{name}", _static),
+    ]
+    app = Starlette(routes=routes, exception_handlers={404: renderer.missing})
+    return Guard(app, access)
+
+
+def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
+    async def answer(request: Request) -> Response:
+        question = read_question(request, view.question)
+
+        def work() -> str:
+            return renderer.page(request, view, question, answering.read(lambda at: view.read(at, question)))
+
+        return Response(await answering.run(work), media_type="text/html")
+
+    return answer
+
+
+def _as_json(answering: Answering, view: View) -> _Endpoint:
+    async def answer(request: Request) -> Response:
+        question = read_question(request, view.question)
+
+        def work() -> bytes:
+            return json.encode(answering.read(lambda at: view.read(at, question)))
+
+        return Response(await answering.run(work), media_type="application/json")
+
+    return answer
+
+
+def _original(answering: Answering) -> _Endpoint:
+    async def answer(request: Request) -> Response:
+        question = read_question(request, OriginalQuestion)
+        made = await answering.run(lambda: answering.read(lambda at: render_original(at, question)))
+        return Response(made, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
+
+    return answer
+
+
+def _page_at_address(answering: Answering) -> _Endpoint:
+    async def answer(request: Request) -> Response:
+        url = request.query_params.get("url", "").strip()
+        found = await answering.run(lambda: answering.read(lambda at: find_page(at.connection, url)))
+        return RedirectResponse(f"/pages/{found}", HTTPStatus.SEE_OTHER)
+
+    return answer
+
+
+def _description(views: list[View]) -> _Endpoint:
+    body = json.encode(describe_api(views))
+
+    async def answer(_request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answer
+
+
+async def _static(request: Request) -> Response:
+    found = read_static().get(request.path_params["name"])
+    if found is None:
+        return Response("there is no such file", HTTPStatus.NOT_FOUND, media_type="text/plain")
+    return Response(found.body, media_type=found.type, headers={"Cache-Control": _YEAR})
+
+
+def read_question(request: Request, wanted: type[_Asked]) -> _Asked:
+    """Return what a request asks for; raises ValidationError, which names the parameter."""
+    given: dict[str, Any] = {**request.query_params, **request.path_params}
+    return convert(given, wanted, strict=False)
+
+
+def _guarded(endpoint: _Endpoint, tell: Callable[[Request, int, str], Response]) -> _Endpoint:
+    """Return the endpoint with each error of the user or the database told in a sentence."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except tuple(_STATUS_OF_ERRORS) as error:
+            status = next(code for kind, code in _STATUS_OF_ERRORS.items() if isinstance(error, kind))
+            if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                logger.warning("%s: %s", request.url.path, error)
+            return tell(request, status, redact_text(str(error)))
+
+    return answer
+
+
+def _problem_as_json(_request: Request, status: int, sentence: str) -> Response:
+    return Response(json.encode(Problem(problem=sentence)), status, media_type="application/json")

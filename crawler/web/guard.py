@@ -1,0 +1,193 @@
+"""Who may ask, and what an answer may do in a browser: the host of a request, the token, and the headers of safety.
+
+A page of another site cannot read an answer: a name that it points at this address is not among the hosts, and the
+headers forbid frames and foreign scripts. Texts of crawled pages are inert before they come here; the policy is the
+second wall.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+from dataclasses import dataclass, field
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from crawler.errors import ConfigError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TOKEN_CHARS_MIN = 16
+_COOKIE = "blocksieve"
+_METHODS = ("GET", "HEAD")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+# Also what a sandboxed frame may do: nothing. Its own policy names the one style sheet.
+FRAME_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; sandbox"
+_HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+
+
+def page_policy(nonce: str) -> str:
+    """Return the policy of a page: its own style sheet, pictures, frames and answers, and scripts with the nonce."""
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The names under which the server may be asked, and the token that a reader must show, if any.
+
+    With `any_address` every numeric address is one of its names: no other site can have it as its own.
+    """
+
+    hosts: frozenset[str]
+    any_address: bool = False
+    token: str | None = None
+    _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    @classmethod
+    def of(cls, host: str, token: str | None) -> Access:
+        """Return the access to a server that listens at a host.
+
+        Raises ConfigError for a host that others reach, if there is no token, and for a short token.
+        """
+        if token is not None and len(token) < TOKEN_CHARS_MIN:
+            raise ConfigError(f"--token has {len(token)} characters; it must have {TOKEN_CHARS_MIN} or more")
+        if is_loopback(host):
+            return cls(_LOOPBACK | {host.lower()}, token=token)
+        if token is None:
+            raise ConfigError(
+                f"--host is {host!r}, which other machines reach; --token lets in only those who have the token"
+            )
+        own = {host, socket.gethostname(), socket.getfqdn()}
+        return cls(_LOOPBACK | {name.lower() for name in own}, any_address=True, token=token)
+
+    def knows(self, host: str) -> bool:
+        """Return True if a Host header, with or without a port, names this server."""
+        name = _without_port(host).lower().rstrip(".")
+        return name in self.hosts or (self.any_address and _is_address(name))
+
+    def proves(self, given: str | None) -> bool:
+        """Return True if there is no token, or this is it."""
+        return self.token is None or (given is not None and _equal(given, self.token))
+
+    def pass_of(self, token: str) -> str:
+        """Return what a browser keeps in place of the token; it is worth nothing once the server has ended."""
+        return hmac.new(self._key, token.encode(), sha256).hexdigest()
+
+    def admits(self, headers: Headers) -> bool:
+        """Return True if a request shows the token, or the cookie that stands for it."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if self.proves(given.strip() if scheme.lower() == "bearer" else None):
+            return True
+        assert self.token is not None  # or everybody is admitted
+        expected = self.pass_of(self.token)
+        return any(_equal(value, expected) for name, value in _cookies(headers) if name == _COOKIE)
+
+
+class Guard:
+    """Lets a request through to the application, or answers it, and puts the headers of safety on every answer."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        nonce = secrets.token_urlsafe(16)
+        scope.setdefault("state", {})["nonce"] = nonce
+        refusal = self._refusal(scope)
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", page_policy(nonce))
+                headers.setdefault("Cache-Control", "private, no-store")
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await (self._app if refusal is None else refusal)(scope, receive, send_safely)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that goes no further."""
+        headers = Headers(scope=scope)
+        if scope["method"] not in _METHODS:
+            return PlainTextResponse("this page is only read: GET and HEAD", 405, {"Allow": ", ".join(_METHODS)})
+        if not self._access.knows(headers.get("host", "")):
+            shown = headers.get("host", "")[:100]
+            return PlainTextResponse(f"this server is not {shown!r}; start it with --host NAME", 421)
+        if (token := _token_in(scope)) is not None and self._access.token is not None:
+            return self._enter(scope, token)
+        if not self._access.admits(headers):
+            sentence = "a token is needed: open the address that `scrapy serve` printed"
+            return PlainTextResponse(sentence, 401, {"WWW-Authenticate": "Bearer"})
+        return None
+
+    def _enter(self, scope: Scope, token: str) -> Response:
+        """Exchange the token of an address for a cookie, so that the token leaves the address."""
+        if not self._access.proves(token):
+            return PlainTextResponse("the token is wrong: open the address that `scrapy serve` printed", 401)
+        rest = [(name, value) for name, value in _parameters(scope) if name != "token"]
+        # One slash: the browser would take two for another host.
+        path = "/" + scope["path"].lstrip("/")
+        answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
+        answer.set_cookie(_COOKIE, self._access.pass_of(token), httponly=True, samesite="strict")
+        return answer
+
+
+def is_loopback(host: str) -> bool:
+    """Return True for a name or address that only this machine reaches."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _parameters(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
+def _token_in(scope: Scope) -> str | None:
+    return next((value for name, value in _parameters(scope) if name == "token"), None)
+
+
+def _cookies(headers: Headers) -> list[tuple[str, str]]:
+    parts = [part.partition("=") for part in headers.get("cookie", "").split(";")]
+    return [(name.strip(), value.strip()) for name, _, value in parts]
+
+
+def _equal(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

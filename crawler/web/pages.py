@@ -1,0 +1,224 @@
+"""One page: its facts, the texts that it shows, its visits, and what repeats it or is repeated by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, null, select
+
+from crawler import schedule, urls
+from crawler.errors import NotStoredError
+from crawler.reading.history import read_history_of
+from crawler.redact import redact_text
+from crawler.storage.pages import PAGE_HISTORY, page_history
+from crawler.storage.queries import is_boilerplate
+from crawler.storage.tables import block, near_duplicate_page, page, sighting
+from crawler.web.records import (
+    Copy,
+    DiffWords,
+    PageAnswer,
+    PageLink,
+    PageVisit,
+    Revision,
+    ShownText,
+    TextChange,
+)
+from crawler.web.snapshot import CUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import CompoundSelect, Select
+    from sqlalchemy.engine import Connection
+
+    from crawler.reading.history import PageRevision, TextEdit, TextLifetime
+    from crawler.web.records import PageQuestion
+    from crawler.web.snapshot import DatabaseSnapshot
+
+_TEXTS_MAX = 2_000
+_PLAIN = ("id", "url", "site", "title", "author", "section", "language", "method", "encoding", "next_visit")
+_HISTORY = ("published", "first_seen", "last_seen", "last_changed", "visits", "changes")
+_SELECT_PAGE = select(
+    *(page.c[name] for name in _PLAIN),
+    *PAGE_HISTORY,
+    page.c.html.is_not(None).label("html_kept"),
+    page.c.retired_at.label("retired"),
+)
+_ORIGIN = page.alias("origin")  # the page of the block that is sighted
+_SELECT_TEXTS: CompoundSelect[Any] = (
+    select(
+        block.c.position,
+        block.c.kind,
+        block.c.text,
+        block.c.words,
+        block.c.id.label("block"),
+        null().label("origin_id"),
+        null().label("origin_url"),
+        null().label("origin_title"),
+        null().label("distance"),
+        is_boilerplate(block),
+    )
+    .join(page, page.c.id == block.c.page_id)
+    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
+    .union_all(
+        select(
+            sighting.c.position,
+            sighting.c.kind,
+            func.coalesce(sighting.c.text, block.c.text),
+            sighting.c.words,
+            sighting.c.block_id,
+            _ORIGIN.c.id,
+            _ORIGIN.c.url,
+            _ORIGIN.c.title,
+            sighting.c.distance,
+            is_boilerplate(sighting),
+        )
+        .join(page, page.c.id == sighting.c.page_id)
+        .join(block, block.c.id == sighting.c.block_id)
+        .join(_ORIGIN, _ORIGIN.c.id == block.c.page_id)
+        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
+    )
+    .order_by("position")
+    .limit(_TEXTS_MAX)
+)
+_OWN = block.alias("own")
+# Of a text that is repeated ten thousand times the first repetitions are enough.
+_FIRST_COPIES = (
+    select(
+        _OWN.c.id.label("block"),
+        _OWN.c.position,
+        func.coalesce(sighting.c.text, _OWN.c.text).label("text"),
+        sighting.c.id.label("sighting_id"),
+        sighting.c.distance,
+        sighting.c.gone_at,
+        sighting.c.page_id,
+    )
+    .join(sighting, sighting.c.block_id == _OWN.c.id)
+    .where(_OWN.c.page_id == bindparam("page"), sighting.c.page_id != bindparam("page"))
+    .limit(10 * CUT)
+    .subquery()
+)
+_SELECT_COPIES: Select[Any] = (
+    select(
+        _FIRST_COPIES.c.block,
+        _FIRST_COPIES.c.text,
+        _FIRST_COPIES.c.distance,
+        _FIRST_COPIES.c.gone_at,
+        page.c.id,
+        page.c.url,
+        page.c.title,
+    )
+    .join(page, page.c.id == _FIRST_COPIES.c.page_id)
+    .order_by(_FIRST_COPIES.c.position, _FIRST_COPIES.c.sighting_id)
+    .limit(CUT)
+)
+_LINK = select(page.c.id, page.c.url, page.c.title, near_duplicate_page.c.distance)
+_SELECT_ORIGINAL = _LINK.join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id).where(
+    near_duplicate_page.c.page_id == bindparam("page")
+)
+_SELECT_NEAR = (
+    _LINK.join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
+    .where(near_duplicate_page.c.original_id == bindparam("page"))
+    .order_by(page.c.id)
+    .limit(CUT)
+)
+
+
+def read_page(at: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
+    """Return a page; raises NotStoredError if no page has this id."""
+    connection, key = at.connection, {"page": question.page}
+    row = connection.execute(_SELECT_PAGE.where(page.c.id == question.page)).first()
+    if row is None:
+        raise NotStoredError(f"there is no page {question.page} in the database")
+    history, past = page_history(row), read_history_of(connection, question.page)
+    return PageAnswer(
+        **{name: getattr(row, name) for name in (*_PLAIN, *_HISTORY)},
+        key=row.url_key,
+        why=None if row.next_visit is None else schedule.explain_next_visit(history, at.now, at.config.revisits),
+        retired=row.retired,
+        html_kept=row.html_kept,
+        original=next(map(page_link, connection.execute(_SELECT_ORIGINAL, key)), None),
+        near_duplicates=[page_link(each) for each in connection.execute(_SELECT_NEAR, key)],
+        texts=[_shown_text(each) for each in connection.execute(_SELECT_TEXTS, key)],
+        copies=_copies(connection, question.page),
+        revisions=[_revision(each) for each in past.moments[: -CUT - 1 : -1]],
+        requests=[
+            PageVisit(
+                crawl=each.crawl,
+                spider=each.spider,
+                outcome=each.outcome,
+                error=None if each.error is None else redact_text(each.error),
+                ended=each.ended,
+            )
+            for each in past.requests[: -CUT - 1 : -1]
+        ],
+    )
+
+
+def find_page(connection: Connection, url: str) -> int:
+    """Return the id of the page at an address, as fetched or canonical; raises NotStoredError if it is unknown."""
+    found = connection.scalar(select(page.c.id).where(page.c.url_key == urls.url_key(url)))
+    if found is None:  # addresses as fetched have no index, but those of a site are few
+        of_site = select(page.c.id).where(page.c.site == urls.site_of(url), page.c.url == urls.without_credentials(url))
+        found = connection.scalar(of_site.limit(1))
+    if found is None:
+        raise NotStoredError(f"{urls.without_credentials(url)} is not in the database")
+    return int(found)
+
+
+def page_link(row: Any) -> PageLink:
+    """Return the link to the page of a row with its id, url, title and distance."""
+    return PageLink(id=row.id, url=row.url, title=row.title, distance=row.distance)
+
+
+def _shown_text(row: Any) -> ShownText:
+    origin = None
+    if row.origin_id is not None:
+        origin = PageLink(id=row.origin_id, url=row.origin_url, title=row.origin_title, distance=row.distance)
+    return ShownText(
+        position=row.position,
+        kind=row.kind,
+        text=row.text,
+        words=row.words,
+        block=row.block,
+        of=origin,
+        boilerplate=bool(row.boilerplate),
+    )
+
+
+def _copies(connection: Connection, page_id: int) -> list[Copy]:
+    return [
+        Copy(block=row.block, text=row.text, page=page_link(row), gone=row.gone_at is not None)
+        for row in connection.execute(_SELECT_COPIES, {"page": page_id})
+    ]
+
+
+def _revision(moment: PageRevision) -> Revision:
+    changes = [] if moment.first else sorted(_changes(moment), key=lambda change: change[0])
+    return Revision(
+        at=moment.at,
+        first=moment.first,
+        added=len(moment.added),
+        gone=len(moment.gone),
+        edited=len(moment.edited),
+        changes=[change for _, change in changes[:CUT]],
+    )
+
+
+def _changes(moment: PageRevision) -> Iterator[tuple[int, TextChange]]:
+    """Yield the changes that a visit found, each with its position."""
+    for text in moment.added:
+        yield text.position, _whole(text, "added")
+    for text in moment.gone:
+        yield text.position, _whole(text, "gone")
+    for edit in moment.edited:
+        yield edit.new.position, _edited(edit)
+
+
+def _whole(text: TextLifetime, change: str) -> TextChange:
+    return TextChange(change=change, kind=text.kind, text=text.text, words=[])
+
+
+def _edited(edit: TextEdit) -> TextChange:
+    words = [DiffWords(change=part.change.value, text=part.text) for part in edit.parts]
+    return TextChange(change="edited", kind=edit.new.kind, text=edit.new.text, words=words)

@@ -1,0 +1,568 @@
+"""What the pages show and the API returns, and what may be asked for.
+
+The field names are the API's: they stay, and the docstrings are part of the OpenAPI description. Times are in UTC. A
+list that has more entries ends with `next`, the cursor that continues it; None ends it.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+Cursor = Annotated[str, Meta(max_length=100, description="the `next` of the answer before")]
+RowNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Word = Annotated[str, Meta(max_length=300)]
+
+
+class Record(Struct, frozen=True):
+    """A part of an answer."""
+
+
+class Question(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be asked for: the parameters of an address."""
+
+
+class Nothing(Question, frozen=True):
+    """No parameters."""
+
+
+class PagedQuestion(Question, frozen=True):
+    """Where a list goes on."""
+
+    cursor: Cursor | None = None
+
+
+# Overview and crawls
+
+
+class Totals(Record, frozen=True):
+    """Numbers of rows in the database. `blocks` are texts that are stored once, `sightings` their repetitions."""
+
+    pages: int
+    sites: int
+    blocks: int
+    sightings: int
+    near_duplicate_pages: int
+    crawls: int
+
+
+class Day(Record, frozen=True):
+    """The sums of the crawls that began on a day (UTC)."""
+
+    day: date
+    pages: int
+    kept: int
+    duplicates: int
+    failures: int
+
+
+class CrawlRecord(Record, frozen=True):
+    """A crawl with its counts. Secrets in its arguments are replaced; `seconds` is None while it is open."""
+
+    id: int
+    spider: str
+    arguments: dict[str, Any]
+    state: str
+    started: datetime
+    finished: datetime | None
+    reason: str | None
+    seconds: float | None
+    pages: int
+    kept: int
+    dropped: dict[str, int]
+    duplicates: dict[str, int]
+    refused: dict[str, int]
+    left_alone: dict[str, int]
+    failed: dict[str, int]
+
+
+class OpenCrawl(Record, frozen=True):
+    """A crawl that is open: its requests by state. `processes` are at work now, or were killed a moment ago."""
+
+    id: int
+    spider: str
+    arguments: dict[str, Any]
+    queued: int
+    leased: int
+    ended: int
+    failed: int
+    processes: int
+
+
+class SlowHost(Record, frozen=True):
+    """A host that is asked slowly, every `delay` seconds, or not at all for a while."""
+
+    host: str
+    delay: float
+    paused_until: datetime | None
+    reason: str | None
+
+
+class Overview(Record, frozen=True):
+    """The database at a glance. `days` are the latest 30, `crawls` the latest 10."""
+
+    database: str
+    bytes: int
+    totals: Totals
+    due_pages: int
+    due_sections: int
+    days: list[Day]
+    open_crawls: list[OpenCrawl]
+    crawls: list[CrawlRecord]
+    hosts: list[SlowHost]
+
+
+class CrawlList(Record, frozen=True):
+    """Crawls, the latest first."""
+
+    crawls: list[CrawlRecord]
+    next: str | None
+
+
+# Sites and pages
+
+
+class SiteRow(Record, frozen=True):
+    """A site and its pages that are not retired."""
+
+    site: str
+    pages: int
+
+
+class SiteList(Record, frozen=True):
+    """Sites, by name."""
+
+    sites: list[SiteRow]
+    next: str | None
+
+
+class SiteQuestion(PagedQuestion, frozen=True, kw_only=True):
+    """One site; the cursor goes on in its pages."""
+
+    site: Word
+
+
+class SitesQuestion(PagedQuestion, frozen=True):
+    """Sites whose names begin so."""
+
+    begins: Word | None = None
+
+
+class PageRow(Record, frozen=True):
+    """A page in a list. `retired` is when it was found to be gone."""
+
+    id: int
+    url: str
+    title: str | None
+    section: str | None
+    language: str | None
+    published: str | None
+    last_seen: datetime
+    visits: int
+    changes: int
+    next_visit: datetime | None
+    retired: datetime | None
+
+
+class SectionRow(Record, frozen=True):
+    """A listing that leads to pages."""
+
+    url: str
+    last_seen: datetime
+    visits: int
+    changes: int
+    next_visit: datetime | None
+    retired: datetime | None
+
+
+class BoilerplateText(Record, frozen=True):
+    """A text that stands on so many pages of a site that it is left out; `text` is None if only copies are stored."""
+
+    text: str | None
+    pages: int
+    since: datetime
+
+
+class SiteRecord(Record, frozen=True):
+    """A site.
+
+    `dropped`, `kept` and `refused` are sums of the crawls that read its newest pages; such a crawl may have read other
+    sites too (`shared`). `later_visits` and `changes` are those of the newest pages, which are `sampled`. `sections`,
+    `boilerplate` and `hosts` are the first 50.
+    """
+
+    site: str
+    pages: int
+    sampled: int
+    retired: int
+    later_visits: int
+    changes: int
+    near_duplicates: int
+    next_visit: datetime | None
+    crawls: int
+    shared: bool
+    kept: int
+    dropped: dict[str, int]
+    refused: dict[str, int]
+    sections: list[SectionRow]
+    boilerplate: list[BoilerplateText]
+    hosts: list[SlowHost]
+    newest: list[PageRow]
+    next: str | None
+
+
+class PageQuestion(Question, frozen=True):
+    """One page."""
+
+    page: RowNumber
+
+
+class PageLink(Record, frozen=True):
+    """Another page; `distance` counts the bits in which the fingerprints differ."""
+
+    id: int
+    url: str
+    title: str | None
+    distance: int
+
+
+class ShownText(Record, frozen=True):
+    """A text that the page shows now, in reading order.
+
+    `block` is where it is stored. `of` is the page of that block if the text repeats it, with its distance in bits;
+    None for the page's own text. `boilerplate` texts stand on many pages of the site, and the views leave them out.
+    """
+
+    position: int
+    kind: str
+    text: str
+    words: int
+    block: int
+    of: PageLink | None
+    boilerplate: bool
+
+
+class Copy(Record, frozen=True):
+    """A text of this page that another page repeats."""
+
+    block: int
+    text: str
+    page: PageLink
+    gone: bool
+
+
+class DiffWords(Record, frozen=True):
+    """Words that were kept (`same`), `removed` or `added`."""
+
+    change: str
+    text: str
+
+
+class TextChange(Record, frozen=True):
+    """A text that a visit found `added`, `gone` or `edited`; of an edited one `words` says how."""
+
+    change: str
+    kind: str
+    text: str
+    words: list[DiffWords]
+
+
+class Revision(Record, frozen=True):
+    """A visit that changed the page; at the first one all texts are new, and only counted."""
+
+    at: datetime
+    first: bool
+    added: int
+    gone: int
+    edited: int
+    changes: list[TextChange]
+
+
+class PageVisit(Record, frozen=True):
+    """A request for the page that is still stored; `outcome` is its state while it is open."""
+
+    crawl: int
+    spider: str
+    outcome: str | None
+    error: str | None
+    ended: datetime | None
+
+
+class PageAnswer(Record, frozen=True):
+    """A page and all that is stored of it. Lists of more than 100 entries are cut; `why` explains the next visit."""
+
+    id: int
+    url: str
+    key: str
+    site: str
+    title: str | None
+    author: str | None
+    section: str | None
+    published: str | None
+    language: str | None
+    method: str
+    encoding: str | None
+    first_seen: datetime
+    last_seen: datetime
+    last_changed: datetime
+    visits: int
+    changes: int
+    next_visit: datetime | None
+    why: str | None
+    retired: datetime | None
+    html_kept: bool
+    original: PageLink | None
+    near_duplicates: list[PageLink]
+    texts: list[ShownText]
+    copies: list[Copy]
+    revisions: list[Revision]
+    requests: list[PageVisit]
+
+
+# Search
+
+
+class SearchQuestion(PagedQuestion, frozen=True):
+    """A query in the language of `scrapy search`, and the pages that it is restricted to."""
+
+    q: Annotated[
+        str, Meta(max_length=1_000, description="words, a phrase in quotation marks, prefix*, -without, OR")
+    ] = ""
+    site: Word = ""
+    section: Word = ""
+    language: Word = ""
+    since: Annotated[str, Meta(max_length=10, description="a day, as 2026-05-01")] = ""
+    rank: Annotated[str, Meta(pattern="^(priority|density|bm25)$")] = "priority"
+
+
+class TextPart(Record, frozen=True):
+    """A piece of an excerpt; `hit` if it matches the query."""
+
+    text: str
+    hit: bool
+
+
+class SearchHit(Record, frozen=True):
+    """A block that matches; `pages` counts the pages that show it."""
+
+    block: int
+    rank: float
+    kind: str
+    pages: int
+    excerpt: list[TextPart]
+
+
+class SearchedPage(Record, frozen=True):
+    """A page with its best blocks."""
+
+    id: int
+    url: str
+    title: str | None
+    site: str
+    section: str | None
+    language: str | None
+    published: str | None
+    hits: list[SearchHit]
+
+
+class SearchAnswer(Record, frozen=True):
+    """Pages, the best first. `problem` says what is wrong with the query, in a sentence."""
+
+    pages: list[SearchedPage]
+    problem: str | None
+    next: str | None
+
+
+# Failures
+
+
+class FailureGroup(Record, frozen=True):
+    """Failed requests of a crawl to one host that ended alike, and the command that tries them again."""
+
+    crawl: int
+    spider: str
+    host: str
+    outcome: str | None
+    requests: int
+    command: str
+
+
+class FailedRequest(Record, frozen=True):
+    """A request that failed."""
+
+    id: int
+    crawl: int
+    url: str
+    outcome: str | None
+    error: str | None
+    attempts: int
+    ended: datetime | None
+
+
+class Failures(Record, frozen=True):
+    """What failed: the largest groups, then the single requests, those of the latest crawl first."""
+
+    groups: list[FailureGroup]
+    requests: list[FailedRequest]
+    next: str | None
+
+
+# Blocks and families
+
+
+class BlockQuestion(Question, frozen=True):
+    """One block."""
+
+    block: RowNumber
+
+
+class Repetition(Record, frozen=True):
+    """A page that shows a block's text or nearly the same; `words` is how its text differs, empty if it does not.
+
+    `times` counts the places on the page, among the first 1,000 of all pages.
+    """
+
+    page: PageLink
+    words: list[DiffWords]
+    gone: bool
+    boilerplate: bool
+    times: int
+
+
+class NearBlock(Record, frozen=True):
+    """Another stored block whose fingerprint is near, and how its text differs."""
+
+    block: int
+    distance: int
+    page: PageLink
+    words: list[DiffWords]
+
+
+class BlockAnswer(Record, frozen=True):
+    """A stored text, and where it stands.
+
+    `places` counts where it is repeated; `shown` are the first 100 pages. `near` are blocks that a narrower scope of
+    de-duplication has kept apart. `fingerprint` is hexadecimal; None for short texts.
+    """
+
+    id: int
+    text: str
+    kind: str
+    site: str
+    language: str | None
+    page: PageLink
+    position: int
+    path: str
+    words: int
+    score: float
+    priority: float
+    fingerprint: str | None
+    first_seen: datetime
+    last_seen: datetime
+    gone: datetime | None
+    boilerplate: bool
+    places: int
+    shown: list[Repetition]
+    near: list[NearBlock]
+
+
+class Family(Record, frozen=True):
+    """A text or page with its repetitions: how many there are, the address of the original, its text or title."""
+
+    block: int | None
+    size: int
+    url: str
+    text: str
+
+
+class Families(Record, frozen=True):
+    """The texts that are repeated most, and the pages with the most near-duplicates, as of `counted`."""
+
+    blocks: list[Family]
+    pages: list[Family]
+    counted: datetime
+
+
+# Schedule and settings
+
+
+class DueDay(Record, frozen=True):
+    """The pages and sections that become due on a day (UTC); the first day has those that are late, too."""
+
+    day: date
+    pages: int
+    sections: int
+
+
+class DueRow(Record, frozen=True):
+    """A page or section that is due, and why; `page` is None for a section."""
+
+    page: int | None
+    url: str
+    due: datetime
+    last_seen: datetime
+    why: str
+
+
+class ScheduleAnswer(Record, frozen=True):
+    """What is due, and the week to come. `budget` is REVISIT_BUDGET, the visits of a day; 0 sets no limit."""
+
+    due_pages: int
+    due_sections: int
+    budget: int
+    days: list[DueDay]
+    sections: list[DueRow]
+    pages: list[DueRow]
+    next: str | None
+
+
+class SettingRow(Record, frozen=True):
+    """A setting of Blocksieve: its value, who set it, and what it takes. `problem` says why it would stop a crawl."""
+
+    name: str
+    value: str
+    set_by: str
+    default: str
+    allowed: str
+    help: str
+    problem: str | None
+
+
+class SettingList(Record, frozen=True):
+    """The settings with which a crawl would start here; secrets are replaced."""
+
+    settings: list[SettingRow]
+
+
+# Two methods side by side
+
+
+class ComparisonQuestion(PageQuestion, frozen=True):
+    """One page, and two methods; empty for that of its crawl."""
+
+    method: Word = ""
+    other: Word = "tags"
+
+
+class CleanedOriginal(Record, frozen=True):
+    """The address of a page's original in the colours of a method."""
+
+    method: str
+    original: str
+
+
+class SideBySide(Record, frozen=True):
+    """A page cleaned by two methods."""
+
+    page: int
+    url: str
+    title: str | None
+    cleaned: list[CleanedOriginal]
+
+
+class Problem(Record, frozen=True):
+    """Why there is no answer, in a sentence."""
+
+    problem: str

@@ -1,0 +1,203 @@
+"""Answers as HTML: the templates of this package, with the macros and the style sheet of the reports.
+
+Every value that a template prints goes through `crawler.reports.inert_page.inert`: no text of a crawled page becomes
+markup.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, PackageLoader
+from msgspec.structs import fields
+from starlette.responses import Response
+
+from cleaning.blocks import Reason
+from crawler.reports.explanation import MEANINGS
+from crawler.reports.inert_page import make_environment, read_style
+from crawler.web.originals import usable_methods
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from starlette.requests import Request
+
+    from crawler.web.records import Question, Record, SearchQuestion
+    from crawler.web.views import View
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_MARKS = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_THOUSAND = 1_000
+_BAR_HEIGHT = 56
+_BAR_MIN = 1.5  # a day with little is no day with nothing
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A file for the browser, and the version that its address names."""
+
+    body: bytes
+    type: str
+
+    @property
+    def version(self) -> str:
+        return urlsafe_b64encode(sha256(self.body).digest()[:9]).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a chart: its left edge, top and height, and what it says."""
+
+    x: int
+    y: float
+    height: float
+    label: str
+
+
+@cache
+def read_static() -> Mapping[str, StaticFile]:
+    """Return the files below /static, by name."""
+    folder = files("crawler.web") / "static"
+    style = str(read_style("base.css")) + (folder / "web.css").read_text("utf-8")
+    found = {
+        "style.css": StaticFile(style.encode(), "text/css"),
+        "web.js": StaticFile((folder / "web.js").read_bytes(), "text/javascript"),
+        "icon.svg": StaticFile((folder / "icon.svg").read_bytes(), "image/svg+xml"),
+    }
+    return MappingProxyType(found)
+
+
+class Renderer:
+    """Makes pages of answers."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        templates = ChoiceLoader([PackageLoader("crawler.web"), PackageLoader("crawler.reports")])
+        self._environment = make_environment(templates)
+        self._environment.globals |= {
+            "menu": [view for view in views if view.in_menu],
+            "versions": {name: file.version for name, file in read_static().items()},
+            "methods": usable_methods(),
+            "meanings": {reason.value: MEANINGS[reason] for reason in Reason},
+            "bars": bars,
+        }
+        self._environment.filters |= {
+            "bytes": format_bytes,
+            "dict_with": _dict_with,
+            "duration": format_duration,
+            "given": given_values,
+            "language_tag": language_tag,
+            "plain": plain_text,
+            "query": urlencode,
+            "search_command": search_command,
+            "segment": _segment,
+            "sentence_time": _sentence_time,
+            "words": _words,
+        }
+
+    def page(self, request: Request, view: View, question: Question, answer: Record) -> str:
+        """Return the page of an answer."""
+        json_address = f"/api{request.url.path}" if request.url.path != "/" else view.api_path
+        query = f"?{request.url.query}" if request.url.query else ""
+        template = self._environment.get_template(f"{view.name}.html.j2")
+        context = _context(request) | {"it": answer, "asked": question, "json_address": f"{json_address}{query}"}
+        return template.render(context)
+
+    def problem(self, request: Request, status: int, sentence: str) -> Response:
+        """Return the page that says why there is no answer."""
+        context = _context(request) | {"status": status, "sentence": sentence, "json_address": None}
+        made = self._environment.get_template("problem.html.j2").render(context)
+        return Response(made, status, media_type="text/html")
+
+    def missing(self, request: Request, _error: Exception) -> Response:
+        """Return the page for an address that leads nowhere."""
+        return self.problem(request, 404, "There is no page at this address.")
+
+
+def bars(values: Sequence[int], labels: Sequence[str], width: int) -> list[Bar]:
+    """Return the bars of a chart, each `width` wide; the highest fills the chart, and 0 has no height."""
+    most = max(values, default=0) or 1
+    heights = [max(_BAR_MIN, value / most * _BAR_HEIGHT) if value else 0.0 for value in values]
+    return [
+        Bar(place * width, round(_BAR_HEIGHT - height, 1), round(height, 1), f"{label}: {value:,}")
+        for place, (value, height, label) in enumerate(zip(values, heights, labels, strict=True))
+    ]
+
+
+def format_bytes(size: float) -> str:
+    """Return a size in the largest unit of which it is one or more, with two digits at least."""
+    place = 0
+    while size >= _THOUSAND and place < len(_UNITS) - 1:
+        size /= _THOUSAND
+        place += 1
+    return f"{size:,.0f} {_UNITS[place]}" if place == 0 else f"{size:,.1f} {_UNITS[place]}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration in its two largest units, from days to seconds."""
+    left = round(seconds)
+    parts: list[str] = []
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count or (name == "s" and not parts):
+            parts.append(f"{count} {name}")
+    return " ".join(parts[:2])
+
+
+def given_values(question: Question) -> dict[str, Any]:
+    """Return the parameters of a question that were given, without its cursor."""
+    return {
+        field.name: value
+        for field in fields(question)
+        if (value := getattr(question, field.name)) != field.default and field.name != "cursor"
+    }
+
+
+def search_command(question: SearchQuestion) -> str:
+    """Return the command line of a search."""
+    options = [(name, value) for name, value in given_values(question).items() if name != "q"]
+    return shlex.join(
+        ["scrapy", "search", question.q, *(word for name, value in options for word in (f"--{name}", value))]
+    )
+
+
+def language_tag(language: str | None) -> str:
+    """Return a page's language for an attribute `lang`; "" for none and for what is none."""
+    return language if language is not None and _LANGUAGE.fullmatch(language) else ""
+
+
+def plain_text(markdown: str) -> str:
+    """Return the help of a setting without the marks of Markdown."""
+    return _MARKS.sub(r"\1", markdown)
+
+
+def _dict_with(values: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    return {**values, name: value}
+
+
+def _context(request: Request) -> dict[str, Any]:
+    return {"nonce": request.state.nonce, "path": request.url.path}
+
+
+def _segment(text: str) -> str:
+    """Return a text as a part of a path."""
+    return quote(text, safe="")
+
+
+def _sentence_time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _words(name: str) -> str:
+    """Return a name of the program, such as a reason, as words."""
+    return name.replace("_", " ")

@@ -1,0 +1,184 @@
+"""The work that is left: what failed and can be tried again, what is due, and the settings of the next crawl."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, literal_column, or_, select
+
+from crawler import schedule
+from crawler.config import explain_settings
+from crawler.errors import QueryError
+from crawler.redact import redact_text
+from crawler.storage.pages import PAGE_HISTORY, SECTION_HISTORY, page_history, section_history
+from crawler.storage.tables import crawl, page, request, section
+from crawler.web.overview import count_due
+from crawler.web.records import (
+    DueDay,
+    DueRow,
+    FailedRequest,
+    FailureGroup,
+    Failures,
+    ScheduleAnswer,
+    SettingList,
+    SettingRow,
+)
+from crawler.web.snapshot import ROWS, split_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy.engine import Connection
+
+    from crawler.config import ExplainedSetting
+    from crawler.web.records import Nothing, PagedQuestion
+    from crawler.web.snapshot import DatabaseSnapshot, Kept
+
+_DAYS = 7
+# As a literal, so that the index of failed requests serves.
+_FAILED = request.c.state == literal_column("'failed'")
+
+
+def read_failures(at: DatabaseSnapshot, question: PagedQuestion, groups: Kept[list[FailureGroup]]) -> Failures:
+    """Return the failed requests, grouped and one by one."""
+    columns = (
+        request.c.id,
+        request.c.crawl_id,
+        request.c.url,
+        request.c.outcome,
+        request.c.error,
+        request.c.attempts,
+        request.c.ended,
+    )
+    before = [] if question.cursor is None else [_before(question.cursor)]
+    order = (request.c.crawl_id.desc(), request.c.id.desc())
+    rows = at.connection.execute(select(*columns).where(_FAILED, *before).order_by(*order).limit(ROWS + 1)).all()
+    shown, following = split_page(rows, lambda row: f"{row.crawl_id}.{row.id}")
+    found = groups.read(lambda: _failure_groups(at))
+    return Failures(groups=found, requests=[_failed_request(row) for row in shown], next=following)
+
+
+def _before(cursor: str) -> ColumnElement[bool]:
+    crawl_id, _, row_id = cursor.partition(".")
+    if not (crawl_id.isdecimal() and row_id.isdecimal()):
+        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
+    same = and_(request.c.crawl_id == int(crawl_id), request.c.id < int(row_id))
+    return or_(request.c.crawl_id < int(crawl_id), same)
+
+
+def _failed_request(row: Any) -> FailedRequest:
+    return FailedRequest(
+        id=row.id,
+        crawl=row.crawl_id,
+        url=redact_text(row.url),
+        outcome=row.outcome,
+        error=None if row.error is None else redact_text(row.error),
+        attempts=row.attempts,
+        ended=row.ended,
+    )
+
+
+def _failure_groups(at: DatabaseSnapshot) -> list[FailureGroup]:
+    number = func.count()
+    key = (request.c.crawl_id, crawl.c.spider, request.c.host, request.c.outcome)
+    grouped = select(*key, number.label("requests")).join(crawl, crawl.c.id == request.c.crawl_id).where(_FAILED)
+    rows = at.connection.execute(grouped.group_by(*key).order_by(number.desc(), request.c.crawl_id.desc()).limit(ROWS))
+    return [
+        FailureGroup(
+            crawl=row.crawl_id,
+            spider=row.spider,
+            host=row.host,
+            outcome=row.outcome,
+            requests=row.requests,
+            command=_retry_command(row),
+        )
+        for row in rows
+    ]
+
+
+def _retry_command(row: Any) -> str:
+    outcome = [] if row.outcome is None else ["--outcome", row.outcome]
+    return shlex.join(["scrapy", "retry", "--failed", "--spider", row.spider, "--host", row.host, *outcome])
+
+
+def read_schedule(at: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnswer:
+    """Return what is due and the forecast of a week; those that have waited longest come first."""
+    after = [] if question.cursor is None else [_after(question.cursor)]
+    shown, following = split_page(
+        _due_rows(at, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
+    )
+    return ScheduleAnswer(
+        due_pages=count_due(at.connection, page, at.now),
+        due_sections=count_due(at.connection, section, at.now),
+        budget=at.config.revisit_budget,
+        days=list(_days(at.connection, at.now)),
+        sections=[_due_row(at, row, None) for row in _due_rows(at, section, ROWS)],
+        pages=[_due_row(at, row, row.id) for row in shown],
+        next=following,
+    )
+
+
+def _due_rows(at: DatabaseSnapshot, table: Table, limit: int, *conditions: ColumnElement[bool]) -> list[Any]:
+    history = [column for column in (PAGE_HISTORY if table is page else SECTION_HISTORY) if column.name != "id"]
+    columns = select(table.c.id, table.c.url, table.c.next_visit, *history)
+    due = columns.where(table.c.retired_at.is_(None), table.c.next_visit <= at.now, *conditions)
+    return list(at.connection.execute(due.order_by(table.c.next_visit, table.c.id).limit(limit)))
+
+
+def _after(cursor: str) -> ColumnElement[bool]:
+    moment, _, row_id = cursor.partition("|")
+    try:
+        due, last = datetime.fromisoformat(moment), int(row_id)
+    except ValueError as error:
+        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again") from error
+    if due.tzinfo is None:
+        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
+    return or_(page.c.next_visit > due, and_(page.c.next_visit == due, page.c.id > last))
+
+
+def _due_row(at: DatabaseSnapshot, row: Any, page_id: int | None) -> DueRow:
+    history = section_history(row) if page_id is None else page_history(row)
+    why = schedule.explain_next_visit(history, at.now, at.config.revisits)
+    return DueRow(page=page_id, url=row.url, due=row.next_visit, last_seen=row.last_seen, why=why)
+
+
+def _days(connection: Connection, now: datetime) -> Iterator[DueDay]:
+    """Yield the days of the week to come, from today."""
+    midnight = datetime.combine(now.date(), time(), now.tzinfo)
+    start = None
+    for number in range(_DAYS):
+        end = midnight + timedelta(days=number + 1)
+        counts = {table: _count_between(connection, table, start, end) for table in (page, section)}
+        yield DueDay(day=(end - timedelta(days=1)).date(), pages=counts[page], sections=counts[section])
+        start = end
+
+
+def _count_between(connection: Connection, table: Table, start: datetime | None, end: datetime) -> int:
+    counted = select(func.count()).select_from(table).where(table.c.retired_at.is_(None), table.c.next_visit < end)
+    return connection.scalar(counted if start is None else counted.where(table.c.next_visit >= start)) or 0
+
+
+def read_settings(at: DatabaseSnapshot, _question: Nothing) -> SettingList:
+    """Return the settings, as `scrapy settings --explain` does."""
+    return SettingList(settings=[_setting(one) for one in explain_settings(at.settings)])
+
+
+def _setting(one: ExplainedSetting) -> SettingRow:
+    return SettingRow(
+        name=one.name,
+        value=_shown(one.value),
+        set_by=one.set_by,
+        default=_shown(one.default),
+        allowed=one.allowed,
+        help=one.help,
+        problem=one.problem,
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return "" if value in (None, {}) else str(value)

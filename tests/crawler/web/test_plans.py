@@ -1,0 +1,92 @@
+"""What the views read: no statement goes through a whole table of pages, blocks, sightings or requests."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from scrapy.settings import Settings
+from shown_pages import fill
+from sqlalchemy import event, select, text
+
+from crawler.config import Config
+from crawler.errors import NotStoredError
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.tables import page
+from crawler.web.pages import find_page
+from crawler.web.snapshot import DatabaseSnapshot
+from crawler.web.views import make_views
+
+VALUES = {"site": {"site": "example.org"}, "page": {"page": 2}, "block": {"block": 1}, "methods": {"page": 2}}
+# Both are read once in minutes, and kept.
+KEPT = {"overview": "count(*)", "families": "GROUP BY"}
+LARGE = re.compile(
+    r"\bSCAN (page|block|sighting|request|origin)\b(?! USING (COVERING )?INDEX ix_)"
+    r"|Seq Scan on (page|block|sighting|request|block_tokens|fingerprint|document_frequency)\b"
+)
+EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN ", "postgresql": "EXPLAIN "}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def engine(request, tmp_path_factory):
+    """A database of either kind."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('plans') / 'blocks.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("new_database")()
+    with opened_engine(url) as engine:
+        fill(engine)
+        yield engine
+
+
+@pytest.fixture
+def plans(engine):
+    """Return each statement that something executes, with its plan.
+
+    PostgreSQL scans small tables whatever indexes they have; here it scans only a table that no index serves.
+    """
+    dialect = engine.dialect.name
+
+    def explain(work):
+        done = []
+
+        def note(_connection, _cursor, statement, parameters, *_):
+            done.append((statement, parameters))
+
+        with read_transaction(engine) as connection:
+            if dialect == "postgresql":
+                connection.execute(text("SET LOCAL enable_seqscan = off"))
+            event.listen(engine, "before_cursor_execute", note)
+            work(DatabaseSnapshot(connection, datetime.now(UTC), Config.read(Settings()), Settings()))
+            event.remove(engine, "before_cursor_execute", note)
+            asked = [(said, values) for said, values in done if said.lstrip().startswith(("SELECT", "WITH"))]
+            return {said: plan(connection, said, values) for said, values in asked if "json_each" not in said}
+
+    def plan(connection, statement, values):
+        return "\n".join(str(row[-1]) for row in connection.exec_driver_sql(EXPLAIN[dialect] + statement, values))
+
+    return explain
+
+
+def test_a_page_is_found_by_its_address_without_reading_all(plans):
+    def look(at):
+        assert find_page(at.connection, "https://lake.example.org/7") == 8
+        with pytest.raises(NotStoredError, match=r"lake\.example\.org/unknown is not in the database"):
+            find_page(at.connection, "https://lake.example.org/unknown")
+
+    found = plans(look)
+    assert len(found) == 2
+    assert not any(LARGE.search(plan) for plan in found.values())
+
+
+def test_a_statement_that_reads_all_is_noticed(plans):
+    found = plans(lambda at: at.connection.execute(select(page.c.id).where(page.c.url == "https://a.example/")))
+    assert all(LARGE.search(plan) for plan in found.values())
+
+
+@pytest.mark.parametrize("name", [view.name for view in make_views()])
+def test_no_view_reads_a_large_table(plans, name):
+    (view,) = [one for one in make_views() if one.name == name]  # a new one has kept nothing yet
+    question = view.question(**VALUES.get(view.name, {"q": "ferryman"} if view.name == "search" else {}))
+    found = plans(lambda at: view.read(at, question))
+    kept = KEPT.get(view.name, "nothing")
+    assert {said: plan for said, plan in found.items() if LARGE.search(plan) and kept not in said} == {}
+    assert found or view.name == "settings"
