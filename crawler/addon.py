@@ -24,6 +24,7 @@ from scrapy.utils.spider import DefaultSpider
 from w3lib.url import file_uri_to_path
 
 from cleaning import METHODS
+from cleaning._native import explain_missing_core
 from crawler import settings as ours
 from crawler.config import Config
 from crawler.config.profiles import PROFILES
@@ -101,6 +102,7 @@ class Blocksieve:
         elif not config.replay:
             _check_addresses(settings)
         if not self.context.looks_only:
+            _warn_of_missing_core()
             _check_feeds(settings)
             if config.archive:
                 _check_archive(settings, config)
@@ -133,6 +135,7 @@ class Cleaning:
         _check_host_project(Config.read(settings))
         if self._looks_only:
             return
+        _warn_of_missing_core()
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
@@ -150,6 +153,11 @@ def looking_command(crawler: Crawler) -> str | None:
     given = (crawler.settings.getpriority(name) for name in ScrapyShell.default_settings)
     is_shell = not crawler.crawling and SETTINGS_PRIORITIES["command"] in given
     return "shell" if is_shell or crawler.spidercls is DefaultSpider else None
+
+
+def _warn_of_missing_core() -> None:
+    if (missing := explain_missing_core()) is not None:
+        logger.warning("%s", missing)
 
 
 def _settle_method(settings: BaseSettings) -> Config:
@@ -274,7 +282,7 @@ def _switch_to_looking(settings: BaseSettings, config: Config, *, calls_back: bo
     _force(settings, "CLEANING_PROCESSES", 0)
     _force(settings, "ARCHIVE", "")
     if calls_back:
-        adapter = page_adapter(config.cleaning_method, config.cleaning_options)
+        adapter = page_adapter(config.cleaning_method, config.cleaning_options, structure=config.structure)
         ItemAdapter.ADAPTER_CLASSES = [adapter, *ItemAdapter.ADAPTER_CLASSES]
 
 

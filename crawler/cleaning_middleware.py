@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from cleaning.blocks import CleanPage
+    from cleaning.structure.clean_page import CleanPage
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class CleaningMiddleware:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
         self._rule = PageRule.of(config.pages_from, config.pages_of_types, config.pages_min_confidence)
-        self._max_bytes = config.page_max_bytes
-        self._directives = DirectiveReader(crawler)
+        self._config = config
+        self._directives = DirectiveReader.from_crawler(crawler)
         self._reservations = Reservations(crawler) if config.obey_tdm_reservation else None
         self._store = StoreStep.from_crawler(crawler)
         self._fingerprint = FingerprintStep.from_crawler(crawler)
@@ -130,7 +130,7 @@ class CleaningMiddleware:
             return visit
         if self._reservations is not None:
             await self._reservations.load(response.url)
-        directives = self._directives.read(response, visit.page.tree)
+        directives = self._directives.read(response, visit.page.source)
         if rejection := reject_unwanted(directives):
             return replace(visit, page=None, outcome=rejection.outcome, error=rejection.detail)
         if Directive.NOARCHIVE not in directives:
@@ -148,7 +148,7 @@ class CleaningMiddleware:
             self._crawler.stats.inc_value("clean/other_type")
 
     def _visit(self, response: Response) -> Visit:
-        found = reject_status(response.status, response.body) or filter_response(response, self._max_bytes)
+        found = reject_status(response.status, response.body) or filter_response(response, self._config)
         etag, last_modified = get_header(response, "ETag"), get_header(response, "Last-Modified")
         visit = Visit(
             response.url, datetime.now(UTC), Outcome.PAGE, response.status, etag=etag, last_modified=last_modified

@@ -6,12 +6,16 @@ CrawlerError
 ├── CompareError   a target of compare or explain has no page, or a method cannot process it
 ├── ReplayError    a replay source is missing, damaged or points outside its folder
 ├── ArchiveError   the archive of a crawl cannot be written or continued
+├── TimeLimitError a page or feed takes longer than CLEANING_SECONDS in this process
 ├── RenderError    the browser is missing, does not start, or fails on a page
 ├── WorkerError    a cleaning process fails on a page
 │   ├── WorkerLostError     the process died
 │   └── WorkerTimeoutError  the page took too long, and the process was killed
+├── BatchError     an input of a batch job cannot be read, or its output cannot be written or continued
+│   └── InputError          an input file of a batch job cannot be read
 ├── ExportError    an export cannot be written, or its cursor belongs to another database
 ├── QueryError     a search query cannot be parsed or is empty
+├── NotStoredError the page, block or site that is asked for is not in the database
 ├── FrontierError  a request cannot be stored, or a stored one cannot be restored
 └── StoreError     the database cannot be opened, has another schema, or fails to write
     ├── StoreMissingError      the database file does not exist
@@ -53,12 +57,28 @@ class ExportError(CrawlerError):
     """An export cannot be written, or cannot start from its cursor."""
 
 
+class BatchError(CrawlerError):
+    """A batch job cannot read its input, or cannot write or continue its output."""
+
+
+class InputError(BatchError):
+    """An input of a batch job cannot be found or read."""
+
+
 class FrontierError(CrawlerError):
     """A request cannot be stored, or the spider no longer has the callback of a stored one."""
 
 
 class QueryError(CrawlerError, ValueError):
     """A search query cannot be parsed or is empty."""
+
+
+class NotStoredError(CrawlerError):
+    """The page, block or site that is asked for is not in the database."""
+
+
+class TimeLimitError(CrawlerError):
+    """A page or feed takes too long in this process; see `crawler.time_limit`."""
 
 
 class WorkerError(CrawlerError):

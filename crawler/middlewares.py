@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 
 from crawler.config import Config
 from crawler.context import context_of
+from crawler.errors import TimeLimitError
 from crawler.fetching import revalidation
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
 from crawler.fetching.response_filter import (
@@ -34,7 +35,7 @@ from crawler.fetching.throttling import RefusalBackoff
 from crawler.frontier.serialize import START_NUMBER
 from crawler.monitoring.exit_status import NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
-from crawler.visit import FetchedPage, Outcome, Visit
+from crawler.visit import FetchedPage, Outcome, UnparsedPage, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -63,8 +64,8 @@ class ResponseFilterMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._max_bytes = Config.read(crawler.settings).page_max_bytes
-        self._directives = DirectiveReader(crawler)
+        self._config = Config.read(crawler.settings)
+        self._directives = DirectiveReader.from_crawler(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -87,7 +88,7 @@ class ResponseFilterMiddleware:
             return response
         return PageResponse.of(response, result)
 
-    def _filter(self, request: Request, response: Response) -> Rejection | Page | None:
+    def _filter(self, request: Request, response: Response) -> Rejection | Page | UnparsedPage | None:
         """Return the page or its rejection, None for a response that is passed on unchanged."""
         if not self._is_handled(request, response.status):
             rejection = None
@@ -100,7 +101,7 @@ class ResponseFilterMiddleware:
                 return rejection
         if request.meta.get("judge", True) is False:
             return None
-        return filter_response(response, self._max_bytes)
+        return filter_response(response, self._config, parse_later=self._config.cleaning_processes > 0)
 
     def _is_unread(self, request: Request, response: Response) -> bool:
         """Return True if a stored page must be read although it is unchanged.
@@ -141,6 +142,7 @@ class _CallbackOutput:
     children: int = 0
     items: int = 0
     error: str | None = None
+    failure: Outcome = Outcome.CALLBACK_FAILED
     nofollow: bool | None = None  # not known before the first request
 
 
@@ -158,7 +160,7 @@ class VisitMiddleware:
     def __init__(self, crawler: Crawler, backoff: RefusalBackoff | None) -> None:
         self._crawler = crawler
         self._backoff = backoff
-        self._directives = DirectiveReader(crawler)
+        self._directives = DirectiveReader.from_crawler(crawler)
         self._started: WeakSet[Response] = WeakSet()
 
     @classmethod
@@ -210,6 +212,9 @@ class VisitMiddleware:
                 else:
                     collected.items += 1
                 yield output
+        except TimeLimitError as error:
+            logger.error("Reading %s was stopped: %s", response.url, error)  # noqa: TRY400 — a traceback adds nothing
+            collected.error, collected.failure = str(error), Outcome.CLEANING_TIMEOUT
         except Exception as error:  # noqa: BLE001 — the boundary of a page: one page must not end the crawl
             collected.error = self._report(error, response)
         if collected.pages or collected.error or not is_second:
@@ -236,7 +241,7 @@ class VisitMiddleware:
 
     def _obey(self, page: FetchedPage, response: Response) -> _YieldedPage:
         """Return a page as the directives of its publisher leave it."""
-        directives = self._directives.read(response, page.tree)
+        directives = self._directives.read(response, page.source)
         if rejection := reject_unwanted(directives):
             return _YieldedPage(page.url, None, rejection)
         if Directive.NOARCHIVE not in directives:
@@ -321,7 +326,7 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
     visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
     visits[0] = replace(visits[0], children=collected.children)
     if collected.error is not None:
-        visits[-1] = replace(visits[-1], outcome=Outcome.CALLBACK_FAILED, error=collected.error)
+        visits[-1] = replace(visits[-1], outcome=collected.failure, error=collected.error)
     return visits
 
 

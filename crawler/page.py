@@ -17,7 +17,7 @@ from cleaning.blocks import Metadata
 from cleaning.parse import parse
 from crawler.fetching.response_filter import PageResponse, content_type
 from crawler.urls import known_url, site_of
-from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage
+from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response, TextResponse
 
-    from cleaning.blocks import CleanPage, Page
+    from cleaning.blocks import Page
+    from cleaning.structure.clean_page import CleanPage
     from crawler.visit import Visit
 
 
@@ -50,7 +51,7 @@ def page(
     return FetchedPage(
         url=response.url,
         body=response.body,
-        tree=_parse_response(response),
+        source=_read_response(response),
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
@@ -64,9 +65,9 @@ def get_header(response: Response, name: str) -> str | None:
     return value.decode("latin-1") if value else None
 
 
-def _parse_response(response: TextResponse) -> Page:
+def _read_response(response: TextResponse) -> Page | UnparsedPage:
     if isinstance(response, PageResponse):
-        return response.tree
+        return response.source
     header = content_type(response)
     # Scrapy's `encoding` would be a guess where nothing is declared, and would pass for a declaration.
     declared = header if header and "charset" in header.lower() else response._declared_encoding()  # noqa: SLF001
@@ -100,6 +101,8 @@ class PageItem(Item):
     """When the page was fetched, in UTC."""
     text = Field()
     """The texts of the kept blocks in reading order, one a line."""
+    markdown = Field()
+    """The main text as Markdown; only with the setting STRUCTURE."""
     blocks = Field()
     """The kept blocks in reading order, each with `kind`, `score` and `text`."""
 
@@ -122,10 +125,12 @@ def page_item(visit: Visit) -> PageItem:
     """Return the item of a visit with a cleaned page. Raises VisitWithoutPage for any other visit."""
     if not isinstance(visit.page, CleanedPage | ProcessedPage):
         raise VisitWithoutPage(visit)
-    return _make_item(visit.page.fetched.url, visit.page.cleaned, visit.at)
+    structure = visit.page.structure
+    markdown = None if structure is None else structure.markdown
+    return _make_item(visit.page.fetched.url, visit.page.cleaned, visit.at, markdown)
 
 
-def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None) -> PageItem:
+def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, markdown: str | None = None) -> PageItem:
     its = cleaned.metadata
     found: dict[str, Any] = {
         "url": url,
@@ -142,6 +147,7 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None) ->
         "type": cleaned.type and cleaned.type.value,
         "fetched": fetched and fetched.isoformat(timespec="seconds"),
         "text": cleaned.text,
+        "markdown": markdown,
         "blocks": _Blocks(
             {"kind": one.block.kind.value, "score": one.score, "text": _NOT_XML.sub("", one.block.text)}
             for one in cleaned.decisions
@@ -152,14 +158,16 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None) ->
     return PageItem({name: value for name, value in (found | texts).items() if value is not None})
 
 
-def page_adapter(method: str, options: Mapping[str, Any]) -> type[DictAdapter]:
+def page_adapter(method: str, options: Mapping[str, Any], *, structure: bool = False) -> type[DictAdapter]:
     """Return the item adapter that shows a FetchedPage as its item; `scrapy parse` prints what callbacks yield."""
 
     class FetchedPageAdapter(DictAdapter):
         def __init__(self, item: FetchedPage) -> None:
             cleaned = clean(item.tree, method=item.method or method, **options)
             metadata = item.stated.filled_from(cleaned.metadata)
-            super().__init__(dict(_make_item(item.url, replace(cleaned, metadata=metadata))))
+            markdown = cleaned.markdown if structure else None
+            made = _make_item(item.url, replace(cleaned, metadata=metadata), markdown=markdown)
+            super().__init__(dict(made))
 
         @classmethod
         def is_item(cls, item: Any) -> bool:

@@ -17,27 +17,34 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from cleaning import METHODS, PageError, clean
+from cleaning import METHODS, Options, PageError, ParseWarning, clean
+from cleaning.clean import TreeSource
+from cleaning.metadata.languages import is_language_model_loaded, load_language_model
 from crawler.config import FRESH, Config, given_arguments
 from crawler.config.profiles import PROFILES
 from crawler.context import context_of
-from crawler.errors import SetupError, StoreError, WorkerTimeoutError
+from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
+from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
 from crawler.storage.database import location_of_url, read_transaction
 from crawler.storage.store import PageState, Store
 from crawler.storage.templates import read_template
+from crawler.time_limit import time_limit
 from crawler.urls import host_of, site_of
 from crawler.visit import (
     OUTCOME_BY_FAULT,
     CleanedPage,
     FetchedPage,
     Outcome,
+    PageStructure,
     ProcessedPage,
+    UnparsedPage,
     Visit,
+    kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, load_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,12 +54,13 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from cleaning import CleanPage
-    from cleaning.page_fingerprint import Fingerprinter
-    from crawler.storage.crawls import JoinedCrawl
-    from crawler.storage.store import CrawlPolicy, SavedVisit
+    from cleaning import CleanPage, Page
+    from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+    from crawler.storage.crawls import CrawlPolicy, JoinedCrawl
+    from crawler.storage.store import SavedVisit
     from crawler.storage.templates import SiteTemplate
     from crawler.visit import LeaseToken
+    from crawler.workers.tasks import SentPage
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +77,7 @@ class CleanStep:
     """
 
     def __init__(
-        self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[CleanPage] | None = None
+        self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[SentPage] | None = None
     ) -> None:
         assert crawler.stats
         self._templates = context_of(crawler).templates = SiteTemplates(crawler)
@@ -78,8 +86,11 @@ class CleanStep:
         self._method = method
         self._options = options
         self._pool = pool
+        config = Config.read(crawler.settings)
+        self._seconds = config.cleaning_seconds
+        self._wants_structure = config.structure
         # A profile cleans all pages in one way.
-        self._one_method = Config.read(crawler.settings).profile in PROFILES
+        self._one_method = config.profile in PROFILES
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -87,10 +98,10 @@ class CleanStep:
         config = Config.read(crawler.settings)
         method, options = config.cleaning_method, config.cleaning_options
         if not config.cleaning_processes:
-            load_models()
+            check_models()
             return cls(crawler, method, options)
         assert crawler.stats
-        task = CleanTask(method, dict(options), config.cleaning_seconds)
+        task = CleanTask(method, dict(options), config.fingerprinter, config.cleaning_seconds)
         return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 
     async def clean(self, visit: Visit) -> Visit:
@@ -102,10 +113,10 @@ class CleanStep:
         if not isinstance(visit.page, FetchedPage):
             return visit
         try:
-            cleaned = await self._clean(visit.page)
+            page = await self._clean(visit.page)
         except PageError as error:
             return self._fail(visit, OUTCOME_BY_FAULT[error.cause], str(error))
-        except WorkerTimeoutError as error:
+        except (TimeLimitError, WorkerTimeoutError) as error:
             logger.error("Cleaning %s was stopped: %s", visit.url, error)  # noqa: TRY400 — a traceback adds nothing
             return self._fail(visit, Outcome.CLEANING_TIMEOUT, str(error))
         except SetupError as error:
@@ -116,8 +127,14 @@ class CleanStep:
             # A page that breaks cleaning must not end the crawl.
             logger.exception("Cleaning failed on %s", visit.url)
             return self._fail(visit, Outcome.CLEANING_FAILED, repr(error))
-        metadata = visit.page.stated.filled_from(cleaned.metadata)
-        return replace(visit, page=CleanedPage(visit.page, replace(cleaned, metadata=metadata)))
+        return self._with_page(visit, page)
+
+    def _with_page(self, visit: Visit, page: CleanedPage) -> Visit:
+        """Return the visit with its cleaned page; without it if a worker was the first to parse it, and it is empty."""
+        if isinstance(page.fetched.source, UnparsedPage) and ParseWarning.EMPTY in page.cleaned.parse_warnings:
+            return self._fail(visit, Outcome.EMPTY, EMPTY_PAGE)
+        metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
+        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata=metadata)))
 
     def count(self, visit: Visit) -> None:
         """Count a cleaned page and its blocks, those kept and those dropped for each reason."""
@@ -136,17 +153,39 @@ class CleanStep:
         if self._pool is not None:
             self._pool.close()
 
-    async def _clean(self, page: FetchedPage) -> CleanPage:
-        if self._one_method:
-            page = replace(page, method=None)
-        method = page.method or self._method
+    async def _clean(self, page: FetchedPage) -> CleanedPage:
+        asked = replace(page, method=None) if self._one_method else page
+        method = asked.method or self._method
+        template = None
         if METHODS[method].needs == "template":
             template = self._templates.of(site_of(page.url), method)
-            page = replace(page, tree=replace(page.tree, template=template))
-        for_worker = PageToClean.from_fetched(page) if self._pool else None
+        for_worker = None
+        if self._pool is not None:
+            for_worker = PageToClean.from_fetched(asked, template, structure=self._wants_structure)
         if self._pool is None or for_worker is None:
-            return clean(page.tree, method=method, **self._options)
-        return await self._pool.run(for_worker)
+            return self._clean_here(page, replace(page.tree, template=template), method)
+        sent = await self._pool.run(for_worker)
+        # Whoever asks for the page's structure here gets it from the worker's nodes.
+        cleaned = replace(sent.cleaned, source=sent.structure)
+        return CleanedPage(page, cleaned, sent.fingerprinted, sent.structure)
+
+    def _clean_here(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
+        """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
+        was_loaded = is_language_model_loaded()
+        try:
+            with time_limit(self._seconds):
+                return self._clean_tree(page, tree, method)
+        except TimeLimitError:
+            if was_loaded:
+                raise
+        # Loading the model may have taken the time. It is not the page's fault.
+        load_language_model()
+        with time_limit(self._seconds):
+            return self._clean_tree(page, tree, method)
+
+    def _clean_tree(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
+        cleaned = clean(tree, method=method, **self._options)
+        return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
         """Return the visit without its page. It was counted as a page, unless its callback failed after the page."""
@@ -191,24 +230,49 @@ class FingerprintStep:
     """Second step: fingerprint the kept blocks of a page and compare them with one another.
 
     They are compared with stored blocks by the next step, in the transaction that inserts them: apart from it, two
-    crawls could both find no duplicate and both insert.
+    crawls could both find no duplicate and both insert. A cleaning process fingerprints the page that it cleans; its
+    result counts unless another component has changed the decisions since.
     """
 
-    def __init__(self, fingerprinter: Fingerprinter) -> None:
+    def __init__(self, fingerprinter: Fingerprinter, options: Mapping[str, Any]) -> None:
         self._fingerprinter = fingerprinter
+        self._options = options
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         load_stemmer()
-        return cls(Config.read(crawler.settings).fingerprinter)
+        config = Config.read(crawler.settings)
+        return cls(config.fingerprinter, config.cleaning_options)
 
     def fingerprint(self, visit: Visit) -> Visit:
         """Return the visit with its page ready to be stored; a visit without a cleaned page is returned as it is."""
         page = visit.page
         if not isinstance(page, CleanedPage):
             return visit
-        found = self._fingerprinter.fingerprint(page.cleaned.decisions)
-        return replace(visit, page=ProcessedPage(page.fetched, page.cleaned, found.blocks, found.fingerprint))
+        found = page.fingerprinted
+        if found is None or not _is_of(found, page.cleaned):
+            found = self._fingerprinter.fingerprint(page.cleaned.decisions)
+        structure = self._structure(page)
+        return replace(
+            visit, page=ProcessedPage(page.fetched, page.cleaned, found.blocks, found.fingerprint, structure)
+        )
+
+    def _structure(self, page: CleanedPage) -> PageStructure | None:
+        """Return the structure of a page, read again if another component has changed the decisions since."""
+        made, cleaned = page.structure, page.cleaned
+        if made is None or made.kept == kept_positions(cleaned):
+            return made
+        method, options = METHODS[cleaned.method], Options.read(dict(self._options))
+        source = TreeSource(page.fetched.tree, method, options) if cleaned.source is made else cleaned.source
+        return PageStructure.of(replace(cleaned, source=source, known_structure=None))
+
+
+def _is_of(fingerprinted: PageFingerprint, cleaned: CleanPage) -> bool:
+    """Return True if these are the keys of exactly the kept blocks of a page."""
+    kept = [decision for decision in cleaned.decisions if decision.kept]
+    return len(kept) == len(fingerprinted.blocks) and all(
+        one is its.decision for one, its in zip(kept, fingerprinted.blocks, strict=True)
+    )
 
 
 _COUNT_BY_STAT = {

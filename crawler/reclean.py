@@ -27,7 +27,7 @@ from crawler.context import context_of
 from crawler.errors import WorkerError
 from crawler.fetching.replay import ReplayMiss
 from crawler.storage.database import read_transaction
-from crawler.storage.pages import decompress_html
+from crawler.storage.pages import decompress
 from crawler.storage.reclean import (
     RecleanedPage,
     RecleanJob,
@@ -58,11 +58,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from cleaning.blocks import Page
-    from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+    from cleaning.page_fingerprint import Fingerprinter
     from crawler.fetching.replay import ReplaySource
     from crawler.processing import SiteTemplates
     from crawler.storage.reclean import PageToReclean, RecleanProgress
     from crawler.storage.store import SavedVisit
+    from crawler.workers.tasks import SentFingerprint
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,8 @@ class RecleanPlan:
 
     `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. `options_hash`
     is the hash of `options`. A `dry_run` stores nothing, and no later run continues it. `templates` are those of sites
-    that are known; others are learned if the method needs them.
+    that are known; others are learned if the method needs them. With `structure` the structure of all pages is stored;
+    without it, that of the pages which have one is renewed.
     """
 
     job: RecleanJob
@@ -90,6 +92,7 @@ class RecleanPlan:
     seconds: float
     dry_run: bool = False
     templates: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    structure: bool = False
 
 
 class SkipReason(StrEnum):
@@ -124,7 +127,7 @@ class StoredBodies:
     stored = True
 
     def find(self, page: PageToReclean) -> bytes | SkipReason:
-        return SkipReason.NO_HTML if page.html is None else decompress_html(page.html)
+        return SkipReason.NO_HTML if page.html is None else decompress(page.html)
 
 
 class ArchivedBodies:
@@ -158,7 +161,8 @@ class RecleanResult:
 
     `pages` counts all its pages: `changed`, `unchanged`, `failed` (cleaning failed) and `skipped` by reason. `blocks`
     has the counts of `crawler.storage.store.SavedVisit`. `named` lists the first failed and skipped pages. The run is
-    `complete` once no page is left. `processes` counts workers that died.
+    `complete` once no page is left. `structures` counts pages whose structure was stored. `processes` counts workers
+    that died.
     """
 
     pages: int = 0
@@ -168,11 +172,12 @@ class RecleanResult:
     skipped: dict[str, int] = field(default_factory=dict)
     blocks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_BLOCK_COUNTS, 0))
     named: list[SkippedPage] = field(default_factory=list)
+    structures: int = 0
     complete: bool = False
     processes: dict[str, int] = field(default_factory=dict)
 
-    def count(self, saved: SavedVisit) -> None:
-        """Count a page that was cleaned."""
+    def count(self, saved: SavedVisit, *, structure: bool) -> None:
+        """Count a page that was cleaned, with or without its structure."""
         if saved.state is PageState.DEFERRED:
             self.skip(saved.url, SkipReason.OVERTAKEN)
             return
@@ -181,6 +186,7 @@ class RecleanResult:
         self.unchanged += saved.state is PageState.UNCHANGED
         for name in _BLOCK_COUNTS:
             self.blocks[name] += getattr(saved, name)
+        self.structures += structure
 
     def skip(self, url: str, reason: SkipReason) -> None:
         """Count a page that is skipped."""
@@ -272,6 +278,7 @@ class TemplateExtension:
             processes=max(1, config.cleaning_processes),
             seconds=config.cleaning_seconds,
             templates={learned.site: learned.patterns for learned in stale},
+            structure=config.structure,
         )
         count = RecleanResult()
         task = FingerprintTask(method, dict(plan.options), plan.fingerprinter, plan.seconds)
@@ -356,7 +363,7 @@ class _PageInWork:
     """A page that is being cleaned, or the reason why it is skipped."""
 
     page: PageToReclean
-    cleaning: asyncio.Task[PageFingerprint] | SkipReason
+    cleaning: asyncio.Task[SentFingerprint] | SkipReason
 
 
 class RecleanRun:
@@ -367,7 +374,7 @@ class RecleanRun:
         store: Store,
         bodies: PageBodies,
         plan: RecleanPlan,
-        pool: WorkerPool[PageFingerprint],
+        pool: WorkerPool[SentFingerprint],
         result: RecleanResult,
     ) -> None:
         self._store = store
@@ -414,7 +421,8 @@ class RecleanRun:
         body = SkipReason.RETIRED if page.retired else self._bodies.find(page)
         if isinstance(body, SkipReason):
             return _PageInWork(page, body)
-        to_clean = PageToClean.from_stored(body, known_url(page.url), page.encoding)
+        structure = self._plan.structure or page.has_structure
+        to_clean = PageToClean.from_stored(body, known_url(page.url), page.encoding, structure=structure)
         if METHODS[self._plan.method].needs == "template":
             to_clean = replace(to_clean, template=self._template_of(page.site))
         return _PageInWork(page, asyncio.ensure_future(self._pool.run(to_clean)))
@@ -435,19 +443,25 @@ class RecleanRun:
             advance_reclean, job=self._plan.job, after_page=batch[-1].page.page_id, pages=len(batch)
         )
         save = partial(self._store.save_recleaned, recleaned, None if self._plan.dry_run else record_progress)
-        for saved in await asyncio.to_thread(save):
-            self._result.count(saved)
+        for page, saved in zip(recleaned, await asyncio.to_thread(save), strict=True):
+            self._result.count(saved, structure=page.structure is not None)
 
     async def _recleaned(self, one: _PageInWork) -> RecleanedPage | None:
         if isinstance(one.cleaning, SkipReason):
             self._result.skip(one.page.url, one.cleaning)
             return None
         try:
-            found = await one.cleaning
+            sent = await one.cleaning
         except (WorkerError, PageError) as error:
             self._result.fail(one.page.url, str(error))
             return None
-        plan = self._plan
+        plan, found = self._plan, sent.found
         return RecleanedPage(
-            one.page, plan.method, plan.options_hash, found.blocks, found.fingerprint, settings=plan.job.settings
+            one.page,
+            plan.method,
+            plan.options_hash,
+            found.blocks,
+            found.fingerprint,
+            plan.job.settings,
+            sent.structure,
         )

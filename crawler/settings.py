@@ -8,7 +8,7 @@ BOT_NAME = "blocksieve"
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
 SPIDER_LOADER_CLASS = "crawler.addon.SpiderLoader"
-COMMANDS_MODULE = "crawler.commands"
+COMMANDS_MODULE = "crawler.commands.project"
 
 # The add-on checks our settings, adds CONTACT to the User-Agent, and switches to REPLAY and RENDER.
 ADDONS = {"crawler.addon.Blocksieve": 100}

@@ -8,18 +8,25 @@ A spider's callback yields a FetchedPage. VisitMiddleware wraps it in a Visit, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from cleaning.errors import PageFault
+from cleaning.parse import parse
+from cleaning.structure.nodes import StructureNode
+from cleaning.structure.places import BlockPlace  # noqa: TC001 — PageStructure is decoded by its annotations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from typing import Self
 
-    from cleaning.blocks import CleanPage, Metadata, Page
-    from cleaning.page_fingerprint import FingerprintedBlock
+    from cleaning.blocks import Decision, Metadata, Page, ParseWarning
+    from cleaning.page_fingerprint import FingerprintedBlock, PageFingerprint
+    from cleaning.structure.clean_page import CleanPage
 
 METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
@@ -112,44 +119,144 @@ class LeaseToken:
     lease_id: str
 
 
+class UnparsedPage:
+    """A page whose bytes are decoded, and parsed only if somebody in this process needs the tree: once for all of them.
+
+    `encoding` and `parse_warnings` are those of decoding. `declared` is the Content-Type of the response.
+    """
+
+    __slots__ = ("_body", "_declared", "_tree", "encoding", "parse_warnings", "url")
+
+    def __init__(
+        self,
+        body: bytes,
+        url: str | None,
+        declared: str | None,
+        encoding: str,
+        parse_warnings: tuple[ParseWarning, ...] = (),
+        tree: Page | None = None,
+    ) -> None:
+        self.url = url
+        self.encoding = encoding
+        self.parse_warnings = parse_warnings
+        self._body = body
+        self._declared = declared
+        self._tree = tree
+
+    @property
+    def is_parsed(self) -> bool:
+        return self._tree is not None
+
+    @property
+    def tree(self) -> Page:
+        """The parsed page; never edit it."""
+        if self._tree is None:
+            # The size of the bytes was checked when they arrived.
+            self._tree = parse(self._body, self.url, self._declared, max_bytes=len(self._body))
+        return self._tree
+
+    def at(self, url: str | None) -> Self:
+        """Return the page at another address, with the same tree if there is one."""
+        tree = None if self._tree is None else replace(self._tree, url=url)
+        return type(self)(self._body, url, self._declared, self.encoding, self.parse_warnings, tree)
+
+
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
     """A content page as fetched: what `crawler.page.page` returns and a spider's callback yields.
 
-    `tree` is the parsed page. The spider's selectors share it, so nobody may edit it. `stated` is metadata that the
-    spider read itself; its fields win over the page's own. `method` cleans the page; None means CLEANING_METHOD. With
-    `noarchive` the publisher asks that no copy of the page be kept: its HTML is not stored.
+    `source` is the page, parsed or not yet. The spider's selectors share its tree, so nobody may edit it. `stated` is
+    metadata that the spider read itself; its fields win over the page's own. `method` cleans the page; None means
+    CLEANING_METHOD. With `noarchive` the publisher asks that no copy of the page be kept: its HTML is not stored.
     """
 
     url: str
     body: bytes
-    tree: Page
+    source: Page | UnparsedPage
     stated: Metadata
     etag: str | None = None
     last_modified: str | None = None
     method: str | None = None
     noarchive: bool = False
 
+    @property
+    def tree(self) -> Page:
+        """The parsed page; never edit it."""
+        return self.source.tree if isinstance(self.source, UnparsedPage) else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class PageStructure:
+    """The structure of a cleaned page.
+
+    `markdown` is the main text, "" if nothing was kept. `nodes` is its tree of nodes, as MessagePack. `places` says
+    where the texts stand, also the dropped cells of a table that is kept as a whole; `texts` has those by position.
+    `kept` are the positions of the kept blocks.
+    """
+
+    markdown: str
+    nodes: bytes
+    places: tuple[BlockPlace, ...]
+    texts: dict[int, str]
+    kept: tuple[int, ...]
+
+    @classmethod
+    def of(cls, cleaned: CleanPage) -> Self:
+        """Return the structure of a page. Raises StructureError if the page has come without its tree."""
+        places = cleaned.places()
+        placed = {place.position for place in places}
+        dropped = {
+            one.block.position: one.block.text
+            for one in cleaned.decisions
+            if one.block.position in placed and not one.kept
+        }
+        nodes = msgspec.msgpack.encode(cleaned.structure)
+        return cls(cleaned.markdown, nodes, places, dropped, kept_positions(cleaned))
+
+    def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode:  # noqa: ARG002 — a StructureSource
+        """Return the tree of nodes."""
+        return read_nodes(self.nodes)
+
+
+def kept_positions(cleaned: CleanPage) -> tuple[int, ...]:
+    """Return the positions of a page's kept blocks."""
+    return tuple(one.block.position for one in cleaned.decisions if one.kept)
+
+
+def read_nodes(nodes: bytes) -> StructureNode:
+    """Return a tree of nodes from its bytes. Raises ValueError for bytes that are not a tree of nodes."""
+    return _NODES.decode(nodes)
+
+
+_NODES = msgspec.msgpack.Decoder(StructureNode)
+
 
 @dataclass(frozen=True, slots=True)
 class CleanedPage:
-    """A page with the decisions of its cleaning."""
+    """A page with the decisions of its cleaning, and the fingerprints of its blocks if a cleaning process made them.
+
+    `structure` is None without the setting STRUCTURE.
+    """
 
     fetched: FetchedPage
     cleaned: CleanPage
+    fingerprinted: PageFingerprint | None = None
+    structure: PageStructure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessedPage:
     """A page that is ready to be stored: cleaned, its kept blocks and the whole page fingerprinted.
 
-    `fingerprint` is None for a page of fewer unique terms than FINGERPRINT_MIN_TERMS.
+    `fingerprint` is None for a page of fewer unique terms than FINGERPRINT_MIN_TERMS, `structure` without the setting
+    STRUCTURE.
     """
 
     fetched: FetchedPage
     cleaned: CleanPage
     blocks: tuple[FingerprintedBlock, ...]
     fingerprint: int | None = None
+    structure: PageStructure | None = None
 
 
 @dataclass(frozen=True, slots=True)

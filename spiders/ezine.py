@@ -16,10 +16,12 @@ from scrapy.http import TextResponse
 
 from cleaning import clean
 from cleaning.declare import did_you_mean, integer, option, parsed, web_url
+from crawler.config import Config
 from crawler.discovery.article_detection import is_article
 from crawler.errors import ConfigError
 from crawler.monitoring.exit_status import FinishReason
 from crawler.page import page
+from crawler.time_limit import time_limit
 from spiders.dates import iso_day
 from spiders.links import Link, link_text, links_within
 from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
@@ -150,7 +152,8 @@ class EzineSpider(ListingSpider):
         if not is_article_url(response.url):
             self.count("no_article")
             return
-        found = read_article(page(response).tree)
+        with time_limit(Config.read(self.crawler.settings).cleaning_seconds):
+            found = read_article(page(response).tree)
         self._empty = 0 if found.has_text and found.title else self._empty + 1
         if self._empty >= self.asked.empty:
             raise CloseSpider(FinishReason.NO_ARTICLES)

@@ -9,6 +9,8 @@ from math import log
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
+from lxml import etree
+
 from crawler.urls import site_of, without_tracking
 from spiders.dates import is_calendar, iso_day, url_date
 from spiders.link_features import Anchor, article_log_odds
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 _LINKS_MAX = 5_000
 _URL_MAX_CHARS = 2_000
 _TEXT_MAX_CHARS = 300
+_TEXT_MAX_ELEMENTS = 300
 _FILE_SUFFIXES = re.compile(
     r"\.(?:jpe?g|png|gif|svg|webp|ico|css|js|json|xml|rss|pdf|docx?|xlsx?|pptx?|zip|gz|rar|apk|exe|mp3|mp4|m3u8|avi)$",
     re.IGNORECASE,
@@ -94,16 +97,26 @@ def link_text(element: HtmlElement) -> str:
     """Return at most 300 characters of a link's text, or of its title or its image's `alt`; "" if it has none."""
     # Cut while reading: nested links would each hold the text of all the links inside.
     parts, chars = [], 0
-    for part in element.itertext():
+    is_small = next(islice(element.iter(), _TEXT_MAX_ELEMENTS, None), None) is None
+    for part in element.itertext() if is_small else _first_texts(element):
         parts.append(part[:_TEXT_MAX_CHARS])
         chars += len(part.strip())
         if chars > _TEXT_MAX_CHARS:
             break
     text = " ".join("".join(parts).split())
     if not text:
-        image = element.find(".//img")
+        image = next((one for one in islice(element.iter(), _TEXT_MAX_ELEMENTS) if one.tag == "img"), None)
         text = element.get("title") or (image.get("alt") or "" if image is not None else "")
     return text[:_TEXT_MAX_CHARS]
+
+
+def _first_texts(element: HtmlElement) -> Iterator[str]:
+    """Yield the texts among the first elements inside one, as `itertext` does for all."""
+    steps = etree.iterwalk(element, events=("start", "end"))
+    for event, one in islice(steps, _TEXT_MAX_ELEMENTS):
+        text = one.text if event == "start" else one.tail if one is not element else None
+        if text:
+            yield text
 
 
 def _choose_urls(odds: Mapping[str, float], history: LinkHistory | None) -> set[str]:
@@ -143,8 +156,9 @@ def _time_elements(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
     for element in islice(root.iter("time"), _LINKS_MAX):
         for ancestor in element.iterancestors():
             inside = found.setdefault(ancestor, [])
-            if len(inside) <= 1:
-                inside.append(element)
+            if len(inside) > 1:
+                break  # so have the elements around it
+            inside.append(element)
     return found
 
 

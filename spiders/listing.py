@@ -141,7 +141,8 @@ class ListingSpider(ArgumentSpider):
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
         """Yield the page, unless its own date is too old."""
         assert isinstance(response, TextResponse)
-        if self._is_old(iso_day(response.css(_DATE_SELECTOR).get(""))):
+        # Without `since` the page need not be parsed here: a cleaning process does it.
+        if self.asked.since is not None and self._is_old(iso_day(response.css(_DATE_SELECTOR).get(""))):
             self.count("older")
             return
         yield page(response)

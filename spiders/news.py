@@ -170,7 +170,8 @@ class NewsSpider(ListingSpider):
 
     async def parse_listed(self, response: Response, asked: str, nested: int = 0) -> AsyncIterator[Request]:
         """Yield the entries of a feed or sitemap. Its bytes decide which it is, whatever it was `asked` for as."""
-        listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX)
+        seconds = Config.read(self.crawler.settings).cleaning_seconds
+        listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX, seconds)
         if isinstance(listing, FeedProblem):
             logger.info("%s is not a %s: %s", response.url, asked, listing)
             self.count(f"{asked}_{listing}")

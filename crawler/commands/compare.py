@@ -109,7 +109,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
             writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan)] if opts.json else []
             if opts.html:
                 writers.append(stack.enter_context(ComparisonPages(Path(opts.html), target, plan, options.max_blocks)))
-            comparer = MethodComparer(plan.methods, options, boilerplate, plan.browser)
+            comparer = MethodComparer(plan.methods, options, boilerplate, config.cleaning_seconds, plan.browser)
             # A progress line and JSON would mix on one terminal.
             progress = "off" if opts.json and sys.stdout.isatty() else config.progress
             totals = _run(comparer, track_progress(target.sources, progress), writers)

@@ -20,6 +20,7 @@ from scrapy.utils.project import inside_project
 from cleaning import METHODS
 from cleaning.declare import declared_options
 from crawler.addon import check_packages
+from crawler.commands import lazy
 from crawler.commands.base import BlocksieveCommand
 from crawler.commands.crawl import LOG_LEVELS
 from crawler.config import FRESH, ArgumentSpider, explain_settings
@@ -53,8 +54,7 @@ class CompletionCommand(BlocksieveCommand, ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's
         if len(args) != 1 or args[0] not in _SHELLS:
             raise UsageError(f"name one shell: {', '.join(_SHELLS)}", print_help=False)
-        # Scrapy imports all commands whenever it starts, and only this one needs the library.
-        import shtab  # noqa: PLC0415
+        import shtab  # noqa: PLC0415 — its help needs no library
 
         assert self.settings is not None  # set by scrapy.cmdline
         sys.stdout.write(shtab.complete(make_parser(self.settings, shtab.FILE), shell=args[0]))
@@ -80,7 +80,7 @@ def make_parser(settings: Settings, files: object) -> argparse.ArgumentParser:
                 action.choices = values[action.dest]
         if name in _TAKE_SPIDER:
             own.add_argument("name", nargs="?", choices=sorted(spiders))
-        elif isinstance(command, CompletionCommand):
+        elif isinstance(command, lazy.completion):
             own.add_argument("shell", choices=_SHELLS)
         else:
             own.add_argument("names", nargs="*").complete = files  # type: ignore[attr-defined] # shtab's

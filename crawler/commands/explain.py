@@ -7,25 +7,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from cleaning.errors import CleaningError, OptionError
+from cleaning.errors import OptionError
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
-from cleaning.parse import parse
 from crawler.commands.base import BlocksieveCommand
-from crawler.config import Config
-from crawler.errors import CompareError
+from crawler.errors import CompareError, TimeLimitError
+from crawler.monitoring.files import replace_file, writable_path
 from crawler.reports.compare import offline_browser
-from crawler.reports.explain import PageLookup, explain, find_page
+from crawler.reports.explain import PageLookup, explain_found, find_page
 from crawler.reports.explanation import explanation_page, explanation_record, print_explanation
-from crawler.reports.inert_page import check_output, write_page
+from crawler.reports.inert_page import check_output, unwritable, write_page
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
+from crawler.time_limit import time_limit
 
 if TYPE_CHECKING:
     import argparse
@@ -33,14 +32,15 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from cleaning.blocks import Page
-    from crawler.reports.explain import Explanation, PageToExplain
+    from cleaning.structure.clean_page import CleanPage
+    from crawler.reports.explain import PageToExplain
 
 _DEFAULT_ROWS = 500
 
 
 class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "URL|FILE|- [--method M] [--json] [--html OUT]"
+        return "URL|FILE|- [--method M] [--json] [--html OUT] [--markdown OUT]"
 
     def short_desc(self) -> str:
         return "Show why each block of a page is kept or dropped"
@@ -73,12 +73,15 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         )
         parser.add_argument("--json", action="store_true", help="print JSON, with every block")
         parser.add_argument("--html", metavar="OUT", help="write the page with its blocks in colour to a file")
+        parser.add_argument("--markdown", metavar="OUT", help="write the main text as Markdown to a file, NAME.md")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         expect_one_argument(args, "name one page: a URL, a file, or - for standard input")
         if opts.limit < 1:
             raise UsageError(f"--limit is {opts.limit}; it must be 1 or more", print_help=False)
+        if opts.markdown and not opts.markdown.endswith(".md"):
+            raise UsageError(f"--markdown is {opts.markdown!r}; its name must end in .md", print_help=False)
         try:
             if opts.method is not None:
                 METHODS.find(opts.method)
@@ -93,6 +96,7 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def _run(self, name: str, opts: argparse.Namespace) -> None:
         if opts.html:
             check_output(Path(opts.html))
+        markdown = writable_path("--markdown", opts.markdown) if opts.markdown else None
         assert self.settings is not None  # set by scrapy.cmdline
         config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
@@ -100,40 +104,28 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         found = find_page(name, opts.url, lookup)
         stored = None if found.contents is None else found.contents.method
         method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
-        explanation = _explain(found, method, options, self.settings)
+        settings = self.settings
+        explanation = explain_found(found, method, options, config, lambda: _rendered(found, options, settings))
         if opts.html:
             write_page(Path(opts.html), explanation_page(explanation, found))
+        if markdown is not None:
+            _write_markdown(markdown, found, explanation.cleaned, config.cleaning_seconds)
         if opts.json:
             print_json(explanation_record(found, explanation))
         else:
             print_explanation(found, explanation, opts.limit)
 
 
-def _explain(found: PageToExplain, method: str, options: dict[str, Any], settings: BaseSettings) -> Explanation:
-    """Return the explanation of a page; raises CompareError if there is nothing to explain."""
-    fingerprinter = Config.read(settings).fingerprinter
+def _write_markdown(out: Path, found: PageToExplain, cleaned: CleanPage, seconds: float) -> None:
+    """Write the main text of a page as Markdown. Raises CompareError."""
     try:
-        html = _page(found, method, options, settings)
-        explanation = explain(
-            html, found.url, method=method, encoding=found.loaded.content_type, fingerprinter=fingerprinter, **options
-        )
-    except CleaningError as error:
+        with time_limit(seconds):
+            markdown = cleaned.markdown
+        replace_file(out, markdown.encode())
+    except TimeLimitError as error:
         raise CompareError(f"{found.name}: {error}") from error
-    if explanation.is_empty:
-        raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
-    return explanation if found.contents is None else explanation.with_contents(found.contents)
-
-
-def _page(found: PageToExplain, method: str, options: dict[str, Any], settings: BaseSettings) -> bytes | Page:
-    """Return the page with what the method needs; the template of a stored page's site is stored too."""
-    needs = METHODS[method].needs
-    if needs == "layout":
-        return _rendered(found, options, settings)
-    if needs == "template" and found.contents is not None:
-        max_bytes = Options.read(options).max_bytes
-        page = parse(found.loaded.body, found.url, found.loaded.content_type, max_bytes=max_bytes)
-        return replace(page, template=found.contents.template)
-    return found.loaded.body
+    except OSError as error:
+        raise unwritable(out, error) from error
 
 
 def _rendered(found: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:

@@ -1,4 +1,4 @@
-"""`scrapy export`: write blocks or pages to a file for other programs.
+"""`scrapy export`: write blocks, pages or chunks to a file for other programs.
 
 0    the file is written
 1    the database or the disk failed, or the cursor is from another database or selection
@@ -24,7 +24,7 @@ from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import FORMATS, format_of
-from crawler.reading.export_rows import ExportContent, RowFilter
+from crawler.reading.export_rows import ChunkLimits, ExportContent, RowFilter
 from crawler.terminal import print_error, print_json, print_line, run_command
 
 if TYPE_CHECKING:
@@ -33,18 +33,20 @@ if TYPE_CHECKING:
     from crawler.reading.export import ExportResult
 
 _INTERRUPTED, _TERMINATED = 130, 143
+_UNITS = ("words", "characters")
 
 
 class ExportCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "OUT [--blocks | --pages] [--since CURSOR] [--site SITE] [--language CODE] [--json]"
+        return "OUT [--blocks | --pages | --chunks SIZE] [--since CURSOR] [--site SITE] [--language CODE] [--json]"
 
     def short_desc(self) -> str:
-        return "Write blocks or pages to a Parquet, JSON lines or CSV file"
+        return "Write blocks, pages or chunks to a Parquet, JSON lines or CSV file"
 
     def long_desc(self) -> str:
         return (
-            "Write all blocks that pages show now, without site boilerplate, or the texts of all pages, to OUT, a file "
+            "Write all blocks that pages show now, without site boilerplate, the texts of all pages, or the pages cut "
+            "into chunks for retrieval, to OUT, a file "
             f"name that ends in {', '.join(FORMATS)}. The file appears complete or not at all, and crawls may run at "
             "the same time. The command prints a cursor; --since CURSOR writes the rows that are new, changed or gone "
             "since then. See docs/export.md."
@@ -55,6 +57,20 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument("--blocks", action="store_true", help="a row is a block (default)")
         kind.add_argument("--pages", action="store_true", help="a row is a page, with its whole text")
+        kind.add_argument(
+            "--chunks",
+            metavar="SIZE",
+            type=int,
+            help="a row is a part of a page of at most SIZE words (needs STRUCTURE)",
+        )
+        parser.add_argument(
+            "--overlap",
+            metavar="N",
+            type=int,
+            default=0,
+            help="words that a chunk repeats of the one before (default: 0)",
+        )
+        parser.add_argument("--unit", choices=_UNITS, default=_UNITS[0], help="of SIZE and N (default: %(default)s)")
         parser.add_argument("--since", metavar="CURSOR", help="only rows that are new, changed or gone since an export")
         parser.add_argument("--site", help="only pages of a site: registered domain, host:port, or any URL of it")
         parser.add_argument("--language", metavar="CODE", help="only pages in a language, such as en")
@@ -66,26 +82,44 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError(
                 f"OUT is {given}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
             )
+        limits = _chunk_limits(opts)
         # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = run_command(lambda: self._export(args[0], suffix, opts))
+            self.exitcode = run_command(lambda: self._export(args[0], suffix, limits, opts))
         except KeyboardInterrupt:
             print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
 
-    def _export(self, out: str, suffix: str, opts: argparse.Namespace) -> None:
+    def _export(self, out: str, suffix: str, limits: ChunkLimits | None, opts: argparse.Namespace) -> None:
         config = self.config
         site = None if opts.site is None else urls.parse_site(opts.site)
         language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
-        request = ExportRequest(writable_path("OUT", out), suffix, content, RowFilter(site, language), opts.since)
+        content = ExportContent.CHUNKS if limits else content
+        path, rows = writable_path("OUT", out), RowFilter(site, language)
+        request = ExportRequest(path, suffix, content, rows, opts.since, limits)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, request, counting.show)
         if opts.json:
             print_json(asdict(exported))
         else:
             _print(exported, whole=opts.since is None)
+
+
+def _chunk_limits(opts: argparse.Namespace) -> ChunkLimits | None:
+    """Return how pages are cut into chunks; None without --chunks. Raises UsageError."""
+    if opts.chunks is None:
+        if opts.overlap or opts.unit != _UNITS[0]:
+            raise UsageError("--overlap and --unit need --chunks SIZE", print_help=False)
+        return None
+    if opts.chunks < 1:
+        raise UsageError(f"--chunks is {opts.chunks}; it must be 1 or more", print_help=False)
+    if not 0 <= opts.overlap < opts.chunks:
+        raise UsageError(
+            f"--overlap is {opts.overlap}; it takes a number from 0 to below --chunks={opts.chunks}", print_help=False
+        )
+    return ChunkLimits(opts.chunks, opts.overlap, opts.unit)
 
 
 def _print(exported: ExportResult, *, whole: bool) -> None:

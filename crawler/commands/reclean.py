@@ -23,6 +23,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from cleaning import METHODS, OptionError
+from cleaning._native import explain_missing_core
 from crawler.commands.base import BlocksieveCommand
 from crawler.config.profiles import NO_PROFILE, PROFILE
 from crawler.errors import ConfigError
@@ -124,6 +125,8 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
         bodies: PageBodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
         with self.database():
             pass  # the store opens the database itself: this only checks that it exists and has the current schema
+        if (missing := explain_missing_core()) is not None:
+            print_error(missing)
         with closing(Store.open(config)) as store:
             earlier = start_reclean(store, plan, restart=opts.restart)
             if earlier is not None:
@@ -175,7 +178,10 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
         raise ConfigError(f"--site is {opts.site!r}; it takes a registered domain, host:port, or any URL of the site")
     profile = config.profile if method == config.cleaning_method else NO_PROFILE
     settings = {PROFILE: profile, "CLEANING_METHOD": method, "CLEANING_OPTIONS": dict(config.cleaning_options)}
+    if config.structure:
+        settings["STRUCTURE"] = True
     asked = {"method": method, "options": config.options_hash, "archive": archive and str(archive), "site": chosen}
+    asked["structure"] = config.structure
     return RecleanPlan(
         job=RecleanJob(json.dumps(asked, sort_keys=True), chosen, settings),
         method=method,
@@ -186,6 +192,7 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
         processes=opts.processes,
         seconds=config.cleaning_seconds,
         dry_run=opts.dry_run,
+        structure=config.structure,
     )
 
 
@@ -200,6 +207,8 @@ def _print(result: RecleanResult, opts: argparse.Namespace) -> None:
         print_line("Nothing is stored. The result would be:")
     out.print(make_table(count_of(result.pages, "page"), ("pages", "count"), states.items()))
     out.print(make_table("Blocks", ("blocks", "count"), result.blocks.items()))
+    if result.structures:
+        print_line(f"Markdown and places: {count_of(result.structures, 'page')}")
     for named in result.named[:_NAMED]:
         out.print(Text(printable(f"{named.reason}: {named.url}")), soft_wrap=True)
     if len(result.named) > _NAMED:

@@ -60,7 +60,15 @@ RECRAWL = "_recrawl"
 """Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
 
 DIRECTIVE_SETTINGS = ("OBEY_NOINDEX", "OBEY_NOFOLLOW", "OBEY_NOARCHIVE", "OBEY_NOAI", "OBEY_TDM_RESERVATION")
-PAGE_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "RENDER", "RENDER_JAVASCRIPT", *DIRECTIVE_SETTINGS)
+PAGE_SETTINGS = (
+    PROFILE,
+    "CLEANING_METHOD",
+    "CLEANING_OPTIONS",
+    "RENDER",
+    "RENDER_JAVASCRIPT",
+    "STRUCTURE",
+    *DIRECTIVE_SETTINGS,
+)
 """The settings by which a crawl reads pages. They are stored with each page and section, and re-crawls use them."""
 
 _DAY = 86_400.0
@@ -154,14 +162,20 @@ class CleaningSettings(Theme):
         mapping(Options.read, "a mapping of option names to values, or its JSON"),
         "Options of the cleaning method, see [Cleaning options](#cleaning-options): a mapping or its JSON.",
     )
+    structure: bool = option(
+        False,
+        switch(),
+        "Store the main text of each page as Markdown, and where each block stands: headings, lists, tables, code, "
+        "links. [structure.md](structure.md#in-a-crawl) says how to read it and what it costs.",
+    )
     cleaning_processes: int = option(
         0, integer(0, 256), "Number of extra processes that clean pages. 0 cleans in the process of the crawl."
     )
     cleaning_seconds: float = option(
         30.0,
         number(0.05, 3600.0),
-        "Time limit for cleaning one page. A process that takes longer is killed. Needs `CLEANING_PROCESSES` of at "
-        "least 1.",
+        "Time limit for reading a page or feed, and for cleaning a page. With `CLEANING_PROCESSES` a process that "
+        "takes longer for a page is killed.",
     )
     page_max_bytes: int = option(10_000_000, integer(1_000, 1_000_000_000), "Largest page that is read, in bytes.")
 

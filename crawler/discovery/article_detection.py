@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from cleaning.blocks import PageType
 
 if TYPE_CHECKING:
-    from cleaning.blocks import CleanPage
+    from cleaning.structure.clean_page import CleanPage
 
 LONG_BLOCK_WORDS = 20
 """A block of this many words or more is running text; a shorter one may be a headline or a teaser."""

@@ -1,4 +1,4 @@
-"""Parse RSS and Atom feeds and sitemaps: bytes in, entries out. No network, no clock.
+"""Parse RSS and Atom feeds and sitemaps: bytes in, entries out. No network, and no clock but a time limit.
 
 `read_listing` recognises a feed or sitemap by its bytes, because servers declare feeds as `text/html` and send
 `application/xml` for anything.
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 import feedparser
 from lxml import etree
 
+from crawler.errors import TimeLimitError
 from crawler.schedule import parse_lastmod
+from crawler.time_limit import time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +34,11 @@ SITEMAP_MAX_BYTES = 50_000_000
 """Unpacked bytes that are read of a sitemap. The sitemap protocol allows about as many."""
 
 _FEED_MAX_BYTES = 5_000_000
+# feedparser takes some 25 microseconds for a tag; a feed of a thousand podcasts has 40,000.
+_FEED_MAX_TAGS = 100_000
+# feedparser takes quadratic time in both.
+_FEED_MAX_ATTRIBUTES = 1_000
+_FEED_MAX_LEVELS = 250
 # No page on the web is older, and most wrong clocks are off by less than the tolerance.
 _YEAR_MIN = 1990
 _CLOCK_TOLERANCE = timedelta(days=1)
@@ -73,6 +80,10 @@ class FeedProblem(StrEnum):
     """Neither RSS, Atom nor a sitemap."""
     DAMAGED = "damaged"
     """Bytes that cannot be unpacked, or that fail to parse as the feed that they begin as."""
+    TOO_LARGE = "too_large"
+    """A feed with more attributes in one element, or more elements inside each other, than any real one."""
+    TIMEOUT = "timeout"
+    """A document that takes longer than CLEANING_SECONDS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +115,20 @@ class FeedListing:
     cut: bool = False
 
 
-def read_listing(response: Response, now: datetime, most: int) -> FeedListing | FeedProblem:
+def read_listing(response: Response, now: datetime, most: int, seconds: float) -> FeedListing | FeedProblem:
     """Return the newest `most` entries of a feed, a sitemap or a sitemap index, or why there are none.
 
-    The time is proportional to the number of bytes, up to some seconds for SITEMAP_MAX_BYTES: in a crawl, call it in a
-    thread.
+    The time is proportional to the number of bytes, up to some seconds for SITEMAP_MAX_BYTES, and never longer than
+    `seconds`: in a crawl, call it in a thread.
     """
+    try:
+        with time_limit(seconds):
+            return _read_document(response, now, most)
+    except TimeLimitError:
+        return FeedProblem.TIMEOUT
+
+
+def _read_document(response: Response, now: datetime, most: int) -> FeedListing | FeedProblem:
     chunks = _UnpackedChunks(response.body)
     head = next(chunks, b"")
     if not head.strip():
@@ -226,13 +245,61 @@ def _feed_listing(
             break
     declared = response.headers.get("Content-Type")
     content_type = declared.decode("latin-1") if declared else None
+    whole = b"".join(parts).lstrip()
+    body = _first_tags(whole, _FEED_MAX_TAGS)
+    if _is_overloaded(body):
+        return FeedProblem.TOO_LARGE
     try:
-        is_feed = _parse_feed(b"".join(parts).lstrip(), content_type, response.url, newest)
+        is_feed = _parse_feed(body, content_type, response.url, newest)
     except ValueError:
         return FeedProblem.DAMAGED
     if not is_feed:
         return FeedProblem.UNKNOWN
-    return newest.listing(FeedKind.FEED, cut=chunks.cut or size > _FEED_MAX_BYTES)
+    return newest.listing(FeedKind.FEED, cut=chunks.cut or size > _FEED_MAX_BYTES or len(body) < len(whole))
+
+
+def _first_tags(body: bytes, most: int) -> bytes:
+    """Return the beginning of a document with at most this number of tags."""
+    if body.count(b"<") <= most:
+        return body
+    return b"<".join(body.split(b"<", most + 1)[: most + 1])
+
+
+def _is_overloaded(body: bytes) -> bool:
+    """Return True if an element has too many attributes or elements around it."""
+    parser = etree.XMLParser(
+        target=_LoadCheck(), recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
+    )
+    try:
+        parser.feed(body)
+        parser.close()
+    except _OverloadedError:
+        return True
+    except etree.XMLSyntaxError:
+        pass  # a document without elements; feedparser says what it is
+    return False
+
+
+class _OverloadedError(Exception):
+    """An element has too many attributes or elements around it."""
+
+
+class _LoadCheck:
+    """lxml's parser target: raises _OverloadedError at the first element that is too much for feedparser."""
+
+    def __init__(self) -> None:
+        self._level = 0
+
+    def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._level += 1
+        if len(attributes) > _FEED_MAX_ATTRIBUTES or self._level > _FEED_MAX_LEVELS:
+            raise _OverloadedError
+
+    def end(self, _tag: str) -> None:
+        self._level -= 1
+
+    def close(self) -> None:
+        """Do nothing. lxml requires the method."""
 
 
 def _parse_feed(body: bytes, content_type: str | None, url: str, newest: _NewestEntries) -> bool:

@@ -14,7 +14,9 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DownloadFailedError
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils._compression import _check_max_size, brotli, zstd  # type: ignore[attr-defined] # the packages that Scrapy has found
+from scrapy.utils._compression import _check_max_size, _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined] # the packages that Scrapy has found
+
+from cleaning.errors import PageError, PageFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +84,21 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         except (OSError, zlib.error, brotli.error, zstd.ZstdError) as error:
             raise DamagedBodyError(f"the body of {len(body)} bytes cannot be unpacked as {name}: {error}") from error
         return b"".join(chunks)
+
+
+def unpack_body(body: bytes, encodings: str, max_bytes: int) -> bytes:
+    """Return a body without the encodings of its Content-Encoding header; an unknown one, and all before it, stay.
+
+    Raises DamagedBodyError, and PageError if the body has more than `max_bytes`.
+    """
+    for name in reversed([word.strip().lower() for word in encodings.split(",")]):
+        if name not in _READERS:
+            return body
+        try:
+            body = CompressionMiddleware._decode(body, name.encode(), max_bytes)  # noqa: SLF001 — of this module
+        except _DecompressionMaxSizeExceeded as error:
+            raise PageError(PageFault.TOO_LARGE, f"more than PAGE_MAX_BYTES={max_bytes} bytes, unpacked") from error
+    return body
 
 
 def _read_gzip(body: bytes) -> Iterator[bytes]:

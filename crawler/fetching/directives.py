@@ -14,12 +14,13 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from html import unescape
 from typing import TYPE_CHECKING
 
 from crawler.config import Config
 from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, Rejection
-from crawler.visit import Outcome
+from crawler.visit import Outcome, UnparsedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -76,6 +77,11 @@ _EXPIRY = "unavailable_after"
 _VALUED_RULES = frozenset({_EXPIRY, "max-snippet", "max-image-preview", "max-video-preview"})
 # Dates may begin with the day of the week and a comma, which otherwise separates rules.
 _WEEKDAY = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\s*,\s*", re.IGNORECASE)
+_META_START = re.compile(rb"<meta(?![a-z0-9])", re.IGNORECASE)
+# A meta tag that every parser reads in the same way.
+_META_TAG = re.compile(rb"<meta(?:[\s/]|[^\s\"'>/=]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'>]+))?)*+>", re.IGNORECASE)
+_META_NAMES = ("robots", _TDM_NAME)
+_META_WORDS = (*_RULES, _EXPIRY, _TDM_NAME)
 # The standard separator is the comma.
 _SEPARATOR = re.compile("[,;]")
 # Only a broken or hostile page has more than a few.
@@ -84,26 +90,31 @@ _MAX_CHARS = 2_000
 
 
 class DirectiveReader:
-    """Reads the directives of a response that this crawl obeys; see the settings OBEY_NOINDEX and its neighbours."""
+    """Reads the directives of a response that this crawl obeys; see the settings OBEY_NOINDEX and its neighbours.
 
-    def __init__(self, crawler: Crawler) -> None:
-        config = Config.read(crawler.settings)
+    Without a crawler no files of hosts are read.
+    """
+
+    def __init__(self, config: Config, names: frozenset[str], crawler: Crawler | None = None) -> None:
         self._obeyed = frozenset(one for one, name in _SETTINGS.items() if getattr(config, name.lower()))
-        self._names = crawler_names(crawler.settings)
+        self._names = names
         self._crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        return cls(Config.read(crawler.settings), crawler_names(crawler.settings), crawler)
 
-    def read(self, response: Response, page: Page | None = None) -> dict[Directive, str]:
+    def read(self, response: Response, page: Page | UnparsedPage | None = None) -> dict[Directive, str]:
         """Return the directives that this crawl obeys, each with the place where it is stated.
 
         They are read from the header, from the tree of the page if there is one, and from the host's tdmrep.json. A TDM
-        reservation in the page wins over the header, and the header over the file.
+        reservation in the page wins over the header, and the header over the file. A page that is not parsed yet is
+        parsed only if its bytes look like a directive.
         """
         if page is None and isinstance(response, PageResponse):
-            page = response.tree
+            page = response.source
+        if isinstance(page, UnparsedPage):
+            page = page.tree if page.is_parsed or may_state_directives(response.body, self._names) else None
         elements = [] if page is None else list(_meta_elements(page.root))
         found = dict(_read_robots(response, elements, self._names))
         reservation = self._find_reservation(response, elements)
@@ -119,7 +130,7 @@ class DirectiveReader:
         stated = read_reservation(value.decode("latin-1") for value in response.headers.getlist(_TDM_NAME))
         if stated is not None:
             return f"the header {_TDM_NAME}" if stated else None
-        reservations: Reservations | None = context_of(self._crawler).reservations
+        reservations: Reservations | None = None if self._crawler is None else context_of(self._crawler).reservations
         return reservations.file if reservations is not None and reservations.covers(response.url) else None
 
 
@@ -157,6 +168,18 @@ def read_robots_rules(text: str, names: frozenset[str], now: datetime) -> Iterat
         else:
             for rule in part.split():
                 yield from _RULES.get(rule, ())
+
+
+def may_state_directives(body: bytes, names: frozenset[str]) -> bool:
+    """Return False if no meta element of a page can state a directive to crawlers of these names, as its bytes show."""
+    for start in _META_START.finditer(body):
+        tag = _META_TAG.match(body, start.start())
+        if tag is None:
+            return True
+        text = unescape(tag[0].decode("latin-1")).lower()
+        if any(name in text for name in (*_META_NAMES, *(names - {"*"}))) and any(word in text for word in _META_WORDS):
+            return True
+    return False
 
 
 def read_reservation(values: Iterable[str]) -> bool | None:

@@ -52,7 +52,8 @@ _INDEX_FILE = "index.tsv"
 # Without a charset: the server's header is not known, so the page's own bytes decide.
 _FOLDER_HEADERS = (("Content-Type", "text/html"),)
 # warcio raises AttributeError on records whose header is cut off.
-_DAMAGE_ERRORS = (ArchiveLoadFailed, AttributeError, EOFError, OSError, ValueError, zlib.error)
+DAMAGE_ERRORS = (ArchiveLoadFailed, AttributeError, EOFError, OSError, ValueError, zlib.error)
+"""What reading a damaged record raises."""
 _CHUNK_BYTES = 1 << 16
 # Blank lines after the last record of an uncompressed file.
 _MAX_TRAILING_BYTES = 4
@@ -288,13 +289,17 @@ class WarcSource(ReplaySource):
         try:
             with open_regular(self._path) as file:
                 file.seek(place)
-                record = next(iter(ArchiveIterator(file)))
-                body = record.content_stream().read(self._max_bytes + 1)
-        except (*_DAMAGE_ERRORS, StopIteration):
+                return read_answer(next(iter(ArchiveIterator(file))), self._max_bytes)
+        except (*DAMAGE_ERRORS, StopIteration):
             return ReplayMiss.DAMAGED_FILE
-        dropped = _TRANSFER_HEADERS | ({_CONTENT_ENCODING} if _is_decompressed(record) else set())
-        headers = tuple((name, value) for name, value in record.http_headers.headers if name.lower() not in dropped)
-        return ReplayedResponse(_record_status(record) or HTTPStatus.OK, headers, body)
+
+
+def read_answer(record: Any, max_bytes: int) -> ReplayedResponse:
+    """Return the answer that a response record of warcio holds. Raises one of DAMAGE_ERRORS."""
+    body = record.content_stream().read(max_bytes + 1)
+    dropped = _TRANSFER_HEADERS | ({_CONTENT_ENCODING} if _is_decompressed(record) else set())
+    headers = tuple((name, value) for name, value in record.http_headers.headers if name.lower() not in dropped)
+    return ReplayedResponse(_record_status(record) or HTTPStatus.OK, headers, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +345,7 @@ def _read_records(path: Path) -> Iterator[tuple[int, Any]]:
                 if not whole:
                     break
                 yield records.get_record_offset(), record
-    except _DAMAGE_ERRORS as error:
+    except DAMAGE_ERRORS as error:
         raise _damaged_warc(path, end) from error
     if path.stat().st_size - end > _MAX_TRAILING_BYTES or not whole:
         raise _damaged_warc(path, end)

@@ -2,6 +2,8 @@
 
     status → size → emptiness → content type → can it be parsed → what the page says
 
+If cleaning processes parse the page anyway, it is only decoded here, unless it may be rejected for what parsing finds.
+
 A page is rejected for what it says only if it has no content of its own: an article about CAPTCHAs, or one with a
 CAPTCHA in its comment form, is an article.
 """
@@ -21,9 +23,11 @@ from scrapy.selector import Selector
 
 from cleaning.blocks import ParseWarning
 from cleaning.errors import PageError
-from cleaning.parse import parse
+from cleaning.parse import decode, parse
+from crawler.errors import TimeLimitError
+from crawler.time_limit import time_limit
 from crawler.urls import known_url
-from crawler.visit import OUTCOME_BY_FAULT, Outcome
+from crawler.visit import OUTCOME_BY_FAULT, Outcome, UnparsedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +37,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from cleaning.blocks import Page
+    from crawler.config import Config
 
 RENDERED_FLAG = "rendered"
 """The flag of a response whose body and tree come from a browser."""
+
+EMPTY_PAGE = "no element and no text"
+"""Why a page is empty that has bytes."""
 
 _REJECTED_FLAG = "refused/"
 
@@ -63,6 +71,9 @@ _OTHER_START = re.compile(
     _MARKUP_START + rb"(?:<(?:rss|feed|urlset|sitemapindex|svg)[\s>]|[\[{]\s*[\"\[{])", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED_BYTES = 1024
+# Parsing refuses a page for its elements above this size, and for the attributes of a tag above this length.
+_MAX_UNPARSED_BYTES = 1_000_000
+_LONG_TAG_BYTES = 50_000
 # The part of a page that is searched for hints and phrases; challenge and quota pages are small.
 _SEARCHED_BYTES = 50_000
 _SEARCHED_CHARS = 20_000
@@ -151,10 +162,28 @@ REJECTION_RULES = (
 )
 
 
-def filter_response(response: Response, max_bytes: int) -> Rejection | Page:
-    """Return the parsed page of a response, or why it is not a page. The status is not considered."""
+def filter_response(
+    response: Response, config: Config, *, parse_later: bool = False
+) -> Rejection | Page | UnparsedPage:
+    """Return the page of a response, or why it is not a page. The status is not considered.
+
+    With `parse_later` most pages are not parsed.
+    """
+    try:
+        with time_limit(config.cleaning_seconds):
+            return read_page(response, config.page_max_bytes, parse_later=parse_later)
+    except TimeLimitError as error:
+        return Rejection(Outcome.CLEANING_TIMEOUT, f"reading it: {error}")
+
+
+def read_page(response: Response, max_bytes: int, *, parse_later: bool = False) -> Rejection | Page | UnparsedPage:
+    """Return the page of a response, or why it is not a page, without a time limit; see `filter_response`."""
     declared = content_type(response)
-    return reject_body(response.body, declared, max_bytes) or _parse_page(response, declared, max_bytes)
+    if rejection := reject_body(response.body, declared, max_bytes):
+        return rejection
+    if parse_later and not isinstance(response, PageResponse) and _is_plain(response.body):
+        return _decode_page(response, declared)
+    return _parse_page(response, declared, max_bytes)
 
 
 def reject_status(status: int, body: bytes) -> Rejection | None:
@@ -183,8 +212,7 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
 
 def reject_page(page: Page, body: bytes) -> Rejection | None:
     """Return the rejection of a page by its own words, None for a page with content."""
-    prefix = body[:_SEARCHED_BYTES].lower()
-    suspected = [rule for rule in REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
+    suspected = _suspect(body)
     if not suspected or has_content(page.root):
         return None
     return next((Rejection(rule.outcome, found) for rule in suspected if (found := _evidence(rule, page.root))), None)
@@ -203,29 +231,35 @@ def has_content(root: HtmlElement) -> bool:
 
 
 class PageResponse(HtmlResponse):
-    """An HtmlResponse that carries its page, parsed once; its selectors read the same tree.
+    """An HtmlResponse that carries its page, parsed at most once; its selectors read the same tree.
 
     `encoding` is the one in which the page was decoded.
     """
 
-    __slots__ = ("_base", "_tree")
+    __slots__ = ("_base", "_source")
 
-    def __init__(self, *args: Any, tree: Page | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, source: Page | UnparsedPage | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._tree = tree
+        self._source = source
         self._base: str | None = None
 
     @classmethod
-    def of(cls, response: Response, tree: Page) -> PageResponse:
-        """Return the response with its tree."""
-        return response.replace(cls=cls, encoding=tree.encoding, tree=tree)
+    def of(cls, response: Response, source: Page | UnparsedPage) -> PageResponse:
+        """Return the response with its page."""
+        return response.replace(cls=cls, encoding=source.encoding, source=source)
+
+    @property
+    def source(self) -> Page | UnparsedPage:
+        """The page, parsed or not yet. Raises PageError if a replaced body cannot be parsed."""
+        if self._source is None:
+            self._source = parse(self.body, known_url(self.url), self._encoding or content_type(self))
+        return self._source
 
     @property
     def tree(self) -> Page:
         """The parsed page; never edit it. Raises PageError if a replaced body cannot be parsed."""
-        if self._tree is None:
-            self._tree = parse(self.body, known_url(self.url), self._encoding or content_type(self))
-        return self._tree
+        source = self.source
+        return source.tree if isinstance(source, UnparsedPage) else source
 
     @property
     def selector(self) -> Selector:
@@ -252,9 +286,11 @@ class PageResponse(HtmlResponse):
 
     def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
         """Return a copy with these changes; it keeps the tree unless body or encoding change."""
-        keeps_tree = self._tree is not None and kwargs.keys().isdisjoint({"body", "encoding"})
-        if keeps_tree and issubclass(cls or type(self), PageResponse):
-            kwargs.setdefault("tree", dataclasses.replace(self.tree, url=known_url(kwargs.get("url", self.url))))
+        source = self._source if kwargs.keys().isdisjoint({"body", "encoding"}) else None
+        if source is not None and issubclass(cls or type(self), PageResponse):
+            url = known_url(kwargs.get("url", self.url))
+            moved = source.at(url) if isinstance(source, UnparsedPage) else dataclasses.replace(source, url=url)
+            kwargs.setdefault("source", moved)
         return super().replace(*args, cls=cls, **kwargs)
 
 
@@ -264,6 +300,40 @@ def content_type(response: Response) -> str | None:
     return value.decode("latin-1") if value else None
 
 
+def _is_plain(body: bytes) -> bool:
+    """Return True if parsing cannot reject a page, as far as its bytes show."""
+    return (
+        len(body) <= _MAX_UNPARSED_BYTES
+        and body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+        and 0 not in body
+        and not _has_long_tag(body)
+        and not _suspect(body)
+    )
+
+
+def _has_long_tag(body: bytes) -> bool:
+    """Return True if a stretch of the bytes, as long as a tag that parsing may refuse, has no end of a tag."""
+    start = 0
+    while start + _LONG_TAG_BYTES < len(body):
+        end = body.rfind(b">", start, start + _LONG_TAG_BYTES)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
+
+
+def _suspect(body: bytes) -> list[RejectionRule]:
+    """Return the rules that may reject a page by its own words."""
+    prefix = body[:_SEARCHED_BYTES].lower()
+    return [rule for rule in REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
+
+
+def _decode_page(response: Response, declared: str | None) -> UnparsedPage:
+    url = known_url(response.url)
+    decoded = decode(response.body, declared, url)
+    return UnparsedPage(response.body, url, declared, decoded.encoding, decoded.parse_warnings)
+
+
 def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rejection | Page:
     try:
         known = response.tree if isinstance(response, PageResponse) else None
@@ -271,7 +341,7 @@ def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rej
     except PageError as error:
         return Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
     if ParseWarning.EMPTY in page.parse_warnings:
-        return Rejection(Outcome.EMPTY, "no element and no text")
+        return Rejection(Outcome.EMPTY, EMPTY_PAGE)
     return reject_page(page, response.body) or page
 
 

@@ -20,9 +20,8 @@ from crawler.errors import StoreError
 from crawler.storage import requests
 from crawler.storage.crawls import mark_seeded
 from crawler.storage.database import check_damage
-from crawler.storage.pages import find_validators, is_repeatable, keys_not_due, target_key
+from crawler.storage.pages import PageAbsence, find_validators, is_repeatable, keys_not_due, target_key
 from crawler.storage.requests import LeaseOptions, lease_requests, queue_status
-from crawler.storage.store import PageAbsence
 from crawler.storage.tables import request
 
 if TYPE_CHECKING:

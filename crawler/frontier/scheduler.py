@@ -38,9 +38,9 @@ from crawler.frontier.serialize import (
     serialize_request,
 )
 from crawler.monitoring.exit_status import QUEUED_STAT, FinishReason
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import ReadPolicy
 from crawler.storage.requests import Ack, RequestState
-from crawler.storage.store import CrawlPolicy
 from crawler.urls import host_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from crawler.terminal import count_of
 from crawler.visit import REFUSAL_OUTCOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -116,11 +116,10 @@ def track_progress(items: Sequence[ItemT], mode: str) -> Iterator[ItemT]:
         yield from bar.track(items)
 
 
-class ProgressCounter:
-    """Shows a count and its rate in the same modes as the progress line of a crawl. It disappears at the end."""
+class StatusLine:
+    """Shows a line in the same modes as the progress line of a crawl. It disappears at the end."""
 
-    def __init__(self, unit: str, mode: str) -> None:
-        self._unit = unit
+    def __init__(self, mode: str) -> None:
         self._console = Console(stderr=True)
         self._live = self._console.is_terminal and mode != "off"
         self._plain = not self._console.is_terminal and mode == "on"
@@ -133,18 +132,35 @@ class ProgressCounter:
         if self._live:
             self._write("\r\x1b[K")
 
-    def show(self, count: int) -> None:
-        """Show a count, unless another was shown a moment ago."""
+    def show(self, describe: Callable[[float], str]) -> None:
+        """Show the line that is described after so many seconds, unless another was shown a moment ago."""
         now = time.monotonic()
         if now - self._shown < (_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS):
             return
         self._shown = now
-        line = f"{count:,} {self._unit} · {count / (now - self._started):,.0f} {self._unit}/s"
         if self._live:
-            self._write(f"\r\x1b[K{line}")
+            self._write(f"\r\x1b[K{describe(now - self._started)}")
         elif self._plain:
-            self._write(f"{line}\n")
+            self._write(f"{describe(now - self._started)}\n")
 
     def _write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+class ProgressCounter:
+    """Shows a count and its rate in a StatusLine."""
+
+    def __init__(self, unit: str, mode: str) -> None:
+        self._unit = unit
+        self._line = StatusLine(mode)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._line.__exit__(*exception)
+
+    def show(self, count: int) -> None:
+        """Show a count, unless another was shown a moment ago."""
+        self._line.show(lambda seconds: f"{count:,} {self._unit} · {count / seconds:,.0f} {self._unit}/s")

@@ -14,6 +14,7 @@ from uuid import uuid4
 from crawler.errors import ExportError
 from crawler.reading.export_formats import open_row_writer, require_format
 from crawler.reading.export_rows import (
+    ChunkLimits,
     ExportContent,
     ExportCursor,
     RowChange,
@@ -39,13 +40,17 @@ _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-export-", ".part"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows)."""
+    """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows).
+
+    The content CHUNKS has `limits`, the others None.
+    """
 
     path: Path
     suffix: str
     content: ExportContent = ExportContent.BLOCKS
     rows: RowFilter = RowFilter()  # noqa: RUF009 — frozen
     since: str | None = None
+    limits: ChunkLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,9 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
     """
     require_format(request.suffix)
     with read_transaction(engine) as connection:
-        cursor = ExportCursor(request.content, request.rows, database.read_position(connection))
+        cursor = ExportCursor(request.content, request.rows, database.read_position(connection), request.limits)
         since = None if request.since is None else cursor.since(request.since)
-        rows, counts = read_rows(connection, request.content, request.rows, since), Counter[str]()
+        rows, counts = read_rows(connection, request.content, request.rows, since, request.limits), Counter[str]()
         with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
             while some := list(islice(rows, _ROWS_PER_WRITE)):
                 writer.write(some)

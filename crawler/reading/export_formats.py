@@ -104,19 +104,21 @@ class _ParquetWriter:
         self._pa = pa
         about = {"schema": EXPORT_VERSION, "content": cursor.content.value, "cursor": str(cursor)}
         kinds = {"timestamp": pa.timestamp("us", "UTC")}
+        kinds |= {f"list<element: {kind}>": pa.list_(pa.field("element", kind)) for kind in ("string", "int64")}
         columns = [
             (column.name, kinds.get(column.kind) or getattr(pa, _ARROW_TYPES.get(column.kind, column.kind))())
             for column in EXPORT_COLUMNS[cursor.content]
         ]
         self._schema = pa.schema(columns, {"blocksieve": json.dumps(about)})
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
-        self._text = [column.name for column in EXPORT_COLUMNS[cursor.content]].index("text")
+        names = enumerate(column.name for column in EXPORT_COLUMNS[cursor.content])
+        self._texts = [number for number, name in names if name in {"text", "markdown"}]
         self._rows: list[Row] = []
         self._chars = 0
 
     def write(self, rows: Sequence[Row]) -> None:
         self._rows += rows
-        self._chars += sum(len(row[self._text] or "") for row in rows)
+        self._chars += sum(len(row[number] or "") for row in rows for number in self._texts)
         if len(self._rows) >= _GROUP_ROWS or self._chars >= _GROUP_CHARS:
             self._end_group()
 
@@ -185,4 +187,6 @@ def _csv_cell(value: Any) -> Any:
     """Return a value that no spreadsheet takes for a formula."""
     if isinstance(value, str):
         return f"{_FORMULA_QUOTE}{value}" if value.startswith(_FORMULA_STARTS) else value
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
     return value.isoformat() if hasattr(value, "isoformat") else value

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sqlalchemy import select
 from xxhash import xxh32_hexdigest
 
+from cleaning.structure.chunks import Chunker
 from crawler.errors import ExportError
 from crawler.storage.change_log import Horizon, changed_blocks, changed_pages
-from crawler.storage.tables import block, change_log, informative_block, page, page_text
+from crawler.storage.structure import read_structure_nodes
+from crawler.storage.tables import (
+    block,
+    change_log,
+    informative_block,
+    page,
+    page_structure,
+    page_text,
+    placed_block,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +50,9 @@ _ID_COLUMNS = 3  # schema, change and id
 
 _CURSOR = re.compile(r"([0-9]{1,6})\.(.{1,50000})", re.ASCII)
 
-_CURSOR_BODY = re.compile(r"(blocks|pages)\.([0-9a-f]{32})\.([0-9a-f]{8})\.([0-9]{1,18})((?:\.[0-9]{1,18})*)", re.ASCII)
+_CURSOR_BODY = re.compile(
+    r"(blocks|pages|chunks)\.([0-9a-f]{32})\.([0-9a-f]{8})\.([0-9]{1,18})((?:\.[0-9]{1,18})*)", re.ASCII
+)
 
 _SHOWN_CHARS = 80
 
@@ -49,6 +62,7 @@ class ExportContent(StrEnum):
 
     BLOCKS = "blocks"
     PAGES = "pages"
+    CHUNKS = "chunks"
 
 
 class RowChange(StrEnum):
@@ -105,6 +119,18 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("blocks", "int32", "number of its blocks and sightings, without boilerplate"),
         ExportColumn("words", "int32", "number of words in them"),
         ExportColumn("text", "string", "their texts in reading order, one a line"),
+        ExportColumn("markdown", "string", "the main text as Markdown, with boilerplate; null without `STRUCTURE`"),
+    ),
+    ExportContent.CHUNKS: (
+        *_ROW_COLUMNS,
+        ExportColumn("id", "int64", "the page's id; all chunks of a page have it"),
+        ExportColumn("number", "int32", "place among the page's chunks, from 0"),
+        *_PAGE_COLUMNS,
+        ExportColumn("headings", "list<element: string>", "the headings above the chunk, the highest first"),
+        ExportColumn("positions", "list<element: int64>", "positions of the page's texts in it"),
+        ExportColumn("block_ids", "list<element: int64>", "ids of their blocks; a dropped cell of a table has none"),
+        ExportColumn("size", "int32", "its size in words, or in the given unit"),
+        ExportColumn("text", "string", "the chunk as Markdown, without addresses of links"),
     ),
 }
 
@@ -123,19 +149,29 @@ class RowFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    """How pages are cut into chunks: the largest size and the overlap, in this unit."""
+
+    size: int
+    overlap: int = 0
+    unit: Literal["words", "characters"] = "words"
+
+
+@dataclass(frozen=True, slots=True)
 class ExportCursor:
     """The content and filter of an export, and the database state that it read. The next export starts here."""
 
     content: ExportContent
     rows: RowFilter
     position: DatabasePosition
+    limits: ChunkLimits | None = None
 
     def __str__(self) -> str:
         horizon = self.position.horizon
         parts = (
             self.content.value,
             self.position.database_id,
-            _filter_digest(self.rows),
+            self._selection,
             horizon.following,
             *horizon.running,
         )
@@ -162,10 +198,10 @@ class ExportCursor:
             raise ExportError(
                 "--since is a cursor of another database, or of this one before it was restored; export without --since"
             )
-        if body[1] != self.content or body[3] != _filter_digest(self.rows):
+        if body[1] != self.content or body[3] != self._selection:
             raise ExportError(
                 f"--since is a cursor of an export of {body[1]}, made with other options than these; use the same "
-                "--pages or --blocks, --site and --language, or export without --since"
+                "--pages, --blocks or --chunks, --site and --language, or export without --since"
             )
         horizon = Horizon(int(body[4]), tuple(int(one) for one in body[5].split(".") if one))
         if horizon.following > self.position.horizon.following:
@@ -175,21 +211,41 @@ class ExportCursor:
             )
         return horizon
 
-
-def _filter_digest(rows: RowFilter) -> str:
-    return xxh32_hexdigest(f"{rows.site!r} {rows.language!r}".encode())
+    @property
+    def _selection(self) -> str:
+        limits = "" if self.limits is None else f" {self.limits}"
+        return xxh32_hexdigest(f"{self.rows.site!r} {self.rows.language!r}{limits}".encode())
 
 
 def read_rows(
-    connection: Connection, content: ExportContent, rows: RowFilter, since: Horizon | None = None
+    connection: Connection,
+    content: ExportContent,
+    rows: RowFilter,
+    since: Horizon | None = None,
+    limits: ChunkLimits | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of the database state that the connection sees, in order of their ids.
 
-    With `since`, yield only the rows that differ from that earlier state. A row that is gone has only an id.
+    With `since`, yield only the rows that differ from that earlier state: of a page that differs all chunks. A row that
+    is gone has only an id. Raises ExportError for chunks if no page has a structure.
     """
-    reader = _BlockRows if content is ExportContent.BLOCKS else _PageRows
-    source: _RowSource = reader(connection, rows)
+    source = _row_source(connection, content, rows, limits)
     return _all_rows(source) if since is None else _changed_rows(connection, source, content, since)
+
+
+def _row_source(
+    connection: Connection, content: ExportContent, rows: RowFilter, limits: ChunkLimits | None
+) -> _RowSource:
+    if content is ExportContent.BLOCKS:
+        return _BlockRows(connection, rows)
+    if limits is None:
+        return _PageRows(connection, rows)
+    if connection.scalar(select(page_structure.c.page_id).limit(1)) is None:
+        raise ExportError(
+            "no stored page has a structure to be cut into chunks; crawl with -s STRUCTURE=True, or run "
+            "`scrapy reclean -s STRUCTURE=True` once"
+        )
+    return _ChunkRows(connection, rows, limits)
 
 
 def _all_rows(source: _RowSource) -> Iterator[Row]:
@@ -201,12 +257,15 @@ def _changed_rows(connection: Connection, source: _RowSource, content: ExportCon
     nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
     ids = (row[0] for row in _stream_rows(connection, source.changed_ids(since)))
     while some := list(islice(ids, source.batch_size)):
-        present = {values[0]: values for values in source.read(some)}
+        present: dict[int, list[Row]] = defaultdict(list)
+        for values in source.read(some):
+            present[values[0]].append(values)
         added = source.added_at(some)
         for each in some:
             is_new = each in added and since.hides(added[each])
             if each in present:
-                yield (EXPORT_VERSION, (RowChange.NEW if is_new else RowChange.CHANGED).value, *present[each])
+                change = (RowChange.NEW if is_new else RowChange.CHANGED).value
+                yield from ((EXPORT_VERSION, change, *values) for values in present[each])
             elif not is_new:
                 yield (EXPORT_VERSION, RowChange.GONE.value, each, *nothing)
 
@@ -255,21 +314,20 @@ class _PageRows:
     """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none."""
 
     batch_size = _PAGES_PER_BATCH
+    content = ExportContent.PAGES
 
     def __init__(self, connection: Connection, rows: RowFilter) -> None:
         self._connection = connection
-        names = [
-            column.name for column in EXPORT_COLUMNS[ExportContent.PAGES][_ID_COLUMNS - 1 :] if column.name in page.c
-        ]
+        names = [column.name for column in EXPORT_COLUMNS[self.content][_ID_COLUMNS - 1 :] if column.name in page.c]
         self._select = rows.of(select(*(page.c[name] for name in names)), page).order_by(page.c.id)
 
     def read_all(self) -> Iterator[Row]:
         rows = _stream_rows(self._connection, self._select)
         while some := list(islice(rows, self.batch_size)):
-            yield from self._with_texts(some)
+            yield from self._rows_of(some)
 
     def read(self, ids: Sequence[int]) -> Iterator[Row]:
-        return self._with_texts(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
+        return self._rows_of(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
 
     def changed_ids(self, since: Horizon) -> CompoundSelect[int]:
         return changed_pages(since)
@@ -278,17 +336,47 @@ class _PageRows:
         found = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
         return {row.id: row.added or 0 for row in self._connection.execute(found.where(page.c.id.in_(ids)))}
 
-    def _with_texts(self, pages: Sequence[Row]) -> Iterator[Row]:
+    def _read_markdown(self, ids: Sequence[int]) -> dict[int, str]:
+        found = select(page_structure.c.page_id, page_structure.c.markdown)
+        return {row[0]: row[1] for row in self._connection.execute(found.where(page_structure.c.page_id.in_(ids)))}
+
+    def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
         described = {row[0]: row for row in pages}
         texts = (
             select(page_text.c.page_id, page_text.c.words, page_text.c.text)
             .where(page_text.c.page_id.in_(list(described)))
             .order_by(page_text.c.page_id, page_text.c.position)
         )
+        markdown = self._read_markdown(list(described))
         for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(found)
             words = sum(each[1] for each in blocks)
-            yield (*described[page_id], len(blocks), words, "\n".join(each[2] for each in blocks))
+            text = "\n".join(each[2] for each in blocks)
+            yield (*described[page_id], len(blocks), words, text, markdown.get(page_id))
+
+
+class _ChunkRows(_PageRows):
+    """Reads the pages that have a structure, and cuts them into chunks: a row each, with the page's id."""
+
+    content = ExportContent.CHUNKS
+
+    def __init__(self, connection: Connection, rows: RowFilter, limits: ChunkLimits) -> None:
+        super().__init__(connection, rows)
+        self._select = self._select.where(page.c.id.in_(select(page_structure.c.page_id)))
+        self._limits = limits
+
+    def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
+        limits, ids = self._limits, [row[0] for row in pages]
+        found = select(placed_block.c.page_id, placed_block.c.position, placed_block.c.block_id)
+        places = found.where(placed_block.c.page_id.in_(ids), placed_block.c.block_id.is_not(None))
+        blocks = {(page_id, position): block_id for page_id, position, block_id in self._connection.execute(places)}
+        structures = read_structure_nodes(self._connection, ids)
+        for page_id, *described in pages:
+            cut = Chunker(structures[page_id], limits.size, limits.overlap, limits.unit, links=False)
+            for number, chunk in enumerate(cut.chunks()):
+                known = [blocks[page_id, one] for one in chunk.positions if (page_id, one) in blocks]
+                lists = (list(chunk.headings), list(chunk.positions), known)
+                yield (page_id, number, *described, *lists, chunk.size, chunk.text)
 
 
 def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:

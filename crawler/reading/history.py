@@ -126,7 +126,18 @@ def read_page_history(connection: Connection, url: str) -> PageHistory:
 
     Raises QueryError for an unknown address; the message names the most similar known one of the host.
     """
-    row = connection.execute(at_address(_SELECT_PAGE, url)).first()
+    return _read_history(connection, url, connection.execute(at_address(_SELECT_PAGE, url)).first())
+
+
+def read_history_of(connection: Connection, page_id: int) -> PageHistory:
+    """Return the history of the page with an id; raises QueryError if there is none."""
+    row = connection.execute(_SELECT_PAGE.where(page.c.id == page_id)).first()
+    if row is None:
+        raise QueryError(f"there is no page {page_id}")
+    return _read_history(connection, row.url, row)
+
+
+def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
     addresses = dict.fromkeys([urls.without_credentials(url), *([row.url] if row else [])])
     requests = tuple(
         sorted((one for each in addresses for one in _read_requests(connection, each)), key=_request_order)

@@ -197,6 +197,7 @@ class Hit:
 class FoundPage:
     """A page with its matching blocks, the best first."""
 
+    page_id: int
     url: str
     title: str | None
     site: str
@@ -301,7 +302,7 @@ def _shown_on(connection: Connection, filters: SearchFilters, ids: Sequence[int]
 
 
 def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
-    return FoundPage(row.url, row.title, row.site, row.section, row.language, row.published, tuple(hits))
+    return FoundPage(row.id, row.url, row.title, row.site, row.section, row.language, row.published, tuple(hits))
 
 
 # Word processors replace typed quotation marks with these.

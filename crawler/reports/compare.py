@@ -23,10 +23,11 @@ from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
 from cleaning.terms import tokenise
 from crawler.config import Config
-from crawler.errors import CompareError, RenderError
+from crawler.errors import CompareError, RenderError, TimeLimitError
 from crawler.fetching.render.browser import Browser
 from crawler.fetching.render.rendering import Rendering
 from crawler.reports.sources import NoPage, ReportFault
+from crawler.time_limit import time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -229,12 +230,18 @@ def make_plan(
 
 
 class MethodComparer:
-    """Compares methods on one page after the other, and keeps nothing of them."""
+    """Compares methods on one page after the other, each within `seconds`, and keeps nothing of the pages."""
 
     def __init__(
-        self, methods: Sequence[str], options: Options, boilerplate: SiteBoilerplate, browser: Browser | None = None
+        self,
+        methods: Sequence[str],
+        options: Options,
+        boilerplate: SiteBoilerplate,
+        seconds: float,
+        browser: Browser | None = None,
     ) -> None:
         self.methods = methods
+        self._seconds = seconds
         self._options = options
         self._boilerplate = boilerplate
         self._browser = browser
@@ -279,8 +286,9 @@ class MethodComparer:
     def _judge(self, name: str, page: Page, where: str) -> ComparedMethod | CompareFailure:
         started = time.perf_counter()
         try:
-            judged = decide_leaves(page, METHODS[name], self._options)
-        except CleaningError as error:
+            with time_limit(self._seconds):
+                judged = decide_leaves(page, METHODS[name], self._options)
+        except (CleaningError, TimeLimitError) as error:
             return CompareFailure(ReportFault.METHOD_FAILED, str(error))
         except Exception as error:
             # The boundary of one method on one page: the other methods and pages are still compared.

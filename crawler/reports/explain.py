@@ -9,28 +9,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning.blocks import Page, ParseWarning, Reason
 from cleaning.clean import clean, decide_leaves
+from cleaning.errors import CleaningError
 from cleaning.fingerprint import NearFingerprints, fingerprint
 from cleaning.methods import METHODS
 from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
-from crawler.errors import CompareError, StoreError, StoreMissingError
+from crawler.errors import CompareError, StoreError, StoreMissingError, TimeLimitError
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
 from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.queries import read_contents
+from crawler.time_limit import time_limit
 from crawler.urls import known_url, without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lxml.html import HtmlElement
     from scrapy.settings import BaseSettings
 
-    from cleaning.blocks import Block, CleanPage, Decision
+    from cleaning.blocks import Block, Decision
     from cleaning.leaves import Leaf
+    from cleaning.structure.clean_page import CleanPage
+    from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
 
 
@@ -263,3 +267,38 @@ def _stored_contents(url: str, lookup: PageLookup) -> PageContents | None:
         if lookup.refetch:
             return None
         raise CompareError(f"{error}; --fetch explains the page as its site gives it now") from error
+
+
+def explain_found(
+    found: PageToExplain, method: str, options: Mapping[str, Any], config: Config, render: Callable[[], Page]
+) -> Explanation:
+    """Return the explanation of a page, within CLEANING_SECONDS; raises CompareError if there is nothing to explain.
+
+    `render` is called for the page with its layout, if the method needs that.
+    """
+    encoding, fingerprinter = found.loaded.content_type, config.fingerprinter
+    try:
+        html = _with_needs(found, method, options, render)
+        with time_limit(config.cleaning_seconds):
+            explanation = explain(
+                html, found.url, method=method, encoding=encoding, fingerprinter=fingerprinter, **options
+            )
+    except (CleaningError, TimeLimitError) as error:
+        raise CompareError(f"{found.name}: {error}") from error
+    if explanation.is_empty:
+        raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
+    return explanation if found.contents is None else explanation.with_contents(found.contents)
+
+
+def _with_needs(
+    found: PageToExplain, method: str, options: Mapping[str, Any], render: Callable[[], Page]
+) -> bytes | Page:
+    """Return the page with what the method needs; the template of a stored page's site is stored too."""
+    needs = METHODS[method].needs
+    if needs == "layout":
+        return render()
+    if needs == "template" and found.contents is not None:
+        max_bytes = Options.read(options).max_bytes
+        page = parse(found.loaded.body, found.url, found.loaded.content_type, max_bytes=max_bytes)
+        return replace(page, template=found.contents.template)
+    return found.loaded.body

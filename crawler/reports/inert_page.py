@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from jinja2 import BaseLoader
+
 INDEX = "index.html"
 _OUR_NAMES = re.compile(r"index\.html|page-\d{5,}\.html")
 _GENERATOR = Markup('<meta name="generator" content="blocksieve">')
@@ -37,11 +39,10 @@ _WHOLE_FROM_MS = 100
 _PALETTE = (
     "#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #332288 #999933 #882255 #44aa99 #ddcc77 #aa4499 #117733 #666666"
 ).split()
-_TINT_SHARE = 0.18
 
 
 class Colour(NamedTuple):
-    """A colour of the palette, and the same colour mixed with white, as a background for text."""
+    """A colour of the palette, and the same colour mixed with that of the paper, as a background for text."""
 
     full: str
     tint: str
@@ -50,9 +51,7 @@ class Colour(NamedTuple):
 def colour(place: int) -> Colour:
     """Return the colour at a place of the palette; after 14 colours it starts again."""
     full = _PALETTE[place % len(_PALETTE)]
-    channels = [int(full[i : i + 2], 16) for i in (1, 3, 5)]
-    mixed = [round(255 - (255 - channel) * _TINT_SHARE) for channel in channels]
-    return Colour(full, "#" + "".join(f"{channel:02x}" for channel in mixed))
+    return Colour(full, f"color-mix(in srgb,{full} var(--mix),var(--paper))")
 
 
 def inert(value: object) -> Markup:
@@ -104,9 +103,8 @@ def unwritable(out: Path, error: OSError) -> CompareError:
     return CompareError(f"cannot write {str(out)!r}: {error.strerror or error}")
 
 
-@cache
-def _environment() -> Environment:
-    loader = PackageLoader("crawler.reports")
+def make_environment(loader: BaseLoader) -> Environment:
+    """Return an environment in which each value that a template prints goes through `inert`."""
     environment = Environment(
         loader=loader,
         autoescape=True,
@@ -116,18 +114,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    style, _, _ = loader.get_source(environment, "style.css")
-    style_sheet = Markup(style)  # noqa: S704 — our own file
-    environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR, "colour": colour}
-    environment.filters |= {
-        "cut": _cut,
-        "policy": _policy,
-        "percent": percent,
-        "short": short,
-        "thousands": "{:,}".format,
-        "milliseconds": _milliseconds,
-    }
+    environment.filters |= {"cut": _cut, "percent": percent, "thousands": "{:,}".format}
     environment.tests["web_address"] = _is_web_address
+    return environment
+
+
+def read_style(name: str) -> Markup:
+    """Return one of the style sheets of the templates: `base.css` is for all pages, `report.css` for reports."""
+    return Markup(PackageLoader("crawler.reports").get_source(Environment(autoescape=True), name)[0])  # noqa: S704 — our own file
+
+
+@cache
+def _environment() -> Environment:
+    environment = make_environment(PackageLoader("crawler.reports"))
+    style_sheet = read_style("base.css") + read_style("report.css")
+    environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR, "colour": colour}
+    environment.filters |= {"policy": _policy, "short": short, "milliseconds": _milliseconds}
     return environment
 
 

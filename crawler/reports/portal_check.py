@@ -18,6 +18,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import TextResponse
 
 from cleaning import PageError, clean, parse
+from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.errors import ConfigError, CrawlerError, ReplayError, SetupError
 from crawler.fetching.replay import read_replay_index
@@ -262,7 +263,8 @@ class _LiveCheckSpider(Spider):
     async def parse(self, response: Response) -> None:
         about = response.meta["about"]
         if about["column"] in _FEED_COLUMNS:
-            listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _ENTRIES_MAX)
+            seconds = Config.read(self.settings).cleaning_seconds
+            listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _ENTRIES_MAX, seconds)
             if isinstance(listed, FeedProblem):
                 self._note(about, response, problem=f"it is not a feed or sitemap: {listed}")
                 return

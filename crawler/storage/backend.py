@@ -50,8 +50,11 @@ class Backend(Protocol):
     write_options: Mapping[str, Any]
     """Execution options of a transaction that writes."""
 
-    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:
-        """Return an engine that waits up to `busy_seconds` for a lock; raises StoreError for an unusable URL."""
+    def open(self, url: URL, *, must_exist: bool, busy_seconds: float, query_seconds: float | None) -> Engine:
+        """Return an engine that waits up to `busy_seconds` for a lock; raises StoreError for an unusable URL.
+
+        With `query_seconds` it is for readers: it cannot write, and a query that takes longer is ended.
+        """
 
     def location(self, url: URL) -> str:
         """Return the location of the database, without secrets."""

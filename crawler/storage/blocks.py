@@ -6,16 +6,26 @@ words of each block go to table `block_tokens`, where search finds them.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, case, delete, func, or_, select, update
 
 from cleaning.fingerprint import digest_terms, distance
 from cleaning.terms import index_tokens, terms
 from crawler.storage.near_duplicates import IndexEntry
-from crawler.storage.tables import batched, block, block_tokens, sighting
+from crawler.storage.tables import (
+    batched,
+    block,
+    block_tokens,
+    insert_numbered,
+    insert_rows,
+    sighting,
+    signed,
+    unsigned,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -233,12 +243,14 @@ class BlockWriter:
             return candidates
         return [replace(one, repeats=None, distance=0) for one in candidates]
 
-    def write(self, connection: Connection, visited: VisitedPage, comparison: PageComparison) -> list[NewSighting]:
+    def write(
+        self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter
+    ) -> list[NewSighting]:
         """Store new candidates as blocks or sightings, refresh the kept rows; return the new sightings."""
         found = self._find_originals(connection, visited, [one for one in comparison.new if one.repeats is None])
         known = {one.candidate.decision.block.position for one in found}
         fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
-        blocks = add_blocks(connection, visited, fresh)
+        blocks = add_blocks(connection, visited, fresh, tokens)
         self._index.add(
             connection,
             [IndexEntry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
@@ -248,6 +260,7 @@ class BlockWriter:
         originals |= {one.candidate.decision.block.position: one.original for one in found}
         sightings = found + _sightings_of_repeats(comparison.new, originals)
         refresh_rows(connection, visited, comparison.kept, kept)
+        tokens.refresh(one for one in comparison.kept if not one.earlier.is_sighting)
         add_sightings(connection, visited, sightings)
         mark_gone(connection, visited, comparison.missing)
         return sightings
@@ -296,9 +309,11 @@ def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> New
 
 
 _ORIGINAL_COLUMNS = select(block.c.id, block.c.page_id, block.c.site, block.c.digest, block.c.fingerprint, block.c.text)
-_ORIGINALS_BY_DIGEST = _ORIGINAL_COLUMNS.where(
-    block.c.digest.in_(bindparam("digests", expanding=True)), block.c.site == bindparam("of_site")
-)
+# A list of bound values would be another statement for each length.
+_ORIGINALS_BY_DIGEST = {
+    "sqlite": "digest IN (SELECT value FROM json_each(?)) AND site = ?",
+    "postgresql": "digest = ANY(%s::bigint[]) AND site = %s",
+}
 _ORIGINALS_BY_ID = _ORIGINAL_COLUMNS.where(block.c.id.in_(bindparam("ids", expanding=True)))
 
 
@@ -370,10 +385,17 @@ def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, _St
 
 
 def _read_originals_of_site(connection: Connection, site: str, digests: Sequence[int]) -> list[_StoredBlock]:
+    if not digests:
+        return []
+    dialect, wanted = connection.dialect.name, [signed(digest) for digest in digests]
+    condition = _ORIGINALS_BY_DIGEST[dialect]
+    rows = connection.exec_driver_sql(
+        f"SELECT id, page_id, digest, fingerprint, text FROM block WHERE {condition}",  # noqa: S608 — of constants
+        (json.dumps(wanted) if dialect == "sqlite" else wanted, site),
+    )
     return [
-        _stored_block(row)
-        for some in batched(digests)
-        for row in connection.execute(_ORIGINALS_BY_DIGEST, {"digests": list(some), "of_site": site})
+        _StoredBlock(page_id, site, OriginalBlock(block_id, text, unsigned(digest), bits and unsigned(bits)))
+        for block_id, page_id, digest, bits, text in rows
     ]
 
 
@@ -381,8 +403,6 @@ def _stored_block(row: Any) -> _StoredBlock:
     return _StoredBlock(row.page_id, row.site, OriginalBlock(row.id, row.text, row.digest, row.fingerprint))
 
 
-_INSERT_BLOCK = insert(block).returning(block.c.id, block.c.position)
-_INSERT_SIGHTING = insert(sighting)
 _REFRESHED_VALUES: dict[str, Any] = {
     name: bindparam(f"new_{name}")
     for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
@@ -412,15 +432,15 @@ _MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).
 
 
 def add_blocks(
-    connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock]
+    connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock], tokens: TokenWriter
 ) -> dict[int, OriginalBlock]:
     """Insert blocks; return them with their ids, by position."""
     if not candidates:
         return {}
     own = {"site": visited.site, "added": visited.sequence}
     rows = [_content_values(one, visited) | own | {"text": one.decision.block.text} for one in candidates]
-    ids = {row.position: row.id for row in connection.execute(_INSERT_BLOCK, rows)}
-    add_tokens(connection, [_searchable(ids[one.decision.block.position], one) for one in candidates])
+    ids = insert_numbered(connection, block, rows, by="position")
+    tokens.add(_searchable(ids[one.decision.block.position], one) for one in candidates)
     return {
         one.decision.block.position: OriginalBlock(
             ids[one.decision.block.position], one.decision.block.text, one.digest, one.fingerprint
@@ -442,7 +462,7 @@ def add_sightings(connection: Connection, visited: VisitedPage, sightings: Seque
         }
         for one in sightings
     ]
-    connection.execute(_INSERT_SIGHTING, rows)
+    insert_rows(connection, sighting, rows)
 
 
 def refresh_rows(
@@ -458,8 +478,6 @@ def refresh_rows(
         connection.execute(_KEEP_OLD_TEXT, reworded)
     if blocks:
         connection.execute(_REFRESH_BLOCK, [_refreshed_values(one, visited, one.text) for one in blocks])
-        changed = [one for one in blocks if one.earlier.text != one.text]
-        replace_tokens(connection, [_searchable(one.earlier.row_id, one.candidate) for one in changed])
     if sightings:
         now = [originals.get(one.earlier.original.block_id, one.earlier.original) for one in sightings]
         rows = [
@@ -558,35 +576,61 @@ def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:
     }
 
 
-_INSERT_TOKENS = insert(block_tokens).returning(block_tokens.c.block_id)  # one statement, whose triggers fire once
-
-
 def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
     """Store the words of blocks for search.
 
     Words are cut in Python, so that both kinds of database find the same in every script. Triggers keep the full-text
-    index in step (see schema.py).
+    index in step (see schema.py). Before each statement that fires one, FTS5 writes to the file what it has collected
+    in memory: a statement for each row takes three times as long.
     """
     for some in batched(blocks):
-        connection.execute(_INSERT_TOKENS, [tokens_row(one) for one in some]).close()
+        insert_rows(connection, block_tokens, [tokens_row(one) for one in some], at_once=True)
 
 
-def replace_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
-    """Store the words of blocks whose text has changed."""
-    for some in batched(blocks):
-        connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_([one.block_id for one in some])))
-    add_tokens(connection, blocks)
+class TokenWriter:
+    """The words of the blocks of one transaction, collected here and written by `write`, all in one statement."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._blocks: dict[int, SearchableBlock] = {}
+        self._replaced: set[int] = set()
+
+    def add(self, blocks: Iterable[SearchableBlock]) -> None:
+        """Collect new blocks."""
+        self._blocks.update((one.block_id, one) for one in blocks)
+
+    def refresh(self, kept: Iterable[KeptBlock]) -> None:
+        """Collect the kept blocks whose text has changed, and those that are collected already.
+
+        Triggers refresh the other columns of the stored ones.
+        """
+        for one in kept:
+            block_id, is_reworded = one.earlier.row_id, one.earlier.text != one.text
+            if is_reworded:
+                self._replaced.add(block_id)
+            if is_reworded or block_id in self._blocks:
+                self._blocks[block_id] = _searchable(block_id, one.candidate)
+
+    def write(self) -> None:
+        """Store the words of all blocks; call it after the last page."""
+        for some in batched(sorted(self._replaced)):
+            self._connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(some)))
+        add_tokens(self._connection, list(self._blocks.values()))
 
 
 def tokens_row(one: SearchableBlock) -> dict[str, Any]:
     """Return a block's row in `block_tokens`."""
-    words = _within_limit(index_tokens(one.text))
+    words = index_tokens(one.text)
+    tokens = join_tokens(words)
+    if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
+        words = _within_limit(words)
+        tokens = join_tokens(words)
     return {
         "block_id": one.block_id,
         "words": one.words,
         "priority": one.priority,
         "length": len(words),
-        "tokens": join_tokens(words),
+        "tokens": tokens,
     }
 
 
@@ -596,8 +640,6 @@ def join_tokens(words: Sequence[str]) -> str:
 
 
 def _within_limit(words: list[str]) -> list[str]:
-    if sum(len(word) + 1 for word in words) * 4 <= TOKENS_BYTES_MAX:
-        return words
     size = 0
     for number, word in enumerate(words):
         size += len(word.encode()) + 2

@@ -70,6 +70,7 @@ class ChangeLog:
         self._added: set[int] = set()
         self._described: set[int] = set()
         self._touched: set[int] = set()
+        self._restructured: set[int] = set()
 
     @cached_property
     def sequence(self) -> int:
@@ -90,6 +91,10 @@ class ChangeLog:
     def touch_page(self, page_id: int) -> None:
         """Record a page whose blocks or sightings may have changed; those that did carry the change sequence."""
         self._touched.add(page_id)
+
+    def restructure_page(self, page_id: int) -> None:
+        """Record a page whose structure has changed, or was deleted; its blocks may be the same."""
+        self._restructured.add(page_id)
 
     def remove_pages(self, pages: Select[int]) -> None:
         """Record the selected pages, with their blocks, before they are deleted.
@@ -115,11 +120,16 @@ class ChangeLog:
             self._connection.execute(insert(change_log), [{"page_id": one} | row for one in sorted(self._added)])
         for some in batched(sorted(self._described - self._added)):
             self._upsert(self._described_rows().where(page.c.id.in_(some)))
-        for some in batched(sorted(self._touched - self._added - self._described)):
+        for some in batched(sorted(self._restructured - self._added - self._described)):
+            self._upsert(self._restructured_rows().where(page.c.id.in_(some)))
+        for some in batched(sorted(self._touched - self._added - self._described - self._restructured)):
             self._upsert(self._changed_rows(some))
 
     def _described_rows(self) -> Select[Any]:
         return select(page.c.id, literal(0), literal(self.sequence), literal(self.sequence))
+
+    def _restructured_rows(self) -> Select[Any]:
+        return select(page.c.id, literal(0), literal(0), literal(self.sequence))
 
     def _changed_rows(self, pages: Sequence[int]) -> Select[Any]:
         """Select the log's rows of those of the pages that have a row with this change sequence."""

@@ -14,6 +14,7 @@ from sqlalchemy import delete, func, insert, literal_column, null, select, updat
 from xxhash import xxh64_intdigest
 
 from crawler.redact import redact_arguments
+from crawler.schedule import RevisitBounds
 from crawler.storage.locks import LOCK_KEYS, lock
 from crawler.storage.requests import RequestState, database_now, is_leased, is_queued
 from crawler.storage.tables import CrawlState, crawl, host, page, request, section
@@ -30,6 +31,29 @@ if TYPE_CHECKING:
 REPLACED = "replaced"
 
 _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPolicy:
+    """How a crawl treats requests, hosts and known pages.
+
+    A request is attempted `max_attempts` times. A host that refuses is paused for `pause_seconds`, and longer each
+    time up to `max_pause_seconds`. `revisits` bounds the time between two visits to a page. `options_hash` is the hash
+    of the cleaning options; `settings` are those by which pages are read, `command_settings` those of the command line,
+    if there is one. A re-crawl (`is_recrawl`) does not follow
+    links to pages that have a next visit of their own. A replay (`is_replay`) would get the same answers again: it
+    schedules no visits.
+    """
+
+    max_attempts: int = 3
+    pause_seconds: float = 60.0
+    max_pause_seconds: float = 21_600.0
+    revisits: RevisitBounds = RevisitBounds()  # noqa: RUF009 — frozen
+    is_replay: bool = False
+    options_hash: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    command_settings: Mapping[str, str] | None = None
+    is_recrawl: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +228,10 @@ class FailedFilter:
     outcome: str | None = None
 
 
-def crawl_queues(connection: Connection, now: datetime) -> list[CrawlQueue]:
-    """Return the open crawls and those with failed requests, newest first."""
-    failed = _count_failed(connection, FailedFilter())
+def crawl_queues(connection: Connection, now: datetime, *, only_open: bool = False) -> list[CrawlQueue]:
+    """Return the open crawls and, unless only these are asked for, those with failed requests; newest first."""
+    opened = connection.scalars(select(crawl.c.id).where(crawl.c.state == CrawlState.OPEN.value)).all()
+    failed = _count_failed(connection, FailedFilter(), *([request.c.crawl_id.in_(opened)] if only_open else []))
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
     statement = select(*columns).where((crawl.c.state == CrawlState.OPEN.value) | crawl.c.id.in_(failed))
     queued, leases = _count_queued(connection), _count_leased(connection, now)
@@ -285,10 +310,12 @@ def _failed_conditions(chosen: FailedFilter) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _count_failed(connection: Connection, chosen: FailedFilter) -> dict[int, dict[str, int]]:
+def _count_failed(
+    connection: Connection, chosen: FailedFilter, *conditions: ColumnElement[bool]
+) -> dict[int, dict[str, int]]:
     """Return the numbers of failed requests by crawl and outcome, the most frequent outcome first."""
     number = func.count()
-    statement = select(request.c.crawl_id, request.c.outcome, number).where(*_failed_conditions(chosen))
+    statement = select(request.c.crawl_id, request.c.outcome, number).where(*_failed_conditions(chosen), *conditions)
     grouped = statement.group_by(request.c.crawl_id, request.c.outcome).order_by(number.desc(), request.c.outcome)
     found: dict[int, dict[str, int]] = {}
     for crawl_id, outcome, count in connection.execute(grouped):

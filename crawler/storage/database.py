@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, main_thread
@@ -24,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from crawler.errors import CrawlerError, StoreError, StoreUnavailableError
 from crawler.redact import redact_text
 from crawler.storage.backend import Diagnosis, redact_url
+from crawler.storage.pages import UNREADABLE
 from crawler.storage.postgresql import PostgreSQLBackend
 from crawler.storage.sqlite import SQLiteBackend
 from crawler.storage.tables import change_log, database_id, document_frequency, removed_block
@@ -52,21 +52,25 @@ _PAUSE_SECONDS_MAX = 10.0
 BACKENDS: Mapping[str, Backend] = MappingProxyType({"sqlite": SQLiteBackend(), "postgresql": PostgreSQLBackend()})
 
 
-def open_engine(url: str, *, must_exist: bool = False, busy_seconds: float = BUSY_SECONDS) -> Engine:
+def open_engine(
+    url: str, *, must_exist: bool = False, busy_seconds: float = BUSY_SECONDS, query_seconds: float | None = None
+) -> Engine:
     """Return an engine for the database at a SQLAlchemy URL; it connects to nothing and creates nothing yet.
 
-    A connection waits up to `busy_seconds` for each lock of others. Raises StoreError for a malformed URL, an
-    unsupported kind of database, a missing driver or folder and, with `must_exist`, a missing file; a server is
+    A connection waits up to `busy_seconds` for each lock of others. With `query_seconds` the engine is for readers: the
+    database refuses every write, and a query that takes longer ends with StoreError. Raises StoreError for a malformed
+    URL, an unsupported kind of database, a missing driver or folder and, with `must_exist`, a missing file; a server is
     first contacted when the engine connects.
     """
     parsed = _parse_url(url)
-    return _backend_of_url(parsed).open(parsed, must_exist=must_exist, busy_seconds=busy_seconds)
+    kind = _backend_of_url(parsed)
+    return kind.open(parsed, must_exist=must_exist, busy_seconds=busy_seconds, query_seconds=query_seconds)
 
 
 @contextmanager
-def opened_engine(url: str, *, must_exist: bool = False) -> Iterator[Engine]:
+def opened_engine(url: str, *, must_exist: bool = False, query_seconds: float | None = None) -> Iterator[Engine]:
     """Yield an engine as `open_engine` returns it, and close its connections at the end."""
-    engine = open_engine(url, must_exist=must_exist)
+    engine = open_engine(url, must_exist=must_exist, query_seconds=query_seconds)
     try:
         yield engine
     finally:
@@ -286,7 +290,7 @@ def _describe(engine: Engine, found: Diagnosis, error: BaseException | None) -> 
 
 
 def _is_unreadable_value(error: Exception) -> bool:
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | zlib.error):
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, *UNREADABLE)):
         return True
     return isinstance(error, ValueError) and _NO_TIME.search(str(error)) is not None
 

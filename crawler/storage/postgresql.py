@@ -60,6 +60,7 @@ _ADVICE = {
     "53200": "is out of memory; raise the server's memory, or max_locks_per_transaction where it says so",
     "53300": "takes no more connections; let other programs end, or raise the server's max_connections",
     "55P03": "stayed locked by another process; let its crawl or command end, and start again",
+    "57014": "did not answer in time; ask for less, or try again",
     "57P": "was shut down or is starting; start again once the server accepts connections",
     "58": "cannot be read or written; check the server's disk",
     "XX001": "is damaged; restore a backup (`pg_amcheck` tells more)",
@@ -91,14 +92,21 @@ class PostgreSQLBackend:
         {"isolation_level": "READ COMMITTED", "postgresql_readonly": None}
     )
 
-    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:  # noqa: ARG002 — the protocol's
+    def open(
+        self,
+        url: URL,
+        *,
+        must_exist: bool,  # noqa: ARG002 — the protocol's
+        busy_seconds: float,
+        query_seconds: float | None,
+    ) -> Engine:
         shown = redact_url(url.render_as_string(hide_password=False))
         if url.drivername not in {"postgresql", _DRIVER}:
             raise StoreError(f"DATABASE_URL is {shown}; the driver must be psycopg: {self.example}")
         if not url.database:
             raise StoreError(f"DATABASE_URL is {shown}, which names no database: {self.example}")
         try:
-            engine = _engine(url, busy_seconds)
+            engine = _engine(url, busy_seconds, query_seconds)
         except ImportError as error:
             raise StoreError(f"PostgreSQL needs a driver: pip install 'blocksieve[postgres]' ({error})") from error
         event.listen(engine, "connect", _check_server)
@@ -157,12 +165,14 @@ def _was_committed(connection: Connection, transaction_id: str) -> bool | None:
     return None if status == "in progress" else status == "committed"
 
 
-def _engine(url: URL, busy_seconds: float) -> Engine:
+def _engine(url: URL, busy_seconds: float, query_seconds: float | None) -> Engine:
     # Secrets move out of the query: SQLAlchemy hides a password only in its own place.
     shown = {name: value for name, value in url.query.items() if not looks_secret(name) and name != "options"}
     secret = {name: value for name, value in url.query.items() if looks_secret(name)}
     # JIT compilation of a look-up takes longer than the look-up.
     options = f"-c lock_timeout={int(busy_seconds * 1000)} -c jit=off {url.query.get('options', '')}".strip()
+    if query_seconds is not None:  # after the URL's own options: of two values the last one counts
+        options += f" -c default_transaction_read_only=on -c statement_timeout={max(1, int(query_seconds * 1000))}"
     ours = {name: value for name, value in _CONNECTION.items() if name not in shown}
     return create_engine(
         url.set(drivername=_DRIVER, query=shown),

@@ -27,6 +27,7 @@ from crawler.storage.near_duplicates import (
     NearDuplicatePages,
 )
 from crawler.storage.schema import optimize_search_index
+from crawler.storage.structure import delete_structures
 from crawler.storage.tables import batched, block, host, page, request, section, sighting, sitemap_trust
 from crawler.storage.templates import delete_template
 
@@ -201,6 +202,7 @@ def _delete_pages(connection: Connection, index: FingerprintIndex, selection: Pr
         block.c.page_id.in_(selected), block.c.fingerprint.is_not(None)
     )
     index.remove(connection, [IndexEntry(row.fingerprint, row.id) for row in connection.execute(fingerprints).all()])
+    delete_structures(connection, selected)
     connection.execute(delete(sighting).where(sighting.c.page_id.in_(selected)))
     connection.execute(delete(block).where(block.c.page_id.in_(selected)))
     connection.execute(delete(page).where(_is_selected(selection)))

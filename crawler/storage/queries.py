@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, case, func, null, or_, select, union_all
 from crawler import urls
 from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
 from crawler.errors import StoreError
-from crawler.storage.pages import decompress_html
+from crawler.storage.pages import decompress
 from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
 from crawler.storage.templates import read_template
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
@@ -152,10 +152,11 @@ def site_totals(connection: Connection) -> list[SiteTotals]:
 def last_crawls(connection: Connection, limit: int = 10) -> list[CrawlReport]:
     """Return the latest crawls, newest first."""
     rows = connection.execute(select(crawl).order_by(crawl.c.id.desc()).limit(limit))
-    return [_crawl_report(row) for row in rows]
+    return [crawl_report(row) for row in rows]
 
 
-def _crawl_report(row: Row[Any]) -> CrawlReport:
+def crawl_report(row: Row[Any]) -> CrawlReport:
+    """Return the report of a row of table `crawl`."""
     counters = {name: n for name, n in row.totals.items() if isinstance(n, int)}
     return CrawlReport(row.id, row.spider, row.arguments, row.state, row.started, row.finished, row.reason, counters)
 
@@ -223,8 +224,16 @@ class PageContents:
 def read_contents(connection: Connection, url: str) -> PageContents | None:
     """Return the page at an address, as fetched or canonical; None if it is not stored."""
     found = connection.execute(at_address(_PAGE_COLUMNS, url)).first()
-    if found is None:
-        return None
+    return None if found is None else _contents(connection, found)
+
+
+def read_contents_of(connection: Connection, page_id: int) -> PageContents | None:
+    """Return the page with an id; None if it is not stored."""
+    found = connection.execute(_PAGE_COLUMNS.where(page.c.id == page_id)).first()
+    return None if found is None else _contents(connection, found)
+
+
+def _contents(connection: Connection, found: Any) -> PageContents:
     key = {"page": found.id}
     row = connection.execute(_ORIGINAL_PAGE, key).first()
     template = read_template(connection, found.site)
@@ -238,7 +247,7 @@ def read_contents(connection: Connection, url: str) -> PageContents | None:
         last_seen=found.last_seen,
         visits=found.visits,
         retired=found.retired_at,
-        html=None if found.html is None else decompress_html(found.html),
+        html=None if found.html is None else decompress(found.html),
         near_duplicate_of=None if row is None else NearDuplicateOf(row.url, row.distance),
         texts=tuple(
             StoredText(text.block_id, text.text, text.distance, text.url, bool(text.boilerplate))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, delete, func, insert, select, update
 
 from cleaning.fingerprint import distance
+from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
 from crawler.storage.templates import learnable
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import FingerprintedBlock
     from crawler.storage.near_duplicates import NearDuplicatePages
     from crawler.storage.pages import StoredPage
+    from crawler.visit import PageStructure
 
 
 _RECLEAN_COLUMNS = (
@@ -36,6 +38,7 @@ _RECLEAN_COLUMNS = (
     page.c.body_hash,
     page.c.encoding,
     page.c.retired_at,
+    HAS_STRUCTURE,
 )
 
 
@@ -71,13 +74,14 @@ class PageToReclean:
     encoding: str | None
     retired: bool
     html: bytes | None = None
+    has_structure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RecleanedPage:
     """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives.
 
-    `settings` are those of the job.
+    `settings` are those of the job. Without a `structure` that of the page is deleted.
     """
 
     page: PageToReclean
@@ -86,6 +90,7 @@ class RecleanedPage:
     blocks: tuple[FingerprintedBlock, ...]
     fingerprint: int | None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    structure: PageStructure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,7 @@ def _page_to_reclean(row: Any, *, html: bool) -> PageToReclean:
         encoding=row.encoding,
         retired=row.retired_at is not None,
         html=row.html if html else None,
+        has_structure=bool(row.has_structure),
     )
 
 

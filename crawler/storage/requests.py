@@ -396,12 +396,19 @@ def requeue_refused(
         connection.execute(update(request).where(request.c.id.in_(part)).values(values))
 
 
+_REFUSING = (
+    select(host.c.host)
+    .where(host.c.host.in_(bindparam("names", expanding=True)), host.c.refusals > 0)
+    .order_by(host.c.host)
+    .with_for_update()
+)
+
+
 def reset_refusals(connection: Connection, names: Collection[str]) -> None:
     """Store that hosts have answered normally: the next refusal of each is the first in a row."""
     if not names:
         return
-    refusing = select(host.c.host).where(host.c.host.in_(names), host.c.refusals > 0)
-    in_order = connection.scalars(refusing.order_by(host.c.host).with_for_update()).all()
+    in_order = connection.scalars(_REFUSING, {"names": list(names)}).all()
     if in_order:
         connection.execute(update(host).where(host.c.host.in_(in_order)).values(refusals=0))
 

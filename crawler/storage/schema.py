@@ -164,8 +164,9 @@ def _create_schema(connection: Connection, revision: str) -> None:
     if dialect == "sqlite":
         connection.execute(text(_CREATE_TOKENS_INDEX))
     else:
-        # The HTML is compressed already, so the server need not try.
+        # HTML and nodes are compressed already, so the server need not try.
         connection.execute(text("ALTER TABLE page ALTER COLUMN html SET STORAGE EXTERNAL"))
+        connection.execute(text("ALTER TABLE page_structure ALTER COLUMN nodes SET STORAGE EXTERNAL"))
         connection.execute(insert(search_total), {"blocks": 0, "length": 0})
     _create_triggers(connection)
     connection.execute(text(_CREATE_VERSION_TABLE))

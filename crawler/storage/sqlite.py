@@ -6,8 +6,10 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _OLDEST_SQLITE = (3, 38, 0)  # has json_each always, and RETURNING
 _CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
+_READER_CACHE_KIB = 8_192
+_STEPS = 10_000  # of SQLite's machine, between two looks at the clock
 _BEGIN = "sqlite_begin"
 _PRIMARY_CODE = 0xFF
 
@@ -43,6 +47,7 @@ _ADVICE = {
     sqlite3.SQLITE_LOCKED: "stayed locked by another connection; let it end, and start again",
     sqlite3.SQLITE_CONSTRAINT: "holds rows that contradict each other, so it is probably damaged; restore a copy",
     sqlite3.SQLITE_IOERR: "cannot be read or written; check its disk",
+    sqlite3.SQLITE_INTERRUPT: "did not answer in time; ask for less, or try again",
 }
 # Damage for which SQLite and Python's sqlite3 have no code of their own.
 _SIGN_OF_DAMAGE = re.compile(
@@ -57,12 +62,14 @@ class SQLiteBackend:
     read_options: Mapping[str, Any] = MappingProxyType({})
     write_options: Mapping[str, Any] = MappingProxyType({_BEGIN: "BEGIN IMMEDIATE"})
 
-    def open(self, url: URL, *, must_exist: bool, busy_seconds: float) -> Engine:
+    def open(self, url: URL, *, must_exist: bool, busy_seconds: float, query_seconds: float | None) -> Engine:
         if must_exist and not _path(url).exists():
             raise StoreMissingError(f"there is no database at {_path(url)}; `scrapy initdb` creates it")
         _check(url)
-        plain = URL.create("sqlite", database=str(_path(url)))
-        engine = create_engine(plain, connect_args={"timeout": busy_seconds}, hide_parameters=True)
+        options: dict[str, Any] = {"connect_args": {"timeout": busy_seconds}, "hide_parameters": True}
+        if query_seconds is not None:
+            return _open_for_readers(_path(url), query_seconds, options)
+        engine = create_engine(URL.create("sqlite", database=str(_path(url))), **options)
         event.listen(engine, "connect", _set_up)
         event.listen(engine, "begin", _begin)
         return engine
@@ -114,7 +121,8 @@ class SQLiteBackend:
 
 
 def _path(url: URL) -> Path:
-    return Path(url.database or "").absolute()
+    name = url.database or ""
+    return Path(unquote(urlsplit(name).path)) if url.query.get("uri") else Path(name).absolute()
 
 
 def _check(url: URL) -> None:
@@ -137,10 +145,36 @@ def _has_fts5() -> bool:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
 
 
-def _set_up(connection: Any, _record: object) -> None:
+def _open_for_readers(path: Path, query_seconds: float, options: dict[str, Any]) -> Engine:
+    """Return an engine whose connections cannot write, by two means, and whose queries end after so many seconds."""
+    # `mode` is SQLite's own; quoted as in every URI of a file.
+    url = URL.create("sqlite", database=path.as_uri(), query={"mode": "ro", "uri": "true"})
+    engine = create_engine(url, **options)
+
+    def set_up(connection: Any, record: Any) -> None:
+        _prepare(connection)
+        for pragma in ("query_only=ON", f"cache_size=-{_READER_CACHE_KIB}"):
+            connection.execute(f"PRAGMA {pragma}").close()
+        # Returning True interrupts the query.
+        connection.set_progress_handler(lambda: monotonic() > record.info.get("until", float("inf")), _STEPS)
+
+    def start_clock(connection: Connection, *_arguments: object) -> None:
+        connection.info["until"] = monotonic() + query_seconds
+
+    event.listen(engine, "connect", set_up)
+    event.listen(engine, "begin", _begin)
+    event.listen(engine, "before_cursor_execute", start_clock)
+    return engine
+
+
+def _prepare(connection: Any) -> None:
     # None keeps the sqlite3 module from beginning transactions by itself: see _begin.
     connection.isolation_level = None
     connection.create_function("occurrences", 2, _occurrences, deterministic=True)
+
+
+def _set_up(connection: Any, _record: object) -> None:
+    _prepare(connection)
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",

@@ -6,7 +6,7 @@ check can find. So no two crawls store the same text twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
@@ -16,11 +16,11 @@ from sqlalchemy import bindparam, delete, false, select, update
 
 from cleaning.fingerprint import SCHEMES
 from crawler import schedule
-from crawler.schedule import RevisitBounds
 from crawler.storage import crawls, pages, queries, reclean, requests
-from crawler.storage.blocks import BlockWriter, VisitedPage, compare_blocks, mark_gone, read_earlier
+from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, compare_blocks, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
 from crawler.storage.change_log import ChangeLog
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import RetryingWriter, backend_of, open_engine, read_transaction, write_transaction
 from crawler.storage.locks import block_keys, lock, lock_all, page_fingerprint_keys, page_key
 from crawler.storage.near_duplicates import (
@@ -29,9 +29,10 @@ from crawler.storage.near_duplicates import (
     NearDuplicatePages,
     NearDuplicateState,
 )
-from crawler.storage.pages import REVISIT_KEY, PageOrigin, PageSource
+from crawler.storage.pages import REVISIT_KEY, PageAbsence, PageOrigin, PageSource
 from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, prepare_schema
+from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
 from crawler.urls import host_of, url_key, without_credentials
 from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import NewSighting, PageComparison
     from crawler.storage.crawls import JoinedCrawl
-    from crawler.storage.pages import PageRecord, StoredPage
+    from crawler.storage.pages import ImportedPage, PageRecord, StoredPage
     from crawler.storage.queries import PageOutcome
     from crawler.storage.reclean import PageToReclean, RecleanedPage, RecleanJob
     from crawler.visit import LeaseToken, ProcessedPage, Visit
@@ -98,29 +99,6 @@ class SavedVisit:
     other_method: str | None = None
     near_duplicate_pages: int = 0
     not_due: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlPolicy:
-    """How a crawl treats requests, hosts and known pages.
-
-    A request is attempted `max_attempts` times. A host that refuses is paused for `pause_seconds`, and longer each
-    time up to `max_pause_seconds`. `revisits` bounds the time between two visits to a page. `options_hash` is the hash
-    of the cleaning options; `settings` are those by which pages are read, `command_settings` those of the command line,
-    if there is one. A re-crawl (`is_recrawl`) does not follow
-    links to pages that have a next visit of their own. A replay (`is_replay`) would get the same answers again: it
-    schedules no visits.
-    """
-
-    max_attempts: int = 3
-    pause_seconds: float = 60.0
-    max_pause_seconds: float = 21_600.0
-    revisits: RevisitBounds = RevisitBounds()  # noqa: RUF009 — frozen
-    is_replay: bool = False
-    options_hash: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    command_settings: Mapping[str, str] | None = None
-    is_recrawl: bool = False
 
 
 class Store:
@@ -218,7 +196,14 @@ class Store:
         the database is full, read-only, damaged, locked or away for too long.
         """
         source = PageSource(crawl_id, self._scheme, self._policy.revisits, self.origin, self._policy.options_hash)
-        pairs = [(visit, pages.page_record(visit, source)) for visit in visits]
+        return self._save_pairs(crawl_id, [(visit, pages.page_record(visit, source)) for visit in visits])
+
+    def save_imported(self, crawl_id: int, imported: Sequence[ImportedPage]) -> list[SavedVisit]:
+        """Store a batch of pages that `scrapy batch` has cleaned, as `save` stores visits."""
+        source = PageSource(crawl_id, self._scheme, self._policy.revisits)
+        return self._save_pairs(crawl_id, [(one.visit, one.record(source)) for one in imported])
+
+    def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:
         return self.write(lambda connection: self._save(connection, crawl_id, pairs))
 
     def _save(
@@ -239,7 +224,8 @@ class Store:
             else self._save_visit(batch, lifecycle, visit, record)
             for visit, record in pairs
         ]
-        # 9. Write the change log, decide again what is boilerplate, and update the trust in sitemaps.
+        # 9. Write search tokens, structures and change log, decide again what is boilerplate, and update the trust in
+        # sitemaps.
         batch.write(self._bounds)
         lifecycle.write_sitemap_evidence()
         # 10. Add the requests that the visits lead to, and pause the hosts that refuse.
@@ -277,9 +263,10 @@ class Store:
                 batch.change_log.describe_page(page_id)
             lifecycle.add_sitemap_evidence(stored, changed=comparison.changed)
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
+        batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
         # 7. Look up what the new blocks duplicate, and write blocks and sightings.
         visited = VisitedPage(page_id, record.site, visit.at, batch.change_log.sequence)
-        sightings = self._blocks.write(connection, visited, comparison)
+        sightings = self._blocks.write(connection, visited, comparison, batch.tokens)
         # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
         became_near_duplicate = self._near_duplicates.update(connection, before, record.page.fingerprint, visit.at)
         was_active = stored is not None and not stored.retired
@@ -324,9 +311,10 @@ class Store:
         comparison = compare_blocks(self._blocks.candidates(recleaned.blocks), earlier)
         batch.change_log.touch_page(stored.page_id)
         reclean.update_recleaned_page(connection, stored, recleaned)
+        batch.structures.put(stored.page_id, recleaned.structure, replaces=stored.has_structure)
         at = stored.history.last_seen
         visited = VisitedPage(stored.page_id, stored.site, at, batch.change_log.sequence)
-        sightings = self._blocks.write(connection, visited, comparison)
+        sightings = self._blocks.write(connection, visited, comparison, batch.tokens)
         became_near_duplicate = self._near_duplicates.update(connection, before, recleaned.fingerprint, at)
         known = batch.boilerplate.boilerplate(stored.site)
         batch.boilerplate.add(BoilerplateChange.of(stored.site, earlier, recleaned.blocks))
@@ -399,13 +387,23 @@ class _Batch:
     connection: Connection
     change_log: ChangeLog
     boilerplate: BoilerplateCounter
+    tokens: TokenWriter
+    structures: StructureWriter
 
     @classmethod
     def begin(cls, connection: Connection) -> _Batch:
-        return cls(connection, ChangeLog(connection), BoilerplateCounter(connection))
+        return cls(
+            connection,
+            ChangeLog(connection),
+            BoilerplateCounter(connection),
+            TokenWriter(connection),
+            StructureWriter(connection),
+        )
 
     def write(self, bounds: BoilerplateBounds) -> None:
-        """Write the change log and the decisions about boilerplate, after all pages of the batch."""
+        """Write, after all pages, search tokens, structures, change log and the decisions about boilerplate."""
+        self.tokens.write()
+        self.structures.write(self.change_log)
         self.change_log.write()
         self.boilerplate.write(bounds, self.change_log, datetime.now(UTC))
 
@@ -530,20 +528,6 @@ _REFRESH_LAST_SEEN = [
     .values(last_seen=bindparam("at"))
     for table in (block, sighting)
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class PageAbsence:
-    """A page, or section, that was not found at its URL; `for_good` if its server says so.
-
-    A page is `withdrawn` if it is there, but its publisher asks that it be left alone: that is for good too.
-    """
-
-    key: str
-    url: str
-    at: datetime
-    for_good: bool = False
-    withdrawn: bool = False
 
 
 def visit_key(visit: Visit, record: PageRecord | None) -> str:
@@ -693,6 +677,7 @@ class PageLifecycle:
         live = [row for row in read_earlier(self._connection, stored.page_id) if not row.gone]
         mark_gone(self._connection, VisitedPage(stored.page_id, stored.site, at, change_log.sequence), live)
         change_log.touch_page(stored.page_id)
+        self._batch.structures.put(stored.page_id, None, replaces=stored.has_structure)
         self._near_duplicates.remove(self._connection, select(page.c.id).where(page.c.id == stored.page_id))
         self._batch.boilerplate.add(BoilerplateChange.of_retired(stored.site, live))
         return len(live)

@@ -10,13 +10,17 @@ The views `informative_block` and `page_text` leave out site boilerplate: texts 
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Float,
@@ -36,10 +40,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import TableClause
-    from sqlalchemy.engine import Connection, Dialect
+    from sqlalchemy.engine import Connection, CursorResult, Dialect
     from sqlalchemy.schema import SchemaItem
 
 _Item = TypeVar("_Item")
@@ -124,6 +128,84 @@ def batched(items: Sequence[_Item], size: int = BATCH_SIZE) -> Iterator[Sequence
 def insert_on_conflict(connection: Connection, into: Table) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT of the connection's dialect, the one that has ON CONFLICT."""
     return sqlite.insert(into) if connection.dialect.name == "sqlite" else postgresql.insert(into)
+
+
+def insert_rows(
+    connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], *, at_once: bool = False
+) -> None:
+    """Insert rows that have the same columns, none of them bytes or JSON: the same statement for any number of rows.
+
+    SQLAlchemy would build a VALUES list of their number, which psycopg parses anew each time. SQLite runs a statement
+    for each row, or with `at_once` one for all.
+    """
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite" and not at_once:
+        statement = _insert_statement(into, tuple(rows[0]), connection.dialect)
+        connection.exec_driver_sql(statement.sql, statement.values(rows))
+    else:
+        _insert_json(connection, into, rows)
+
+
+def insert_numbered(connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], by: str) -> dict[Any, int]:
+    """Insert rows as `insert_rows` does; return their ids by the values of column `by`, which must differ."""
+    if not rows:
+        return {}
+    if connection.dialect.name != "sqlite":
+        return {row[0]: row[1] for row in _insert_json(connection, into, rows, (by, "id"))}
+    # No other transaction writes meanwhile. AUTOINCREMENT goes on after the greatest id that was ever given, but a
+    # migration that copies the table forgets it.
+    given = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+    query = f"SELECT max(coalesce(({given}), 0), coalesce((SELECT max(id) FROM {into.name}), 0))"  # noqa: S608 — of our own names
+    last = int(connection.exec_driver_sql(query, (into.name,)).scalar_one())
+    numbered: list[dict[str, Any]] = [{"id": number, **row} for number, row in enumerate(rows, last + 1)]
+    insert_rows(connection, into, numbered)
+    return {row[by]: row["id"] for row in numbered}
+
+
+def _insert_json(
+    connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], returning: tuple[str, ...] = ()
+) -> CursorResult[*tuple[Any, ...]]:
+    statement = _insert_statement(into, tuple(rows[0]), connection.dialect, from_json=True, returning=returning)
+    made: list[Any] = statement.values(rows)
+    if connection.dialect.name != "sqlite":
+        made = [dict(zip(statement.names, values, strict=True)) for values in made]
+    text = json.dumps(made, ensure_ascii=False, default=datetime.isoformat)
+    return connection.exec_driver_sql(statement.sql, (text,))
+
+
+@dataclass(frozen=True, slots=True)
+class _InsertStatement:
+    """An INSERT of rows with these columns, and how to make what the driver takes of some of their values."""
+
+    sql: str
+    names: tuple[str, ...]
+    processors: tuple[tuple[int, Callable[[Any], Any]], ...]
+
+    def values(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+        columns = [[row[name] for row in rows] for name in self.names]
+        for number, process in self.processors:
+            made = {value: process(value) for value in set(columns[number])}  # the times of a page's rows are the same
+            columns[number] = [made[value] for value in columns[number]]
+        return list(zip(*columns, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _insert_statement(
+    into: Table, names: tuple[str, ...], dialect: Dialect, *, from_json: bool = False, returning: tuple[str, ...] = ()
+) -> _InsertStatement:
+    types = [into.c[name].type.dialect_impl(dialect) for name in names]
+    made = ((number, kind.bind_processor(dialect)) for number, kind in enumerate(types))
+    processors = tuple((number, process) for number, process in made if process is not None)
+    columns = ", ".join(map(dialect.identifier_preparer.quote, names))
+    if not from_json:
+        values = f"VALUES ({', '.join('?' * len(names))})"
+    elif dialect.name == "sqlite":
+        values = f"SELECT {', '.join(f'value ->> {number}' for number in range(len(names)))} FROM json_each(?)"  # noqa: S608 — of numbers
+    else:
+        values = f"SELECT {columns} FROM json_populate_recordset(NULL::{into.name}, %s::json)"  # noqa: S608 — of our own names
+    end = f" RETURNING {', '.join(returning)}" if returning else ""
+    return _InsertStatement(f"INSERT INTO {into.name} ({columns}) {values}{end}", names, processors)
 
 
 def exists_on(item: SchemaItem, dialect: str) -> bool:
@@ -228,7 +310,7 @@ page = Table(
     _required("method", Text),
     _required("scheme", Key, index=True),
     Column("encoding", Text),
-    # Compressed with zlib. SQLite reads past it to reach later columns, so only columns for re-crawls follow it.
+    # Compressed with zstd. SQLite reads past it to reach later columns, so only columns for re-crawls follow it.
     Column("html", LargeBinary),
     # How to visit the page again; null where that is unknown.
     Column("spider", Text),
@@ -458,6 +540,43 @@ section = Table(
     _partial_index("ix_section_next_visit", "next_visit", where="retired_at IS NULL"),
 )
 
+# The structure of pages (structure.py). A place is that of a text of the page: of a block, of a sighting, or of a cell
+# that cleaning dropped from a table which is kept as a whole; only then it has the text.
+page_structure = Table(
+    "page_structure",
+    metadata,
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("markdown", Text),
+    _required("nodes", LargeBinary),  # MessagePack compressed with zstd: crawler/visit.py
+)
+block_place = Table(
+    "block_place",
+    metadata,
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("position", Integer, primary_key=True, autoincrement=False),
+    Column("section_position", Integer),  # of the heading above
+    Column("heading_level", Integer),
+    Column("list_depth", Integer),
+    Column("item_number", Integer),
+    Column("table_number", Integer),
+    Column("table_row", Integer),
+    Column("table_column", Integer),
+    Column("header", Boolean),
+    Column("code_language", Text),
+    Column("text", Text),
+    sqlite_with_rowid=False,
+)
+block_link = Table(
+    "block_link",
+    metadata,
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("position", Integer, primary_key=True, autoincrement=False),
+    _required("number", Integer, primary_key=True, autoincrement=False),
+    _required("url", Text),
+    _required("text", Text),
+    sqlite_with_rowid=False,
+)
+
 # How often the `<lastmod>` dates in a host's sitemaps were right.
 sitemap_trust = Table(
     "sitemap_trust",
@@ -498,6 +617,7 @@ database_id = Table(
 _VIEW_TYPES: dict[str, Any] = {
     "id": BigInteger,
     "page_id": BigInteger,
+    "block_id": BigInteger,
     "position": Integer,
     "words": Integer,
     "score": Float,
@@ -517,6 +637,7 @@ informative_block = _view(
     "last_seen",
 )
 page_text = _view("page_text", "page_id position kind text words score")
+placed_block = _view("placed_block", "page_id position block_id kind text")
 
 _IS_BOILERPLATE = """
 EXISTS (
@@ -527,6 +648,11 @@ EXISTS (
 """
 _BLOCK_IS_BOILERPLATE = _IS_BOILERPLATE.format(site="block.site", digest="block.digest")
 _SIGHTING_IS_BOILERPLATE = _IS_BOILERPLATE.format(site="there.site", digest="sighting.digest")
+_PLACE_COLUMNS = """
+    section_position, heading_level, list_depth, item_number, table_number, table_row, table_column, header,
+    code_language
+"""
+_SAME_PLACE = "block_place.page_id = {row}.page_id AND block_place.position = {row}.position"
 VIEWS = (
     f"""
     CREATE VIEW informative_block AS
@@ -551,5 +677,19 @@ VIEWS = (
            sighting.score, sighting.digest, sighting.block_id, sighting.id, sighting.distance
     FROM sighting JOIN block ON block.id = sighting.block_id JOIN page AS there ON there.id = sighting.page_id
     WHERE sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
+    """,  # noqa: S608 — of constants
+    f"""
+    CREATE VIEW placed_block AS
+    SELECT block.page_id, block.position, block.id AS block_id, block.kind, block.text, {_PLACE_COLUMNS}
+    FROM block JOIN block_place ON {_SAME_PLACE.format(row="block")}
+    WHERE block.gone_at IS NULL
+    UNION ALL
+    SELECT sighting.page_id, sighting.position, sighting.block_id, sighting.kind, coalesce(sighting.text, block.text),
+           {_PLACE_COLUMNS}
+    FROM sighting JOIN block ON block.id = sighting.block_id JOIN block_place ON {_SAME_PLACE.format(row="sighting")}
+    WHERE sighting.gone_at IS NULL
+    UNION ALL
+    SELECT block_place.page_id, block_place.position, NULL, NULL, block_place.text, {_PLACE_COLUMNS}
+    FROM block_place WHERE block_place.text IS NOT NULL
     """,  # noqa: S608 — of constants
 )

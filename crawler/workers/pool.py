@@ -20,7 +20,7 @@ from crawler.workers.worker import ANSWER_HEAD, RaisedInWorker, decode_answer, e
 if TYPE_CHECKING:
     from typing import Self
 
-    from crawler.workers.tasks import PageToClean, WorkerTask
+    from crawler.workers.tasks import WorkerTask
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,13 @@ class StatCounter(Protocol):
 
     def inc_value(self, key: str) -> None:
         """Add 1 to a stat."""
+
+
+class PageForWorker(Protocol):
+    """What a worker is given, of its task's `page_type`."""
+
+    @property
+    def url(self) -> str | None: ...
 
 
 class WorkerPool(Generic[ResultT]):
@@ -65,7 +72,7 @@ class WorkerPool(Generic[ResultT]):
         logger.info("Pages are cleaned in %s processes, each page within %g seconds", count, task.seconds)
         return cls(workers, task, stats)
 
-    async def run(self, page: PageToClean) -> ResultT:
+    async def run(self, page: PageForWorker) -> ResultT:
         """Return the task's result for a page, once a worker is free and has done it.
 
         Raises PageError as `cleaning.clean` does, WorkerTimeoutError for a page that takes too long, WorkerError if the
@@ -82,7 +89,7 @@ class WorkerPool(Generic[ResultT]):
         """End the workers. The crawl calls it when no page is being cleaned."""
         _end_workers([self._free.get_nowait() for _ in range(self._free.qsize())])
 
-    async def _run_once(self, page: PageToClean) -> ResultT:
+    async def _run_once(self, page: PageForWorker) -> ResultT:
         worker = await self._free.get()
         try:
             if worker.has_ended:

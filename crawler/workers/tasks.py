@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -12,11 +13,12 @@ import w3lib.encoding
 from cleaning import CleanPage, ModelError, ParseWarning, clean, parse
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
-from cleaning.metadata.languages import load_language_model
-from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_model
+from cleaning.page_fingerprint import FingerprintedBlock, Fingerprinter, PageFingerprint
 from cleaning.parse import decode
 from cleaning.terms import terms
 from crawler.errors import SetupError
+from crawler.visit import PageStructure, UnparsedPage
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,7 +31,10 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class PageToClean:
-    """A page on its way to a worker: its bytes, and what parsing them in the crawl has already decided."""
+    """A page on its way to a worker: its bytes, and what parsing them in the crawl has already decided.
+
+    `structure` says whether its structure is wanted.
+    """
 
     body: bytes
     url: str | None
@@ -38,29 +43,36 @@ class PageToClean:
     layout: Layout | None = None
     template: frozenset[int] | None = None
     method: str | None = None
+    structure: bool = False
 
     @classmethod
-    def from_fetched(cls, page: FetchedPage) -> Self | None:
+    def from_fetched(
+        cls, page: FetchedPage, template: frozenset[int] | None = None, *, structure: bool = False
+    ) -> Self | None:
         """Return a fetched page; None if its tree was not parsed from its bytes."""
-        tree = page.tree
-        if tree.encoding is None:
+        source = page.source
+        if source.encoding is None:
             return None
-        return cls(page.body, tree.url, tree.encoding, tree.parse_warnings, tree.layout, tree.template, page.method)
+        layout = None if isinstance(source, UnparsedPage) else source.layout
+        return cls(
+            page.body, source.url, source.encoding, source.parse_warnings, layout, template, page.method, structure
+        )
 
     @classmethod
-    def from_stored(cls, body: bytes, url: str | None, encoding: str | None) -> Self:
+    def from_stored(cls, body: bytes, url: str | None, encoding: str | None, *, structure: bool = False) -> Self:
         """Return a stored page. Without an encoding the encoding is detected again."""
-        return cls(body, url, encoding or decode(body, url=url).encoding)
+        return cls(body, url, encoding or decode(body, url=url).encoding, structure=structure)
 
 
 class WorkerTask(ABC, Generic[ResultT]):
     """What a worker does: `prepare` once at its start, `work` for each page.
 
     A subclass is a dataclass at the top level of a module, with fields that msgspec can encode: it is sent to the
-    worker by its name and fields. Results are of `result_type`. A worker that takes more than `seconds` for a page is
-    killed.
+    worker by its name and fields. Pages are of `page_type`, results of `result_type`. A worker that takes more than
+    `seconds` for a page is killed.
     """
 
+    page_type: ClassVar[Any] = PageToClean
     result_type: ClassVar[Any]
     seconds: float
 
@@ -73,29 +85,46 @@ class WorkerTask(ABC, Generic[ResultT]):
         """Return the result for a page. Raises PageError."""
 
 
+@dataclass(frozen=True, slots=True)
+class SentKeys:
+    """The keys of a FingerprintedBlock: its decision is sent once, with the page."""
+
+    digest: int
+    unique_terms: int
+    fingerprint: int | None
+    repeats: int | None
+    distance: int
+
+    @classmethod
+    def of(cls, block: FingerprintedBlock) -> Self:
+        return cls(block.digest, block.unique_terms, block.fingerprint, block.repeats, block.distance)
+
+
+@dataclass(frozen=True, slots=True)
+class SentPage:
+    """A cleaned page, and the keys of its kept blocks and of the whole page; its structure if it was wanted."""
+
+    cleaned: CleanPage
+    keys: tuple[SentKeys, ...]
+    fingerprint: int | None
+    structure: PageStructure | None = None
+
+    @property
+    def fingerprinted(self) -> PageFingerprint:
+        """The kept blocks with their keys."""
+        kept = [decision for decision in self.cleaned.decisions if decision.kept]
+        blocks = (
+            FingerprintedBlock(one, its.digest, its.unique_terms, its.fingerprint, its.repeats, its.distance)
+            for one, its in zip(kept, self.keys, strict=True)
+        )
+        return PageFingerprint(tuple(blocks), self.fingerprint)
+
+
 @dataclass(frozen=True)
-class CleanTask(WorkerTask[CleanPage]):
-    """The task of a crawl's workers: clean pages."""
+class CleanTask(WorkerTask[SentPage]):
+    """The task of a crawl's workers: clean pages and fingerprint them."""
 
-    result_type = CleanPage
-
-    method: str
-    options: dict[str, Any]
-    seconds: float
-
-    def prepare(self) -> None:
-        load_models()
-
-    def work(self, page: PageToClean) -> CleanPage:
-        """Return the cleaned page, equal to what the crawl's own tree gives."""
-        return clean(parse_again(page), method=page.method or self.method, **self.options)
-
-
-@dataclass(frozen=True)
-class FingerprintTask(WorkerTask[PageFingerprint]):
-    """The task of `scrapy reclean`'s workers: clean pages and fingerprint them."""
-
-    result_type = PageFingerprint
+    result_type = SentPage
 
     method: str
     options: dict[str, Any]
@@ -106,9 +135,42 @@ class FingerprintTask(WorkerTask[PageFingerprint]):
         load_models()
         load_stemmer()
 
-    def work(self, page: PageToClean) -> PageFingerprint:
+    def work(self, page: PageToClean) -> SentPage:
+        """Return the cleaned page and its keys, equal to what the crawl's own tree gives."""
         cleaned = clean(parse_again(page), method=page.method or self.method, **self.options)
-        return self.fingerprinter.fingerprint(cleaned.decisions)
+        found = self.fingerprinter.fingerprint(cleaned.decisions)
+        structure = PageStructure.of(cleaned) if page.structure else None
+        keys = tuple(map(SentKeys.of, found.blocks))
+        return SentPage(cleaned.detached(structure=False), keys, found.fingerprint, structure)
+
+
+@dataclass(frozen=True, slots=True)
+class SentFingerprint:
+    """The keys of a page's kept blocks and of the page; its structure if it was wanted."""
+
+    found: PageFingerprint
+    structure: PageStructure | None = None
+
+
+@dataclass(frozen=True)
+class FingerprintTask(WorkerTask[SentFingerprint]):
+    """The task of `scrapy reclean`'s workers: clean pages and fingerprint them."""
+
+    result_type = SentFingerprint
+
+    method: str
+    options: dict[str, Any]
+    fingerprinter: Fingerprinter
+    seconds: float
+
+    def prepare(self) -> None:
+        load_models()
+        load_stemmer()
+
+    def work(self, page: PageToClean) -> SentFingerprint:
+        cleaned = clean(parse_again(page), method=page.method or self.method, **self.options)
+        found = self.fingerprinter.fingerprint(cleaned.decisions)
+        return SentFingerprint(found, PageStructure.of(cleaned) if page.structure else None)
 
 
 def parse_again(page: PageToClean) -> Page:
@@ -120,7 +182,7 @@ def parse_again(page: PageToClean) -> Page:
     return replace(
         parsed,
         encoding=page.encoding,
-        parse_warnings=page.parse_warnings,
+        parse_warnings=tuple(dict.fromkeys((*page.parse_warnings, *parsed.parse_warnings))),
         layout=page.layout,
         template=page.template,
     )
@@ -129,17 +191,30 @@ def parse_again(page: PageToClean) -> Page:
 def load_models() -> None:
     """Load the models that cleaning needs, so that a full disk or a damaged file stops the crawl at its start.
 
-    Raises SetupError.
+    A worker loads them before its first page, whose time they would take. Raises SetupError.
+    """
+    check_models()
+    load_language_model()
+
+
+def check_models() -> None:
+    """Load the model of `default`, and check that there is room to unpack the language model. Raises SetupError.
+
+    The language model takes 75 MB of memory and few pages need it, so the crawl's own process loads it at the first.
     """
     try:
         load_shipped_model()
-        load_language_model()
     except ModelError as error:
         raise SetupError(str(error)) from error
+    if not hasattr(os, "posix_fallocate"):
+        return  # on macOS, room cannot be asked for without writing
+    try:
+        with tempfile.TemporaryFile() as file:
+            os.posix_fallocate(file.fileno(), 0, LANGUAGE_MODEL_BYTES)
     except OSError as error:
         raise SetupError(
             f"the language model cannot be unpacked in {tempfile.gettempdir()}: {error.strerror}; "
-            "free some 30 MB there, or name another folder in the environment variable TMPDIR"
+            f"free {LANGUAGE_MODEL_BYTES // 1_000_000} MB there, or name another folder in the variable TMPDIR"
         ) from error
 
 

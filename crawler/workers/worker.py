@@ -9,6 +9,7 @@ page has taken over can make the crawl believe a wrong result, but cannot make i
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
@@ -22,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cleaning import PageError, PageFault
-from crawler.workers.tasks import PageToClean, WorkerTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
+
+    from crawler.workers.tasks import WorkerTask
 
 LENGTH = Struct("!Q")
 """The length of a message to a worker, sent before it."""
@@ -58,7 +60,7 @@ def encode_task(task: WorkerTask[Any]) -> bytes:
     return _frame((f"{kind.__module__}:{kind.__qualname__}", task))
 
 
-def encode_page(page: PageToClean) -> bytes:
+def encode_page(page: object) -> bytes:
     """Return the message that gives a worker a page."""
     return _frame(page)
 
@@ -103,7 +105,8 @@ def _serve(channel: socket.socket, messages: BinaryIO) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     task = _decode_task(_read_message(messages))
     channel.sendall(_answer(task.prepare))
-    pages = msgspec.msgpack.Decoder(PageToClean)
+    gc.freeze()  # as crawler/commands/crawl.py does
+    pages = msgspec.msgpack.Decoder(task.page_type)
     while True:
         page = pages.decode(_read_message(messages))
         signal.setitimer(signal.ITIMER_REAL, task.seconds)

@@ -15,6 +15,7 @@ from scrapy.http import HtmlResponse, JsonResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
+from cleaning import clean
 from crawler.cleaning_middleware import CleaningMiddleware
 from crawler.errors import StoreError
 
@@ -125,6 +126,13 @@ def test_the_html_of_a_page_that_says_noarchive_is_not_kept(look, tmp_path):
     with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
         assert database.execute("SELECT html FROM page").fetchall() == [(None,)]
     assert stats["directives/noarchive_pages"] == 1
+
+
+def test_the_structure_of_a_page_is_stored(look, tmp_path):
+    look(html("/a", STORY.format("river")), STRUCTURE=True)
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        ((markdown,),) = database.execute("SELECT markdown FROM page_structure").fetchall()
+    assert markdown == clean(STORY.format("river").encode(), f"{SITE}/a").markdown != ""
 
 
 def test_responses_to_requests_without_a_callback_are_not_pages(look):

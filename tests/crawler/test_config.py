@@ -50,6 +50,7 @@ def test_texts_from_the_command_line_become_their_types():
 
 
 def test_values_of_a_settings_module_become_their_types():
+    assert read("cmdline", STRUCTURE="yes").page_settings["STRUCTURE"] is True  # re-crawls keep to it
     config = read(KEEP_HTML=0, REVISIT_BUDGET=1e6, STORE_BATCH_SECONDS=2, SUMMARY=Path("out.jsonl"))
     assert (config.keep_html, config.revisit_budget, config.store_batch_seconds) == (False, 1_000_000, 2.0)
     assert config.summary == "out.jsonl"

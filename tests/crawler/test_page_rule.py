@@ -2,7 +2,8 @@
 
 import pytest
 
-from cleaning.blocks import CleanPage, Metadata, PageType
+from cleaning.blocks import Metadata, PageType
+from cleaning.structure.clean_page import CleanPage
 from crawler.cleaning_middleware import PageRule
 
 

@@ -10,6 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 from sqlalchemy import text as sql
 
+from cleaning import clean
 from cleaning.page_fingerprint import Fingerprinter
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import open_replay
@@ -85,9 +86,9 @@ def reclean(running):
     return work
 
 
-def plan(method, limit=None):
+def plan(method, limit=None, **more):
     job = RecleanJob(json.dumps(method))
-    return RecleanPlan(job, method, {}, Fingerprinter(), 0, limit, processes=1, seconds=60.0)
+    return RecleanPlan(job, method, {}, Fingerprinter(), 0, limit, processes=1, seconds=60.0, **more)
 
 
 def progress(store, given):
@@ -137,6 +138,28 @@ def test_a_page_cleaned_again_equals_one_whose_last_visit_used_that_method(sqlit
     assert found["pages"] == expected["pages"]
     assert found["views"] == expected["views"]
     assert found["document_frequency"] == expected["document_frequency"]
+
+
+def structures(engine):
+    with read_transaction(engine) as connection:
+        found = connection.execute(sql("SELECT page_id, markdown FROM page_structure ORDER BY page_id"))
+        return [tuple(row) for row in found]
+
+
+def test_the_structure_of_stored_pages_is_filled_and_then_renewed(sqlite, tmp_path, reclean):
+    store = Store(sqlite)
+    fill(store, 3)
+    before = state(sqlite)
+    assert reclean(store, plan("default", structure=True, dry_run=True)).structures == 3
+    assert structures(sqlite) == []
+    filled = reclean(store, plan("default", structure=True))
+    assert (filled.unchanged, filled.structures) == (3, 3)
+    assert state(sqlite) == before
+    assert structures(sqlite) == [(n + 1, clean(html(n), address(n)).markdown) for n in range(3)]
+    store.save(1, [visit(3)])
+    renewed = reclean(store, plan("pab"))
+    assert (renewed.pages, renewed.structures) == (4, 3)
+    assert structures(sqlite) == [(n + 1, clean(html(n), address(n), method="pab").markdown) for n in range(3)]
 
 
 def test_an_archive_serves_pages_if_it_has_their_last_visit(sqlite, tmp_path, reclean):

@@ -1,11 +1,13 @@
 """Visits in the dedup pipeline."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from cleaned_pages import without
 from scrapy.utils.test import get_crawler
 
 from cleaning import Metadata, clean, parse
-from crawler.visit import CleanedPage, FetchedPage, Outcome, Visit
+from crawler.visit import CleanedPage, FetchedPage, Outcome, PageStructure, Visit
 from pipelines.dedup import DedupPipeline
 
 URL = "https://a.example/1"
@@ -28,6 +30,18 @@ def test_a_cleaned_page_is_processed_as_the_settings_ask():
     assert page.fetched.url == URL
     assert [block.decision for block in page.blocks] == [one for one in page.cleaned.decisions if one.kept]
     assert [block.repeats for block in uncompared.blocks] == [None] * len(uncompared.blocks)
+
+
+def test_the_structure_follows_decisions_that_another_component_has_changed():
+    first = visit()
+    cleaned = clean(first.page.fetched.tree)
+    made = PageStructure.of(cleaned)
+    kept = process(replace(first, page=replace(first.page, cleaned=cleaned, structure=made))).page
+    assert kept.structure is made
+    changed = without(cleaned, [cleaned.decisions[0].block.text])
+    for source in (cleaned.source, made):  # cleaned here, and in a cleaning process
+        page = replace(first.page, cleaned=replace(changed, source=source), structure=made)
+        assert process(replace(first, page=page)).page.structure == PageStructure.of(changed) != made
 
 
 def test_other_items_and_visits_without_a_page_pass_unchanged():

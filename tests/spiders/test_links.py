@@ -8,7 +8,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from spiders.link_history import LinkHistory
-from spiders.links import article_links
+from spiders.links import article_links, link_text
 from spiders.pagination import next_page
 
 PORTAL = """
@@ -219,3 +219,31 @@ def test_a_button_with_a_page_number_or_an_offset(html, following):
 )
 def test_more_links_that_lead_elsewhere_are_not_the_next_page(html):
     assert next_page(listing(html)) is None
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<img src='/x'>" * 20_000,
+        "<a href='/x'></a>" * 20_000,
+        "<p> </p>" * 20_000,
+        "<time datetime=2024-05-01></time><a href='/1'></a>" * 5_000,
+        "<span class='load-more'></span>" * 5_000,
+    ],
+    ids=["images", "links", "blanks", "times", "buttons"],
+)
+def test_a_deep_listing_without_texts_is_read_in_bounded_time(inside):
+    page = listing(f"<title>Deep</title>{'<div>' * 240}{inside}")
+    page.selector  # noqa: B018 — parsing is not measured
+    started = time.process_time()
+    article_links(page)
+    next_page(page)
+    assert time.process_time() - started < 2
+
+
+def test_the_text_of_a_large_link_is_that_of_its_beginning():
+    page = listing(f"<a href='/x'><b>First</b> {'<i></i>' * 290}last{'<i></i>' * 290} never</a>")
+    (link,) = page.selector.root.iter("a")
+    assert link_text(link) == "First"
+    (link,) = listing(f"<a href='/x'><b>First</b> {'<i></i>' * 90}last</a>").selector.root.iter("a")
+    assert link_text(link) == "First last"

@@ -181,12 +181,12 @@ def test_a_second_visit_of_a_feed_requests_only_new_entries(news, site, tmp_path
 def test_a_crawl_ended_by_its_time_limit_continues_with_the_same_command(news, site, tmp_path):
     site.add("/feed.xml", rss(*[(story(n), "") for n in range(4)]), RSS)
     site.add_articles(*[story(n) for n in range(4)])
-    columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/", "delay": 0.6}
+    columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/", "delay": 2}
     store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
-    crawled = [news(columns, store, sources="feeds", seconds="1")]
+    crawled = [news(columns, store, sources="feeds", seconds="3")]
     assert crawled[0].stats["finish_reason"] == "closespider_timeout"
     while crawled[-1].stats["finish_reason"] != "finished" and len(crawled) < 10:
-        crawled.append(news(columns | {"delay": 0}, store, sources="feeds", seconds="1"))
+        crawled.append(news(columns | {"delay": 0}, store, sources="feeds", seconds="3"))
         assert crawled[-1].stats["frontier/resumed"] == 1
     assert sorted(site.asked) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
 

@@ -121,7 +121,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
             body=rendered.html.encode(),
             encoding="utf-8",
             flags=[*response.flags, RENDERED_FLAG],
-            tree=replace(rendered.page, encoding="utf-8", parse_warnings=parse_warnings),
+            source=replace(rendered.page, encoding="utf-8", parse_warnings=parse_warnings),
         )
 
     async def _render_page(self, source: PageToRender, address: str) -> Snapshot:

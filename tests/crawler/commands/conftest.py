@@ -35,7 +35,9 @@ def environment():
     return kept | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
 
 
-IN_PROCESS = frozenset("dedup duplicates export history initdb prune retry search status upgrade".split())
+IN_PROCESS = frozenset(
+    "batch dedup duplicates export history import initdb prune retry search serve status upgrade".split()
+)
 
 
 @pytest.fixture

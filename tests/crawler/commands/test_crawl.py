@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings
@@ -189,3 +191,30 @@ def test_in_a_project_crawl_is_scrapys_own(entry_point, tmp_path, monkeypatch, c
     entry_point()
     assert capsys.readouterr().err == ""
     assert CrawlEntryPoint.run is CrawlEntryPoint.__base__.run
+
+
+FROZEN = """
+import gc
+import sys
+from scrapy import signals
+
+class Frozen:
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls()
+        crawler.signals.connect(extension.note, signal=signals.spider_closed)
+        return extension
+
+    def note(self):
+        print("frozen:", gc.get_freeze_count(), file=sys.stderr)
+"""
+
+
+def test_garbage_collection_leaves_the_objects_of_the_start_alone(crawl, serve, answer, tmp_path):
+    (tmp_path / "frozen.py").write_text(FROZEN)
+    site, _ = serve({"/": answer(LISTING)})
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])])
+    settings = {"EXTENSIONS": '{"frozen.Frozen": 1}', "ITEM_PIPELINES": "{}"}
+    crawled = crawl("section", {"url": f"{site}/"}, settings, environment={"PYTHONPATH": paths})
+    (count,) = [int(line.split()[1]) for line in crawled.log.splitlines() if line.startswith("frozen:")]
+    assert count > 50_000

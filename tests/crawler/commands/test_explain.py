@@ -44,9 +44,10 @@ def explain(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATABASE_URL", raising=False)
 
-    def run(*arguments):
+    def run(*arguments, **given):
         settings = Settings()
         settings.setmodule(settings_, priority="project")
+        settings.setdict(given, priority="cmdline")
         command, parser = ExplainCommand(), ArgumentParser(conflict_handler="resolve")
         command.settings = settings
         command.add_options(parser)
@@ -137,6 +138,12 @@ def test_a_page_that_would_be_kept_otherwise_now_says_so(explain, database):
     assert "1 stored texts are not kept, 1 kept blocks are not stored" in explain(URL).out
 
 
+def test_the_main_text_is_written_as_markdown(explain, saved, tmp_path):
+    assert explain("page.html", "--url", URL, "--markdown", "out.md").code == 0
+    assert (tmp_path / "out.md").read_text("utf-8") == clean(saved.read_bytes(), URL).markdown != ""
+    assert "no folder" in explain("page.html", "--markdown", "no/out.md").err
+
+
 def test_a_page_is_written_as_html(explain, database, tmp_path):
     assert explain(MIRROR, "--html", "out.html").code == 0
     tree = lxml_html.parse(tmp_path / "out.html").getroot()
@@ -156,6 +163,7 @@ def test_a_page_is_written_as_html(explain, database, tmp_path):
         (["page.html", "--metod=x"], "unknown option: --metod=x"),
         (["page.html", "--option", "favor=recall"], "did you mean 'favour'"),
         (["page.html", "--option", "favour"], "is not NAME=VALUE"),
+        (["page.html", "--markdown", "page.html"], "its name must end in .md"),
         (["page.html", "--limit", "0"], "--limit is 0; it must be 1 or more"),
     ],
 )
@@ -191,6 +199,13 @@ def test_what_cannot_be_explained_is_one_sentence_and_1(explain, saved, tmp_path
     assert (done.code, done.out) == (1, "")
     (line,) = done.err.splitlines()
     assert says in line
+
+
+def test_a_page_that_takes_too_long_is_one_sentence_and_1(explain, saved):
+    saved.write_text(ARTICLE + "<div><p>And so on, and on." * 20_000, "utf-8")
+    done = explain("page.html", CLEANING_SECONDS=0.05)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith("page.html: it takes more than 0.05 seconds (setting CLEANING_SECONDS)\n")
 
 
 def test_a_database_of_another_schema_is_one_sentence(explain, database):

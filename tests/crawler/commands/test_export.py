@@ -9,9 +9,14 @@ from time import monotonic, sleep
 import processes
 import psycopg
 import pytest
+from cleaned_pages import STRUCTURED, address, visit
 from scrapy.exceptions import UsageError
 
+from cleaning import clean
 from crawler.commands.export import ExportCommand
+from crawler.storage import schema
+from crawler.storage.database import opened_engine
+from crawler.storage.store import Store
 
 
 def test_blocks_and_later_changes_are_written(scrapy, database, tmp_path):
@@ -38,6 +43,33 @@ def test_pages_of_a_server_s_database_are_written(scrapy, on_server, tmp_path):
     )
     assert json.loads(exported.stdout)["rows"] == 1
     assert json.loads((tmp_path / "out.jsonl").read_text())["text"] == "a text of a.example"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--chunks", "0"], "--chunks is 0; it must be 1 or more"),
+        (["--chunks", "20", "--overlap", "20"], "--overlap is 20; it takes a number from 0 to below --chunks=20"),
+        (["--overlap", "5"], "--overlap and --unit need --chunks SIZE"),
+    ],
+)
+def test_the_limits_of_chunks_are_checked(scrapy, tmp_path, arguments, says):
+    refused = scrapy("export", "out.jsonl", *arguments)
+    assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_chunks_are_written(scrapy, tmp_path):
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
+        store = Store(engine)
+        store.save(store.begin_crawl("test", {}), [visit(1, STRUCTURED, structure=True)])
+    arguments = ["--chunks", "300", "--overlap", "80", "--unit", "characters"]
+    exported = scrapy("export", "out.jsonl", *arguments, "--json")
+    expected = clean(STRUCTURED, address(1)).chunks(300, overlap=80, unit="characters")
+    assert json.loads(exported.stdout)["rows"] == len(expected), exported.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [row["text"] for row in rows] == [one.text for one in expected]
 
 
 @pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])

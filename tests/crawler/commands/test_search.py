@@ -18,7 +18,7 @@ HOSTILE = "[/b]\x1b[2J"
 
 def found(text, *hits, title="A title"):
     hit = Hit(7, 0.225, "paragraph", 1_234, text, Excerpt(text, hits))
-    return FoundPage("https://a.example/1", title, "a.example", "News", "en", None, (hit,))
+    return FoundPage(1, "https://a.example/1", title, "a.example", "News", "en", None, (hit,))
 
 
 def shown(capsys, *pages):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, PageType, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, PageType, Reason
+from cleaning.structure.clean_page import CleanPage
 from crawler.discovery.article_detection import RunningText, is_article
 
 

@@ -4,7 +4,9 @@ import gzip
 import resource
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import repeat
 
 import pytest
 from hypothesis import given, settings
@@ -23,9 +25,9 @@ LAUGHS = (
 )
 
 
-def read_bytes(body, content_type="application/xml", url="https://e.org/news/feed", most=100):
+def read_bytes(body, content_type="application/xml", url="https://e.org/news/feed", most=100, seconds=30.0):
     data = body if isinstance(body, bytes) else body.encode()
-    return read_listing(Response(url, headers={"Content-Type": content_type}, body=data), NOW, most)
+    return read_listing(Response(url, headers={"Content-Type": content_type}, body=data), NOW, most, seconds)
 
 
 def urls(found):
@@ -252,12 +254,45 @@ def test_memory_does_not_grow_with_the_number_of_entries():
         "<!-- -->" * 100_000,
         "<!doctype a [ ]>" * 100_000,
         "<!doctype a [" * 100_000,
+        "<rss><channel>" + "<item/>" * 600_000,
+        "<rss><channel>" + "<item><a>" * 300_000,
+        f"<rss {' '.join(map('a{}={}'.format, range(200_000), repeat(repr('1'))))}><channel/></rss>",
+        f"<rss {' '.join(map('a{}={}'.format, range(200_000), repeat(repr('>'))))}><channel>",
+        "<rss><channel xml:base='a/'>" + "<item xml:base='b/'>" * 100_000 + "</item>" * 100_000 + "</channel></rss>",
     ],
 )
 def test_a_hostile_body_is_done_within_seconds(body):
     started = time.process_time()
     read_bytes(body)
     assert time.process_time() - started < 6
+
+
+def test_what_is_too_much_for_any_feed_is_told():
+    attributes = " ".join(f'a{number}=">"' for number in range(2_000))
+    nested = "<b>" * 300 + "</b>" * 300
+    assert read_bytes(rss(f"<item {attributes}/>")) is FeedProblem.TOO_LARGE
+    assert read_bytes(rss(f"<item>{nested}</item>")) is FeedProblem.TOO_LARGE
+    assert urls(read_bytes(rss(item("https://e.org/a"), f"<item>{nested[: 3 * 100]}{'</b>' * 100}</item>"))) == [
+        "https://e.org/a"
+    ]
+
+
+@pytest.mark.slow
+def test_a_feed_of_very_many_elements_is_cut():
+    found = read_bytes(rss(item("https://e.org/a"), "<item/>" * 100_000))
+    assert found.cut
+    assert urls(found) == ["https://e.org/a"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body", [rss("<item><title>x</title></item>" * 20_000), URLSET + loc("https://e.org/a") * 500_000]
+)
+def test_a_document_that_takes_too_long_is_given_up(body):
+    started = time.process_time()
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(read_bytes, body, seconds=0.1).result() is FeedProblem.TIMEOUT
+    assert time.process_time() - started < 3
 
 
 STARTS = [

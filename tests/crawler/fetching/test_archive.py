@@ -34,14 +34,13 @@ LIMITED = """
     import os, resource, scrapy
     from crawler.page import page
 
-    if limit := int(os.environ.get("LARGEST_FILE", 0)):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
     class Large(scrapy.Spider):
         name = "large"
         site = paths = ""
 
         async def start(self):
+            if limit := int(os.environ.get("LARGEST_FILE", 0)):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             for number in range(6):
                 yield scrapy.Request(f"{self.site}/{number}")
 
@@ -52,7 +51,7 @@ LIMITED = """
 
 def article(number, text=None):
     text = text or TEXT.format(n=number) * 2
-    return f"<html><head><title>Number {number}</title></head><body><h1>Ferry {number}</h1>{text}</body></html>"
+    return f"<html lang=en><head><title>Number {number}</title></head><body><h1>Ferry {number}</h1>{text}</body></html>"
 
 
 @pytest.fixture

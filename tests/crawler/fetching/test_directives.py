@@ -6,8 +6,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from crawler.fetching.directives import read_reservation, read_robots_rules
+from cleaning.parse import parse
+from crawler.fetching.directives import _meta_elements, may_state_directives, read_reservation, read_robots_rules
 
 NAMES = frozenset({"*", "blocksieve", "ours"})
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -52,6 +55,42 @@ def html(head="", body=PROSE, **headers):
 
 def meta(content, name="robots", attribute="name"):
     return f'<meta {attribute}="{name}" content="{content}">'
+
+
+TAG_PARTS = """
+<meta |<META\t|<meta/|<metadata |<p |name=|content = |http-equiv=|robots|ROBOTS |ours|x-robots-tag|noindex|None|1|
+unavailable_after: 2010-01-01|tdm-reservation|&#110;oindex|r&#x6f;bots|"|'|>|/>| |=|<!--|-->|<script>|</script>|
+it's|a>b|<|<body>|\u017f""".split("|")
+STARTS = ["", '<meta name="robots" ', "<meta content='noindex' "]
+
+
+@given(st.lists(st.sampled_from(TAG_PARTS), max_size=14).map("".join), st.sampled_from(STARTS))
+@example("<meta it's content='a>b' name=robots content=noindex>", "")
+@example('<meta name="robots" content="noindex">', "")
+@settings(max_examples=2000, deadline=None)
+def test_a_page_whose_bytes_show_no_directive_has_none(text, start):
+    body = f"<title>x</title>{start}{text}><p>x".encode()
+    meta = list(_meta_elements(parse(body).root))
+    stated = any(
+        set(read_robots_rules(content, NAMES, NOW))
+        for kind, name, content in meta
+        if (kind == "name" and name in {"robots", *NAMES}) or (kind, name) == ("http-equiv", "x-robots-tag")
+    )
+    reserved = read_reservation(content for kind, name, content in meta if (kind, name) == ("name", "tdm-reservation"))
+    assert may_state_directives(body, NAMES) or not (stated or reserved is not None)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta charset=utf-8><meta name=viewport content='width=device-width'>",
+        '<meta name="robots" content="index, follow, max-image-preview:large">',
+        '<meta property="og:description" content="noindex &amp; nofollow: it&#39;s none of your business">',
+        "<script>var none = 'noindex', robots = 1</script><style>p { display: none }</style>",
+    ],
+)
+def test_a_page_without_directives_need_not_be_parsed(head):
+    assert not may_state_directives(f"<html><head>{head}</head><body><a rel=nofollow>x</a>".encode(), NAMES)
 
 
 @pytest.mark.parametrize(

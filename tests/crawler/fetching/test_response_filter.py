@@ -3,9 +3,21 @@
 import time
 
 import pytest
+from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
 
+from cleaning.blocks import Page
 from cleaning.parse import parse
-from crawler.fetching.response_filter import has_content, reject_body, reject_page
+from crawler.config import Config
+from crawler.fetching.response_filter import (
+    PageResponse,
+    Rejection,
+    filter_response,
+    has_content,
+    reject_body,
+    reject_page,
+)
+from crawler.visit import Outcome, UnparsedPage
 
 WIDGET = b'<div class="g-recaptcha"></div>'
 SECONDS = 10
@@ -53,3 +65,52 @@ def test_hostile_starts_are_sniffed_in_bounded_time():
 )
 def test_content_is_running_text_outside_links_and_frames(html, content):
     assert has_content(parse(f"<html><body>{html}</body></html>").root) is content
+
+
+PLAIN = b"<!DOCTYPE html><title>Mill</title><p>" + b"The old bridge lies at the mill. " * 20
+PARSED = {
+    "hint of a challenge": PLAIN + b"<script src=/captcha.js></script>",
+    "too large": PLAIN + b"<p>x" * 250_000,
+    "a long tag": PLAIN + b"<p class=" + b"x" * 50_000 + b">",
+    "NUL": PLAIN + b"\x00",
+    "UTF-16": PLAIN.decode().encode("utf-16"),
+    "text before the first tag": b"Mill " + PLAIN,
+}
+
+
+@pytest.mark.parametrize("body", [PLAIN, b"\xef\xbb\xbf" + PLAIN, b"\r\n " + PLAIN, "<p>caf\u00e9".encode("latin-1")])
+def test_a_page_is_only_decoded_if_it_is_parsed_later(body):
+    response = HtmlResponse("https://e.org/", body=body, headers={"Content-Type": "text/html"})
+    found = filter_response(response, Config.read(Settings()), parse_later=True)
+    parsed = filter_response(response, Config.read(Settings()))
+    assert isinstance(found, UnparsedPage)
+    assert not found.is_parsed
+    assert (found.encoding, found.parse_warnings, found.url) == (parsed.encoding, parsed.parse_warnings, parsed.url)
+    page = PageResponse.of(response, found)
+    moved = page.replace(url="https://e.org/moved")
+    assert not found.is_parsed
+    assert (
+        page.css("p").getall() == HtmlResponse("https://e.org/", body=body, encoding=found.encoding).css("p").getall()
+    )
+    assert found.is_parsed
+    assert page.tree is found.tree
+    assert moved.tree.url == page.replace(url="https://e.org/moved").tree.url == "https://e.org/moved"
+
+
+@pytest.mark.parametrize("body", PARSED.values(), ids=PARSED)
+def test_a_page_that_parsing_may_reject_is_parsed_at_once(body):
+    response = HtmlResponse("https://e.org/", body=body, headers={"Content-Type": "text/html"})
+    found = filter_response(response, Config.read(Settings()), parse_later=True)
+    expected = filter_response(response, Config.read(Settings()))
+    assert type(found) is type(expected)
+    assert isinstance(found, Page | Rejection)
+
+
+def test_a_page_that_takes_too_long_to_read_is_rejected_and_counted():
+    response = HtmlResponse("https://e.org/", body=b"<p>x</p>" * 400_000, headers={"Content-Type": "text/html"})
+    config = Config.read(Settings({"CLEANING_SECONDS": 0.05}))
+    found = filter_response(response, config)
+    assert isinstance(found, Rejection)
+    assert found.outcome is Outcome.CLEANING_TIMEOUT
+    assert found.detail == "reading it: it takes more than 0.05 seconds (setting CLEANING_SECONDS)"
+    assert not isinstance(filter_response(response, Config.read(Settings())), Rejection)

@@ -1,12 +1,14 @@
 """A small database, and exports of it."""
 
 import pytest
+from cleaned_pages import STRUCTURED, visit
 from exported import fill
 
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import format_of
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
+from crawler.storage.store import Store
 
 
 @pytest.fixture
@@ -15,6 +17,14 @@ def engine(tmp_path):
         schema.prepare_schema(engine)
         fill(engine)
         yield engine
+
+
+@pytest.fixture
+def structured(engine):
+    """Store two more pages, of which the first one has a structure; return that page as it was cleaned."""
+    store, page = Store(engine), visit(1, STRUCTURED, structure=True)
+    store.save(store.begin_crawl("test", {}), [page, visit(2)])
+    return page.page.cleaned
 
 
 @pytest.fixture

@@ -6,12 +6,14 @@ import json
 from datetime import datetime
 
 import pytest
+from cleaned_pages import address
 from exported import HOSTILE, URL
 from pyarrow import parquet
 from sqlalchemy import text
 
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter
+from crawler.reading.export_rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
 
+CONTENTS = (ExportContent.BLOCKS, ExportContent.PAGES)
 FORMATS = (".parquet", ".jsonl", ".jsonl.gz", ".csv")
 
 
@@ -29,11 +31,12 @@ def read(path):
 def plain(row):
     kinds = {column.name: column.kind for columns in EXPORT_COLUMNS.values() for column in columns}
     made = {"string": lambda cell: cell[cell.startswith("'") :], "timestamp": datetime.fromisoformat, "double": float}
+    made |= {f"list<element: {kind}>": json.loads for kind in ("string", "int64")}
     return {name: made.get(kinds[name], int)(cell) if cell else None for name, cell in row.items()}
 
 
 def timed(row):
-    return row | {"first_seen": datetime.fromisoformat(row["first_seen"])}
+    return row | ({"first_seen": datetime.fromisoformat(row["first_seen"])} if "first_seen" in row else {})
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -62,9 +65,28 @@ def test_every_format_contains_the_texts_of_pages(write, ending):
     assert second["words"] == len(second["text"].split())
 
 
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_contains_markdown_and_chunks(write, structured, ending):
+    _, path = write(f"pages{ending}", content=ExportContent.PAGES)
+    assert [row["markdown"] for row in read(path)] == [None, None, structured.markdown, None]
+    exported, path = write(f"chunks{ending}", content=ExportContent.CHUNKS, limits=ChunkLimits(50, 10))
+    rows = read(path)
+    expected = structured.chunks(50, overlap=10)
+    assert exported.rows == len(rows) == len(expected) > 3
+    for number, (row, chunk) in enumerate(zip(rows, expected, strict=True)):
+        assert (row["id"], row["number"], row["url"], row["size"]) == (3, number, address(1), chunk.size)
+        assert (row["text"], row["headings"], row["positions"]) == (
+            chunk.text,
+            list(chunk.headings),
+            list(chunk.positions),
+        )
+        assert len(row["block_ids"]) == len(row["positions"])
+
+
 @pytest.mark.parametrize("content", list(ExportContent))
-def test_columns_have_the_types_that_are_declared(write, content):
-    _, path = write("out.parquet", content=content)
+def test_columns_have_the_types_that_are_declared(write, structured, content):
+    limits = ChunkLimits(50) if content is ExportContent.CHUNKS else None
+    _, path = write("out.parquet", content=content, limits=limits)
     kinds = {"timestamp[us, tz=UTC]": "timestamp"}
     found = [(field.name, kinds.get(str(field.type), str(field.type))) for field in parquet.read_schema(path)]
     assert found == [(column.name, column.kind) for column in EXPORT_COLUMNS[content]]
@@ -110,7 +132,7 @@ def test_an_empty_export_is_a_valid_file(write, ending):
 @pytest.mark.parametrize(
     ("wanted", "sites"), [({"site": "b.example"}, {"b.example"}), ({"language": "en"}, {"a.example"})]
 )
-@pytest.mark.parametrize("content", list(ExportContent))
+@pytest.mark.parametrize("content", CONTENTS)
 def test_filters_select_sites_and_languages(write, wanted, sites, content):
     _, path = write("some.jsonl", rows=RowFilter(**wanted), content=content)
     assert {row["site"] for row in read(path)} == sites

@@ -1,12 +1,15 @@
 """Cursors: which changes they return, and when they are an error."""
 
+import json
+
 import pytest
+from cleaned_pages import STRUCTURED, visit
 from exported import OTHER, URL, make
 from sqlalchemy import text
 
 from cleaning.blocks import Metadata
 from crawler.errors import ExportError, StoreError
-from crawler.reading.export_rows import ExportContent, RowFilter
+from crawler.reading.export_rows import ChunkLimits, ExportContent, RowFilter
 from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_position, read_transaction
 from crawler.storage.prune import PruneSelection, prune_pages
@@ -27,16 +30,54 @@ def test_a_cursor_returns_the_changes_since_then(write, engine):
 
 
 def test_a_pruned_block_is_gone_and_only_its_id_is_exported(write, engine):
-    first = [write("first.jsonl", content=content)[0] for content in ExportContent]
+    first = [write("first.jsonl", content=content)[0] for content in (ExportContent.BLOCKS, ExportContent.PAGES)]
     prune_pages(engine, PruneSelection.of(url=URL))
     blocks, pages = (
         write(f"{one.content}.jsonl", content=ExportContent(one.content), since=one.cursor) for one in first
     )
     assert pages[1].read_text() == (
         '{"schema":1,"change":"gone","id":1,"url":null,"site":null,"section":null,"title":null,"author":null,'
-        '"published":null,"language":null,"first_seen":null,"blocks":null,"words":null,"text":null}\n'
+        '"published":null,"language":null,"first_seen":null,"blocks":null,"words":null,"text":null,"markdown":null}\n'
     )
     assert blocks[0].gone == 11
+
+
+def test_an_increment_of_chunks_has_all_chunks_of_the_pages_that_differ(write, engine, structured):
+    asked = {"content": ExportContent.CHUNKS, "limits": ChunkLimits(50)}
+    first, path = write(**asked)
+    assert structured.markdown
+    known = chunks(path)
+    assert write("none.jsonl", since=first.cursor, **asked)[0].rows == 0
+    other = STRUCTURED.replace("nothing at all", "a quarter")
+    save(engine, visit(1, other, day=1, structure=True), visit(3, structure=True))
+    later, path = write("later.jsonl", since=first.cursor, **asked)
+    assert {one["id"]: one["change"] for one in lines(path)} == {3: "changed", 5: "new"}
+    known |= chunks(path)
+    save(engine, visit(3, day=1))
+    last, path = write("last.jsonl", since=later.cursor, **asked)
+    assert [(one["id"], one["change"]) for one in lines(path)] == [(5, "gone")]
+    del known[5]
+    assert known == chunks(write("whole.jsonl", **asked)[1])
+    with pytest.raises(ExportError, match="other options"):
+        write("other.jsonl", since=last.cursor, content=ExportContent.CHUNKS, limits=ChunkLimits(60))
+
+
+def test_chunks_need_a_structure(write):
+    with pytest.raises(ExportError, match="STRUCTURE=True"):
+        write(content=ExportContent.CHUNKS, limits=ChunkLimits(50))
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def chunks(path):
+    """The chunks of each page by its id, in order, without what says how they have changed."""
+    found = {}
+    for line in lines(path):
+        del line["change"]
+        found.setdefault(line["id"], []).append(line)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from sqlalchemy import text as sql
 from crawler.errors import QueryError
 from crawler.reading.history import TextLifetime, page_revisions, read_page_history
 from crawler.storage import schema
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import open_engine, read_transaction
 from crawler.storage.requests import add_requests
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 
 START = datetime(2024, 5, 1, tzinfo=UTC)

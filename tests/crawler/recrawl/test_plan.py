@@ -12,10 +12,11 @@ from crawler.config import RECRAWL, Config
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
 from crawler.schedule import PageKind, VisitHistory
 from crawler.storage import crawls, requests, schema
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import opened_engine, write_transaction
 from crawler.storage.due import Revisit, RevisitRequest
 from crawler.storage.pages import REVISIT_KEY
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 
 START = datetime(2024, 5, 1, tzinfo=UTC)

@@ -96,6 +96,6 @@ def compare():
     def run(html, methods=RAW, *, sources=(), **options):
         one = as_source(html) if isinstance(html, str | bytes) else html
         settled = Options.read(options)
-        return MethodComparer(methods, settled, SiteBoilerplate([one, *sources], settled.max_bytes)).compare(one)
+        return MethodComparer(methods, settled, SiteBoilerplate([one, *sources], settled.max_bytes), 30.0).compare(one)
 
     return run

@@ -19,12 +19,12 @@ URL = "https://a.example/?<&'\""
 NAME = '"><script>\x1b\u202e.html'
 UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 ALLOWED_TAGS = set(
-    "html head meta title style body input div aside main header p label b i small span br a details summary h2 "
+    "html head meta title style body input div aside main header p label b i small span br a details summary h1 h2 "
     "table tbody tr th td".split()
 )
 ALLOWED_ATTRIBUTES = set(
     "lang charset http-equiv content name type id checked aria-label class for dir title href rel scope colspan "
-    "data-why".split()
+    "data-why tabindex".split()
 )
 
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text as sql
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
 from crawler.storage import schema
 from crawler.storage.crawls import join_crawl

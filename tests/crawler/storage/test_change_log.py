@@ -18,8 +18,9 @@ from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
 from crawler.storage.dedup import deduplicate, refingerprint
 from crawler.storage.near_duplicates import DuplicateRules
+from crawler.storage.pages import PageAbsence
 from crawler.storage.prune import PruneSelection, prune_pages
-from crawler.storage.store import PageAbsence, Store
+from crawler.storage.store import Store
 from crawler.urls import url_key
 
 WRITER = Path(__file__).parents[2] / "support" / "late_writer.py"

@@ -8,8 +8,9 @@ import pytest
 from crawler.config import RECRAWL
 from crawler.schedule import PageKind
 from crawler.storage import crawls, due, requests
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import write_transaction
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 
 LATER = timedelta(days=60)

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 from xxhash import xxh64_intdigest
 
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import REVISIT_KEY, PageOrigin, PageValidators, ReadPolicy, find_validators, keys_not_due
 from crawler.storage.requests import LeasedRequest, add_due_requests
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.visit import LeaseToken, Outcome, RequestRecord, Visit
 
 URL = "https://a.example/1"

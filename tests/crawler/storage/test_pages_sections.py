@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from crawler.schedule import RETIRE_MISSES
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import links_hash
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 
 URL = "https://a.example/news/"

@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from crawler.storage import due
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import SitemapEvidence, read_lastmod, record_lastmods, record_sitemap_evidence
-from crawler.storage.store import CrawlPolicy, Store
+from crawler.storage.store import Store
 from crawler.storage.tables import page, sitemap_trust
 from crawler.visit import Outcome, RequestRecord, Visit
 

@@ -20,7 +20,7 @@ from crawler.storage.schema import MIGRATIONS, Migrations
 from crawler.storage.store import Store
 from crawler.storage.tables import TOKENS_INDEX, exists_on, metadata
 
-VIEWS = {"informative_block", "page_text"}
+VIEWS = {"informative_block", "page_text", "placed_block"}
 
 # SQLite copies the table `block` for its new column, which drops the triggers and the views of the old one.
 REVISION = """
@@ -35,7 +35,7 @@ down_revision = "0001"
 
 def upgrade():
     op.add_column("page", Column("note", Text))
-    for view in ("page_text", "informative_block"):
+    for view in ("placed_block", "page_text", "informative_block"):
         op.execute(f"DROP VIEW {view}")
     recreate = "always" if op.get_context().dialect.name == "sqlite" else "never"
     with op.batch_alter_table("block", recreate=recreate) as batch:

@@ -93,7 +93,7 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
     before = rows(made)
     with write_transaction(engine) as connection, schema.without_triggers(connection):
         operations = Operations(MigrationContext.configure(connection))
-        for view in ("page_text", "informative_block"):
+        for view in ("page_text", "placed_block", "informative_block"):
             operations.execute(f"DROP VIEW {view}")
         for table in ("block", "block_tokens"):
             with operations.batch_alter_table(table, recreate="always") as batch:

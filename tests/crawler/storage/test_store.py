@@ -1,13 +1,15 @@
 """What one visit after another leaves in the database."""
 
 import random
+import zlib
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import event
 
 from cleaning.blocks import Kind, Metadata
 from crawler.storage.near_duplicates import DuplicateRules
-from crawler.storage.pages import decompress_html
+from crawler.storage.pages import UNREADABLE, compress, decompress
 from crawler.storage.store import PageState, SavedVisit, Store
 from crawler.visit import Outcome, Visit
 
@@ -268,7 +270,21 @@ def test_html_is_kept_compressed_and_replaced_when_it_changes(save, visit, rows)
         save(visit(A, prose(1), day=day, body=body))
         stored = rows("SELECT html FROM page")[0]["html"]
         assert len(stored) < len(body)
-        assert decompress_html(stored) == body
+        assert decompress(stored) == body
+
+
+def test_html_that_an_earlier_version_compressed_with_zlib_is_read():
+    assert decompress(zlib.compress(b"<p>one", 1)) == b"<p>one"
+
+
+def test_damaged_html_is_an_error_and_no_other_page():
+    compressed = bytearray(compress(bytes(range(256)) * 8))
+    for place in (0, len(compressed) // 2, len(compressed) - 1):
+        damaged = compressed[:place] + bytes([compressed[place] ^ 1]) + compressed[place + 1 :]
+        with pytest.raises(UNREADABLE):
+            decompress(bytes(damaged))
+    with pytest.raises(UNREADABLE):
+        decompress(bytes(compressed[:-1]))
 
 
 def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
@@ -276,7 +292,7 @@ def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
         store = Store(engine, keep_html=keep)
         store.save(store.begin_crawl("test", {}), [visit(A, body=b"<p>")])
         stored = rows("SELECT html FROM page")[0]["html"]
-        assert (stored if stored is None else decompress_html(stored)) == expected
+        assert (stored if stored is None else decompress(stored)) == expected
 
 
 def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
@@ -296,3 +312,18 @@ def test_a_page_of_ten_thousand_blocks_is_stored_and_stored_again(save, visit):
     assert save(visit(A, *blocks))[0].stored == len(blocks)
     assert save(visit(A, *blocks))[0].refreshed == len(blocks)
     assert save(visit("https://www.a.example/2", *blocks))[0].exact == len(blocks)
+
+
+def test_a_page_visited_twice_in_a_batch_is_found_by_its_last_words(save, visit, rows, candidate):
+    first = [candidate(0, "an old mill"), candidate(1, "the river"), candidate(2, "the bridge")]
+    block = replace(first[1].decision.block, priority=0.25)
+    second = [candidate(0, "An - OLD - mill!"), replace(first[1], decision=replace(first[1].decision, block=block))]
+    save(visit(A, *first), visit(A, *second, day=1))
+    tokens = rows("SELECT block_id, words, priority, tokens FROM block_tokens ORDER BY block_id")
+    blocks = rows("SELECT id AS block_id, words, priority FROM block ORDER BY id")
+    assert [{**row, "tokens": None} for row in tokens] == [row | {"tokens": None} for row in blocks]
+    assert [row["tokens"] for row in tokens] == [" an  old  mill ", " the  river ", " the  bridge "]
+    assert (tokens[0]["words"], tokens[1]["priority"]) == (5, 0.25)
+    save(visit(A, candidate(0, "An old MILL"), day=2), visit(A, candidate(0, "an old mill"), day=3))
+    last = rows("SELECT words, tokens FROM block_tokens ORDER BY block_id LIMIT 1")
+    assert last == [{"words": 3, "tokens": " an  old  mill "}]

@@ -15,7 +15,8 @@ SAVE_AND_WAIT = """
 import sys
 from datetime import UTC, datetime
 from sqlalchemy import event
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
+from cleaning.structure.clean_page import CleanPage
 from crawler.storage.database import open_engine
 from crawler.storage.store import Store
 from cleaning.page_fingerprint import FingerprintedBlock

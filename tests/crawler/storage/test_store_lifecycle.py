@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import select
 
 from crawler.schedule import RETIRE_MISSES, RevisitBounds
-from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.crawls import CrawlPolicy
+from crawler.storage.pages import REVISIT_KEY, PageAbsence
 from crawler.storage.prune import PruneSelection, prune_pages
-from crawler.storage.store import CrawlPolicy, PageAbsence, PageState, Store
+from crawler.storage.store import PageState, Store
 from crawler.storage.tables import page
 from crawler.visit import Outcome, RequestRecord, Visit
 

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 
 from crawler.storage import store
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import write_transaction
-from crawler.storage.store import CrawlPolicy, PageState
+from crawler.storage.store import PageState
 from crawler.visit import Outcome, Visit
 
 EVIDENCE = "2 of its last 2 answers, at 2 pages"

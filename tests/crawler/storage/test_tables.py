@@ -5,11 +5,21 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import insert, select
+from sqlalchemy import delete, event, insert, select, text
 from sqlalchemy.exc import StatementError
 
 from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, IndexEntry
-from crawler.storage.tables import crawl, fingerprint, signed, unsigned
+from crawler.storage.tables import (
+    block,
+    block_tokens,
+    crawl,
+    fingerprint,
+    insert_numbered,
+    insert_rows,
+    page,
+    signed,
+    unsigned,
+)
 
 BITS = [0, 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1]
 
@@ -45,3 +55,77 @@ def test_moments_come_back_aware_and_sort_across_time_zones(engine):
 def test_a_moment_without_time_zone_is_refused(engine):
     with pytest.raises(StatementError, match="has no time zone"), engine.begin() as connection:
         connection.execute(insert(crawl), new_crawl(datetime(2024, 5, 1)))  # noqa: DTZ001 — what is tested
+
+
+SEEN = datetime(2024, 5, 1, 12, 30, 15, 123456, tzinfo=timezone(timedelta(hours=9)))
+
+
+def new_block(position, **values):
+    """The row of a block on page 1, with values that a JSON text could spoil."""
+    odd = {"kind": "paragraph", "path": '/html/p["1"]', "words": 3, "score": 0.1 + 0.2, "priority": 1e-300}
+    bits = {"digest": BITS[-1 - position], "fingerprint": None if position else BITS[-2]}
+    texts = {"site": "a.example", "text": f'{position} % %s ? "quoted" \\ \U0001f600\u2028\''}
+    seen = {"first_seen": SEEN, "last_seen": SEEN, "changed": 2**62, "added": 2**62}
+    return {"page_id": 1, "position": position} | odd | bits | texts | seen | values
+
+
+@pytest.fixture
+def one_page(engine):
+    with engine.begin() as connection:
+        connection.execute(insert(crawl), new_crawl(SEEN))
+        values = {"url": "u", "url_key": "u", "site": "a.example", "visits": 1, "changes": 0, "crawl_id": 1}
+        seen = {"first_seen": SEEN, "last_seen": SEEN, "last_changed": SEEN}
+        connection.execute(insert(page), values | seen | {"body_hash": 1, "method": "default", "scheme": "s"})
+    return engine
+
+
+def test_inserted_rows_have_the_values_that_sqlalchemy_would_write(one_page):
+    rows = [new_block(position) for position in range(3)]
+    with one_page.begin() as connection:
+        ids = insert_numbered(connection, block, rows, by="position")
+        connection.execute(insert(block), rows)
+        stored = connection.execute(select(block).order_by(block.c.id)).mappings().all()
+    assert ids == {position: stored[position]["id"] for position in range(3)}
+    ours, theirs = ([{**row, "id": None} for row in part] for part in (stored[:3], stored[3:]))
+    assert ours == theirs
+    assert [row["text"] for row in ours] == [row["text"] for row in rows]
+
+
+def test_an_id_is_given_out_once_even_if_its_row_is_deleted(one_page):
+    with one_page.begin() as connection:
+        first = insert_numbered(connection, block, [new_block(0), new_block(1)], by="position")
+        connection.execute(delete(block))
+    with one_page.begin() as connection:
+        second = insert_numbered(connection, block, [new_block(0)], by="position")
+        connection.execute(insert(block), new_block(2))
+        stored = connection.scalars(select(block.c.id).order_by(block.c.id)).all()
+    assert stored[0] == second[0] > first[1] > first[0]
+    assert stored[1] > stored[0]
+
+
+def test_rows_inserted_at_once_fire_their_triggers(one_page):
+    rows = [
+        {"block_id": number, "words": 1, "priority": 0.5, "length": 1, "tokens": f" \u4e2d\u6587{number} "}
+        for number in (1, 2)
+    ]
+    with one_page.begin() as connection:
+        insert_rows(connection, block_tokens, rows, at_once=True)
+        stored = connection.execute(select(block_tokens).order_by(block_tokens.c.block_id)).mappings().all()
+        assert [dict(row) for row in stored] == rows
+        index = "SELECT count(*) FROM block_fts WHERE block_fts MATCH '\u4e2d\u65871'"
+        counted = "SELECT sum(blocks) - 1 FROM search_total"
+        assert connection.scalar(text(index if one_page.dialect.name == "sqlite" else counted)) == 1
+
+
+def test_no_rows_are_inserted_without_a_statement(engine):
+    with engine.begin() as connection:
+        statements = []
+        event.listen(connection, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+        insert_rows(connection, block, [])
+        assert insert_numbered(connection, block, [], by="position") == {}
+    assert statements == []
+
+
+def test_a_row_without_time_zone_is_refused_by_bulk_inserts_too(one_page):
+    with pytest.raises(ValueError, match="has no time zone"), one_page.begin() as connection:
+        insert_rows(connection, block, [new_block(0, first_seen=datetime(2024, 5, 1))])  # noqa: DTZ001 — what is tested

@@ -1,10 +1,12 @@
 """Real crawls with CLEANING_PROCESSES store the same; a page that hangs or kills its worker affects no other page."""
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -43,6 +45,39 @@ if marker.exists() and "crawler.workers" in " ".join(sys.orig_argv):
     os._exit(3)
 
 METHODS["hostile"] = replace(METHODS["default"], segment=segment, decide_page=None)
+"""
+READER = """
+    import scrapy
+    from crawler.page import page
+    from crawler.visit import visit_cleaned
+
+    class Reader(scrapy.Spider):
+        name = "reader"
+
+        @classmethod
+        def from_crawler(cls, crawler, *arguments, **more):
+            spider = super().from_crawler(crawler, *arguments, **more)
+            crawler.signals.connect(spider.count, signal=visit_cleaned)
+            return spider
+
+        async def start(self):
+            yield scrapy.Request(self.site + "/list")
+
+        def parse(self, response):
+            for href in response.css("a::attr(href)").getall():
+                yield response.follow(href, self.parse_title if "read" in href else self.parse_page)
+
+        def parse_page(self, response):
+            yield page(response)
+
+        def parse_title(self, response):
+            yield page(response, title=response.css("h1::text").get())
+
+        def count(self, visit):
+            if visit.page:
+                source = visit.page.fetched.source
+                parsed = getattr(source, "is_parsed", True)
+                self.crawler.stats.inc_value(f"{'parsed' if parsed else 'unparsed'}{visit.url[len(self.site):]}")
 """
 QUIET = {"PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
 SECONDS = 60
@@ -91,17 +126,18 @@ def start(address, tmp_path):
 
 @pytest.fixture
 def archive(tmp_path):
-    """Start a crawl of saved pages with these names, in two processes; cleaning the page `endless` never ends."""
+    """Start a crawl of saved pages with these names; cleaning the page `endless` never ends."""
 
     @contextmanager
-    def run(*names, seconds):
+    def run(*names, seconds, cleaners=2):
         (tmp_path / "sitecustomize.py").write_text(HOSTILE_METHOD, "utf-8")
         for number, name in enumerate(names):
             article = f"<html><body><article><p>{PROSE.format(number) * 3}</p></article></body></html>"
             (tmp_path / f"{name}.html").write_text(article, "utf-8")
         index = "".join(f"{name}.html\t{URL}{name}\n" for name in names)
         (tmp_path / "index.tsv").write_text(f"file\turl\n{index}", "utf-8")
-        settings = QUIET | {"CLEANING_METHOD": "hostile", "CLEANING_PROCESSES": "2", "CLEANING_SECONDS": str(seconds)}
+        settings = QUIET | {"CLEANING_METHOD": "hostile", "CLEANING_SECONDS": str(seconds)}
+        settings["CLEANING_PROCESSES"] = str(cleaners)
         line = [sys.executable, "-m", "scrapy", "crawl", "archive", "-s", f"REPLAY={tmp_path}"]
         line += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         paths = {
@@ -167,8 +203,9 @@ def test_two_workers_store_the_same_as_the_crawl_s_own_process_even_if_they_are_
     assert rows(tmp_path / "shared.db", "select value from crawl, json_each(totals) where key = 'clean/restarts'")
 
 
-def test_a_page_that_never_ends_is_killed_and_counted_and_the_others_are_stored(archive, tmp_path):
-    with archive("first", "endless", "third", "fourth", seconds=1.5) as crawl:
+@pytest.mark.parametrize("cleaners", [0, 2])
+def test_a_page_that_never_ends_is_given_up_and_counted_and_the_others_are_stored(archive, tmp_path, cleaners):
+    with archive("first", "endless", "third", "fourth", seconds=1.5, cleaners=cleaners) as crawl:
         log = crawl.stderr.read()
         assert crawl.wait() == 0
     assert [url for (url,) in rows(tmp_path / "blocks.db", "select url from page")] == [
@@ -199,3 +236,26 @@ def test_no_worker_is_left_however_the_crawl_ends(archive, tmp_path, signals):
             next((line for line in crawl.stderr if "Received SIGINT" in line), None)
         crawl.stderr.read()
     assert gone(found)
+
+
+def test_a_page_whose_tree_the_spider_does_not_read_is_parsed_by_a_worker_only(crawl, serve, answer, tmp_path):
+    paragraph = f"<h1>Library</h1><p>{PROSE.format(3) * 5}</p>"
+    noindex = answer(f"<head><meta name=robots content=noindex></head>{paragraph}")
+    pages = {"/plain": answer(paragraph), "/read": answer(paragraph), "/noindex": noindex, "/empty": answer("<!-- -->")}
+    listing = answer("".join(f"<a href={path}>{path}</a>" for path in pages))
+    site, _ = serve(pages | {"/list": listing})
+    (tmp_path / "reader.py").write_text(textwrap.dedent(READER))
+    pipelines = {"pipelines.clean.CleanPipeline": 300, "pipelines.dedup.DedupPipeline": 400, "collect.Collect": 600}
+    found = {}
+    for count in (0, 1):
+        database = tmp_path / f"{count}.db"
+        settings = {"CLEANING_PROCESSES": count, "DATABASE_URL": f"sqlite:///{database}"}
+        settings["ITEM_PIPELINES"] = json.dumps(pipelines | {"pipelines.store.StorePipeline": 500})
+        crawled = crawl(tmp_path / "reader.py", {"site": site}, settings)
+        assert crawled.code == 0, crawled.log
+        found[count] = {name for name in crawled.stats if name.startswith(("parsed", "unparsed"))}
+        outcomes = {name: value for name, value in crawled.stats.items() if name.startswith(("visit/", "blocks/"))}
+        assert outcomes["visit/page"] == 2
+        assert (outcomes["visit/noindex"], outcomes["visit/empty"]) == (1, 1)
+    assert found == {0: {"parsed/plain", "parsed/read"}, 1: {"unparsed/plain", "parsed/read"}}
+    assert contents(tmp_path / "0.db") == contents(tmp_path / "1.db")

@@ -6,10 +6,11 @@ import pytest
 from cleaning import METHODS, CleanPage, Metadata, ParseWarning, clean, parse
 from cleaning.classifier import shipped
 from cleaning.layout import Box, Layout
-from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+from cleaning.page_fingerprint import Fingerprinter
+from cleaning.parse import decode
 from crawler.errors import SetupError
-from crawler.visit import FetchedPage
-from crawler.workers.tasks import CleanTask, FingerprintTask, PageToClean, load_models
+from crawler.visit import FetchedPage, PageStructure, UnparsedPage
+from crawler.workers.tasks import CleanTask, FingerprintTask, PageToClean, SentFingerprint, SentPage, load_models
 
 URL = "https://town.example.org/library"
 PROSE = "The town library — café, tables, lamps — opens again on Monday after two years of repairs. " * 3
@@ -17,7 +18,7 @@ PAGE = f"<html><head><title>Library</title></head><body><h1>Library</h1><p>{PROS
 
 
 def cleaned(page, method="default", **options):
-    return CleanTask(method, options, 1.0).work(page)
+    return CleanTask(method, options, Fingerprinter(), 1.0).work(page).cleaned
 
 
 def fetched(body, declared=None, **more):
@@ -41,6 +42,29 @@ def fetched(body, declared=None, **more):
 def test_a_page_cleaned_from_its_bytes_equals_the_one_from_its_tree(body, declared):
     page = fetched(body, declared)
     assert cleaned(PageToClean.from_fetched(page)) == clean(page.tree)
+
+
+@pytest.mark.parametrize("body", [PAGE.encode(), PAGE.encode("cp1252"), ("<div>" * 3000 + PAGE).encode(), b"<!-- -->"])
+def test_a_page_that_the_crawl_has_not_parsed_is_cleaned_to_the_same(body):
+    parsed = fetched(body, "text/html; charset=utf-8")
+    decoded = decode(body, "text/html; charset=utf-8", URL)
+    source = UnparsedPage(body, URL, "text/html; charset=utf-8", decoded.encoding, decoded.parse_warnings)
+    page = FetchedPage(URL, body, source, Metadata())
+    assert cleaned(PageToClean.from_fetched(page)) == clean(parsed.tree)
+    assert not source.is_parsed
+    assert clean(page.tree) == clean(parsed.tree)
+    assert source.is_parsed
+    assert page.tree is page.tree
+
+
+def test_a_page_has_the_keys_that_the_crawl_would_give_it():
+    fingerprinter = Fingerprinter(weighting="plain", min_terms=5)
+    body = PAGE.replace("<p>Menu", f"<p>{PROSE}<p>{PROSE} Now.").encode()
+    sent = there_and_back(
+        CleanTask("pab", {}, fingerprinter, 1.0).work(PageToClean.from_fetched(fetched(body))), SentPage
+    )
+    assert sent.fingerprinted == fingerprinter.fingerprint(sent.cleaned.decisions)
+    assert any(one.repeats is not None and one.fingerprint for one in sent.fingerprinted.blocks)
 
 
 def test_the_task_has_the_method_and_the_options():
@@ -74,10 +98,26 @@ def test_what_is_sent_arrives_as_it_was():
     page = PageToClean(b"\xff\x00", None, "utf-8", (ParseWarning.EMPTY,), layout, frozenset({0, 2**64 - 1}), "ce")
     assert there_and_back(page, PageToClean) == page
     found = clean(PAGE, URL)
-    assert there_and_back(found, CleanPage) == found
+    assert there_and_back(found.detached(structure=False), CleanPage) == found
+    arrived = there_and_back(found.detached(structure=True), CleanPage)
+    assert arrived == found
+    assert arrived.structure == found.structure
+    assert arrived.markdown == found.markdown != ""
     keys = FingerprintTask("default", {}, Fingerprinter(), 1.0).work(PageToClean.from_fetched(fetched(PAGE.encode())))
-    assert keys.blocks
-    assert there_and_back(keys, PageFingerprint) == keys
+    assert keys.found.blocks
+    assert keys.structure is None
+    assert there_and_back(keys, SentFingerprint) == keys
+
+
+def test_the_structure_is_sent_if_it_is_wanted():
+    page = fetched(PAGE.encode())
+    asked, unasked = (PageToClean.from_fetched(page, structure=wanted) for wanted in (True, False))
+    made = PageStructure.of(clean(page.tree))
+    assert made.markdown
+    for task in (CleanTask, FingerprintTask):
+        work = task("default", {}, Fingerprinter(), 1.0)
+        assert work.work(unasked).structure is None
+        assert there_and_back(work.work(asked), work.result_type).structure == made
 
 
 def there_and_back(value, kind):

@@ -1,0 +1,112 @@
+"""The stored structure of pages (setting STRUCTURE): Markdown, the tree of nodes, and the place and links of each text.
+
+Places belong to a position of a page, not to a block: the same text may stand in a table here and in a list elsewhere.
+The rows of a page are replaced as a whole, and deleted when the page is stored without a structure. The caller owns the
+transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select
+
+from crawler.storage.pages import compress, decompress
+from crawler.storage.tables import block_link, block_place, insert_rows, page_structure
+from crawler.visit import read_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Select
+    from sqlalchemy.engine import Connection
+
+    from cleaning.structure.nodes import StructureNode
+    from crawler.storage.change_log import ChangeLog
+    from crawler.visit import PageStructure
+
+_TABLES = (block_link, block_place, page_structure)
+
+
+class StructureWriter:
+    """The structures of the pages of one transaction, collected here and written by `write`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._structures: dict[int, PageStructure | None] = {}
+        self._stored: set[int] = set()
+
+    def put(self, page_id: int, structure: PageStructure | None, *, replaces: bool) -> None:
+        """Collect the structure of a page, None for none; of two for one page the last one counts.
+
+        `replaces` says that the page has a stored one.
+        """
+        if replaces:
+            self._stored.add(page_id)
+        self._structures[page_id] = structure
+
+    def write(self, change_log: ChangeLog) -> None:
+        """Replace the rows of all pages, and record in the change log the pages whose structure is another one."""
+        before = self._read_nodes()
+        if before:
+            for table in _TABLES:
+                self._connection.execute(delete(table).where(table.c.page_id.in_(list(before))))
+        for page_id, structure in self._structures.items():
+            if before.get(page_id) != (structure and structure.nodes):
+                change_log.restructure_page(page_id)
+        found = {page_id: one for page_id, one in self._structures.items() if one is not None}
+        if not found:
+            return
+        rows = [_page_row(page_id, one) for page_id, one in found.items()]
+        self._connection.execute(insert(page_structure), rows)
+        insert_rows(self._connection, block_place, [row for item in found.items() for row in _place_rows(*item)])
+        insert_rows(self._connection, block_link, [row for item in found.items() for row in _link_rows(*item)])
+
+    def _read_nodes(self) -> dict[int, bytes]:
+        """Return the stored nodes of the pages that have some."""
+        if not self._stored:
+            return {}
+        columns = select(page_structure.c.page_id, page_structure.c.nodes)
+        rows = self._connection.execute(columns.where(page_structure.c.page_id.in_(sorted(self._stored))))
+        return {row.page_id: decompress(row.nodes) for row in rows}
+
+
+def delete_structures(connection: Connection, pages: Select[int]) -> None:
+    """Delete the structures of the selected pages."""
+    for table in _TABLES:
+        connection.execute(delete(table).where(table.c.page_id.in_(pages)))
+
+
+def read_structure_nodes(connection: Connection, pages: Sequence[int]) -> dict[int, StructureNode]:
+    """Return the trees of nodes of those of the pages that have a structure."""
+    columns = select(page_structure.c.page_id, page_structure.c.nodes).where(page_structure.c.page_id.in_(pages))
+    return {row.page_id: read_nodes(decompress(row.nodes)) for row in connection.execute(columns)}
+
+
+def _page_row(page_id: int, structure: PageStructure) -> dict[str, Any]:
+    return {"page_id": page_id, "markdown": structure.markdown, "nodes": compress(structure.nodes)}
+
+
+def _place_rows(page_id: int, structure: PageStructure) -> Iterator[dict[str, Any]]:
+    for place in structure.places:
+        yield {
+            "page_id": page_id,
+            "position": place.position,
+            "section_position": place.section,
+            "heading_level": place.heading_level,
+            "list_depth": place.list_depth,
+            "item_number": place.item_number,
+            "table_number": place.table,
+            "table_row": place.row,
+            "table_column": place.column,
+            "header": place.header,
+            "code_language": place.code_language,
+            "text": structure.texts.get(place.position),
+        }
+
+
+def _link_rows(page_id: int, structure: PageStructure) -> Iterator[dict[str, Any]]:
+    for place in structure.places:
+        for number, link in enumerate(place.links):
+            row = {"page_id": page_id, "position": place.position, "number": number}
+            yield row | {"url": link.url, "text": link.text}
