@@ -13,14 +13,14 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generat
 DATA ?= $(or $(BLOCKSIEVE_DATA),../shared/data)
 FOLDS ?= build/folds
 
-.PHONY: help demo check test bytecode lint types contracts services services-stop bench figures format lock audit clean
+.PHONY: help demo check test bytecode lint types contracts docs pictures services services-stop bench figures format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
-	@$(BIN)/python -m crawler.demo.run
+demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result; SERVE=1 shows it as a web page then
+	@$(BIN)/python -m crawler.demo.run $(if $(SERVE),--serve)
 
 check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
 	$(BIN)/python -m pytest --quick --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(PYTEST_ARGS)
@@ -46,24 +46,36 @@ types: $(VENV)/.dev
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.dev ## the pages in docs/ as a site with a search, in build/site; SERVE=1 shows it while you edit
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(SERVE),serve,build)
+
+pictures: $(VENV)/.dev ## take the pictures in docs/pictures anew, from a run of the demo
+	$(BIN)/python tests/research/pictures.py demo docs/pictures
+
 services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --silent services)"
 	@$(BIN)/python tests/support/cluster.py start
 
 services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage, cost of cleaning beside other extractors, making and looking up fingerprints, searches
+bench: $(VENV)/.dev ## pages/s and CPU of each stage and of whole crawls of real pages, start-up, cost of cleaning beside other extractors, making and looking up fingerprints, searches, the web page, archives beside datatrove and Ray Data
 	$(BIN)/python tests/bench/crawl.py
 	$(BIN)/python tests/bench/frontier.py
 	$(BIN)/python tests/bench/clean.py
+	$(BIN)/python tests/bench/startup.py
 	$(BIN)/python tests/bench/linearity.py
+	$(BIN)/python tests/bench/linearity.py --hostile --sizes 100000 1000000
 	$(BIN)/python tests/bench/memory.py --pages 2000
 	$(BIN)/python tests/bench/block_keys.py
 	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
 	$(BIN)/python tests/bench/search.py --blocks 100000
+	$(BIN)/python tests/bench/web.py --blocks 100000
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/bench/batch.py --records 1000
+	$(BIN)/python tests/bench/join.py --sizes 100000
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/bench/chain.py
 
 figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
-	$(BIN)/python -m cleaning.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation
+	$(BIN)/python -m cleaning.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/experiments.py all --pages 300 --write docs/experiments.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/discovery.py --outcomes --write docs/discovery.md
@@ -76,7 +88,7 @@ format: $(VENV)/.dev ## let ruff rewrite the files
 
 lock: $(VENV)/.dev ## resolve the dependencies anew: requirements/run.txt for the demo and the image, dev.txt for the tests
 	$(LOCK) --upgrade --extra dev --output-file requirements/dev.txt
-	$(LOCK) --upgrade --extra metrics --extra postgres --constraint requirements/dev.txt --output-file requirements/run.txt
+	$(LOCK) --upgrade --extra metrics --extra postgres --extra web --constraint requirements/dev.txt --output-file requirements/run.txt
 
 audit: $(VENV)/.dev ## known vulnerabilities of the packages in requirements/
 	@$(BIN)/python tests/support/audit.py requirements/run.txt requirements/dev.txt
@@ -90,7 +102,8 @@ $(VENV)/bin/python:
 	@echo "Creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-CORE := hatch_build.py $(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
+CORE := hatch_build.py cleaning/structure/build.py cleaning/structure/markdown.py \
+	$(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
 
 $(VENV)/.demo: pyproject.toml requirements/run.txt $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve (once; about a minute)"

@@ -39,7 +39,7 @@ PAGES = {
     "entities": b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>" + ARTICLE.encode() + b"&b;" * 50,
     "many-blocks": b"<body>" + b"<p>x</p>" * 30_000,
     "many-elements": b"<p>x" * 600_000,
-    "many-attributes": b"<div " + b" ".join(b"a%d=1" % place for place in range(20_000)) + b">" + ARTICLE.encode(),
+    "many-attributes": b"<div " + b" ".join(b"a%d=1" % place for place in range(30_000)) + b">" + ARTICLE.encode(),
     "endless-title": b"<title>" + b"t" * 300_000 + b"</title>" + ARTICLE.encode(),
 }
 REFUSED = {

@@ -5,6 +5,7 @@ import json
 import pytest
 import small_data
 import timing
+from hostile_pages import KINDS, STRUCTURE_KINDS
 from peers import PEERS
 
 
@@ -43,13 +44,22 @@ def test_growth_of_memory_beyond_the_bound_fails(tmp_path, bound, code):
     assert found["objects_in_cycles_at_worst"] == 0
 
 
-@pytest.mark.parametrize(("bound", "code"), [("50", 0), ("0", 1)])
-def test_time_that_grows_faster_than_the_page_fails(tmp_path, bound, code):
-    arguments = ["--sizes", "2000", "20000", "--most", bound, "--json"]
+@pytest.mark.parametrize(
+    ("bound", "code", "more", "kinds"),
+    [
+        ("50", 0, [], 8),
+        ("0", 1, [], 8),
+        ("0", 1, ["--hostile"], len(KINDS)),
+        ("0", 1, ["--structure"], len(STRUCTURE_KINDS)),
+        ("50", 0, ["--structure", "--only", "backticks"], 1),
+    ],
+)
+def test_time_that_grows_faster_than_the_page_fails(tmp_path, bound, code, more, kinds):
+    arguments = ["--sizes", "2000", "20000", "--most", bound, "--json", *more]
     finished = small_data.run("bench/linearity.py", tmp_path, *arguments)
     assert finished.returncode == code, finished.stderr
     rows = json.loads(finished.stdout)["rows"]
-    assert len(rows) == 8
+    assert len(rows) == kinds
     assert all(len(row["ns_a_byte"]) == 2 and not row["refused"] for row in rows)
 
 

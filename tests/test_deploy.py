@@ -130,6 +130,46 @@ def test_the_image_is_built_of_what_is_there():
     assert "SCRAPY_SETTINGS_MODULE=crawler.settings" in dockerfile.read_text("utf-8")
 
 
+def ray_files():
+    return [yaml.safe_load((DEPLOY / name).read_text("utf-8")) for name in ("ray-cluster.yaml", "kuberay-job.yaml")]
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_ray_takes_the_files_of_its_clusters():
+    """The one by the schema of Ray's launcher, the other by the code with which Ray reads clusters of KubeRay."""
+    from ray.autoscaler._private.kuberay import autoscaling_config as kuberay  # noqa: PLC0415 — it takes seconds
+    from ray.autoscaler._private.util import prepare_config, validate_config  # noqa: PLC0415 — as above
+
+    cluster, job = ray_files()
+    validate_config(prepare_config(cluster))
+    spec = job["spec"]["rayClusterSpec"]
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    read = kuberay._derive_autoscaling_config_from_ray_cr({"metadata": {"name": "a", "namespace": "b"}, "spec": spec})
+    types = read["available_node_types"]
+    assert types["headgroup"]["resources"]["CPU"] == 0
+    assert (types["cleaners"]["resources"]["CPU"], types["cleaners"]["max_workers"]) == (16, 4)
+    assert cluster["head_node_type"] in cluster["available_node_types"]
+
+
+def test_the_files_of_ray_clusters_run_the_same_ray_and_a_command_that_exists():
+    cluster, job = ray_files()
+    verb, *words = job["spec"]["entrypoint"].removeprefix("python -m scrapy ").split()
+    assert verb == "batch"
+    assert {word for word in words if word.startswith("--")} <= options_of(verb)
+    spec = job["spec"]["rayClusterSpec"]
+    groups = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
+    images = {group["template"]["spec"]["containers"][0]["image"] for group in groups}
+    assert images == {cluster["docker"]["image"]} == {f"rayproject/ray:{spec['rayVersion']}-py311"}
+    workers = sum(
+        group["replicas"] * int(group["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"])
+        for group in spec["workerGroupSpecs"]
+    )
+    assert words[words.index("--workers") + 1] == str(workers)
+    pinned = (ROOT / "requirements" / "dev.txt").read_text("utf-8")
+    assert f"\nray=={spec['rayVersion']} " in pinned
+    assert yaml.safe_load(job["spec"]["runtimeEnvYAML"])["pip"][0] == "blocksieve[cluster]"
+
+
 def test_scrapyd_finds_the_spiders_by_the_project_s_name(tmp_path):
     shutil.copy(DEPLOY / "scrapyd" / "scrapy.cfg", tmp_path)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY")}

@@ -36,11 +36,17 @@ ELSEWHERE = {
     "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
     "-s PROFILE=vce": "test_render.py",
+    "scrapy batch 's3://": "crawler/batch/test_job.py",
+    "scrapy batch https://": "crawler/batch/test_job.py",
+    "scrapy batch s3://bucket/archives/": "test_deploy.py",
+    "scrapy import cleaned/": "crawler/batch/test_load.py",
+    "datasette blocks.db": "test_datasette.py",
+    "scrapy serve": "crawler/commands/test_serve.py",
     "DATABASE_URL=sqlite:////var/lib/blocksieve/blocks.db /opt/blocksieve/bin/scrapyd": "test_deploy.py",
 }
 # The programs of others: what they name of ours is there.
 FOREIGN = frozenset(
-    "cat cd cp createdb crontab curl docker echo export grep jq promtool python3 scrapyd sqlite3 systemctl "
+    "cat cd cp createdb crontab curl docker echo export grep jq promtool python3 scrapyd source sqlite3 systemctl "
     "systemd-analyze useradd warcio".split()
 )
 SETTINGS = {"extend.md": "newsroom.settings"}
@@ -74,7 +80,7 @@ def crawled(tmp_path_factory):
     """A folder in which the saved pages were crawled; the file `cursor` holds the cursor of an export."""
     folder = tmp_path_factory.mktemp("docs")
     prepare(folder)
-    run(folder, "README.md", "scrapy crawl archive -s REPLAY=saved-pages/")
+    run(folder, "README.md", "scrapy crawl archive -s REPLAY=saved-pages/ -s STRUCTURE=True")
     exported = run(folder, "README.md", "scrapy export first.jsonl --json")
     (folder / "cursor").write_text(json.loads(exported.stdout)["cursor"])
     return folder
@@ -189,8 +195,10 @@ def check_extras(words):
 
 
 def check_target(words):
+    makefile = (ROOT / "Makefile").read_text("utf-8")
     for target in words[1:]:
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), target
+        name, is_variable, _ = target.partition("=")
+        assert f"$({name})" in makefile if is_variable else re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
 def check_program(words):

@@ -25,7 +25,11 @@ ROOT = Path(__file__).parents[1]
 LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md"))]
 SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
 # Pages whose pieces of Python are run by tests of their own.
-PYTHON_ELSEWHERE = {"export.md": "examples/test_export.py", "any-project.md": "test_wheel.py"}
+PYTHON_ELSEWHERE = {
+    "adapters.md": "cleaning/test_adapters.py",
+    "any-project.md": "test_wheel.py",
+    "export.md": "examples/test_export.py",
+}
 SCRIPTS = {"export.md": "examples/test_export.py"}
 CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")
 DATABASE = (ROOT / "docs" / "database.md").read_text("utf-8")

@@ -128,9 +128,10 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
     expected, seconds = contents(f"sqlite:///{tmp_path / 'whole.db'}"), time.monotonic() - began
 
     seed = time.time_ns() % 2**32
-    chosen, moments = random.Random(seed), []
+    chosen, moments, numbers = random.Random(seed), [], count(1)
     while len(moments) < KILLS:
-        url, ended, counts = f"sqlite:///{tmp_path / f'{len(moments)}.db'}", set(), asked(address)
+        # A new one each time: a crawl may also come to its end before its first kill.
+        url, ended, counts = f"sqlite:///{tmp_path / f'{next(numbers)}.db'}", set(), asked(address)
         while True:
             after = chosen.uniform(0, 0.5 * seconds) if len(moments) < KILLS else LONGEST_SECONDS
             # One that is killed after its crawl's end has come to its end.

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-LOCKS = {"run.txt": ("metrics", "postgres"), "dev.txt": ("dev",)}
+LOCKS = {"run.txt": ("metrics", "postgres", "web"), "dev.txt": ("dev",)}
 
 
 def read_lock(name):

@@ -1,7 +1,8 @@
 """What cleaning costs, step by step and beside public extractors, as a multiple of lxml's parse of the same bytes.
 
 All is CPU time. Everything runs on every page, several rounds, another first each time; each page's best time counts.
-The extractors (extra `peers`) go from the bytes of a page to its text, `clean` to text and metadata. Before each call
+The extractors (extra `peers`) go from the bytes of a page to its text, `clean` to text and metadata; structure and
+Markdown come on top. Before each call
 the garbage of the one before is collected, so that everyone pays for their own.
 
     python tests/bench/clean.py [--rounds 3] [--pages 300] [--without-peers] [--json]
@@ -38,9 +39,11 @@ from cleaning.classifier.signals import read_signals
 from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
+from cleaning.structure.markdown import to_markdown
 
 OPTIONS = Options(max_bytes=100_000_000)
 BASE, WHOLE = "lxml parse", "clean, all of it"
+STRUCTURE, MARKDOWN = "its structure", "Markdown of it"
 
 
 def lxml_parse(body):
@@ -53,6 +56,7 @@ def steps(body):
     stated, seen = read_statements(page.root), read_leaf_table(page.root)
     signals = read_signals(page, stated)
     found = load_shipped_model().predict(seen, signals) if seen.blocks else None
+    cleaned = clean(page)
     return {
         BASE: lambda: lxml_parse(body),
         "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
@@ -63,6 +67,8 @@ def steps(body):
         "decide": lambda: decide(seen, found, OPTIONS) if found else None,
         "metadata": lambda: read_metadata(page, stated),
         WHOLE: lambda: clean(body, max_bytes=OPTIONS.max_bytes),
+        STRUCTURE: lambda: cleaned.source.read(cleaned.decisions, cleaned.title),
+        MARKDOWN: lambda: to_markdown(cleaned.structure),
     }
 
 
@@ -108,7 +114,7 @@ def rows(seconds):
 def show(figures, pages):
     table = Table("step or extractor", "ms a page", "p50", "p95", "× lxml parse", title=f"{pages} pages, CPU time")
     for name, row in figures.items():
-        table.add_row(name, *(f"{value:.2f}" for value in row.values()), end_section=name == WHOLE)
+        table.add_row(name, *(f"{value:.2f}" for value in row.values()), end_section=name in (WHOLE, MARKDOWN))
     Console().print(table)
 
 

@@ -12,20 +12,18 @@ does by default (CONCURRENT_ITEMS); the first row is without that.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
 
 import scrapy
 from crawl import Stopwatch
+from loopback import listing, real_pages, run_site
 from rich.console import Console
 from rich.table import Table
 from scrapy.crawler import AsyncCrawlerProcess
@@ -47,63 +45,28 @@ STAGES = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
-    """`/` leads to sections, `/s/N` to articles, all else is an article."""
+def site(options):
+    """Return the function from path to body: `/` leads to sections, `/s/N` to articles, all else is an article."""
+    real = list(islice(real_pages(options.data), options.articles)) if options.data else []
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = 1 << 16
-
-    def do_GET(self):
-        body = self.server.page(self.path)
-        self.send_response(404 if self.path in {"/robots.txt", "/.well-known/tdmrep.json"} else 200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_arguments):
-        pass
-
-
-class Site(ThreadingHTTPServer):
-    def __init__(self, options):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.articles, self.kilobytes = options.articles, options.kilobytes
-        self.real = list(islice(real_pages(options.data), options.articles)) if options.data else []
-
-    def page(self, path):
+    def page(path):
         if path == "/":
-            return listing(f"/s/{first}" for first in range(0, self.articles, OF_SECTION))
+            return listing(f"/s/{first}" for first in range(0, options.articles, OF_SECTION))
         if path.startswith("/s/"):
             first = int(path[3:])
-            return listing(f"/a/{number}" for number in range(first, min(first + OF_SECTION, self.articles)))
+            return listing(f"/a/{number}" for number in range(first, min(first + OF_SECTION, options.articles)))
         number = path.removeprefix("/a/")
-        if self.real and number.isdecimal():
-            return self.real[int(number) % len(self.real)]
-        return made_up(path, self.kilobytes)
+        if real and number.isdecimal():
+            return real[int(number) % len(real)]
+        return made_up(path, options.kilobytes)
 
-
-def real_pages(data):
-    folder = data / "extraction" / "wcxb-dev"
-    for line in (folder / "truth.jsonl").read_text("utf-8").rstrip("\n").split("\n"):
-        yield gzip.decompress((folder / json.loads(line)["html_path"]).read_bytes())
+    return page
 
 
 def made_up(path, kilobytes):
     part = f'<div class="storm wide"><h2><a href="{path}#top">{path}</a></h2><p>{SENTENCE.format(path) * 4}</p></div>'
     parts = max(1, 1000 * kilobytes // len(part + SCRIPT))
     return f"<html><body>{(part + SCRIPT) * parts}</body></html>".encode()
-
-
-def listing(paths):
-    return ("<html><body>" + "".join(f'<a href="{path}">{path}</a> ' for path in paths) + "</body></html>").encode()
-
-
-def serve(options, addresses):
-    with Site(options) as site:
-        addresses.put(f"http://127.0.0.1:{site.server_port}/")
-        site.serve_forever()
 
 
 class Fetcher(scrapy.Spider):
@@ -144,16 +107,13 @@ def run_stage(stage, address):
 
 def measure(options):
     """Return, by stage, the CPU milliseconds for each response of each round."""
-    addresses = multiprocessing.Queue()
-    site = multiprocessing.Process(target=serve, args=(options, addresses), daemon=True)
-    site.start()
-    address, found = addresses.get(timeout=60), {stage: [] for stage in STAGES}
-    for turn in range(options.rounds):
-        for stage, costs in found.items():
-            figures = run_stage(stage, address)
-            costs.append(1000 * figures["cpu_seconds"] / figures["responses"])
-            print(f"round {turn + 1}/{options.rounds} {stage:38} {costs[-1]:.2f} ms", file=sys.stderr)
-    site.terminate()
+    found = {stage: [] for stage in STAGES}
+    with run_site(site, options) as address:
+        for turn in range(options.rounds):
+            for stage, costs in found.items():
+                figures = run_stage(stage, address)
+                costs.append(1000 * figures["cpu_seconds"] / figures["responses"])
+                print(f"round {turn + 1}/{options.rounds} {stage:38} {costs[-1]:.2f} ms", file=sys.stderr)
     return found
 
 

@@ -9,9 +9,10 @@ from itertools import islice
 from made_up import BLOCKS_OF_PAGE, pages
 from sqlalchemy import insert, text
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms, fingerprint_terms
 from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
 from crawler.storage.database import write_transaction
 from crawler.storage.tables import block, crawl, page

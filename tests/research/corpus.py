@@ -61,7 +61,7 @@ def _sample(truth, folder):
         truth.get("type") or "article",
         truth.get("lang"),
         host,
-        None if truth["text"] or "with" not in truth else Snippets(tuple(truth["with"]), tuple(truth["without"])),
+        Snippets.of_truth(truth),
     )
 
 

@@ -18,7 +18,6 @@ from cleaning import METHODS, PageError, clean, parse
 from cleaning.metadata.languages import identify_language
 from cleaning.methods.informative_sections import learn_template
 from cleaning.training.data import SETS as LABELLED_SETS
-from cleaning.training.gold import score_snippets, score_text
 from crawler.errors import RenderError
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Evaluation:
                 sums.parse_seconds += parse_seconds
                 seen = self._render(body, sample, sums) if rendered else page
                 text = self._clean(seen, each, sample.host) if seen else ""
-            sums.scores[sample.id] = _score(self._name, sample, text)
+            sums.scores[sample.id] = LABELLED_SETS[self._name].score(text, sample.text, sample.snippets)
 
     def _extract(self, peer, body):
         seconds, text = timed(lambda: attempt(self._peers[peer], body))
@@ -193,14 +192,6 @@ class Evaluation:
             name: difference(ours.of(of_group), theirs.of(of_group), hosts(of_group))
             for name, of_group in groups.items()
         }
-
-
-def _score(name, sample, text):
-    """Return the score of a text as the set's authors score it."""
-    if sample.snippets:
-        return score_snippets(text, sample.snippets)
-    how = LABELLED_SETS[name]
-    return score_text(text, sample.text, how.shingle, how.rule)
 
 
 def group(samples):

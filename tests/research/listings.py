@@ -110,7 +110,7 @@ def _silver(sample):
 
 
 def _response(body, url):
-    return PageResponse(url, body=body, tree=parse(body, url, max_bytes=LARGEST_PAGE))
+    return PageResponse(url, body=body, source=parse(body, url, max_bytes=LARGEST_PAGE))
 
 
 def _name(file):

@@ -36,13 +36,18 @@ def label(name, measured):
 
 
 def show(results, *, markdown=False):
-    """Print the tables."""
+    """Print the tables of the results."""
+    print_tables(tables(results), markdown=markdown)
+
+
+def print_tables(figures, *, markdown=False):
+    """Print tables of figures."""
     if markdown:
-        print("\n\n".join(map(as_markdown, tables(results))))
+        print("\n\n".join(map(as_markdown, figures)))
         return
     console = Console()
     console = console if console.is_terminal else Console(width=_NARROWEST)
-    for table in tables(results):
+    for table in figures:
         shown = Table(*table.head, title=table.title)
         for row in table.rows:
             shown.add_row(*row)

@@ -1,12 +1,13 @@
 """Pages that are cleaned and stored as a crawl does it, without one; and all that a database says of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import text as sql
 
-from cleaning import Metadata, clean, parse
+from cleaning import Metadata, Reason, clean, parse
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
+from crawler.visit import FetchedPage, Outcome, PageStructure, ProcessedPage, Visit
 
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MENU = '<div class="nav"><a href="/a">Home</a> <a href="/b">News of the lake</a> <a href="/c">Weather</a></div>'
@@ -25,15 +26,44 @@ def html(number):
     return f"<!doctype html><html><head><title>Ferry {number}</title></head><body>{MENU}{article}{foot}</body></html>"
 
 
-def visit(number, body=None, day=0, method="default"):
-    """The visit of a page, cleaned and fingerprinted."""
+STRUCTURED = f"""<!doctype html><html><head><title>Ferries</title></head><body>{MENU}<article>
+<h1>The ferries of the lake</h1>
+<p>{SENTENCE.format(n=1)} See <a href="/harbour">the harbour office</a> for more.</p>
+<h2>Fares</h2><p>{SENTENCE.format(n=2)}</p>
+<table><caption>Fares of the northern ferry in euros for each passenger</caption>
+<tr><th>Passenger</th><th>Summer fare</th><th>Winter fare</th></tr>
+<tr><td>Adults who travel in both directions</td><td>12.50</td><td>9.00</td></tr>
+<tr><td>Children who travel in both directions</td><td>6.25</td><td>4.50</td></tr></table>
+<h3>Reductions</h3><p>{SENTENCE.format(n=3)}</p>
+<ol><li>Guests of the town pay half of the fare in winter
+<ul><li>but only if they have stayed for three nights</li></ul></li>
+<li>Schools of the district pay nothing at all in winter</li></ol>
+<h2>Timetable</h2><p>{SENTENCE.format(n=4)}</p>
+<pre><code class="language-python">def next_ferry(hour):
+    # The ferries leave at every third hour of the day, in summer and in winter.
+    return hour + 3 - hour % 3
+</code></pre>
+<p>{SENTENCE.format(n=5)}</p></article></body></html>"""
+
+
+def visit(number, body=None, day=0, method="default", structure=False, dropped=()):
+    """The visit of a page, cleaned and fingerprinted; the texts in `dropped` are not kept."""
     body = (html(number) if body is None else body).encode()
     page = parse(body, address(number))
     cleaned = clean(page, method=method)
+    if dropped:
+        cleaned = without(cleaned, dropped)
     found = Fingerprinter().fingerprint(cleaned.decisions)
     fetched = FetchedPage(address(number), body, page, Metadata())
-    processed = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+    made = PageStructure.of(cleaned) if structure else None
+    processed = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint, made)
     return Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, page=processed)
+
+
+def without(cleaned, texts):
+    """A cleaned page whose blocks with these texts are dropped."""
+    decisions = (replace(one, reason=Reason.SHORT) if one.block.text in texts else one for one in cleaned.decisions)
+    return replace(cleaned, decisions=tuple(decisions))
 
 
 def fill(store, count, **values):

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 from news_pages import LANGUAGES
+from pyarrow import parquet
 from scrapy.cmdline import _get_commands_dict
 from scrapy.settings import Settings
+from warcs import write_warc
 
 from crawler.settings import COMMANDS_MODULE
 
@@ -39,10 +42,13 @@ def blocks(language=None, page=None):
 
 
 def commands():
-    """Return the lines of all blocks without a language, each with its page; those with the same words once."""
+    """Return the lines of all blocks without a language, each with its page; those with the same words once.
+
+    A line that ends with a backslash goes on in the next one.
+    """
     lines = {}
     for one in blocks(""):
-        for line in filter(None, map(str.strip, one.text.splitlines())):
+        for line in filter(None, map(str.strip, one.text.replace("\\\n", " ").splitlines())):
             lines.setdefault(tuple(shlex.split(line, comments=True)), (one.page, line))
     return list(lines.values())
 
@@ -59,11 +65,16 @@ def mentioned():
 @cache
 def options_of(verb):
     """Return the options of a `scrapy` command; KeyError for a command that does not exist."""
+    parser = argparse.ArgumentParser()
+    command_of(verb).add_options(parser)
+    return frozenset(parser._option_string_actions)
+
+
+def command_of(verb):
+    """Return a `scrapy` command; KeyError if it does not exist."""
     command = _commands()[verb]
     command.settings = Settings()
-    parser = argparse.ArgumentParser()
-    command.add_options(parser)
-    return frozenset(parser._option_string_actions)
+    return command
 
 
 @cache
@@ -90,7 +101,7 @@ def pages():
 
 
 def prepare(folder):
-    """Fill a folder with a page, and with those pages for REPLAY."""
+    """Fill a folder with a page, and with those pages for REPLAY, as archives and as a table."""
     saved = folder / "saved-pages"
     saved.mkdir()
     for number, text in enumerate(pages().values()):
@@ -100,6 +111,11 @@ def prepare(folder):
     (folder / "saved").symlink_to("saved-pages")
     (folder / "portals.toml").write_text(next(one.text for one in blocks("toml", "portals.md")), "utf-8")
     (folder / "page.html").write_text(LANGUAGES["english"].page, "utf-8")
+    (folder / "archives").mkdir()
+    write_warc(folder / "archives" / "2025.warc.gz", list(pages().items())[:3])
+    write_warc(folder / "crawl-2026.warc.gz", list(pages().items())[3:])
+    columns = {"url": list(pages()), "html": list(pages().values())}
+    parquet.write_table(pa.table(columns), folder / "pages.parquet")
 
 
 def _listing(links):

@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
 from crawler.storage.store import Store
 from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit

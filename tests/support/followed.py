@@ -46,7 +46,10 @@ def following(url):
     """
     with opened_engine(url) as engine, ThreadPoolExecutor() as threads:
         schema.prepare_schema(engine)
-        followers, over = [Follower(engine, content) for content in ExportContent], Event()
+        followers, over = (
+            [Follower(engine, content) for content in (ExportContent.BLOCKS, ExportContent.PAGES)],
+            Event(),
+        )
         running = [threads.submit(follow, follower, over) for follower in followers]
         try:
             yield followers

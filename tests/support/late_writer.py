@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import text
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import open_engine

@@ -15,6 +15,7 @@ import runpy
 import signal
 import socket
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from importlib import import_module
@@ -108,6 +109,7 @@ def become(order, files):
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    tempfile.tempdir = None  # found anew: the folder of the test that started the server may be gone
     time.tzset()
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115 — until its end
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 — as above

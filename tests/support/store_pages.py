@@ -7,9 +7,10 @@ import random
 import sys
 from datetime import UTC, datetime
 
-from cleaning.blocks import Block, CleanPage, Decision, Kind, Metadata, Reason
+from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
 from crawler.storage.database import open_engine
 from crawler.storage.near_duplicates import DuplicateRules

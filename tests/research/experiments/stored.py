@@ -8,8 +8,9 @@ from itertools import islice
 
 from stand_ins import decide, read
 
-from cleaning.blocks import CleanPage, Metadata
+from cleaning.blocks import Metadata
 from cleaning.page_fingerprint import Fingerprinter
+from cleaning.structure.clean_page import CleanPage
 from crawler.storage import schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine

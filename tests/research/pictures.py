@@ -1,0 +1,265 @@
+"""Pictures of the web page and of `make demo`, and what axe-core says of each page.
+
+    python tests/research/pictures.py demo docs/pictures
+    python tests/research/pictures.py pages FOLDER [--database URL]
+
+`demo` runs the demo in a terminal of its own and writes demo.svg, a recording that moves, and pictures of the web page
+over its database: all pictures in docs/pictures come from it. `pages` takes each page of a database, at the width of a
+phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it ends with exit
+code 1 if a page has one, or does not fit. Both need Chromium and the extra `dev`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import axe_playwright_python
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.text import Text
+
+sys.path.append(str(Path(__file__).parents[1] / "bench"))  # programs are run by path
+from web import serving
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+RUN_AXE = "axe.run(document, {iframes: false})"
+LOOKS = {
+    f"{device}-{colours}": {
+        "viewport": {"width": width, "height": height},
+        "color_scheme": colours,
+        "reduced_motion": "reduce",
+    }
+    for device, (width, height) in {"phone": (390, 844), "wide": (1_400, 900)}.items()
+    for colours in ("light", "dark")
+}
+WORDS = {"en": "the", "de": "der", "zh": "\u4e2d\u56fd", "ar": "\u0641\u064a"}
+COLUMNS, LINE, CHARACTER, EDGE = 100, 19, 8.4, 18
+LONGEST_PAUSE = 0.8
+COLOURS = {"green": "#7ee787", "yellow": "#e3b341", "cyan": "#79c0ff"}
+STYLE = """text{font:14px/1 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+text{fill:#d5dae1;white-space:pre}
+.b{font-weight:700;fill:#fff}
+.while{opacity:0}
+@media (prefers-reduced-motion:no-preference){.from{opacity:0;animation:show 0s linear var(--t) forwards}
+.while{animation:show 0s linear var(--t) forwards,hide 0s linear var(--u) forwards}}
+@keyframes show{to{opacity:1}}
+@keyframes hide{to{opacity:0}}"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a terminal, when it appeared, and when another took its place."""
+
+    row: int
+    text: str
+    begins: float
+    ends: float | None = None
+
+
+def record(command, folder):
+    """Run a command in a terminal of its own; return what it printed, as pairs of seconds and text."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    environment = os.environ | {"TERM": "xterm-256color"}
+    began, read = time.monotonic(), []
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        while some := _read(leader):
+            read.append((time.monotonic() - began, some.decode("utf-8", "replace").replace(str(folder), "~")))
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
+    return read
+
+
+def _read(leader):
+    try:
+        return os.read(leader, 65_536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def lines_of(printed):
+    """Return the lines of a recording; one that is written over ends when the next begins, and long pauses are cut."""
+    found, row, shown, now, last = [Line(0, "$ make demo", 0.0)], 1, "", 0.6, 0.0
+    for seconds, some in printed:
+        now, last = now + min(seconds - last, LONGEST_PAUSE), seconds
+        for part in re.split(r"(\r\n|\r\x1b\[2K)", re.sub(r"\x1b\[\?25[lh]", "", some)):
+            if part == "\r\n":
+                row, shown = row + 1, ""
+            elif part == "\r\x1b[2K":
+                shown = ""
+            elif part:
+                shown += part
+                add(found, Line(row, shown, now))
+    return found
+
+
+def add(found, line):
+    """Add a line to those of a terminal; the one in its place ends."""
+    before = found[-1]
+    if before.row == line.row:
+        if before.text == line.text:
+            return
+        found[-1:] = [replace(before, ends=line.begins)] if before.begins < line.begins else []
+    found.append(line)
+
+
+def draw(lines):
+    """Return an SVG in which the lines appear as they did in the terminal."""
+    width, height = round(COLUMNS * CHARACTER + 2 * EDGE), (lines[-1].row + 1) * LINE + 2 * EDGE
+    texts = [_draw_line(line) for line in lines if line.text.strip()]
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+    title = "<title>make demo in a terminal: it crawls the bundled site and prints what it stored</title>"
+    paper = f'<rect width="{width}" height="{height}" rx="10" fill="#161b22"/>'
+    return "\n".join([head, title, f"<style>{STYLE}</style>", paper, *texts, "</svg>", ""])
+
+
+def _draw_line(line):
+    kind = "from" if line.ends is None else "while"
+    when = f"--t:{line.begins:.2f}s" + ("" if line.ends is None else f";--u:{line.ends:.2f}s")
+    text, y = Text.from_ansi(line.text.rstrip()), EDGE + LINE * line.row + 14
+    spans = "".join(map(_draw_segment, text.render(Console())))
+    length = f'textLength="{text.cell_len * CHARACTER:.1f}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text class="{kind}" style="{when}" x="{EDGE}" y="{y}" {length} xml:space="preserve">{spans}</text>'
+
+
+def _draw_segment(segment):
+    text, style = escape(segment.text.rstrip("\n"), quote=False), segment.style
+    colour = COLOURS.get(style.color.name) if style and style.color else None
+    if colour:
+        return f'<tspan style="fill:{colour}">{text}</tspan>'
+    return f'<tspan class="b">{text}</tspan>' if style and style.bold else text
+
+
+@contextmanager
+def opened_browser():
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=sandbox)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def show_demo(folder):
+    """Write the recording of the demo and pictures of the web page over its database."""
+    with tempfile.TemporaryDirectory(prefix="blocksieve-") as place:
+        lines = lines_of(record([sys.executable, "-m", "crawler.demo.run"], Path(place)))
+        (folder / "demo.svg").write_text(draw(lines), "utf-8")
+        with serving(f"sqlite:///{place}/blocks.db") as (port, _), opened_browser() as browser:
+            site = f"http://127.0.0.1:{port}"
+            (found, *_) = ask(site, "/api/search?q=harbour*+OR+steam*")["pages"]
+            paths = {"overview": "/", "search": "/search?q=steam*+OR+heat", "page": f"/pages/{found['id']}"}
+            page = browser.new_page(viewport={"width": 1_200, "height": 800}, reduced_motion="reduce")
+            for name, path in paths.items():
+                page.goto(f"{site}{path}")
+                page.screenshot(path=folder / f"{name}.png")
+            page.goto(f"{site}/pages/{found['id']}#original")
+            page.frame_locator("iframe").locator("main").wait_for()
+            page.screenshot(path=folder / "original.png")
+
+
+def show_pages(folder, url):
+    """Write a picture of each page in each look, and axe.json; return how many findings there are."""
+    report = []
+    with serving(url) as (port, _), opened_browser() as browser:
+        site = f"http://127.0.0.1:{port}"
+        paths = choose_paths(site)
+        for look, options in LOOKS.items():
+            page = browser.new_page(**options)
+            for name, path in paths.items():
+                page.goto(f"{site}{path}", wait_until="load")
+                if "#" in path or "methods" in path:
+                    page.frame_locator("iframe").first.locator("main").wait_for()
+                page.screenshot(path=folder / f"{name}.{look}.png", full_page="#" not in path)
+                report.append({"page": name, "path": path, "look": look, **examine(page)})
+            page.close()
+    (folder / "axe.json").write_text(json.dumps(report, indent=1), "utf-8")
+    return report
+
+
+def examine(page):
+    """Return what axe-core finds on a page, how many rules passed, and how many pixels the page is too wide."""
+    page.evaluate(AXE)
+    found = page.evaluate(RUN_AXE)
+    violations = [
+        {"rule": one["id"], "impact": one["impact"], "nodes": [node["html"] for node in one["nodes"]]}
+        for one in found["violations"]
+    ]
+    too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    engine = found["testEngine"]["version"]
+    return {"axe": engine, "violations": violations, "passes": len(found["passes"]), "too_wide": max(0, too_wide)}
+
+
+def choose_paths(site):
+    """Return the paths of a database that are worth a picture, by name."""
+    paths = {
+        "overview": "/",
+        "nothing-here": "/nowhere",
+        "nothing-found": "/search?q=zzyzx",
+        "malformed": "/search?q=%22",
+    }
+    paths |= {
+        name: f"/{name}" for name in ("sites", "search", "families", "failures", "schedule", "settings", "crawls")
+    }
+    for language, word in WORDS.items():
+        query = urlencode({"q": word, "language": language})
+        if found := ask(site, f"/api/search?{query}")["pages"]:
+            number = found[0]["id"]
+            paths |= {
+                f"search-{language}": f"/search?{query}",
+                f"page-{language}": f"/pages/{number}",
+                f"original-{language}": f"/pages/{number}#original",
+                f"methods-{language}": f"/pages/{number}/methods?other=pab",
+                f"site-{language}": f"/sites/{found[0]['site']}",
+            }
+    if repeated := ask(site, "/api/families")["blocks"]:
+        paths["block"] = f"/blocks/{repeated[0]['block']}"
+    return paths
+
+
+def ask(site, path):
+    with urlopen(f"{site}{path}") as answer:
+        return json.load(answer)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("demo", "pages"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--database", default="sqlite:///blocks.db", metavar="URL", help="default: blocks.db")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.what == "demo":
+        show_demo(options.folder)
+        return
+    report = show_pages(options.folder, options.database)
+    bad = [one for one in report if one["violations"] or one["too_wide"]]
+    print(
+        f"{len(report)} pictures in {options.folder}; axe-core finds something, or the page is too wide, on {len(bad)}"
+    )
+    for one in bad:
+        print(f"{one['path']}, {one['look']}: {one['too_wide']} px, {[found['rule'] for found in one['violations']]}")
+    sys.exit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The reference pages of commands and of the schema, made from what the program declares.
+
+    python tests/support/reference.py
+
+This writes docs/commands.md and docs/schema.md. docs/settings.md is written by `python -m crawler.config`.
+"""
+
+import argparse
+import re
+import tempfile
+from pathlib import Path
+
+from documented import command_of
+from sqlalchemy import inspect
+from sqlalchemy.dialects import postgresql, sqlite
+
+from crawler.commands import lazy
+from crawler.storage.database import opened_engine
+from crawler.storage.schema import prepare_schema
+from crawler.storage.tables import ONLY_ON, metadata
+
+ROOT = Path(__file__).parents[2]
+WRITER = "`python tests/support/reference.py` writes this page from {source}. Do not edit it by hand."
+COMMANDS_HEAD = f"""# Commands
+
+{WRITER.format(source="what the commands declare")} A command with `--help` prints the same.
+
+Every command also takes Scrapy's options: `-s NAME=VALUE` sets a [setting](settings.md), `-L LEVEL` the log level, and
+`--nolog` and `--logfile FILE` say where the log goes. Values in capital letters are yours to fill in.
+"""
+SCHEMA_HEAD = f"""# Schema
+
+{WRITER.format(source="[tables.py](../crawler/storage/tables.py)")}
+
+[database.md](database.md) says what the tables and columns are for, and has queries. Programs should read the views:
+the tables may change with any version of the schema. Where the databases name a type differently, SQLite's name comes
+first.
+"""
+DIALECTS = {"SQLite": sqlite.dialect(), "PostgreSQL": postgresql.dialect()}
+COLUMNS = ["", "| column | type | |", "| --- | --- | --- |"]
+
+
+def commands_page():
+    """Return docs/commands.md."""
+    verbs = sorted(name.replace("import_tables", "import") for name in vars(lazy) if is_command(name))
+    return "\n".join([COMMANDS_HEAD, *map(command_section, verbs)])
+
+
+def is_command(name):
+    return isinstance(getattr(lazy, name), type) and "place" in vars(getattr(lazy, name)) and "our_project" not in name
+
+
+def command_section(verb):
+    command = command_of(verb)
+    parser = argparse.ArgumentParser(prog="scrapy", add_help=False)
+    command.add_options(parser)
+    own = [one for one in parser._actions if one.container.title != "Global Options"]
+    parts = [f"## `scrapy {verb}`", f"{command.short_desc().rstrip('.')}.", f"```text\n{usage(verb, command)}\n```"]
+    if (said := escape(command.long_desc())) != escape(command.short_desc()):
+        parts.append(said)
+    if own:
+        rows = [f"| {shown_option(one)} | {said_of(one, parser)} |" for one in own]
+        parts.append("\n".join(["| option | |", "| --- | --- |", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def usage(verb, command):
+    return f"scrapy {verb} {command.syntax()}".rstrip()
+
+
+def shown_option(one):
+    named = one.metavar or ("{" + ",".join(map(str, one.choices)) + "}" if one.choices else one.dest.upper())
+    value = "" if one.nargs == 0 else f" {named}"
+    value = f" [{value.strip()}]" if one.nargs == "?" else value
+    return ", ".join(f"`{name}{value}`" for name in one.option_strings) or f"`{one.metavar or one.dest}`"
+
+
+def said_of(one, parser):
+    """Return the help of an option with its default filled in, as argparse does; not the cores of this machine."""
+    said = parser._get_formatter()._expand_help(one) if one.help else ""
+    return escape(re.sub(r", here \d+", "", said))
+
+
+def escape(text):
+    """Return a text as Markdown shows it, on one line."""
+    return re.sub(r"([|<>*_\[\]])", r"\\\1", " ".join(text.split()))
+
+
+def schema_page():
+    """Return docs/schema.md."""
+    tables = [table_section(table) for table in sorted(metadata.tables.values(), key=lambda table: table.name)]
+    return "\n".join([SCHEMA_HEAD, "## Views\n", *view_sections(), "## Tables\n", *tables])
+
+
+def view_sections():
+    with tempfile.TemporaryDirectory() as folder, opened_engine(f"sqlite:///{folder}/blocks.db") as engine:
+        prepare_schema(engine)
+        known = inspect(engine)
+        for name in sorted(known.get_view_names()):
+            columns = ", ".join(f"`{column['name']}`" for column in known.get_columns(name))
+            yield f"### `{name}`\n\n{columns}\n"
+
+
+def table_section(table):
+    rows = [f"| `{column.name}` | {shown_type(column)} | {notes_of(column)} |" for column in table.columns]
+    indexes = [shown_index(one) for one in sorted(table.indexes, key=lambda one: one.name)]
+    listed = ["", "Indexes:", "", *indexes] if indexes else []
+    return "\n".join([f"### `{table.name}`", only_on(table), *COLUMNS, *rows, *listed, ""]).replace("\n\n\n", "\n\n")
+
+
+def shown_type(column):
+    named = dict.fromkeys(column.type.compile(dialect) for dialect in DIALECTS.values())
+    return ", ".join(f"`{name}`" for name in named)
+
+
+def notes_of(column):
+    notes = ["primary key"] if column.primary_key else [] if column.nullable else ["required"]
+    notes += [f"the `{key.column.name}` of `{key.column.table.name}`" for key in column.foreign_keys]
+    notes += ["unique"] if column.unique else []
+    notes += [only_on(column)] if column.info else []
+    return ", ".join(filter(None, notes))
+
+
+def only_on(item):
+    kind = item.info.get(ONLY_ON)
+    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+    return f"on {names[kind]} only" if kind else ""
+
+
+def shown_index(index):
+    columns = ", ".join(f"`{part.name if hasattr(part, 'name') else part}`" for part in index.expressions)
+    where = index.dialect_options["sqlite"].get("where")
+    notes = ["unique" * index.unique, "" if where is None else f"where `{where}`", only_on(index)]
+    return f"- `{index.name}`: {', '.join(filter(None, [columns, *notes]))}"
+
+
+PAGES = {"commands.md": commands_page, "schema.md": schema_page}
+
+if __name__ == "__main__":
+    for name, make in PAGES.items():
+        (ROOT / "docs" / name).write_text(make(), "utf-8")

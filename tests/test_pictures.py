@@ -1,0 +1,32 @@
+"""The recording of a terminal as an SVG that moves."""
+
+from lxml import etree
+from pictures import Line, draw, lines_of
+
+PRINTED = [
+    (5.0, "Begin at ~\r\n"),
+    (5.1, "\x1b[?25l1 page"),
+    (5.3, "\r\x1b[2K1 page"),
+    (5.4, "\r\x1b[2K2 pages\r\n\x1b[?25h\r\n\x1b[1mbold\x1b[0m & <plain>\r\n"),
+]
+
+
+def test_a_line_that_is_written_over_ends_when_the_next_begins_and_long_pauses_are_cut():
+    found = [
+        Line(one.row, one.text, round(one.begins, 1), one.ends and round(one.ends, 1)) for one in lines_of(PRINTED)
+    ]
+    assert found == [
+        Line(0, "$ make demo", 0.0),
+        Line(1, "Begin at ~", 1.4),
+        Line(2, "1 page", 1.5, 1.8),
+        Line(2, "2 pages", 1.8),
+        Line(4, "\x1b[1mbold\x1b[0m & <plain>", 1.8),
+    ]
+
+
+def test_the_picture_is_an_svg_without_scripts_in_which_every_line_stands():
+    root = etree.fromstring(draw(lines_of(PRINTED)).encode())
+    texts = ["".join(one.itertext()) for one in root.iter("{*}text")]
+    assert texts == ["$ make demo", "Begin at ~", "1 page", "2 pages", "bold & <plain>"]
+    assert [one.text for one in root.iter("{*}tspan")] == ["bold"]
+    assert {etree.QName(one).localname for one in root.iter()} == {"svg", "title", "style", "rect", "text", "tspan"}
