@@ -38,7 +38,6 @@ ELSEWHERE = {
     "-s PROFILE=vce": "test_render.py",
     "scrapy batch 's3://": "crawler/batch/test_job.py",
     "scrapy batch https://": "crawler/batch/test_job.py",
-    "scrapy batch s3://bucket/archives/": "test_deploy.py",
     "scrapy import cleaned/": "crawler/batch/test_load.py",
     "datasette blocks.db": "test_datasette.py",
     "scrapy serve": "crawler/commands/test_serve.py",

@@ -21,6 +21,9 @@ def in_a_thread(job):
         return threads.submit(job).result()
 
 
+# The interruption may come in a callback of garbage collection, where Python ignores it. It is repeated.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 in_threads = pytest.mark.parametrize("run", [here, in_a_thread])
 
 
