@@ -38,6 +38,7 @@ ELSEWHERE = {
     "-s PROFILE=vce": "test_render.py",
     "scrapy batch 's3://": "crawler/batch/test_job.py",
     "scrapy batch https://": "crawler/batch/test_job.py",
+    "scrapy batch s3://bucket/archives/": "test_deploy.py",
     "scrapy import cleaned/": "crawler/batch/test_load.py",
     "datasette blocks.db": "test_datasette.py",
     "scrapy serve": "crawler/commands/test_serve.py",
@@ -45,7 +46,7 @@ ELSEWHERE = {
 }
 # The programs of others: what they name of ours is there.
 FOREIGN = frozenset(
-    "cat cd cp createdb crontab curl docker echo export grep jq promtool python3 scrapyd source sqlite3 systemctl "
+    "cat cd cp createdb crontab curl docker echo export grep jq kubectl promtool python3 ray scrapyd source sqlite3 systemctl "
     "systemd-analyze useradd warcio".split()
 )
 SETTINGS = {"extend.md": "newsroom.settings"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 from dataclasses import dataclass
 from enum import StrEnum
+from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urljoin
 
@@ -73,7 +75,7 @@ def open_input(path: str) -> BinaryIO:
     with _reported(path):
         system, inner = _file_system(path)
         file: BinaryIO = system.open(inner, "rb")
-        return file
+    return file if "://" not in path else BufferedReader(_RemoteFile(file, path))
 
 
 def _expand(given: str, base: str) -> Iterator[tuple[str, int]]:
@@ -130,8 +132,39 @@ def _file_system(path: str) -> tuple[Any, str]:
     return found
 
 
+class _RemoteFile(RawIOBase):
+    """A file behind a URL. Whatever its library raises while it is read is InputError."""
+
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def readinto(self, buffer: Any) -> int:
+        with _reported(self._path):
+            found = self._file.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with _reported(self._path):
+            return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
 class _reported:  # noqa: N801 — a context manager
-    """Turns the errors of file systems into InputError."""
+    """Turns the errors of file systems, and those of the libraries behind them, into InputError."""
 
     def __init__(self, path: str) -> None:
         self._path = redact_text(path)
@@ -142,5 +175,5 @@ class _reported:  # noqa: N801 — a context manager
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, FileNotFoundError):
             raise InputError(f"the input {self._path!r} does not exist") from error
-        if isinstance(error, OSError | ValueError | ImportError):
+        if isinstance(error, Exception) and not isinstance(error, InputError):
             raise InputError(f"the input {self._path!r} cannot be read: {error}") from error

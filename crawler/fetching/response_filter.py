@@ -62,7 +62,8 @@ CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
 
-_MARKUP_START = rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,500}?-->\s*){0,5}"
+# Possessive: the start of a page is read once, however many comments it has.
+_MARKUP_START = rb"\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:(?><!--.{0,500}?-->)\s*+){0,5}+"
 _HTML_START = re.compile(
     _MARKUP_START + rb"<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|table|p|h1)[\s>]",
     re.IGNORECASE | re.DOTALL,

@@ -1,8 +1,11 @@
 """A batch job: its tables, and a job that is continued; test_faults.py has what it survives."""
 
+import gzip
+from io import BytesIO
 from pathlib import Path
 
 import duckdb
+import fsspec
 import pandas as pd
 import polars as pl
 import pytest
@@ -100,6 +103,33 @@ def test_each_kept_block_is_a_block_or_a_sighting(finished):
     assert all(one["block_id"] in ids and one["block_id"] < one["id"] for one in sightings)
     assert all(one["distance"] <= 3 for one in sightings)
     assert [block["text"] for block in blocks].count(SHARED[1]) == 1
+
+
+def test_inputs_and_output_behind_urls_give_the_same_tables(archives, finished, serve, answer):
+    """Over HTTP, from a list that names a file which the server does not give, into a store of objects."""
+    names = ["a.warc.gz", "b.warc", "c.warc.gz", "d.warc.gz"]
+    files = {f"/archives/{name}": answer((archives / name).read_bytes(), headers={}) for name in names[:-1]}
+    files["/archives/d.warc.gz"] = answer("broken", 500)
+    files["/lists/warc.paths.gz"] = answer(gzip.compress("\n".join(names).encode()), headers={})
+    address, asked = serve(files)
+    out = f"memory://{address.rpartition(':')[2]}/out"
+    inputs = [f"{address}/lists/warc.paths.gz"]
+    summary = run_batch(
+        BatchOptions(inputs, out, settings(), base=f"{address}/archives/", near_duplicates=True, workers=0)
+    )
+    expected, folder = finished
+    assert summary.counts == {**expected.counts, "file/unreadable": 1}
+    assert summary.lost == {**expected.lost, "file/unreadable": 1}
+    assert {path for path, _ in asked} == set(files)
+    stored = fsspec.filesystem("memory")
+    for table in ("pages", "blocks", "sightings"):
+        found = [
+            parquet.read_table(BytesIO(stored.cat(path))) for path in sorted(stored.ls(f"{out}/{table}", detail=False))
+        ]
+        columns = [name for name in found[0].column_names if name != "source"]
+        assert [row for each in found for row in each.select(columns).to_pylist()] == [
+            {name: row[name] for name in columns} for row in rows(folder, table)
+        ]
 
 
 def test_a_table_is_read_by_its_folder(finished):

@@ -67,6 +67,14 @@ def test_content_is_running_text_outside_links_and_frames(html, content):
     assert has_content(parse(f"<html><body>{html}</body></html>").root) is content
 
 
+@pytest.mark.parametrize("kind", ["text/html", ""])
+def test_a_page_that_begins_with_many_comments_is_read_once(kind):
+    """Trying all ways to divide them into five comments would take hours."""
+    body = b"<!---->" * 140 + b"Mill"
+    expected = None if kind else Outcome.NOT_HTML
+    assert getattr(reject_body(body, kind, len(body)), "outcome", None) is expected
+
+
 PLAIN = b"<!DOCTYPE html><title>Mill</title><p>" + b"The old bridge lies at the mill. " * 20
 PARSED = {
     "hint of a challenge": PLAIN + b"<script src=/captcha.js></script>",
