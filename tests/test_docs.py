@@ -46,8 +46,8 @@ ELSEWHERE = {
 }
 # The programs of others: what they name of ours is there.
 FOREIGN = frozenset(
-    "cat cd cp createdb crontab curl docker echo export grep jq kubectl promtool python3 ray scrapyd source sqlite3 systemctl "
-    "systemd-analyze useradd warcio".split()
+    "cat cd cp createdb crontab curl docker echo export grep jq kubectl promtool python3 ray scrapyd source sqlite3 "
+    "systemctl systemd-analyze useradd warcio".split()
 )
 SETTINGS = {"extend.md": "newsroom.settings"}
 QUICK = """

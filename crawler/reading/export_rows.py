@@ -128,7 +128,9 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         *_PAGE_COLUMNS,
         ExportColumn("headings", "list<element: string>", "the headings above the chunk, the highest first"),
         ExportColumn("positions", "list<element: int64>", "positions of the page's texts in it"),
-        ExportColumn("block_ids", "list<element: int64>", "ids of their blocks; a dropped headline or cell of a table has none"),
+        ExportColumn(
+            "block_ids", "list<element: int64>", "ids of their blocks; a dropped headline or cell of a table has none"
+        ),
         ExportColumn("size", "int32", "its size in words, or in the given unit"),
         ExportColumn("text", "string", "the chunk as Markdown, without addresses of links"),
     ),

@@ -424,9 +424,12 @@ class GroupSummary:
     text: str
 
 
-def largest_block_groups(connection: Connection, limit: int = 20) -> list[GroupSummary]:
-    """Return the blocks with the most sightings, most first; blocks without sightings are left out."""
-    sizes = _group_sizes(sighting.c.block_id, limit)
+def largest_block_groups(connection: Connection, limit: int = 20, min_words: int = 0) -> list[GroupSummary]:
+    """Return the blocks with the most sightings, most first, among those of at least so many words.
+
+    Blocks without sightings are left out.
+    """
+    sizes = _group_sizes(sighting.c.block_id, limit, block.c.words >= min_words if min_words else None)
     statement = (
         select(block.c.id, sizes.c.size, page.c.url, block.c.text)
         .join(sizes, sizes.c.id == block.c.id)
@@ -473,9 +476,11 @@ def read_page_group(connection: Connection, url: str) -> PageGroup:
     return PageGroup(original.url, original.site, size, [_page_member(connection, row, texts) for row in rows])
 
 
-def _group_sizes(owner: Any, limit: int) -> Any:
-    """Return the largest groups as a subquery of ids and sizes."""
+def _group_sizes(owner: Any, limit: int, of_blocks: Any = None) -> Any:
+    """Return the largest groups as a subquery of ids and sizes; `of_blocks` chooses among the originals."""
     counted = select(owner.label("id"), func.count().label("size")).group_by(owner)
+    if of_blocks is not None:
+        counted = counted.join(block, block.c.id == owner).where(of_blocks)
     return counted.order_by(func.count().desc(), owner).limit(limit).subquery()
 
 

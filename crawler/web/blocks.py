@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _NEAR_MAX = 20
 _PLACES = 1_000
+# Shorter texts, such as "Yes" in a table, are repeated most and tell least.
+_FAMILY_WORDS = 5
 _PAGE = (page.c.id.label("page_id"), page.c.url, page.c.title)
 _COPIED = ("id", "text", "kind", "site", "position", "path", "words", "score", "priority", "first_seen", "last_seen")
 _SELECT_BLOCK = select(
@@ -105,9 +107,9 @@ def _page_link(row: Any, distance: int) -> PageLink:
 
 
 def read_families(at: DatabaseSnapshot, _question: Nothing) -> Families:
-    """Return the texts and pages that are repeated most; all repetitions are counted for that."""
+    """Return the texts of some length and the pages that are repeated most; all repetitions are counted for that."""
     return Families(
-        blocks=[_family(one) for one in largest_block_groups(at.connection, ROWS)],
+        blocks=[_family(one) for one in largest_block_groups(at.connection, ROWS, _FAMILY_WORDS)],
         pages=[_family(one) for one in largest_page_groups(at.connection, ROWS)],
         counted=at.now,
     )

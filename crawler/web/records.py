@@ -478,7 +478,7 @@ class Family(Record, frozen=True):
 
 
 class Families(Record, frozen=True):
-    """The texts that are repeated most, and the pages with the most near-duplicates, as of `counted`."""
+    """The texts of five words or more that are repeated most, and the pages with the most near-duplicates."""
 
     blocks: list[Family]
     pages: list[Family]
