@@ -316,10 +316,11 @@ class MarkdownWriter:
         if marker and _is_delimited(marker[0], before, text, after):
             return f"{marker}{text}{marker}"
         # Punctuation beside a letter keeps `**` from being emphasis. Behind the marker it says the same.
-        if marker and (moved := _TRAILING_MARKS.search(text)) and moved.start() > 0 and moved[0][0] not in "\\;":
-            inner = text[: moved.start()]
-            if inner[-1] != "\\" and _is_delimited(marker[0], before, inner, moved[0][0]):
-                return f"{marker}{inner}{marker}{moved[0]}"
+        inner = text.rstrip(_PUNCTUATION) if marker else ""
+        if inner and inner != text and inner[-1] != "\\":
+            moved = text[len(inner) :]
+            if moved[0] != ";" and _is_delimited(marker[0], before, inner, moved[0]):
+                return f"{marker}{inner}{marker}{moved}"
         tag = _TAGS[kind]
         return f"<{tag}>{text}</{tag}>"
 
@@ -335,7 +336,7 @@ class MarkdownWriter:
         return any(node.type in _FORMULAS for node in self._document.walk())
 
 
-_TRAILING_MARKS = re.compile("[:,.;!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u201d\u300d\uff09]+$")
+_PUNCTUATION = ":,.;!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u201d\u300d\uff09"
 
 
 def _first_sign(content: Sequence[StructureNode | str], at: int, otherwise: str) -> str:

@@ -96,6 +96,12 @@ def test_a_megabyte_of_backticks():
     assert as_span == f"` x {text} `\n"
 
 
+def test_a_megabyte_of_full_stops_in_bold():
+    text = "." * 1_000_000
+    shown = to_markdown(read_structure(*kept_whole(f"<p>x<b>a{text}b</b>y<b>a{text}</b>y</p>")))
+    assert shown == f"x**a{text}b**y**a**{text}y\n"
+
+
 def test_cells_that_ask_for_a_billion_places():
     body = "<table><tr><th colspan=1000000000 rowspan=1000000000>x</th><td>y</td></tr><tr><td>z</td></tr></table>"
     assert len(to_markdown(read_structure(*kept_whole(body)))) < 100_000
