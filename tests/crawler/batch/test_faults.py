@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import processes
@@ -264,7 +265,12 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
 
         own = ray._private.worker.global_worker.node._raylet_socket_name
         lost = next(node for node in cluster.worker_nodes if node._raylet_socket_name != own)
+        (raylet,) = lost.all_processes["raylet"]
+        its_processes = psutil.Process(raylet.process.pid).children(recursive=True)
         cluster.remove_node(lost, allow_graceful=False)
+        for each in its_processes:  # they notice the loss only after a while
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
 
     thread = while_it_waits(gate, 2, kill)
     summary = run_batch(options(tmp_path / "out", inputs, engine="ray", ray_address=cluster.address))
