@@ -60,6 +60,11 @@ LONGEST = (
     "test_wheel.py",
     "test_broken_setup.py",
     "crawler/fetching/render/test_browser.py",
+    "cleaning/test_adapters.py",
+    "crawler/batch/test_faults.py",
+    "test_batch_bench.py",
+    "test_chain_bench.py",
+    "test_startup_bench.py",
 )
 
 
@@ -172,6 +177,22 @@ def chromium(tmp_path_factory):
     path.write_text(BROWSER.replace("{}", shlex.quote(found)), "utf-8")
     path.chmod(0o755)
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Return a session of Spark; the test is skipped if BLOCKSIEVE_SPARK names no folder with pyspark."""
+    folder = os.environ.get("BLOCKSIEVE_SPARK")
+    if not folder:
+        pytest.skip("BLOCKSIEVE_SPARK: it names no folder with pyspark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    sys.path.append(folder)
+    from pyspark.sql import SparkSession  # noqa: PLC0415 — only few machines have it
+
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    yield session
+    session.stop()
 
 
 @pytest.fixture

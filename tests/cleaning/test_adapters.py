@@ -204,7 +204,7 @@ def test_the_shown_pipeline_of_ray_data(shown, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Spark's own
+@pytest.mark.usefixtures("spark")
 def test_the_shown_function_of_spark(shown, tmp_path):
-    pytest.importorskip("pyspark", reason="pyspark is not installed")
-    shown("pandas_udf")["spark"].stop()
+    shown("pandas_udf")
     assert sorted(pd.read_parquet(tmp_path / "spark")["text"]) == sorted(TEXTS)

@@ -144,6 +144,16 @@ def test_a_table_is_read_by_its_folder(finished):
             assert database.execute(query).fetchall() == expected
 
 
+@pytest.mark.slow
+def test_a_table_is_read_by_spark(finished, spark):
+    _, out = finished
+    for table in ("pages", "blocks", "sightings"):
+        found = spark.read.parquet(str(out / table)).orderBy("id").select("id", "url", "text").collect()
+        assert [row.asDict() for row in found] == [
+            {name: row[name] for name in ("id", "url", "text")} for row in rows(out, table)
+        ]
+
+
 def test_the_same_blocks_come_out_of_any_number_of_partitions(archives, finished, tmp_path):
     """And a job begins with `resume` too, if there is none to continue."""
     run_batch(options(tmp_path, archives, blocks_per_task=4, resume=True))
