@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -179,20 +180,25 @@ def chromium(tmp_path_factory):
     return str(path)
 
 
-@pytest.fixture(scope="session")
-def spark():
-    """Return a session of Spark; the test is skipped if BLOCKSIEVE_SPARK names no folder with pyspark."""
+@pytest.fixture
+def spark(monkeypatch):
+    """Let this process and those that it starts import pyspark; return what runs a program with it in a folder.
+
+    The test is skipped if there is none. Spark's own process keeps the working folder in which it was started.
+    """
     folder = os.environ.get("BLOCKSIEVE_SPARK")
     if not folder:
         pytest.skip("BLOCKSIEVE_SPARK: it names no folder with pyspark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    sys.path.append(folder)
-    from pyspark.sql import SparkSession  # noqa: PLC0415 — only few machines have it
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", folder)
+    monkeypatch.setattr(sys, "path", [*sys.path, folder])
 
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
-    yield session
-    session.stop()
+    def run(program, folder):
+        return subprocess.run(
+            [sys.executable, "-c", program], cwd=folder, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    return run
 
 
 @pytest.fixture
