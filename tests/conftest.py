@@ -3,6 +3,7 @@
 And real databases: tests that need PostgreSQL make databases of their own on the server at BLOCKSIEVE_POSTGRES.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -119,6 +120,7 @@ def pytest_collection():
         gc.collect()
         gc.freeze()
         gc.enable()
+        atexit.register(gc.unfreeze)  # duckdb reports what is not collected at the end of the interpreter
 
 
 def pytest_collection_modifyitems(config, items):

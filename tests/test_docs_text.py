@@ -75,7 +75,14 @@ def test_each_block_says_what_it_holds_and_a_script_has_its_test():
     assert all((ROOT / "tests" / place).exists() for place in [*SCRIPTS.values(), *PYTHON_ELSEWHERE.values()])
 
 
-@pytest.mark.parametrize("block", [one for one in blocks("python") if one.page not in PYTHON_ELSEWHERE])
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(one, marks=pytest.mark.slow if "run_batch" in one.text else ())
+        for one in blocks("python")
+        if one.page not in PYTHON_ELSEWHERE
+    ],
+)
 def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with opened_engine("sqlite:///blocks.db") as engine:

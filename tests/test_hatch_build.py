@@ -60,6 +60,7 @@ def test_without_a_compiler_the_wheel_is_pure_and_the_build_says_so(built, capfd
     assert "built without its compiled core" in "".join(capfd.readouterr())
 
 
+@pytest.mark.slow
 def test_a_wheel_for_every_python_has_its_core_or_is_not_built(built):
     with pytest.raises((Exception, SystemExit), match="false"):
         built(BLOCKSIEVE_PURE="", BLOCKSIEVE_STABLE_ABI="1", CC="false")

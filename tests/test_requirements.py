@@ -76,6 +76,7 @@ CLEAN = {"name": "clean", "version": "2.0", "vulns": []}
 UNKNOWN = {"name": "unknown", "skip_reason": "not found"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "code", "says"),
     [

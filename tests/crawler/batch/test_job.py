@@ -21,6 +21,7 @@ from crawler.batch.job import BatchOptions, batch_settings, run_batch
 from crawler.config import Config
 from crawler.errors import BatchError, ConfigError
 
+pytestmark = pytest.mark.slow
 HTML = (("Content-Type", "text/html"),)
 PDF = {"url": "https://a.example/pdf", "body": b"%PDF-1.4", "headers": (("Content-Type", "application/pdf"),)}
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*/page.html"))
@@ -155,7 +156,6 @@ for table in ("pages", "blocks", "sightings"):
 """
 
 
-@pytest.mark.slow
 def test_a_table_is_read_by_spark(finished, spark):
     _, out = finished
     assert [json.loads(line) for line in spark(SPARK_READS, out).splitlines()] == [
@@ -219,7 +219,6 @@ def test_an_output_with_something_else_is_left_alone(tmp_path, archives):
         run_batch(options(tmp_path, archives))
 
 
-@pytest.mark.slow
 def test_the_result_is_that_of_a_crawl_of_the_archive(tmp_path):
     """Pages, decisions, digests, fingerprints, sightings and Markdown, with the records in the order of the crawl."""
     answers = [

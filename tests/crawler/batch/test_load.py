@@ -10,6 +10,7 @@ from crawler.batch.load import import_tables
 from crawler.config import Config
 from crawler.errors import BatchError
 
+pytestmark = pytest.mark.slow
 SHARED = paragraph("shared")
 
 
