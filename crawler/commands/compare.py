@@ -29,8 +29,7 @@ from crawler.reports.compare import (
     offline_browser,
     read_methods,
 )
-from crawler.reports.compare_page import ComparisonPages
-from crawler.reports.comparison import ComparisonJson, failure_lines, print_comparison
+from crawler.reports.comparison import ComparisonJson, ComparisonPages, failure_lines, print_comparison
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import is_address, open_target
 from crawler.terminal import expect_one_argument, print_error, run_printing_command

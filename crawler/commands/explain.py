@@ -20,9 +20,9 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.errors import CompareError, TimeLimitError
 from crawler.monitoring.files import replace_file, writable_path
 from crawler.reports.compare import offline_browser
-from crawler.reports.explain import PageLookup, explain_found, find_page
+from crawler.reports.explain import explain_found, find_page
 from crawler.reports.explanation import explanation_page, explanation_record, print_explanation
-from crawler.reports.inert_page import check_output, unwritable, write_page
+from crawler.reports.inert_page import check_output, write_page, writing
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 from crawler.time_limit import time_limit
 
@@ -100,11 +100,10 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         assert self.settings is not None  # set by scrapy.cmdline
         config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
-        lookup = PageLookup(self.settings, config.database_url, Options.read(options).max_bytes, refetch=opts.fetch)
-        found = find_page(name, opts.url, lookup)
+        settings, max_bytes = self.settings, Options.read(options).max_bytes
+        found = find_page(name, opts.url, settings, max_bytes=max_bytes, refetch=opts.fetch)
         stored = None if found.contents is None else found.contents.method
         method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
-        settings = self.settings
         explanation = explain_found(found, method, options, config, lambda: _rendered(found, options, settings))
         if opts.html:
             write_page(Path(opts.html), explanation_page(explanation, found))
@@ -121,11 +120,10 @@ def _write_markdown(out: Path, found: PageToExplain, cleaned: CleanPage, seconds
     try:
         with time_limit(seconds):
             markdown = cleaned.markdown
-        replace_file(out, markdown.encode())
     except TimeLimitError as error:
         raise CompareError(f"{found.name}: {error}") from error
-    except OSError as error:
-        raise unwritable(out, error) from error
+    with writing(out):
+        replace_file(out, markdown.encode())
 
 
 def _rendered(found: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:

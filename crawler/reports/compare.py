@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 import time
 from array import array
@@ -11,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, combinations, islice
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh64_intdigest
 
-from cleaning.blocks import ParseWarning
+from cleaning.blocks import Page, ParseWarning
 from cleaning.clean import decide_leaves
 from cleaning.errors import CleaningError, OptionError, PageError
 from cleaning.leaves import walk
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from cleaning.blocks import Block, Page
+    from cleaning.blocks import Block
     from cleaning.clean import DecidedLeaf
     from cleaning.leaves import Leaf
     from cleaning.options import Options
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NEEDS_PAGES = "needs several pages of a site to learn what repeats; compare a folder of them"
 # Enough pages to learn what repeats; they are read and parsed once more for it.
 _MAX_LEARNING_PAGES = 30
 _MIN_LEARNING_PAGES = 2
@@ -141,9 +139,12 @@ class SiteBoilerplate:
         for source in sources:
             self._sources.setdefault(source.site, []).append(source)
 
-    def can_learn(self) -> bool:
-        """Return True if any site has more than one page."""
-        return any(len(sources) >= _MIN_LEARNING_PAGES for sources in self._sources.values())
+    def expect_pages(self, method: str) -> None:
+        """Raise CompareError, which names the method, if no site has more than one page."""
+        if all(len(sources) < _MIN_LEARNING_PAGES for sources in self._sources.values()):
+            raise CompareError(
+                f"{method} needs several pages of a site to learn what repeats; compare a folder of them"
+            )
 
     def of(self, source: UnreadPage) -> frozenset[int] | None:
         """Return the boilerplate of the page's site; None if fewer than two different pages of it can be read."""
@@ -207,52 +208,44 @@ def make_plan(
     """
     plan = ComparisonPlan()
     for name in asked or METHODS:
-        problem: CompareError | RenderError | None = None
         try:
             needs = METHODS.find(name).needs
-        except OptionError as error:
-            plan.left_out[name] = str(error)
-            continue
-        if needs == "template" and not boilerplate.can_learn():
-            problem = CompareError(f"{name} {_NEEDS_PAGES}")
-        elif needs == "layout" and plan.browser is None:
-            try:
+            if needs == "template":
+                boilerplate.expect_pages(name)
+            elif needs == "layout" and plan.browser is None:
                 plan.browser = start_browser()
-            except RenderError as error:
-                problem = error
-        if problem is None:
-            plan.methods.append(name)
-        elif asked:
-            raise problem
+        except (OptionError, CompareError, RenderError) as error:
+            if asked:
+                raise
+            plan.left_out[name] = str(error)
         else:
-            plan.left_out[name] = str(problem)
+            plan.methods.append(name)
     return plan
 
 
+@dataclass(frozen=True, slots=True)
 class MethodComparer:
     """Compares methods on one page after the other, each within `seconds`, and keeps nothing of the pages."""
 
-    def __init__(
-        self,
-        methods: Sequence[str],
-        options: Options,
-        boilerplate: SiteBoilerplate,
-        seconds: float,
-        browser: Browser | None = None,
-    ) -> None:
-        self.methods = methods
-        self._seconds = seconds
-        self._options = options
-        self._boilerplate = boilerplate
-        self._browser = browser
-        self._warm_up()
+    methods: Sequence[str]
+    options: Options
+    boilerplate: SiteBoilerplate
+    seconds: float
+    browser: Browser | None = None
+
+    def __post_init__(self) -> None:
+        """Run each method once, so that loading its lists and models is not measured on the first page."""
+        page = replace(parse(_WARM_UP, "https://a.example/"), template=frozenset())
+        for name in self.methods:
+            if METHODS[name].needs != "layout":
+                self._judge(name, page, "the page that loads the methods")
 
     def compare(self, source: UnreadPage) -> ComparedPage | CompareFailure:
         """Return the page with every method's result, or why there is none."""
         try:
             loaded = source.load()
             started = time.perf_counter()
-            page = parse(loaded.body, source.url, loaded.content_type, max_bytes=self._options.max_bytes)
+            page = parse(loaded.body, source.url, loaded.content_type, max_bytes=self.options.max_bytes)
             parse_ms = _since(started)
         except NoPage as error:
             return CompareFailure(error.reason, str(error))
@@ -260,7 +253,11 @@ class MethodComparer:
             return CompareFailure(error.cause, str(error))
         if ParseWarning.EMPTY in page.parse_warnings:
             return CompareFailure(ReportFault.EMPTY, "no element and no text")
-        rendered, render_ms = self._render(source, loaded)
+        rendered, render_ms = None, None
+        if self.browser is not None:
+            started = time.perf_counter()
+            rendered = self._render(self.browser, source, loaded)
+            render_ms = _since(started) if isinstance(rendered, Page) else None
         compared = ComparedPage(source, page, walk(page.root), parse_ms, render_ms)
         for name in self.methods:
             compared.outcomes[name] = self._outcome(name, page, source, rendered)
@@ -268,6 +265,12 @@ class MethodComparer:
             return compared
         name, failure = next(iter(compared.failures.items()))
         return CompareFailure(failure.reason, f"{name}: {failure.message}")
+
+    def _render(self, browser: Browser, source: UnreadPage, loaded: LoadedPage) -> Page | CompareFailure:
+        try:
+            return browser.render(loaded.body, source.url, loaded.content_type)
+        except (RenderError, PageError) as error:
+            return CompareFailure(ReportFault.RENDER_FAILED, str(error))
 
     def _outcome(
         self, name: str, page: Page, source: UnreadPage, rendered: Page | CompareFailure | None
@@ -277,7 +280,7 @@ class MethodComparer:
             assert rendered is not None  # the plan started a browser
             return rendered if isinstance(rendered, CompareFailure) else self._judge(name, rendered, source.name)
         if needs == "template":
-            template = self._boilerplate.of(source)
+            template = self.boilerplate.of(source)
             if template is None:
                 return CompareFailure(ReportFault.NO_TEMPLATE, "this is the only page of its site")
             page = replace(page, template=template)
@@ -286,8 +289,8 @@ class MethodComparer:
     def _judge(self, name: str, page: Page, where: str) -> ComparedMethod | CompareFailure:
         started = time.perf_counter()
         try:
-            with time_limit(self._seconds):
-                judged = decide_leaves(page, METHODS[name], self._options)
+            with time_limit(self.seconds):
+                judged = decide_leaves(page, METHODS[name], self.options)
         except (CleaningError, TimeLimitError) as error:
             return CompareFailure(ReportFault.METHOD_FAILED, str(error))
         except Exception as error:
@@ -295,23 +298,6 @@ class MethodComparer:
             logger.exception("%s failed on %s", name, where)
             return CompareFailure(ReportFault.METHOD_FAILED, f"{type(error).__name__}: {error}")
         return ComparedMethod(judged, _since(started), rendered=METHODS[name].needs == "layout")
-
-    def _render(self, source: UnreadPage, loaded: LoadedPage) -> tuple[Page | CompareFailure | None, float | None]:
-        if self._browser is None:
-            return None, None
-        started = time.perf_counter()
-        try:
-            page = self._browser.render(loaded.body, source.url, loaded.content_type)
-        except (RenderError, PageError) as error:
-            return CompareFailure(ReportFault.RENDER_FAILED, str(error)), None
-        return page, _since(started)
-
-    def _warm_up(self) -> None:
-        """Run each method once, so that loading its lists and models is not measured on the first page."""
-        page = replace(parse(_WARM_UP, "https://a.example/"), template=frozenset())
-        for name in self.methods:
-            if METHODS[name].needs != "layout":
-                self._judge(name, page, "the page that loads the methods")
 
 
 def _since(started: float) -> float:
@@ -359,9 +345,8 @@ class MethodTotals:
         self.reasons.update(outcome.reasons)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Disagreement:
-    """A page on which methods agree little."""
+class Disagreement(NamedTuple):
+    """A page on which methods agree little; the one of least agreement is the least."""
 
     agreement: float
     number: int
@@ -369,7 +354,11 @@ class Disagreement:
 
 
 class ComparisonTotals:
-    """Figures over all pages; memory grows by one number for each page and method."""
+    """Figures over all pages; memory grows by one number for each page and method.
+
+    `failed` has the first few failures. `most_disagreed` has the few pages on which methods agree least, worst first;
+    pages of full agreement are left out.
+    """
 
     def __init__(self, methods: Sequence[str]) -> None:
         self.methods = {name: MethodTotals() for name in methods}
@@ -382,16 +371,21 @@ class ComparisonTotals:
         self.parse_warnings: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.failed: list[tuple[str, CompareFailure]] = []
+        self.most_disagreed: list[Disagreement] = []
         self._agreement: dict[tuple[str, str], tuple[float, int]] = {}
-        self._least: list[tuple[float, int, str]] = []
+
+    @property
+    def agreement(self) -> dict[tuple[str, str], float]:
+        """How far each two methods agree, in the methods' order: the mean of the pages on which both worked."""
+        sums = {pair: self._agreement.get(pair) for pair in combinations(self.methods, 2)}
+        return {pair: found[0] / found[1] for pair, found in sums.items() if found}
 
     def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
         """Count a page; `pages` is its number afterwards, from 1."""
         self.pages += 1
         if isinstance(found, CompareFailure):
             self.failures[found.reason] += 1
-            if len(self.failed) < _MAX_NOTED:
-                self.failed.append((source.name, found))
+            self.failed = [*self.failed, (source.name, found)][:_MAX_NOTED]
             return
         self.compared += 1
         self.blocks += len(found.leaves)
@@ -402,25 +396,10 @@ class ComparisonTotals:
         self.parse_warnings.update(map(str, found.page.parse_warnings))
         for name, outcome in found.outcomes.items():
             self.methods[name].add(found, outcome)
-        self._add_agreement(found)
-
-    def agreement(self, one: str, other: str) -> float | None:
-        """Return the mean over the pages on which both methods worked; None if there is no such page."""
-        total, pages = self._agreement.get((one, other)) or self._agreement.get((other, one)) or (0.0, 0)
-        return total / pages if pages else None
-
-    def most_disagreed(self) -> list[Disagreement]:
-        """Return the few pages on which methods agree least, worst first; pages of full agreement are left out."""
-        worst = sorted((-negative, -number, name) for negative, number, name in self._least)
-        return [Disagreement(*one) for one in worst if one[0] < 1]
-
-    def _add_agreement(self, found: ComparedPage) -> None:
         for pair, value in found.agreement.items():
             total, pages = self._agreement.get(pair, (0.0, 0))
             self._agreement[pair] = (total + value, pages + 1)
         mean = found.mean_agreement
-        if mean is not None:
-            # A heap has its least item first: the page of most agreement leaves it; of equal ones, the later page.
-            heapq.heappush(self._least, (-mean, -self.pages, found.source.name))
-            if len(self._least) > _MAX_NOTED:
-                heapq.heappop(self._least)
+        if mean is not None and mean < 1:
+            noted = [*self.most_disagreed, Disagreement(mean, self.pages, source.name)]
+            self.most_disagreed = sorted(noted)[:_MAX_NOTED]

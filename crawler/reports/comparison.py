@@ -1,42 +1,61 @@
-"""A comparison for readers: tables on the terminal, at most 100 columns wide with 12 methods, and JSON."""
+"""A comparison for readers: tables on the terminal, at most 100 columns wide with 12 methods, JSON, and HTML pages.
+
+An HTML page shows each text in the colours of the methods that keep it; an index lists several pages.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich.text import Text
 
+from cleaning.blocks import Reason
+from crawler.errors import CompareError
 from crawler.reports.compare import CompareFailure
-from crawler.reports.inert_page import percent, short
-from crawler.terminal import format_counters, make_console, make_table, printable
+from crawler.reports.inert_page import INDEX, check_output, percent, render_page, short, writing
+from crawler.reports.markup import RebuiltPage, TextValues, reason_words
+from crawler.terminal import fields_of, format_counters, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self
 
     from rich.console import Console
 
     from crawler.reports.compare import ComparedMethod, ComparedPage, ComparisonPlan, ComparisonTotals, MethodTotals
+    from crawler.reports.markup import MarkedText
     from crawler.reports.sources import ReportTarget, UnreadPage
 
-METHOD_COLUMNS = ("", "method", "pages", "blocks", "kept", "words kept", "of all", "median ms", "mean ms", "failed")
-_MIN_FOR_AGREEMENT = 2
-_MS_DIGITS = 3
-_SHARE_DIGITS = 4
+_COLUMNS = ("", "method", "pages", "blocks", "kept", "words kept", "of all", "median ms", "mean ms", "failed")
+_AGREEMENT = "Agreement: F1 of the words that two methods keep, mean of the pages"
 
 
-def method_figures(one: MethodTotals) -> list[str]:
-    """Return what stands in the METHOD_COLUMNS between the method and its failures."""
-    counts = [f"{number:,}" for number in (one.pages, one.blocks, one.kept, one.words)]
-    return [*counts, percent(one.share), *("–" if ms is None else f"{ms:,.1f}" for ms in (one.median_ms, one.mean_ms))]
+def method_rows(totals: ComparisonTotals) -> list[list[object]]:
+    """Return the rows of the table of methods, for the terminal and for HTML."""
+    rows: list[list[object]] = []
+    for number, (name, one) in enumerate(totals.methods.items(), 1):
+        counts = [f"{count:,}" for count in (one.pages, one.blocks, one.kept, one.words)]
+        times = ["–" if ms is None else f"{ms:,.1f}" for ms in (one.median_ms, one.mean_ms)]
+        figures = map(_right, [*counts, percent(one.share), *times])
+        rows.append([number, name, *figures, format_counters(dict(one.failures))])
+    return rows
 
 
-def agreement_rows(names: Iterable[str], agreement: Callable[[str, str], float | None]) -> list[tuple[str, list[str]]]:
-    """Return each method with its agreement with every method, itself included."""
+def agreement_rows(names: Iterable[str], agreement: dict[tuple[str, str], float]) -> list[list[object]]:
+    """Return a row for each method, with its agreement with every method; itself included."""
     names = list(names)
-    return [(one, ["·" if one == other else short(agreement(one, other)) for other in names]) for one in names]
+    known = agreement | {(other, one): value for (one, other), value in agreement.items()}
+    return [
+        [number, one, *(_right("·" if one == other else short(known.get((one, other)))) for other in names)]
+        for number, one in enumerate(names, 1)
+    ]
 
 
 def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: ComparisonTotals) -> None:
@@ -47,17 +66,14 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
     _line(out, _times_and_oddities(totals))
     for name, why in plan.left_out.items():
         _line(out, f"left out: {name}: {why.removeprefix(f'{name} ')}")
-    rows = [
-        [number, name, *map(_right, method_figures(one)), format_counters(dict(one.failures))]
-        for number, (name, one) in enumerate(totals.methods.items(), 1)
-    ]
-    out.print(make_table("Methods", METHOD_COLUMNS, rows))
+    out.print(make_table("Methods", _COLUMNS, method_rows(totals)))
     if totals.compared == 1:
         _print_reasons(out, totals)
-    if len(totals.methods) >= _MIN_FOR_AGREEMENT:
-        _print_agreement(out, totals)
-    if target.several and (least := totals.most_disagreed()):
-        disagreed = [(_right(short(each.agreement)), each.name) for each in least]
+    if len(totals.methods) > 1:
+        columns = ("", "method", *map(str, range(1, len(totals.methods) + 1)))
+        out.print(make_table(_AGREEMENT, columns, agreement_rows(totals.methods, totals.agreement)))
+    if target.several and totals.most_disagreed:
+        disagreed = [(_right(short(each.agreement)), each.name) for each in totals.most_disagreed]
         out.print(make_table("Least agreement", ("mean", "page"), disagreed))
     if totals.failures:
         _line(out, f"not compared: {format_counters(dict(totals.failures))}")
@@ -82,8 +98,7 @@ class ComparisonJson:
         stream.write(json.dumps(head)[:-1] + ', "pages": [')
 
     def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
-        figures = _failure_record(found) if isinstance(found, CompareFailure) else _page_record(found)
-        self._stream.write(self._separator + json.dumps({"name": source.name, "url": source.url} | figures))
+        self._stream.write(self._separator + json.dumps(fields_of(source, "name url") | _page_record(found)))
         self._separator = ",\n"
 
     def finish(self, totals: ComparisonTotals) -> None:
@@ -116,13 +131,6 @@ def _print_reasons(out: Console, totals: ComparisonTotals) -> None:
             _line(out, f"{name}: {one.last_failure}")
 
 
-def _print_agreement(out: Console, totals: ComparisonTotals) -> None:
-    rows = agreement_rows(totals.methods, totals.agreement)
-    title = "Agreement: F1 of the words that two methods keep, mean of the pages"
-    columns = ("", "method", *map(str, range(1, len(rows) + 1)))
-    out.print(make_table(title, columns, [[n, name, *map(_right, cells)] for n, (name, cells) in enumerate(rows, 1)]))
-
-
 def _right(value: str) -> Text:
     return Text(value, justify="right")
 
@@ -131,80 +139,190 @@ def _line(out: Console, line: str) -> None:
     out.print(Text(printable(line)))
 
 
-def _failure_record(failure: CompareFailure) -> dict[str, Any]:
-    return {"failure": {"reason": failure.reason, "message": failure.message}}
-
-
-def _page_record(found: ComparedPage) -> dict[str, Any]:
+def _page_record(found: ComparedPage | CompareFailure) -> dict[str, Any]:
+    if isinstance(found, CompareFailure):
+        return {"failure": asdict(found)}
     return {
         "failure": None,
-        "encoding": found.page.encoding,
-        "parse_warnings": list(found.page.parse_warnings),
+        **fields_of(found.page, "encoding parse_warnings"),
         "blocks": len(found.leaves),
-        "words": found.words,
-        "parse_ms": _ms(found.parse_ms),
-        "render_ms": _ms(found.render_ms),
+        **_rounded(fields_of(found, "words parse_ms render_ms")),
         "methods": {name: _outcome_record(outcome, found.words) for name, outcome in found.outcomes.items()},
-        "agreement": [{"methods": pair, "f1": round(value, _SHARE_DIGITS)} for pair, value in found.agreement.items()],
+        "agreement": _agreement_record(found.agreement),
     }
 
 
 def _outcome_record(outcome: ComparedMethod | CompareFailure, page_words: int) -> dict[str, Any]:
     if isinstance(outcome, CompareFailure):
-        return _failure_record(outcome)
+        return {"failure": asdict(outcome)}
+    share = outcome.words / page_words if page_words else None
     return {
         "failure": None,
         "blocks": len(outcome.judged),
         "kept": len(outcome.kept),
-        "words": outcome.words,
-        "share": _share(outcome.words, page_words),
-        "ms": _ms(outcome.ms),
-        "reasons": dict(outcome.reasons),
-        "kept_blocks": [{"position": block.position, "path": block.path} for block in outcome.kept],
+        **_rounded({"words": outcome.words, "share": share, "ms": outcome.ms}),
+        "reasons": outcome.reasons,
+        "kept_blocks": [fields_of(block, "position path") for block in outcome.kept],
     }
 
 
 def _totals_record(totals: ComparisonTotals) -> dict[str, Any]:
-    names = list(totals.methods)
+    render_ms = sum(totals.render_ms) if totals.render_ms else None
     return {
-        "pages": totals.pages,
-        "compared": totals.compared,
-        "blocks": totals.blocks,
-        "words": totals.words,
-        "parse_ms": _ms(sum(totals.parse_ms)),
-        "render_ms": _ms(sum(totals.render_ms)) if totals.render_ms else None,
-        "parse_warnings": dict(totals.parse_warnings),
-        "failures": dict(totals.failures),
+        **fields_of(totals, "pages compared blocks words"),
+        **_rounded({"parse_ms": sum(totals.parse_ms), "render_ms": render_ms}),
+        **fields_of(totals, "parse_warnings failures"),
         "methods": {name: _method_record(one) for name, one in totals.methods.items()},
-        "agreement": [
-            {"methods": (one, other), "f1": round(value, _SHARE_DIGITS)}
-            for place, one in enumerate(names)
-            for other in names[place + 1 :]
-            if (value := totals.agreement(one, other)) is not None
-        ],
-        "most_disagreed": [
-            {"name": each.name, "agreement": round(each.agreement, _SHARE_DIGITS)} for each in totals.most_disagreed()
-        ],
+        "agreement": _agreement_record(totals.agreement),
+        "most_disagreed": [_rounded(fields_of(each, "name agreement")) for each in totals.most_disagreed],
     }
 
 
 def _method_record(one: MethodTotals) -> dict[str, Any]:
+    figures = _rounded(fields_of(one, "pages blocks kept words share median_ms mean_ms"))
+    return figures | {"reasons": dict(one.reasons.most_common()), "failures": one.failures}
+
+
+def _agreement_record(agreement: dict[tuple[str, str], float]) -> list[dict[str, Any]]:
+    return [_rounded({"methods": pair, "f1": value}) for pair, value in agreement.items()]
+
+
+def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return figures with shares to 4 digits, and milliseconds to 3."""
     return {
-        "pages": one.pages,
-        "blocks": one.blocks,
-        "kept": one.kept,
-        "words": one.words,
-        "share": _share(one.words, one.page_words),
-        "median_ms": _ms(one.median_ms),
-        "mean_ms": _ms(one.mean_ms),
-        "reasons": dict(one.reasons.most_common()),
-        "failures": dict(one.failures),
+        name: round(value, 3 if name.endswith("ms") else 4) if isinstance(value, float) else value
+        for name, value in figures.items()
     }
 
 
-def _ms(value: float | None) -> float | None:
-    return None if value is None else round(value, _MS_DIGITS)
+def compared_page(compared: ComparedPage, max_leaves: int, index: str | None = None) -> Iterator[str]:
+    """Yield the HTML page of one compared page piece by piece; `index` is the address of the page that lists it."""
+    root, page, names = compared.page.root, compared.page, list(compared.results)
+    title = " ".join((root.findtext("head/title") or root.findtext(".//title") or "").split())
+    facts = [f"{len(compared.leaves):,} blocks", f"{compared.words:,} words"]
+    facts += [page.encoding] if page.encoding else []
+    facts += [f"parse {compared.parse_ms:,.1f} ms"]
+    facts += [f"rendering {compared.render_ms:,.0f} ms"] if compared.render_ms is not None else []
+    facts += [parse_warning.replace("_", " ") for parse_warning in page.parse_warnings]
+    return render_page(
+        "comparison",
+        name=compared.source.name,
+        page_title=title or compared.source.name,
+        url=page.url,
+        facts=[" · ".join(facts)],
+        index=index,
+        compared=compared,
+        agreement=agreement_rows(names, compared.agreement) if compared.agreement else [],
+        marked=mark_page(compared, max_leaves),
+        hidden=len(compared.leaves) - max_leaves,
+        describe=lambda text: _describe(text, names),
+    )
 
 
-def _share(words: int, page_words: int) -> float | None:
-    return round(words / page_words, _SHARE_DIGITS) if page_words else None
+def mark_page(compared: ComparedPage, max_leaves: int) -> RebuiltPage:
+    """Return the page's first leaves with the decisions of the methods on their text nodes.
+
+    Methods cut a page into different blocks, so the text node is what they have in common. A text node of a rendered
+    page is found by its text: the n-th node with a text on one page is the n-th on the other. A node that only the
+    rendered page has is not shown; one that it lacks has no decision.
+    """
+    methods = [TextValues(result.judged, by_text=result.rendered) for result in compared.results.values()]
+    return RebuiltPage(compared.page.root, compared.leaves[:max_leaves], methods)
+
+
+def _describe(text: MarkedText, names: Sequence[str]) -> tuple[str, str]:
+    """Return a text's look, h0 if no method keeps it and h3 if all do, and which methods keep it."""
+    kept, count = text.kept, len(text.kept)
+    heat = 0 if not kept else 3 if count == len(names) else 2 if 2 * count >= len(names) else 1
+    dropped = [
+        f"{name} ({reason_words(reason)})"
+        for name, reason in zip(names, text.reasons, strict=True)
+        if reason is not Reason.KEPT
+    ]
+    lines = [f"kept by {', '.join(names[place] for place in kept)}"] * bool(kept)
+    lines += [f"dropped by {', '.join(dropped)}"] * bool(dropped)
+    return " ".join([f"h{heat}", *(f"k{place}" for place in kept)]), "\n".join(lines)
+
+
+class _IndexRow(NamedTuple):
+    """A page in the index; `failure` says why it has no file."""
+
+    number: int
+    name: str
+    file: str = ""
+    words: int = 0
+    agreement: float | None = None
+    failure: str = ""
+
+
+class ComparisonPages:
+    """Writes pages next to their final place and moves them there at the end: a file for a page, a folder for several.
+
+    Used with `with`. Nothing unfinished is ever visible at the final place, and an earlier comparison stays until then.
+    """
+
+    def __init__(self, out: Path, target: ReportTarget, plan: ComparisonPlan, max_leaves: int) -> None:
+        self._out, self._target, self._plan = out, target, plan
+        self._max_leaves = max_leaves
+        self._rows: list[_IndexRow] = []
+
+    def __enter__(self) -> Self:
+        check_output(self._out, folder=self._target.several)
+        if self._target.several and self._out.resolve().is_relative_to(Path(self._target.name).resolve()):
+            # The next comparison would compare its own output.
+            raise CompareError(f"--html {str(self._out)!r} lies in what is compared; choose a folder outside")
+        with writing(self._out):
+            self._draft = Path(tempfile.mkdtemp(prefix=f".{self._out.name}-", dir=self._out.parent))
+            self._pages = self._draft / "pages"
+            self._pages.mkdir()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        shutil.rmtree(self._draft, ignore_errors=True)
+
+    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
+        """Write a page's comparison. Raises CompareError if it cannot be written."""
+        number = len(self._rows) + 1
+        if isinstance(found, CompareFailure):
+            self._rows.append(_IndexRow(number, source.name, failure=found.reason.replace("_", " ")))
+            return
+        file = f"page-{number:05}.html"
+        self._write(file, compared_page(found, self._max_leaves, INDEX if self._target.several else None))
+        self._rows.append(_IndexRow(number, source.name, file, found.words, found.mean_agreement))
+
+    def finish(self, totals: ComparisonTotals) -> None:
+        """Move everything to its place; nothing is written if no page could be compared."""
+        if not any(row.file for row in self._rows):
+            return
+        made = self._pages
+        if self._target.several:
+            self._write(INDEX, self._index(totals))
+        else:
+            made /= self._rows[0].file
+        with writing(self._out):
+            if self._target.several and self._out.exists():
+                check_output(self._out, folder=True)  # again: it is deleted with the draft
+                self._out.rename(self._draft / "earlier")
+            made.replace(self._out)
+
+    def _write(self, file: str, parts: Iterable[str]) -> None:
+        with writing(self._out), (self._pages / file).open("w", encoding="utf-8", newline="\n") as opened:
+            opened.writelines(parts)
+
+    def _index(self, totals: ComparisonTotals) -> Iterator[str]:
+        facts = [
+            f"{totals.compared:,} of {totals.pages:,} pages",
+            f"{totals.blocks:,} blocks",
+            f"{totals.words:,} words",
+        ]
+        facts += [f"not compared: {format_counters(dict(totals.failures))}"] if totals.failures else []
+        return render_page(
+            "index",
+            name=self._target.name,
+            facts=facts,
+            left_out=self._plan.left_out,
+            columns=_COLUMNS,
+            methods=method_rows(totals),
+            agreement=agreement_rows(totals.methods, totals.agreement),
+            rows=self._rows,
+        )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cleaning.blocks import Page, ParseWarning, Reason
 from cleaning.clean import clean, decide_leaves
@@ -16,6 +16,7 @@ from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
+from crawler.config import Config
 from crawler.errors import CompareError, StoreError, StoreMissingError, TimeLimitError
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block, Decision
     from cleaning.leaves import Leaf
     from cleaning.structure.clean_page import CleanPage
-    from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
 
 
-class EarlierBlock(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EarlierBlock:
     """The position of the block that another one repeats, and by how many bits the two differ."""
 
     position: int
@@ -65,6 +66,15 @@ class ExplainedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasonCount:
+    """The blocks with a reason, and their words."""
+
+    reason: Reason
+    blocks: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A page with one row for each block, in the method's order; `cleaned` has its type, encoding and metadata.
 
@@ -81,11 +91,6 @@ class Explanation:
     missing: int = 0
 
     @property
-    def is_empty(self) -> bool:
-        """True if the page has no element and no text."""
-        return ParseWarning.EMPTY in self.page.parse_warnings
-
-    @property
     def words(self) -> int:
         return sum(row.block.words for row in self.rows)
 
@@ -94,18 +99,17 @@ class Explanation:
         """The lowest score of a kept block; None if nothing is kept."""
         return min((row.decision.score for row in self.rows if row.decision.kept), default=None)
 
-    def counts(self) -> dict[Reason, int]:
-        """Return blocks by reason, `kept` first, then the most frequent; they add up to the rows."""
-        counts = Counter(row.decision.reason for row in self.rows)
-        order = sorted(counts, key=lambda reason: (reason is not Reason.KEPT, -counts[reason], reason))
-        return {reason: counts[reason] for reason in order}
-
-    def word_counts(self) -> dict[Reason, int]:
-        """Return words by reason, in the order of `counts`; they add up to the page's words."""
-        words: dict[Reason, int] = dict.fromkeys(self.counts(), 0)
+    def reasons(self) -> list[ReasonCount]:
+        """Return blocks and words by reason, `kept` first, then the most frequent; they add up to the rows."""
+        words: dict[Reason, list[int]] = {}
         for row in self.rows:
-            words[row.decision.reason] += row.block.words
-        return words
+            words.setdefault(row.decision.reason, []).append(row.block.words)
+        counts = [ReasonCount(reason, len(each), sum(each)) for reason, each in words.items()]
+        return sorted(counts, key=lambda one: (one.reason is not Reason.KEPT, -one.blocks, one.reason))
+
+    def counts(self) -> dict[Reason, int]:
+        """Return blocks by reason, in the order of `reasons`."""
+        return {one.reason: one.blocks for one in self.reasons()}
 
     def with_contents(self, contents: PageContents) -> Explanation:
         """Return the explanation with what the database holds of the page; equal texts are matched in order."""
@@ -217,54 +221,42 @@ class PageToExplain:
     contents: PageContents | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageLookup:
-    """Where to look for a page. `refetch` fetches a stored page too; `max_bytes` limits a file."""
-
-    settings: BaseSettings
-    database_url: str
-    max_bytes: int
-    refetch: bool = False
-
-
-def find_page(name: str, url: str | None, lookup: PageLookup) -> PageToExplain:
+def find_page(
+    name: str, url: str | None, settings: BaseSettings, *, max_bytes: int, refetch: bool = False
+) -> PageToExplain:
     """Return the page that a file, `-` or an address names; `url` is the address that a saved page came from.
 
-    A stored page is read from the database if its HTML was kept. Raises CompareError if there is no page, or several.
+    A stored page is read from the database if its HTML was kept; `refetch` fetches it all the same. `max_bytes` limits
+    a file. Raises CompareError if there is no page, or several.
     """
     if not is_address(name, url):
-        return _saved_page(name, url, lookup.max_bytes)
-    contents = _stored_contents(name, lookup)
-    if contents is not None and contents.html is not None and not lookup.refetch:
+        target = open_target(name, url, max_bytes)
+        if target.several:
+            raise CompareError(f"{name!r} may hold many pages; name one of them (scrapy compare shows several)")
+        (source,) = target.sources
+        try:
+            return PageToExplain(source.name, source.url, HtmlOrigin.FILE, source.load())
+        except NoPage as error:
+            raise CompareError(f"{source.name}: {error.reason}: {error}") from error
+    contents = _stored_contents(name, Config.read(settings).database_url, refetch=refetch)
+    if contents is not None and contents.html is not None and not refetch:
         loaded = LoadedPage(contents.html, contents.encoding)
         return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
-    (source,) = fetch_page(name, lookup.settings).sources
+    (source,) = fetch_page(name, settings).sources
     return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents)
 
 
-def _saved_page(name: str, url: str | None, max_bytes: int) -> PageToExplain:
-    target = open_target(name, url, max_bytes)
-    if target.several:
-        raise CompareError(f"{name!r} may hold many pages; name one of them (scrapy compare shows several)")
-    (source,) = target.sources
-    try:
-        loaded = source.load()
-    except NoPage as error:
-        raise CompareError(f"{source.name}: {error.reason}: {error}") from error
-    return PageToExplain(source.name, source.url, HtmlOrigin.FILE, loaded)
-
-
-def _stored_contents(url: str, lookup: PageLookup) -> PageContents | None:
+def _stored_contents(url: str, database_url: str, *, refetch: bool) -> PageContents | None:
     """Return what is stored of a page; None if nothing is, or there is no database."""
     try:
-        with opened_engine(lookup.database_url, must_exist=True) as engine:
+        with opened_engine(database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             with read_transaction(engine) as connection:
                 return read_contents(connection, without_credentials(url))
     except StoreMissingError:
         return None
     except StoreError as error:
-        if lookup.refetch:
+        if refetch:
             return None
         raise CompareError(f"{error}; --fetch explains the page as its site gives it now") from error
 
@@ -274,31 +266,20 @@ def explain_found(
 ) -> Explanation:
     """Return the explanation of a page, within CLEANING_SECONDS; raises CompareError if there is nothing to explain.
 
-    `render` is called for the page with its layout, if the method needs that.
+    `render` is called for the page with its layout, if the method needs that. The template of a stored page's site is
+    stored too.
     """
-    encoding, fingerprinter = found.loaded.content_type, config.fingerprinter
+    loaded, contents = found.loaded, found.contents
     try:
-        html = _with_needs(found, method, options, render)
+        page = render() if METHODS[method].needs == "layout" else None
         with time_limit(config.cleaning_seconds):
-            explanation = explain(
-                html, found.url, method=method, encoding=encoding, fingerprinter=fingerprinter, **options
-            )
+            if page is None:
+                max_bytes = Options.read(options).max_bytes
+                page = parse(loaded.body, found.url, loaded.content_type, max_bytes=max_bytes)
+                page = replace(page, template=None if contents is None else contents.template)
+            explanation = explain(page, method=method, fingerprinter=config.fingerprinter, **options)
     except (CleaningError, TimeLimitError) as error:
         raise CompareError(f"{found.name}: {error}") from error
-    if explanation.is_empty:
+    if ParseWarning.EMPTY in page.parse_warnings:
         raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
-    return explanation if found.contents is None else explanation.with_contents(found.contents)
-
-
-def _with_needs(
-    found: PageToExplain, method: str, options: Mapping[str, Any], render: Callable[[], Page]
-) -> bytes | Page:
-    """Return the page with what the method needs; the template of a stored page's site is stored too."""
-    needs = METHODS[method].needs
-    if needs == "layout":
-        return render()
-    if needs == "template" and found.contents is not None:
-        max_bytes = Options.read(options).max_bytes
-        page = parse(found.loaded.body, found.url, found.loaded.content_type, max_bytes=max_bytes)
-        return replace(page, template=found.contents.template)
-    return found.loaded.body
+    return explanation if contents is None else explanation.with_contents(contents)

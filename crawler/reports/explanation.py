@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from cleaning.blocks import Reason
-from cleaning.clean import DecidedLeaf
 from crawler.reports.explain import HtmlOrigin
 from crawler.reports.inert_page import render_page
-from crawler.reports.markup import PagePart, RebuiltPage, head_parts
-from crawler.terminal import make_console, make_table, printable
+from crawler.reports.markup import MarkedText, RebuiltPage, TextValues, head_texts
+from crawler.terminal import fields_of, make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from markupsafe import Markup
     from rich.console import Console
 
     from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain
@@ -80,16 +78,7 @@ _NUMBER_WIDTH = 6
 _KIND_WIDTH = 10
 _MIN_TEXT_CELLS = 20
 _MAX_TEXT_CHARS = 1_000  # of a text that is cut to one line
-# Places of the palette and the colour that is legible on each; the greens stand for what is kept.
-_DROPPED_COLOURS = tuple(
-    (place, "#000" if place in {1, 3, 4, 10} else "#fff") for place in (5, 0, 3, 1, 8, 6, 4, 11, 10, 13)
-)
 _MAX_PATH = 300
-
-
-def _scale(method: str) -> str:
-    """Return what a method's scores mean; a method of another distribution does not say."""
-    return SCALES.get(method, "on the method's own scale")
 
 
 def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: int) -> None:
@@ -111,36 +100,24 @@ def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: 
     if rest > 0:
         _line(out, f"and {rest:,} more blocks; --limit shows more, --json all")
     out.print()
-    words = explanation.word_counts()
-    rows: list[tuple[object, ...]] = [
-        (Text(_decision(reason), _style(reason)), count, words[reason], MEANINGS[reason])
-        for reason, count in explanation.counts().items()
-    ]
+    rows = [(_decision(one.reason), one.blocks, one.words, MEANINGS[one.reason]) for one in explanation.reasons()]
     rows.append((Text("all", "bold"), len(explanation.rows), explanation.words, ""))
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
 def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[str, Any]:
-    """Return everything about the page and each of its blocks, as values for JSON."""
+    """Return everything about the page and each of its blocks, as values for `print_json`."""
     cleaned, contents = explanation.cleaned, explanation.contents
-    words = explanation.word_counts()
     return {
-        "name": found.name,
-        "url": found.url,
-        "origin": found.origin,
+        **fields_of(found, "name url origin"),
         "method": cleaned.method,
         "score": _scale(cleaned.method),
-        "threshold": explanation.threshold,
-        "lowest_kept": explanation.lowest_kept,
-        "type": cleaned.type,
-        "confidence": cleaned.confidence,
-        "encoding": cleaned.encoding,
-        "parse_warnings": list(cleaned.parse_warnings),
-        "title": cleaned.title,
-        "stored": None if contents is None else _contents_record(contents, explanation.missing),
+        **fields_of(explanation, "threshold lowest_kept"),
+        **fields_of(cleaned, "type confidence encoding parse_warnings title"),
+        "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
-            reason: {"blocks": count, "words": words[reason], "meaning": MEANINGS[reason]}
-            for reason, count in explanation.counts().items()
+            one.reason: {"blocks": one.blocks, "words": one.words, "meaning": MEANINGS[one.reason]}
+            for one in explanation.reasons()
         },
         "blocks": [_block_record(row) for row in explanation.rows],
     }
@@ -148,32 +125,33 @@ def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[s
 
 def explanation_page(explanation: Explanation, found: PageToExplain | None = None) -> Iterator[str]:
     """Yield the HTML page piece by piece; `found` says where the explained page was read."""
-    dropped = [reason for reason in explanation.counts() if reason is not Reason.KEPT]
+    cleaned, root, reasons = explanation.cleaned, explanation.page.root, explanation.reasons()
+    dropped = (one.reason for one in reasons if one.reason is not Reason.KEPT)
     numbers: dict[Reason, int] = {reason: number for number, reason in enumerate(dropped, 1)}
-    judged = [DecidedLeaf(row.leaf, row.decision) for row in explanation.rows]
-    root = explanation.page.root
-    rebuilt = RebuiltPage(root, judged)
-    cleaned = explanation.cleaned
-    name = found.name if found else explanation.page.url or "a page"
+    decided = [(row.leaf, row.decision) for row in explanation.rows]
     facts = [f"method {cleaned.method}", *_page_facts(explanation)]
     facts += [cleaned.encoding] if cleaned.encoding else []
     facts += [parse_warning.replace("_", " ") for parse_warning in cleaned.parse_warnings]
+    name = found.name if found else explanation.page.url or "a page"
     return render_page(
         "explanation",
         name=name,
         page_title=cleaned.title or name,
         url=explanation.page.url,
-        origin=_origin(found, explanation) if found else None,
-        facts=facts,
+        facts=[*([_origin(found, explanation)] if found else []), " · ".join(facts)],
         difference=_difference(explanation),
-        explanation=explanation,
-        numbers=numbers,
-        colours=_DROPPED_COLOURS,
+        reasons=reasons,
         meanings=MEANINGS,
-        head=_part_views(head_parts(root, judged), explanation, numbers),
-        parts=_part_views(rebuilt.parts(), explanation, numbers),
-        rebuilt=rebuilt,
+        numbers=numbers,
+        head=head_texts(root, decided),
+        marked=RebuiltPage(root, (row.leaf for row in explanation.rows), [TextValues(decided)]),
+        describe=_describer(explanation, numbers),
     )
+
+
+def _scale(method: str) -> str:
+    """Return what a method's scores mean; a method of another distribution does not say."""
+    return SCALES.get(method, "on the method's own scale")
 
 
 def _origin(found: PageToExplain, explanation: Explanation) -> str:
@@ -247,12 +225,12 @@ def _number(value: float) -> str:
 
 
 def _print_row(out: Console, row: ExplainedBlock, width: int) -> None:
-    reason = row.decision.reason
-    line = Text(f"{row.block.position:>{width}} ", no_wrap=True)
-    line.append(f"{_decision(reason):{_REASON_WIDTH}} ", _style(reason))
-    line.append(f"{_number(row.decision.score):>{_NUMBER_WIDTH}} {_number(row.block.priority):>{_NUMBER_WIDTH}} ")
-    line.append(f"{row.block.kind.replace('_', ' '):{_KIND_WIDTH}} ", "dim")
-    text = Text(printable(" ".join(row.block.text[:_MAX_TEXT_CHARS].split())), "" if row.decision.kept else "dim")
+    block, decision = row.block, row.decision
+    line = Text(f"{block.position:>{width}} ", no_wrap=True)
+    line.append_text(_decision(decision.reason, _REASON_WIDTH + 1))
+    line.append(f"{_number(decision.score):>{_NUMBER_WIDTH}} {_number(block.priority):>{_NUMBER_WIDTH}} ")
+    line.append(f"{block.kind.replace('_', ' '):{_KIND_WIDTH}} ", "dim")
+    text = Text(printable(" ".join(block.text[:_MAX_TEXT_CHARS].split())), "" if decision.kept else "dim")
     # Characters of two cells count as two.
     text.truncate(max(_MIN_TEXT_CELLS, out.width - cell_len(line.plain)), overflow="ellipsis")
     out.print(line.append_text(text), soft_wrap=True)
@@ -260,13 +238,10 @@ def _print_row(out: Console, row: ExplainedBlock, width: int) -> None:
         _line(out, f"{'':{width}} {'':{_REASON_WIDTH}} {note}", "dim")
 
 
-def _decision(reason: Reason) -> str:
+def _decision(reason: Reason, width: int = 0) -> Text:
     """Return the decision with its sign: not every reader, and no file, shows colours."""
-    return f"{'+' if reason is Reason.KEPT else '-'} {reason}"
-
-
-def _style(reason: Reason) -> str:
-    return "green" if reason is Reason.KEPT else "red"
+    kept = reason is Reason.KEPT
+    return Text(f"{'+' if kept else '-'} {reason}".ljust(width), "green" if kept else "red")
 
 
 def _line(out: Console, text: str, style: str = "") -> None:
@@ -274,16 +249,14 @@ def _line(out: Console, text: str, style: str = "") -> None:
 
 
 def _contents_record(contents: PageContents, missing: int) -> dict[str, Any]:
-    original = contents.near_duplicate_of
     return {
-        "url": contents.url,
-        "method": contents.method,
+        **fields_of(contents, "url method"),
         "first_seen": contents.first_seen.isoformat(),
         "last_seen": contents.last_seen.isoformat(),
         "visits": contents.visits,
-        "retired": None if contents.retired is None else contents.retired.isoformat(),
+        "retired": contents.retired and contents.retired.isoformat(),
         "html_kept": contents.html is not None,
-        "near_duplicate_of": None if original is None else {"url": original.url, "distance": original.distance},
+        "near_duplicate_of": contents.near_duplicate_of,
         "texts": len(contents.texts),
         "not_kept_now": missing,
         "gone": contents.gone,
@@ -291,21 +264,16 @@ def _contents_record(contents: PageContents, missing: int) -> dict[str, Any]:
 
 
 def _block_record(row: ExplainedBlock) -> dict[str, Any]:
-    block = row.block
+    block, decision = row.block, row.decision
     return {
         "position": block.position,
-        "kept": row.decision.kept,
-        "reason": row.decision.reason,
-        "score": round(row.decision.score, _DIGITS),
+        **fields_of(decision, "kept reason"),
+        "score": round(decision.score, _DIGITS),
         "priority": block.priority,
         "overruled": row.overruled,
-        "kind": block.kind,
-        "words": block.words,
-        "link_words": block.link_words,
-        "path": block.path,
-        "text": block.text,
-        "repeats": None if row.repeats is None else row.repeats._asdict(),
-        "stored": None if row.stored is None else _stored_record(row.stored),
+        **fields_of(block, "kind words link_words path text"),
+        "repeats": row.repeats,
+        "stored": row.stored and _stored_record(row.stored),
     }
 
 
@@ -319,29 +287,21 @@ def _stored_record(text: StoredText) -> dict[str, Any]:
     }
 
 
-class _PartView(NamedTuple):
-    """A part of the page as the template prints it: `look` names the classes, `why` stands under the pointer."""
-
-    tags: Markup
-    text: str
-    look: str = ""
-    why: str = ""
-
-
-def _part_views(
-    parts: Iterable[PagePart], explanation: Explanation, numbers: Mapping[Reason, int]
-) -> Iterator[_PartView]:
-    """Yield parts with looks and reasons; the first text of a dropped block begins with its reason's number."""
+def _describer(explanation: Explanation, numbers: Mapping[Reason, int]) -> Callable[[MarkedText], tuple[str, str]]:
+    """Return a function that gives a text's look and reasons; the first text of a block begins with its number."""
     rows = {row.block.position: row for row in explanation.rows}
     begun: set[int] = set()
-    for tags, text, decision in parts:
-        if decision is None:
-            yield _PartView(tags, text)
-            continue
+
+    def describe(text: MarkedText) -> tuple[str, str]:
+        (decision,) = text.decisions
+        assert decision is not None  # only the texts of decided leaves are shown
         position = decision.block.position
         look = "k" if decision.kept else f"d r{numbers[decision.reason]}"
-        yield _PartView(tags, text, look if position in begun else f"{look} f", _why(rows[position]))
+        first = " f" if position not in begun else ""
         begun.add(position)
+        return f"{look}{first}", _why(rows[position])
+
+    return describe
 
 
 def _why(row: ExplainedBlock) -> str:

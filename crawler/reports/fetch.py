@@ -12,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 
 import crawler.settings as our_settings
 from cleaning.declare import web_url
-from crawler.errors import CompareError, CrawlerError
+from crawler.errors import CompareError, CrawlerError, SetupError
 from crawler.fetching.response_filter import ResponseRejected, content_type
 from crawler.reports.sources import LoadedPage, ReportTarget, UnreadPage
 from crawler.urls import without_credentials
@@ -72,7 +72,7 @@ def fetch_page(url: str, settings: BaseSettings) -> ReportTarget:
     if shown != url.strip():
         raise CompareError(f"the address of {shown!r} has a user name, which is not sent; leave it out")
     fetched = _Fetched()
-    _run(url, fetched, settings)
+    run_spider(_OnePageSpider, settings, "the page could not be fetched", url=url, fetched=fetched)
     page = fetched.page
     if page is None:
         raise CompareError(f"there is no page at {shown}: {fetched.problem}")
@@ -90,7 +90,22 @@ def failure_message(failure: Failure) -> str:
     return failure.getErrorMessage() or type(error).__name__
 
 
-def fetch_settings(settings: BaseSettings) -> Any:
+def run_spider(spider: type[Spider], settings: BaseSettings, failed: str, **arguments: Any) -> None:
+    """Run a spider that fetches as in a crawl and stores nothing.
+
+    Raises CrawlerError if the crawl cannot start; `failed` begins the message about an error that is none of ours.
+    """
+    process = AsyncCrawlerProcess(_fetch_settings(settings))
+    running = process.crawl(spider, **arguments)
+    process.start()
+    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
+    if isinstance(error, CrawlerError):
+        raise error
+    if error is not None:
+        raise SetupError(f"{failed}: {type(error).__name__}: {error}") from error
+
+
+def _fetch_settings(settings: BaseSettings) -> Any:
     """Return settings for fetching as in a crawl: ours where the project sets none, and nothing that stores."""
     complete = settings.copy()
     complete.setmodule(our_settings, priority="default")
@@ -98,14 +113,3 @@ def fetch_settings(settings: BaseSettings) -> Any:
     for name, value in _FORCED.items():
         complete.set(name, value, priority="cmdline")
     return complete
-
-
-def _run(url: str, fetched: _Fetched, settings: BaseSettings) -> None:
-    process = AsyncCrawlerProcess(fetch_settings(settings))
-    running = process.crawl(_OnePageSpider, url=url, fetched=fetched)
-    process.start()
-    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
-    if isinstance(error, CrawlerError):
-        raise error
-    if error is not None:
-        raise CompareError(f"the page could not be fetched: {type(error).__name__}: {error}") from error

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,24 +35,6 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _MAX_NAME = 300
-_WHOLE_FROM_MS = 100
-# Okabe and Ito's palette, then Tol's "muted" one: safe for the colour-blind. A number stands beside each colour.
-_PALETTE = (
-    "#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #332288 #999933 #882255 #44aa99 #ddcc77 #aa4499 #117733 #666666"
-).split()
-
-
-class Colour(NamedTuple):
-    """A colour of the palette, and the same colour mixed with that of the paper, as a background for text."""
-
-    full: str
-    tint: str
-
-
-def colour(place: int) -> Colour:
-    """Return the colour at a place of the palette; after 14 colours it starts again."""
-    full = _PALETTE[place % len(_PALETTE)]
-    return Colour(full, f"color-mix(in srgb,{full} var(--mix),var(--paper))")
 
 
 def inert(value: object) -> Markup:
@@ -77,9 +60,18 @@ def short(value: float | None) -> str:
     return "1" if value == 1 else f"{min(value, 0.99):.2f}".removeprefix("0")
 
 
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Raise CompareError, which names the output, for an OSError of the block."""
+    try:
+        yield
+    except OSError as error:
+        raise CompareError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
+
+
 def check_output(out: Path, *, folder: bool = False) -> None:
     """Raise CompareError if the output cannot be written, or something is there that this program did not write."""
-    try:
+    with writing(out):
         if out.is_symlink() or (out.exists() and out.is_dir() != folder):
             kind = "folder" if folder else "file"
             raise CompareError(f"--html {str(out)!r} must be a {kind}, but something else is there")
@@ -87,20 +79,12 @@ def check_output(out: Path, *, folder: bool = False) -> None:
             raise CompareError(f"--html {str(out)!r} was not written by this program; it is not overwritten")
         if not out.parent.is_dir():
             raise CompareError(f"--html {str(out)!r}: there is no folder {str(out.parent)!r}")
-    except OSError as error:
-        raise unwritable(out, error) from error
 
 
 def write_page(out: Path, parts: Iterable[str]) -> None:
     """Write a page as a whole or not at all; raises CompareError if it cannot be written."""
-    try:
+    with writing(out):
         replace_file(out, "".join(parts).encode())
-    except OSError as error:
-        raise unwritable(out, error) from error
-
-
-def unwritable(out: Path, error: OSError) -> CompareError:
-    return CompareError(f"cannot write {str(out)!r}: {error.strerror or error}")
 
 
 def make_environment(loader: BaseLoader) -> Environment:
@@ -114,7 +98,13 @@ def make_environment(loader: BaseLoader) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"cut": _cut, "percent": percent, "thousands": "{:,}".format}
+    environment.filters |= {
+        "cut": _cut,
+        "percent": percent,
+        "thousands": "{:,}".format,
+        "policy": _policy,
+        "short": short,
+    }
     environment.tests["web_address"] = _is_web_address
     return environment
 
@@ -128,18 +118,13 @@ def read_style(name: str) -> Markup:
 def _environment() -> Environment:
     environment = make_environment(PackageLoader("crawler.reports"))
     style_sheet = read_style("base.css") + read_style("report.css")
-    environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR, "colour": colour}
-    environment.filters |= {"policy": _policy, "short": short, "milliseconds": _milliseconds}
+    environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR}
     return environment
 
 
 def _cut(text: str) -> str:
     """Return a title, file name or address, cut to a limit."""
     return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}…"
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= _WHOLE_FROM_MS else f"{value:.1f}"
 
 
 def _policy(style: str) -> str:

@@ -14,16 +14,15 @@ from urllib.parse import urldefrag, urljoin
 
 from parsel import Selector
 from scrapy import Request, Spider
-from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import TextResponse
 
 from cleaning import PageError, clean, parse
 from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
-from crawler.errors import ConfigError, CrawlerError, ReplayError, SetupError
+from crawler.errors import ConfigError, ReplayError
 from crawler.fetching.replay import read_replay_index
 from crawler.fetching.response_filter import ResponseRejected
-from crawler.reports.fetch import failure_message, fetch_settings
+from crawler.reports.fetch import failure_message, run_spider
 from crawler.urls import host_of, known_url
 
 if TYPE_CHECKING:
@@ -229,14 +228,7 @@ def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAn
     Raises CrawlerError if the crawl cannot start.
     """
     asked = _LiveCheck(portals)
-    process = AsyncCrawlerProcess(fetch_settings(settings))
-    running = process.crawl(_LiveCheckSpider, asked=asked)
-    process.start()
-    error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
-    if isinstance(error, CrawlerError):
-        raise error
-    if error is not None:
-        raise SetupError(f"the sites could not be asked: {type(error).__name__}: {error}") from error
+    run_spider(_LiveCheckSpider, settings, "the sites could not be asked", asked=asked)
     return sorted(asked.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
 
 

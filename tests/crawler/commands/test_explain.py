@@ -204,7 +204,7 @@ def test_what_cannot_be_explained_is_one_sentence_and_1(explain, saved, tmp_path
 # The alarm may ring in a callback of garbage collection, where Python ignores it. It rings again.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_page_that_takes_too_long_is_one_sentence_and_1(explain, saved):
-    saved.write_text(ARTICLE + "<div><p>And so on, and on." * 20_000, "utf-8")
+    saved.write_text(ARTICLE + "".join(f"<p>And so on, said number {n}." for n in range(200_000)), "utf-8")
     done = explain("page.html", CLEANING_SECONDS=0.05)
     assert (done.code, done.out) == (1, "")
     assert done.err.endswith("page.html: it takes more than 0.05 seconds (setting CLEANING_SECONDS)\n")

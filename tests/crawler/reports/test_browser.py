@@ -13,7 +13,7 @@ from cleaning.structure.fragment import to_html
 from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.reader import read_structure
-from crawler.reports.compare_page import compared_page
+from crawler.reports.comparison import compared_page
 from crawler.reports.explain import explain
 from crawler.reports.explanation import explanation_page
 
@@ -161,10 +161,15 @@ def test_the_reason_is_shown_under_the_pointer(opened, article):
 def test_the_toggle_hides_what_was_dropped_and_nothing_else(opened, article):
     page, _, _ = opened(explained(article))
     footer, kept = page.locator(".d:has-text('Copyright')"), page.locator(".k").first
+    bare = page.locator(".d:has-text('Weather')").locator("xpath=..")
+    around = kept.locator("xpath=..")
     assert footer.is_visible()
+    assert bare.is_visible()
     page.locator("label.hide").click()
     assert not footer.is_visible()
+    assert not bare.is_visible()
     assert kept.is_visible()
+    assert around.is_visible()
     page.keyboard.press("Space")
     assert footer.is_visible()
 

@@ -18,6 +18,8 @@ from crawler.reports.compare import (
     make_plan,
     read_methods,
 )
+from crawler.reports.comparison import agreement_rows
+from crawler.reports.inert_page import short
 
 
 def test_each_method_gives_what_clean_gives(compare, article, raw_methods):
@@ -174,8 +176,11 @@ def test_agreement_is_the_mean_of_the_pages_in_either_order(gather, compare, art
     other = "<p>Short.</p>"
     values = [compare(html, TWO).agreement["default", "subtree"] for html in (article, other)]
     totals = gather({"a": article, "b": other})
-    assert totals.agreement("default", "subtree") == sum(values) / 2
-    assert totals.agreement("subtree", "default") == sum(values) / 2
+    assert totals.agreement == {("default", "subtree"): sum(values) / 2}
+    assert [list(map(str, row[2:])) for row in agreement_rows(TWO, totals.agreement)] == [
+        ["·", short(sum(values) / 2)],
+        [short(sum(values) / 2), "·"],
+    ]
 
 
 def test_failures_are_counted_and_the_first_few_kept(gather):
@@ -195,7 +200,7 @@ def test_pages_of_little_agreement_come_first_and_those_of_full_agreement_not_at
     full = f"<article>{prose}{prose.replace('Monday', 'Tuesday')}{prose.replace('Monday', 'Friday')}"
     pages = {"full": full} | {f"p{n}": article + "<p>And a little more of it.</p>" * n for n in range(8)}
     totals = gather(pages)
-    worst = totals.most_disagreed()
+    worst = totals.most_disagreed
     means = [compare(html, TWO).mean_agreement for html in pages.values()]
     assert means[0] == 1
     assert [each.agreement for each in worst] == sorted(mean for mean in means if mean < 1)[: len(worst)]

@@ -9,7 +9,7 @@ from cleaning.blocks import Block, Decision, Kind, Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.reports.explain import explain, find_copies
+from crawler.reports.explain import EarlierBlock, explain, find_copies
 from crawler.reports.explanation import MEANINGS, SCALES
 from crawler.storage.queries import PageContents, StoredText
 
@@ -38,8 +38,8 @@ def test_every_block_has_the_decision_of_clean(golden):
 def test_counts_add_up_to_all_blocks_and_words(some_golden, raw_method):
     explained = explain(some_golden.read_bytes(), method=raw_method)
     assert sum(explained.counts().values()) == len(explained.rows)
-    assert sum(explained.word_counts().values()) == explained.words
-    assert list(explained.word_counts()) == list(explained.counts())
+    assert sum(one.words for one in explained.reasons()) == explained.words
+    assert [one.reason for one in explained.reasons()] == list(explained.counts())
 
 
 def test_positions_tell_blocks_apart(some_golden, raw_method):
@@ -61,7 +61,7 @@ def test_weighted_names_a_near_duplicate_with_its_bits(long):
     near = long.replace("house roof", "house gate")
     rows = explain(f"<div>{long}</div><div>{near}</div>", method="weighted").rows
     assert rows[1].decision.reason is Reason.PAGE_DUPLICATE
-    assert rows[1].repeats == (0, distance(fingerprint(long), fingerprint(near)))
+    assert rows[1].repeats == EarlierBlock(0, distance(fingerprint(long), fingerprint(near)))
 
 
 def test_kept_blocks_that_would_be_stored_as_duplicates_say_so(long):
@@ -140,12 +140,12 @@ def test_a_copy_is_one_of_the_first_kept_block_with_its_text():
         ("It rained.", Reason.KEPT),
         ("It rained.", Reason.PAGE_DUPLICATE),
     )
-    assert find_copies(page, None) == {4: (1, 0)}
+    assert find_copies(page, None) == {4: EarlierBlock(1)}
 
 
 def test_weighted_compares_before_it_scores():
     page = decisions(("It rained.", Reason.LOW_SCORE), ("It rained.", Reason.PAGE_DUPLICATE))
-    assert find_copies(page, 3) == {1: (0, 0)}
+    assert find_copies(page, 3) == {1: EarlierBlock(0)}
     assert find_copies(page, None) == {}
 
 

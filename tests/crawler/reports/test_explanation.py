@@ -102,7 +102,7 @@ def test_classes_are_ours(hostile_html, raw_method):
     tree = root(written(hostile_html, method=raw_method))
     (page,) = tree.xpath("//div[@class='page']")
     found = {name for element in page.iterdescendants() for name in (element.get("class") or "").split()}
-    assert all(re.fullmatch(r"x-[a-z0-9]+|bare|gone|[tkdf]|r\d+", name) for name in found), found
+    assert all(re.fullmatch(r"x-[a-z0-9]+|gone|[tkdf]|r\d+", name) for name in found), found
 
 
 def test_every_text_is_shown_in_the_colour_of_its_decision(some_golden, raw_method):
@@ -132,14 +132,6 @@ def test_the_legend_has_a_number_and_the_counts_of_each_reason(article):
     assert shown == {reason.replace("_", " "): count for reason, count in explained.counts().items()}
     chips = [each.find("i").text for each in entries[:-1]]
     assert chips == ["✓", *map(str, range(1, len(chips)))]
-
-
-def test_an_element_without_anything_kept_can_be_hidden(article):
-    tree = root(written(article))
-    (link,) = [span for span in tree.xpath("//span[@data-why]") if span.text == "Weather"]
-    assert any("bare" in (each.get("class") or "").split() for each in link.iterancestors())
-    (kept,) = [span for span in tree.xpath("//span[@data-why]") if "the market" in span.text]
-    assert not any("bare" in (each.get("class") or "").split() for each in kept.iterancestors())
 
 
 def test_pictures_leave_a_word_but_no_address():

@@ -16,8 +16,14 @@ from cleaning.parse import parse
 from cleaning.terms import normalise
 from crawler.errors import CompareError
 from crawler.reports.compare import ComparedMethod, ComparedPage, ComparisonPlan, ComparisonTotals
-from crawler.reports.compare_page import ComparisonPages, compared_page, mark_leaves
+from crawler.reports.comparison import ComparisonPages, compared_page, mark_page
 from crawler.reports.sources import ReportTarget
+
+
+def mark(compared, max_leaves=20_000):
+    """Return the texts of each row of the page that are texts of its blocks."""
+    rows = ([text for text in row.texts if text.decisions] for row in mark_page(compared, max_leaves).rows())
+    return [texts for texts in rows if texts]
 
 
 def letters(text):
@@ -26,39 +32,37 @@ def letters(text):
 
 def test_every_text_has_the_mark_of_every_method_and_none_is_lost(compare, golden, raw_methods):
     compared = compare(golden.read_bytes())
-    marked = list(mark_leaves(compared, 20_000))
-    assert [letters("".join(text.text for text in one.texts)) for one in marked] == [
+    marked = mark(compared)
+    assert [letters("".join(text.text for text in texts)) for texts in marked] == [
         letters(leaf.block.text) for leaf in compared.leaves
     ]
     for place, name in enumerate(raw_methods):
-        assert all(text.reasons[place] is not None for one in marked for text in one.texts), name
+        assert all(text.reasons[place] is not None for texts in marked for text in texts), name
 
 
 def test_what_is_marked_kept_is_what_the_method_keeps(compare, golden):
     compared = compare(golden.read_bytes())
-    marked = list(mark_leaves(compared, 20_000))
+    marked = mark(compared)
     for place, result in enumerate(compared.results.values()):
-        shown = [text.text for one in marked for text in one.texts if text.reasons[place] is Reason.KEPT]
+        shown = [text.text for texts in marked for text in texts if text.reasons[place] is Reason.KEPT]
         # Some methods make a block of the title, which is not in the body.
         kept = [block.text for block in result.kept if "/head[" not in block.path]
         assert sorted(letters("".join(shown))) == sorted(letters("".join(kept)))
 
 
 def test_a_leaf_is_cut_where_a_method_changes_its_mind(compare):
-    (marked,) = mark_leaves(
-        compare("<p>Words outside <a href='/x'>words inside</a> outside again.</p>", ["default"]), 10
-    )
-    assert [(text.text, text.linked) for text in marked.texts] == [
-        ("Words outside ", False),
-        ("words inside", True),
-        (" outside again.", False),
+    (marked,) = mark(compare("<p>Words outside <a href='/x'>words inside</a> outside again.</p>", ["default"]))
+    assert [(text.text, text.style) for text in marked] == [
+        ("Words outside ", ""),
+        ("words inside", "x-a"),
+        (" outside again.", ""),
     ]
 
 
 def test_repeated_texts_are_told_apart_by_their_order(compare):
     html = "<p>A sentence that stands twice, and is long enough to be kept.</p>" * 2 + "<p>A third.</p>"
-    marked = list(mark_leaves(compare(html, ["pab"]), 10))
-    assert [one.texts[0].reasons[0] for one in marked[:2]] == [Reason.KEPT, Reason.PAGE_DUPLICATE]
+    marked = mark(compare(html, ["pab"]))
+    assert [texts[0].reasons[0] for texts in marked[:2]] == [Reason.KEPT, Reason.PAGE_DUPLICATE]
 
 
 def test_a_rendered_page_is_matched_by_its_texts(source):
@@ -66,7 +70,7 @@ def test_a_rendered_page_is_matched_by_its_texts(source):
     raw = parse("<p>First words.</p><p>Gone words.</p><p>Same.</p><p>Same.</p>")
     drawn = parse("<div><p>First  words.</p><p>New words.</p><p>Same.</p><p>Same.</p></div>")
     compared = ComparedPage(source(""), raw, walk(raw.root), 0.0, 0.0, {"default": rendered(drawn)})
-    assert [one.texts[0].reasons[0] is not None for one in mark_leaves(compared, 10)] == [True, False, True, True]
+    assert [texts[0].reasons[0] is not None for texts in mark(compared)] == [True, False, True, True]
 
 
 def rendered(page: Page):
@@ -74,7 +78,7 @@ def rendered(page: Page):
 
 
 def test_only_the_first_leaves_are_marked(compare):
-    assert len(list(mark_leaves(compare("<p>a</p>" * 50, ["default"]), 7))) == 7
+    assert len(mark(compare("<p>a</p>" * 50, ["default"]), 7)) == 7
 
 
 def written(compared, leaves=20_000, **more):
@@ -88,7 +92,7 @@ def root(text):
 def test_classes_are_ours(compare, hostile_html):
     tree = root(written(compare(hostile_html)))
     found = {name for element in tree.iter() for name in (element.get("class") or "").split()}
-    ours = r"[ckrwh]\d+|t|row|bars|text|part|link|same|prose|bit|[a-z_]+"
+    ours = r"[ckrh]\d+|t|row|bars|text|part|same|x-[a-z0-9]+|[a-z]+"
     assert all(re.fullmatch(ours, name) for name in found)
 
 
@@ -114,7 +118,7 @@ def test_a_dropped_text_says_why(compare, article):
     tree = root(written(compare(article, ["default"])))
     (row,) = [row for row in tree.xpath("//div[@data-0]") if "Copyright" in row.text_content()]
     assert row.get("data-0") == "footer"
-    assert "dropped by default (footer)" in row.xpath(".//span/@title")[0]
+    assert "dropped by default (footer)" in row.xpath(".//span/@data-why")[0]
 
 
 def test_the_legend_has_each_methods_totals(compare, article):
