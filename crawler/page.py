@@ -131,8 +131,9 @@ def page_item(visit: Visit) -> PageItem:
 
 
 def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, markdown: str | None = None) -> PageItem:
-    its = cleaned.metadata
-    found: dict[str, Any] = {
+    its, kept = cleaned.metadata, [one for one in cleaned.decisions if one.kept]
+    texts = [_xml_text(one.block.text) for one in kept]
+    found: dict[str, str | None] = {
         "url": url,
         "site": site_of(url),
         "title": its.title,
@@ -145,17 +146,21 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, ma
         "image": its.image,
         "canonical": its.canonical,
         "type": cleaned.type and cleaned.type.value,
-        "fetched": fetched and fetched.isoformat(timespec="seconds"),
-        "text": cleaned.text,
-        "markdown": markdown,
-        "blocks": _Blocks(
-            {"kind": one.block.kind.value, "score": one.score, "text": _NOT_XML.sub("", one.block.text)}
-            for one in cleaned.decisions
-            if one.kept
-        ),
+        "fetched": None if fetched is None else fetched.isoformat(timespec="seconds"),
     }
-    texts = {name: _NOT_XML.sub("", value) for name, value in found.items() if isinstance(value, str)}
-    return PageItem({name: value for name, value in (found | texts).items() if value is not None})
+    item: dict[str, Any] = {name: _xml_text(value) for name, value in found.items() if value is not None}
+    item["text"] = "\n".join(texts)
+    if markdown is not None:
+        item["markdown"] = _xml_text(markdown)
+    item["blocks"] = _Blocks(
+        {"kind": one.block.kind.value, "score": one.score, "text": text} for one, text in zip(kept, texts, strict=True)
+    )
+    return PageItem(item)
+
+
+def _xml_text(text: str) -> str:
+    """Return a text without the characters that XML must not have; a printable text has none."""
+    return text if text.isprintable() else _NOT_XML.sub("", text)
 
 
 def page_adapter(method: str, options: Mapping[str, Any], *, structure: bool = False) -> type[DictAdapter]:

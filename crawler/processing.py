@@ -289,7 +289,7 @@ _COUNT_BY_STAT = {
 """The field of a SavedVisit that each stat adds up."""
 
 # Batches that may wait for the store thread. A crawl that is faster than its database waits here, in bounded memory.
-_MAX_WAITING_BATCHES = 3
+_MAX_WAITING_BATCHES = 1
 # A visit without a page takes little of a transaction: a batch takes this many of them in place of one page.
 _VISITS_PER_PAGE = 4
 # New requests wait this long for others if the crawl has nothing else to do, so that each does not cost a transaction.
@@ -397,7 +397,7 @@ class StoreStep:
 
     def _add(self, visit: Visit) -> None:
         self.thread.waiting += 1
-        self._pending += self._complete(visit)
+        self._pending += self._complete(_without_tree(visit))
         if sum(map(_weight, self._pending)) >= self._batch_capacity or self._is_urgent(visit):
             self._flush()
         elif visit.requests and self._frontier and self._frontier.is_starving and self._flush_soon is None:
@@ -487,6 +487,15 @@ def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:
     for visit in batch:
         if visit.pause_evidence:
             frontier.leave_alone(host_of(visit.url))
+
+
+def _without_tree(visit: Visit) -> Visit:
+    """Return the visit without the tree of its page, which takes ten times the memory of all else that waits."""
+    page = visit.page
+    if not isinstance(page, ProcessedPage):
+        return visit
+    fetched = replace(page.fetched, source=page.fetched.unparsed)
+    return replace(visit, page=replace(page, fetched=fetched, cleaned=replace(page.cleaned, source=None)))
 
 
 def _weight(visit: Visit) -> int:

@@ -184,6 +184,12 @@ class FetchedPage:
         """The parsed page; never edit it."""
         return self.source.tree if isinstance(self.source, UnparsedPage) else self.source
 
+    @property
+    def unparsed(self) -> UnparsedPage:
+        """The page without its tree."""
+        source, encoding = self.source, self.source.encoding or "utf-8"
+        return UnparsedPage(self.body, source.url, encoding, encoding, source.parse_warnings)
+
 
 @dataclass(frozen=True, slots=True)
 class PageStructure:

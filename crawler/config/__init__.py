@@ -139,7 +139,7 @@ class DatabaseSettings(Theme):
         True, switch(), "Store the compressed HTML of each page, so that `scrapy reclean` can clean it again."
     )
     store_batch_pages: int = option(
-        10, integer(1, 10), "Number of pages written in one transaction. Four visits without a page count as one page."
+        40, integer(1, 100), "Number of pages written in one transaction. Four visits without a page count as one page."
     )
     store_batch_seconds: float = option(
         2.0, number(0.05, 60.0), "How long a visit waits at most until it is written with others."

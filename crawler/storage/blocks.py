@@ -6,7 +6,6 @@ words of each block go to table `block_tokens`, where search finds them.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from cleaning.fingerprint import digest_terms, distance
 from cleaning.terms import index_tokens, terms
 from crawler.storage.near_duplicates import IndexEntry
 from crawler.storage.tables import (
+    Rows,
     batched,
     block,
     block_tokens,
@@ -24,6 +24,7 @@ from crawler.storage.tables import (
     insert_rows,
     sighting,
     signed,
+    to_json,
     unsigned,
 )
 
@@ -391,7 +392,7 @@ def _read_originals_of_site(connection: Connection, site: str, digests: Sequence
     condition = _ORIGINALS_BY_DIGEST[dialect]
     rows = connection.exec_driver_sql(
         f"SELECT id, page_id, digest, fingerprint, text FROM block WHERE {condition}",  # noqa: S608 — of constants
-        (json.dumps(wanted) if dialect == "sqlite" else wanted, site),
+        (to_json(wanted) if dialect == "sqlite" else wanted, site),
     )
     return [
         _StoredBlock(page_id, site, OriginalBlock(block_id, text, unsigned(digest), bits and unsigned(bits)))
@@ -431,38 +432,54 @@ _MARK_BLOCK_GONE = update(block).where(block.c.id == bindparam("row")).values(_G
 _MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES)
 
 
+# As `_content_values` returns them.
+_CONTENT_COLUMNS = (
+    "page_id",
+    "position",
+    "kind",
+    "path",
+    "words",
+    "score",
+    "priority",
+    "digest",
+    "fingerprint",
+    "first_seen",
+    "last_seen",
+    "changed",
+)
+_NEW_BLOCK = (*_CONTENT_COLUMNS, "site", "added", "text")
+_NEW_SIGHTING = (*_CONTENT_COLUMNS, "block_id", "distance", "text")
+
+
 def add_blocks(
     connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock], tokens: TokenWriter
 ) -> dict[int, OriginalBlock]:
     """Insert blocks; return them with their ids, by position."""
     if not candidates:
         return {}
-    own = {"site": visited.site, "added": visited.sequence}
-    rows = [_content_values(one, visited) | own | {"text": one.decision.block.text} for one in candidates]
-    ids = insert_numbered(connection, block, rows, by="position")
+    site, sequence = visited.site, visited.sequence
+    rows = [(*_content_values(one, visited), site, sequence, one.decision.block.text) for one in candidates]
+    ids = insert_numbered(connection, block, Rows(_NEW_BLOCK, rows), by="position")
     tokens.add(_searchable(ids[one.decision.block.position], one) for one in candidates)
     return {
-        one.decision.block.position: OriginalBlock(
-            ids[one.decision.block.position], one.decision.block.text, one.digest, one.fingerprint
-        )
+        found.position: OriginalBlock(ids[found.position], found.text, one.digest, one.fingerprint)
         for one in candidates
+        for found in (one.decision.block,)
     }
 
 
 def add_sightings(connection: Connection, visited: VisitedPage, sightings: Sequence[NewSighting]) -> None:
     """Insert sightings, each with its own text if that differs from the block's."""
-    if not sightings:
-        return
     rows = [
-        _content_values(one.candidate, visited)
-        | {
-            "block_id": one.original.block_id,
-            "distance": one.distance,
-            "text": _own_text(one.candidate, one.original),
-        }
+        (
+            *_content_values(one.candidate, visited),
+            one.original.block_id,
+            one.distance,
+            _own_text(one.candidate, one.original),
+        )
         for one in sightings
     ]
-    insert_rows(connection, sighting, rows)
+    insert_rows(connection, sighting, Rows(_NEW_SIGHTING, rows))
 
 
 def refresh_rows(
@@ -503,22 +520,22 @@ def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock
     return SearchableBlock(block_id, found.text, found.words, found.priority)
 
 
-def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> dict[str, Any]:
+def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tuple[Any, ...]:
     found = candidate.decision.block
-    return {
-        "page_id": visited.page_id,
-        "position": found.position,
-        "kind": found.kind.value,
-        "path": found.path,
-        "words": found.words,
-        "score": candidate.decision.score,
-        "priority": found.priority,
-        "digest": candidate.digest,
-        "fingerprint": candidate.fingerprint,
-        "first_seen": visited.at,
-        "last_seen": visited.at,
-        "changed": visited.sequence,
-    }
+    return (
+        visited.page_id,
+        found.position,
+        found.kind.value,
+        found.path,
+        found.words,
+        candidate.decision.score,
+        found.priority,
+        candidate.digest,
+        candidate.fingerprint,
+        visited.at,
+        visited.at,
+        visited.sequence,
+    )
 
 
 def _refreshed_values(kept: KeptBlock, visited: VisitedPage, text: str | None) -> dict[str, Any]:
@@ -576,6 +593,9 @@ def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:
     }
 
 
+_TOKENS_COLUMNS = ("block_id", "words", "priority", "length", "tokens")
+
+
 def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
     """Store the words of blocks for search.
 
@@ -584,7 +604,8 @@ def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> Non
     in memory: a statement for each row takes three times as long.
     """
     for some in batched(blocks):
-        insert_rows(connection, block_tokens, [tokens_row(one) for one in some], at_once=True)
+        rows = Rows(_TOKENS_COLUMNS, [tokens_row(one) for one in some])
+        insert_rows(connection, block_tokens, rows, at_once=True)
 
 
 class TokenWriter:
@@ -618,20 +639,14 @@ class TokenWriter:
         add_tokens(self._connection, list(self._blocks.values()))
 
 
-def tokens_row(one: SearchableBlock) -> dict[str, Any]:
-    """Return a block's row in `block_tokens`."""
+def tokens_row(one: SearchableBlock) -> tuple[int, int, float, int, str]:
+    """Return the values of a block's row in `block_tokens`, in the order of its columns."""
     words = index_tokens(one.text)
     tokens = join_tokens(words)
     if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
         words = _within_limit(words)
         tokens = join_tokens(words)
-    return {
-        "block_id": one.block_id,
-        "words": one.words,
-        "priority": one.priority,
-        "length": len(words),
-        "tokens": tokens,
-    }
+    return one.block_id, one.words, one.priority, len(words), tokens
 
 
 def join_tokens(words: Sequence[str]) -> str:

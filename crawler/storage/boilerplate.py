@@ -12,7 +12,6 @@ with any number of writers, and no two of them wait for each other.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, select, text, update
 
 from crawler.storage.blocks import NO_TERMS
-from crawler.storage.tables import block, document_frequency, page, sighting, signed
+from crawler.storage.tables import block, document_frequency, page, sighting, signed, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -177,7 +176,7 @@ def _add_changes(connection: Connection, changes: Iterable[BoilerplateChange]) -
 def _add_to_texts(connection: Connection, counts: Mapping[tuple[str, int], int]) -> None:
     rows = [(site, signed(digest), number) for (site, digest), number in sorted(counts.items()) if number]
     if rows:
-        connection.execute(_ADD_TO_TEXTS[connection.dialect.name], {"rows": json.dumps(rows)})
+        connection.execute(_ADD_TO_TEXTS[connection.dialect.name], {"rows": to_json(rows)})
     lost = [{"of_site": site, "of_digest": digest} for (site, digest), number in sorted(counts.items()) if number < 0]
     if lost:
         connection.execute(_DELETE_UNSEEN, lost)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from crawler.redact import redact_arguments
 from crawler.schedule import RevisitBounds
 from crawler.storage.locks import LOCK_KEYS, lock
 from crawler.storage.requests import RequestState, database_now, is_leased, is_queued
-from crawler.storage.tables import CrawlState, crawl, host, page, request, section
+from crawler.storage.tables import crawl, host, page, request, section
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 REPLACED = "replaced"
 
 _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
+
+
+class CrawlState(StrEnum):
+    """Whether a crawl still has requests to make."""
+
+    OPEN = "open"
+    FINISHED = "finished"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from sqlalchemy import select
 from crawler.config import RECRAWL
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
-from crawler.storage.tables import CrawlState, batched, crawl, page, section
+from crawler.storage.crawls import CrawlState
+from crawler.storage.tables import batched, crawl, page, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ stored fingerprint within a few bits of the given ones, in one statement.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from cleaning.fingerprint import distance
-from crawler.storage.tables import batched, near_duplicate_page, page, signed, unsigned
+from crawler.storage.tables import batched, near_duplicate_page, page, signed, to_json, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -142,7 +141,7 @@ class HalvesIndex:
             connection.exec_driver_sql(self._remove, [(signed(one.fingerprint), one.owner_id) for one in entries])
 
     def _lookup(self, connection: Connection, queries: Sequence[int]) -> set[FingerprintMatch]:
-        rows = connection.exec_driver_sql(self._statement, (json.dumps([signed(query) for query in queries]),))
+        rows = connection.exec_driver_sql(self._statement, (to_json([signed(query) for query in queries]),))
         candidates = (_match(queries[number], unsigned(stored), owner_id) for number, stored, owner_id in rows)
         return {match for match in candidates if match.distance <= self._max_distance}
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from cleaning.terms import normalise
 from crawler import schedule
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
-from crawler.storage.tables import batched, insert_on_conflict, page, page_structure, section, sitemap_trust
+from crawler.storage.tables import batched, insert_on_conflict, last_id, page, page_structure, section, sitemap_trust
 from crawler.urls import host_of, site_of, url_key, without_credentials
 from crawler.visit import METHOD_META_KEY, Outcome, ProcessedPage
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from crawler.schedule import RevisitBounds
     from crawler.storage.requests import LeasedRequest
-    from crawler.visit import RequestRecord, Visit
+    from crawler.visit import LeaseToken, RequestRecord, Visit
 
 REVISIT_KEY = "frontier_revisited"
 """The key in a re-crawl request's meta that holds the key of the page or section to visit again."""
@@ -108,6 +109,11 @@ _FIND_PAGE = select(
     *PAGE_HISTORY,
 ).where(page.c.url_key == bindparam("key"))
 _INSERT_PAGE = insert(page)
+# All rows of a statement have the same columns.
+_NO_ORIGIN: dict[str, Any] = dict.fromkeys(
+    ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta", "settings")
+)
+_STORED_PAGES = select(page.c.url_key).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
 _REVISITED_PAGES = select(
     page.c.url_key,
     page.c.url,
@@ -317,20 +323,44 @@ def page_history(row: Any) -> VisitHistory:
 
 def add_page(connection: Connection, record: PageRecord, *, keep_html: bool) -> int:
     """Insert a page at its first visit and return its id."""
+    key = connection.execute(_INSERT_PAGE, _new_page(record, keep_html=keep_html)).inserted_primary_key
+    assert key is not None  # one row, always
+    return int(key[0])
+
+
+def add_new_pages(connection: Connection, records: Iterable[PageRecord], *, keep_html: bool) -> dict[str, int]:
+    """Insert those of the pages that are not stored, in one statement; return their ids by key. Keys must differ."""
+    by_key = {one.key: one for one in records}
+    known = set(connection.scalars(_STORED_PAGES, {"keys": list(by_key)})) if by_key else by_key.keys()
+    rows = [_new_page(one, keep_html=keep_html) for key, one in by_key.items() if key not in known]
+    if not rows:
+        return {}
+    if connection.dialect.name != "sqlite":
+        added = connection.execute(_INSERT_PAGE.returning(page.c.url_key, page.c.id), rows)
+        return {row[0]: row[1] for row in added}
+    numbered: list[dict[str, Any]] = [
+        {"id": number, **row} for number, row in enumerate(rows, last_id(connection, page) + 1)
+    ]
+    connection.execute(_INSERT_PAGE, numbered)
+    return {row["url_key"]: row["id"] for row in numbered}
+
+
+def _new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
     published = _published_day(record.columns["published"])
     kind = PageKind.OTHER if published is None else PageKind.ARTICLE
     history = VisitHistory(record.key, kind, record.at, record.at, record.at, published=published)
-    values = record.columns | {
-        "first_seen": record.at,
-        "last_changed": record.at,
-        "visits": 1,
-        "changes": 0,
-        "next_visit": next_visit(history, record.at, record.bounds) if record.has_origin else None,
-        "html": compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
-    }
-    key = connection.execute(_INSERT_PAGE, values).inserted_primary_key
-    assert key is not None  # one row, always
-    return int(key[0])
+    return (
+        _NO_ORIGIN
+        | record.columns
+        | {
+            "first_seen": record.at,
+            "last_changed": record.at,
+            "visits": 1,
+            "changes": 0,
+            "next_visit": next_visit(history, record.at, record.bounds) if record.has_origin else None,
+            "html": compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
+        }
+    )
 
 
 def update_page(
@@ -389,6 +419,30 @@ def _normalised(text: str | None) -> str | None:
 def target_key(record: RequestRecord) -> str:
     """Return the key of the page or section that a request is for."""
     return str(record.meta.get(REVISIT_KEY) or url_key(record.url))
+
+
+def visit_key(visit: Visit, record: PageRecord | None) -> str:
+    """Return the key of the page or section that a visit was for."""
+    if visit.request is not None and REVISIT_KEY in visit.request.meta:
+        return target_key(visit.request)
+    return url_key(visit.url) if record is None else record.key
+
+
+def sole_records(
+    pairs: Sequence[tuple[Visit, PageRecord | None]], lost: Collection[LeaseToken]
+) -> Iterator[PageRecord]:
+    """Yield the pages of a batch that no other visit of it concerns: these may be inserted before it.
+
+    None for a single visit, because to find and insert one page takes fewer statements.
+    """
+    if len(pairs) == 1:
+        return
+    concerned = Counter[str]()
+    for visit, record in pairs:
+        concerned.update({visit_key(visit, record)} | ({record.key} if record else set()))
+    for visit, record in pairs:
+        if record is not None and concerned[record.key] == 1 and visit.lease_token not in lost:
+            yield record
 
 
 def is_repeatable(record: RequestRecord) -> bool:

@@ -6,7 +6,7 @@ check can find. So no two crawls store the same text twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
@@ -34,7 +34,7 @@ from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, prepare_schema
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
-from crawler.urls import host_of, url_key, without_credentials
+from crawler.urls import host_of, without_credentials
 from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -218,6 +218,9 @@ class Store:
         batch = _Batch.begin(connection)
         lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, alone=alone)
         lifecycle.prefetch(pairs)
+        # One statement inserts what is new, as far as no other visit of the batch could see it too early.
+        sole = pages.sole_records(pairs, lost)
+        batch.new_pages.update(pages.add_new_pages(connection, sole, keep_html=self._keep_html))
         saved = [
             SavedVisit(visit.url, PageState.LOST)
             if visit.lease_token in lost
@@ -246,13 +249,15 @@ class Store:
     def _save_page(self, batch: _Batch, lifecycle: PageLifecycle, visit: Visit, record: PageRecord) -> SavedVisit:
         connection = batch.connection
         # 4. Find the stored page, and all blocks and sightings of its earlier visits.
-        stored = pages.find_page(connection, record.key)
+        stored = None if record.key in batch.new_pages else pages.find_page(connection, record.key)
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
         comparison = compare_blocks(self._blocks.candidates(record.page.blocks), earlier)
         # 6. Insert or update the page.
         if stored is None:
-            page_id = pages.add_page(connection, record, keep_html=self._keep_html)
+            page_id = batch.new_pages.pop(record.key, None) or pages.add_page(
+                connection, record, keep_html=self._keep_html
+            )
             before = NearDuplicateState(page_id, record.site)
             batch.change_log.add_page(page_id)
         else:
@@ -367,7 +372,7 @@ class Store:
     def _lock_keys(self, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> Iterator[int]:
         """Yield the lock keys of everything that a batch looks up or inserts."""
         for visit, record in pairs:
-            yield page_key(visit_key(visit, record))
+            yield page_key(pages.visit_key(visit, record))
             if record is not None:
                 yield from self._page_lock_keys(record, record.page)
 
@@ -389,6 +394,8 @@ class _Batch:
     boilerplate: BoilerplateCounter
     tokens: TokenWriter
     structures: StructureWriter
+    new_pages: dict[str, int] = field(default_factory=dict)
+    """The ids, by key, of pages that are inserted already but not saved yet."""
 
     @classmethod
     def begin(cls, connection: Connection) -> _Batch:
@@ -530,19 +537,12 @@ _REFRESH_LAST_SEEN = [
 ]
 
 
-def visit_key(visit: Visit, record: PageRecord | None) -> str:
-    """Return the key of the page or section that a visit was for."""
-    if visit.request is not None and REVISIT_KEY in visit.request.meta:
-        return pages.target_key(visit.request)
-    return url_key(visit.url) if record is None else record.key
-
-
 def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
     """Return the page or section that a visit was for and did not find, or must leave alone; None otherwise.
 
     If a re-visit finds a page with another key, the page that it was for is absent.
     """
-    key = visit_key(visit, record)
+    key = pages.visit_key(visit, record)
     elsewhere = record is not None and record.key != key and visit.parts == 1
     withdrawn = visit.outcome in LEFT_ALONE_OUTCOMES
     if not (elsewhere or withdrawn or visit.outcome in MISSING_OUTCOMES):
@@ -592,8 +592,8 @@ class PageLifecycle:
 
     def prefetch(self, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> None:
         """Find, in one query, the visits without a page at addresses where nothing is stored: most of a crawl's."""
-        empty = {visit_key(visit, None) for visit, record in pairs if record is None and not visit.requests}
-        known = {visit_key(visit, record) for visit, record in pairs if visit.requests}
+        empty = {pages.visit_key(visit, None) for visit, record in pairs if record is None and not visit.requests}
+        known = {pages.visit_key(visit, record) for visit, record in pairs if visit.requests}
         known.update(record.key for _, record in pairs if record is not None)
         if empty:
             known.update(self._connection.scalars(_STORED_KEYS, {"keys": list(empty)}))
@@ -610,7 +610,7 @@ class PageLifecycle:
 
     def record_visit(self, visit: Visit) -> SavedVisit:
         """Record a visit without a page: update the page and the section at its address."""
-        nothing, key = SavedVisit(visit.url, PageState.NONE), visit_key(visit, None)
+        nothing, key = SavedVisit(visit.url, PageState.NONE), pages.visit_key(visit, None)
         if key in self._unknown or not _is_last_visit(visit, self._policy.max_attempts):
             return nothing
         if (absence := find_absence(visit, None)) is not None:

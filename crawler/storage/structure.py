@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, insert, select
 
 from crawler.storage.pages import compress, decompress
-from crawler.storage.tables import block_link, block_place, insert_rows, page_structure
+from crawler.storage.tables import Rows, block_link, block_place, insert_rows, page_structure
 from crawler.visit import read_nodes
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class StructureWriter:
             return
         rows = [_page_row(page_id, one) for page_id, one in found.items()]
         self._connection.execute(insert(page_structure), rows)
-        insert_rows(self._connection, block_place, [row for item in found.items() for row in _place_rows(*item)])
-        insert_rows(self._connection, block_link, [row for item in found.items() for row in _link_rows(*item)])
+        for table, make in ((block_place, _place_rows), (block_link, _link_rows)):
+            values = [row for item in found.items() for row in make(*item)]
+            insert_rows(self._connection, table, Rows(tuple(table.c.keys()), values))
 
     def _read_nodes(self) -> dict[int, bytes]:
         """Return the stored nodes of the pages that have some."""
@@ -87,26 +88,27 @@ def _page_row(page_id: int, structure: PageStructure) -> dict[str, Any]:
     return {"page_id": page_id, "markdown": structure.markdown, "nodes": compress(structure.nodes)}
 
 
-def _place_rows(page_id: int, structure: PageStructure) -> Iterator[dict[str, Any]]:
+def _place_rows(page_id: int, structure: PageStructure) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of `block_place`, in the order of its columns."""
     for place in structure.places:
-        yield {
-            "page_id": page_id,
-            "position": place.position,
-            "section_position": place.section,
-            "heading_level": place.heading_level,
-            "list_depth": place.list_depth,
-            "item_number": place.item_number,
-            "table_number": place.table,
-            "table_row": place.row,
-            "table_column": place.column,
-            "header": place.header,
-            "code_language": place.code_language,
-            "text": structure.texts.get(place.position),
-        }
+        yield (
+            page_id,
+            place.position,
+            place.section,
+            place.heading_level,
+            place.list_depth,
+            place.item_number,
+            place.table,
+            place.row,
+            place.column,
+            place.header,
+            place.code_language,
+            structure.texts.get(place.position),
+        )
 
 
-def _link_rows(page_id: int, structure: PageStructure) -> Iterator[dict[str, Any]]:
+def _link_rows(page_id: int, structure: PageStructure) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of `block_link`, in the order of its columns."""
     for place in structure.places:
         for number, link in enumerate(place.links):
-            row = {"page_id": page_id, "position": place.position, "number": number}
-            yield row | {"url": link.url, "text": link.text}
+            yield page_id, place.position, number, link.url, link.text

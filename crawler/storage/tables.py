@@ -10,13 +10,12 @@ The views `informative_block` and `page_text` leave out site boilerplate: texts 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -40,7 +39,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import TableClause
     from sqlalchemy.engine import Connection, CursorResult, Dialect
@@ -102,13 +101,6 @@ metadata = MetaData(
 )
 
 
-class CrawlState(StrEnum):
-    """Whether a crawl still has requests to make."""
-
-    OPEN = "open"
-    FINISHED = "finished"
-
-
 def signed(bits: int) -> int:
     """Return 64 unsigned bits as the signed number that the database stores."""
     return bits - _MODULUS if bits >= _SIGN else bits
@@ -130,60 +122,76 @@ def insert_on_conflict(connection: Connection, into: Table) -> postgresql.Insert
     return sqlite.insert(into) if connection.dialect.name == "sqlite" else postgresql.insert(into)
 
 
-def insert_rows(
-    connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], *, at_once: bool = False
-) -> None:
-    """Insert rows that have the same columns, none of them bytes or JSON: the same statement for any number of rows.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows to insert: the names of their columns, none of them of bytes or JSON, and the values of each row."""
+
+    names: tuple[str, ...]
+    values: Sequence[tuple[Any, ...]]
+
+
+def to_json(values: Sequence[Any]) -> str:
+    """Return a list as JSON for a statement's parameter, in a tenth of the time that the module `json` takes."""
+    return msgspec.json.encode(values).decode()
+
+
+def insert_rows(connection: Connection, into: Table, rows: Rows, *, at_once: bool = False) -> None:
+    """Insert rows: the same statement for any number of them.
 
     SQLAlchemy would build a VALUES list of their number, which psycopg parses anew each time. SQLite runs a statement
     for each row, or with `at_once` one for all.
     """
-    if not rows:
+    if not rows.values:
         return
     if connection.dialect.name == "sqlite" and not at_once:
-        statement = _insert_statement(into, tuple(rows[0]), connection.dialect)
-        connection.exec_driver_sql(statement.sql, statement.values(rows))
+        statement = _insert_statement(into, rows.names, connection.dialect)
+        connection.exec_driver_sql(statement.sql, statement.values(rows.values))
     else:
         _insert_json(connection, into, rows)
 
 
-def insert_numbered(connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], by: str) -> dict[Any, int]:
+def insert_numbered(connection: Connection, into: Table, rows: Rows, by: str) -> dict[Any, int]:
     """Insert rows as `insert_rows` does; return their ids by the values of column `by`, which must differ."""
-    if not rows:
+    if not rows.values:
         return {}
     if connection.dialect.name != "sqlite":
         return {row[0]: row[1] for row in _insert_json(connection, into, rows, (by, "id"))}
-    # No other transaction writes meanwhile. AUTOINCREMENT goes on after the greatest id that was ever given, but a
-    # migration that copies the table forgets it.
+    numbered = [(number, *row) for number, row in enumerate(rows.values, last_id(connection, into) + 1)]
+    names = ("id", *rows.names)
+    insert_rows(connection, into, Rows(names, numbered))
+    place = names.index(by)
+    return {row[place]: row[0] for row in numbered}
+
+
+def last_id(connection: Connection, into: Table) -> int:
+    """Return the greatest id that SQLite ever gave to a row of a table; no other transaction writes meanwhile.
+
+    AUTOINCREMENT goes on after it, but a migration that copies the table forgets it.
+    """
     given = "SELECT seq FROM sqlite_sequence WHERE name = ?"
     query = f"SELECT max(coalesce(({given}), 0), coalesce((SELECT max(id) FROM {into.name}), 0))"  # noqa: S608 — of our own names
-    last = int(connection.exec_driver_sql(query, (into.name,)).scalar_one())
-    numbered: list[dict[str, Any]] = [{"id": number, **row} for number, row in enumerate(rows, last + 1)]
-    insert_rows(connection, into, numbered)
-    return {row[by]: row["id"] for row in numbered}
+    return int(connection.exec_driver_sql(query, (into.name,)).scalar_one())
 
 
 def _insert_json(
-    connection: Connection, into: Table, rows: Sequence[Mapping[str, Any]], returning: tuple[str, ...] = ()
+    connection: Connection, into: Table, rows: Rows, returning: tuple[str, ...] = ()
 ) -> CursorResult[*tuple[Any, ...]]:
-    statement = _insert_statement(into, tuple(rows[0]), connection.dialect, from_json=True, returning=returning)
-    made: list[Any] = statement.values(rows)
+    statement = _insert_statement(into, rows.names, connection.dialect, from_json=True, returning=returning)
+    made: list[Any] = statement.values(rows.values)
     if connection.dialect.name != "sqlite":
-        made = [dict(zip(statement.names, values, strict=True)) for values in made]
-    text = json.dumps(made, ensure_ascii=False, default=datetime.isoformat)
-    return connection.exec_driver_sql(statement.sql, (text,))
+        made = [dict(zip(rows.names, values, strict=True)) for values in made]
+    return connection.exec_driver_sql(statement.sql, (to_json(made),))
 
 
 @dataclass(frozen=True, slots=True)
 class _InsertStatement:
-    """An INSERT of rows with these columns, and how to make what the driver takes of some of their values."""
+    """An INSERT of rows with certain columns, and how to make what the driver takes of some of their values."""
 
     sql: str
-    names: tuple[str, ...]
     processors: tuple[tuple[int, Callable[[Any], Any]], ...]
 
-    def values(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-        columns = [[row[name] for row in rows] for name in self.names]
+    def values(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         for number, process in self.processors:
             made = {value: process(value) for value in set(columns[number])}  # the times of a page's rows are the same
             columns[number] = [made[value] for value in columns[number]]
@@ -205,7 +213,7 @@ def _insert_statement(
     else:
         values = f"SELECT {columns} FROM json_populate_recordset(NULL::{into.name}, %s::json)"  # noqa: S608 — of our own names
     end = f" RETURNING {', '.join(returning)}" if returning else ""
-    return _InsertStatement(f"INSERT INTO {into.name} ({columns}) {values}{end}", names, processors)
+    return _InsertStatement(f"INSERT INTO {into.name} ({columns}) {values}{end}", processors)
 
 
 def exists_on(item: SchemaItem, dialect: str) -> bool:
@@ -615,15 +623,10 @@ database_id = Table(
 
 
 _VIEW_TYPES: dict[str, Any] = {
-    "id": BigInteger,
-    "page_id": BigInteger,
-    "block_id": BigInteger,
-    "position": Integer,
-    "words": Integer,
-    "score": Float,
-    "priority": Float,
-    "first_seen": UtcDateTime,
-    "last_seen": UtcDateTime,
+    **dict.fromkeys(("id", "page_id", "block_id"), BigInteger),
+    **dict.fromkeys(("position", "words"), Integer),
+    **dict.fromkeys(("score", "priority"), Float),
+    **dict.fromkeys(("first_seen", "last_seen"), UtcDateTime),
 }
 
 

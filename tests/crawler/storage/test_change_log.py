@@ -74,7 +74,7 @@ def prepared(tmp_path_factory):
     return path
 
 
-@settings(max_examples=min(25, settings.default.max_examples), deadline=None)
+@settings(max_examples=min(15, settings.default.max_examples))
 @given(deeds=st.lists(DEEDS, min_size=1, max_size=8))
 def test_increments_add_up_to_a_whole_export(prepared, make, deeds):
     for stale in prepared.parent.glob("blocks.db*"):

@@ -29,7 +29,8 @@ def in_step(engine, rows):
 
     def check():
         blocks = rows("SELECT id, text, words, priority FROM block ORDER BY id")
-        assert rows("SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY block_id") == [
+        stored = rows("SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY block_id")
+        assert [tuple(row.values()) for row in stored] == [
             tokens_row(SearchableBlock(*block.values())) for block in blocks
         ]
         if engine.dialect.name == "sqlite":

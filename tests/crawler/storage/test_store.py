@@ -306,6 +306,28 @@ def test_a_new_page_of_fifteen_blocks_takes_few_statements(engine, save, visit):
     assert len(statements) <= 14
 
 
+def test_the_new_pages_of_a_batch_are_inserted_by_one_statement(engine, save, visit, rows):
+    save(visit(B, "An old mill"))
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    saved = save(visit(A, "The river"), visit(B, "A new mill"), visit(C, "The bridge"))
+    assert [one.state for one in saved] == [PageState.NEW, PageState.CHANGED, PageState.NEW]
+    assert sum(one.startswith("INSERT INTO page (") for one in statements) == 1
+    assert rows("SELECT id, url FROM page ORDER BY id") == [
+        {"id": one.page_id, "url": url} for one, url in ((saved[1], B), (saved[0], A), (saved[2], C))
+    ]
+
+
+def test_a_page_is_not_there_before_the_visit_that_finds_it(save, visit, rows):
+    missing = replace(visit(A), outcome=Outcome.NOT_FOUND, status=404, page=None)
+    saved = save(missing, visit(A, "The river"), visit(B, "The bridge"), visit(B, "A wide bridge", day=1))
+    assert [one.state for one in saved] == [PageState.NONE, PageState.NEW, PageState.NEW, PageState.CHANGED]
+    assert rows("SELECT misses, visits FROM page ORDER BY id") == [
+        {"misses": 0, "visits": 1},
+        {"misses": 0, "visits": 2},
+    ]
+
+
 @pytest.mark.slow
 def test_a_page_of_ten_thousand_blocks_is_stored_and_stored_again(save, visit):
     blocks = [f"number {n} of many short blocks" for n in range(10_500)]

@@ -4,7 +4,7 @@ import shutil
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlalchemy import text as sql
@@ -81,7 +81,6 @@ def prepared(tmp_path_factory):
     return path
 
 
-@settings(max_examples=min(100, settings.default.max_examples), deadline=None)
 @given(history=HISTORIES, scope=SCOPES, batched=st.booleans())
 def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidate, visit, history, scope, batched):
     visits = [visit(url, *with_repeats(candidate, texts), day=day) for day, (url, texts) in enumerate(history)]
@@ -102,7 +101,6 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
         check_database(engine, {url: texts for url, texts in current.items() if url != history[0][0]})
 
 
-@settings(max_examples=min(50, settings.default.max_examples), deadline=None)
 @given(history=st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), unique_by=lambda one: one[0]))
 def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate, visit, history):
     with opened_engine(copied(prepared)) as engine:

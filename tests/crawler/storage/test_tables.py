@@ -10,6 +10,7 @@ from sqlalchemy.exc import StatementError
 
 from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, IndexEntry
 from crawler.storage.tables import (
+    Rows,
     block,
     block_tokens,
     crawl,
@@ -69,6 +70,10 @@ def new_block(position, **values):
     return {"page_id": 1, "position": position} | odd | bits | texts | seen | values
 
 
+def as_rows(rows):
+    return Rows(tuple(rows[0]) if rows else (), [tuple(row.values()) for row in rows])
+
+
 @pytest.fixture
 def one_page(engine):
     with engine.begin() as connection:
@@ -82,7 +87,7 @@ def one_page(engine):
 def test_inserted_rows_have_the_values_that_sqlalchemy_would_write(one_page):
     rows = [new_block(position) for position in range(3)]
     with one_page.begin() as connection:
-        ids = insert_numbered(connection, block, rows, by="position")
+        ids = insert_numbered(connection, block, as_rows(rows), by="position")
         connection.execute(insert(block), rows)
         stored = connection.execute(select(block).order_by(block.c.id)).mappings().all()
     assert ids == {position: stored[position]["id"] for position in range(3)}
@@ -93,10 +98,10 @@ def test_inserted_rows_have_the_values_that_sqlalchemy_would_write(one_page):
 
 def test_an_id_is_given_out_once_even_if_its_row_is_deleted(one_page):
     with one_page.begin() as connection:
-        first = insert_numbered(connection, block, [new_block(0), new_block(1)], by="position")
+        first = insert_numbered(connection, block, as_rows([new_block(0), new_block(1)]), by="position")
         connection.execute(delete(block))
     with one_page.begin() as connection:
-        second = insert_numbered(connection, block, [new_block(0)], by="position")
+        second = insert_numbered(connection, block, as_rows([new_block(0)]), by="position")
         connection.execute(insert(block), new_block(2))
         stored = connection.scalars(select(block.c.id).order_by(block.c.id)).all()
     assert stored[0] == second[0] > first[1] > first[0]
@@ -109,7 +114,7 @@ def test_rows_inserted_at_once_fire_their_triggers(one_page):
         for number in (1, 2)
     ]
     with one_page.begin() as connection:
-        insert_rows(connection, block_tokens, rows, at_once=True)
+        insert_rows(connection, block_tokens, as_rows(rows), at_once=True)
         stored = connection.execute(select(block_tokens).order_by(block_tokens.c.block_id)).mappings().all()
         assert [dict(row) for row in stored] == rows
         index = "SELECT count(*) FROM block_fts WHERE block_fts MATCH '\u4e2d\u65871'"
@@ -121,11 +126,11 @@ def test_no_rows_are_inserted_without_a_statement(engine):
     with engine.begin() as connection:
         statements = []
         event.listen(connection, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
-        insert_rows(connection, block, [])
-        assert insert_numbered(connection, block, [], by="position") == {}
+        insert_rows(connection, block, as_rows([]))
+        assert insert_numbered(connection, block, as_rows([]), by="position") == {}
     assert statements == []
 
 
 def test_a_row_without_time_zone_is_refused_by_bulk_inserts_too(one_page):
     with pytest.raises(ValueError, match="has no time zone"), one_page.begin() as connection:
-        insert_rows(connection, block, [new_block(0, first_seen=datetime(2024, 5, 1))])  # noqa: DTZ001 — what is tested
+        insert_rows(connection, block, as_rows([new_block(0, first_seen=datetime(2024, 5, 1))]))  # noqa: DTZ001 — what is tested
