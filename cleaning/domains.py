@@ -30,10 +30,10 @@ def registered_domain(url: str) -> str | None:
         return None
     if not 0 < len(host) <= _MAX_HOST_CHARS:
         return None
-    if _is_address(host) or "." not in host:
-        shown = f"[{host}]" if ":" in host else host
-        return f"{shown}:{port or _PORTS.get(parts.scheme, 0)}"
-    return _registered(_ascii(host))
+    if (domain := _domain_of(host)) is not None:
+        return domain
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port or _PORTS.get(parts.scheme, 0)}"
 
 
 class PageLinks:
@@ -95,6 +95,11 @@ def _levels(host: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1 << 14)
+def _domain_of(host: str) -> str | None:
+    """Return the registered domain of a host; None for an IP address and a name without dots."""
+    return None if _is_address(host) or "." not in host else _registered(_ascii(host))
+
+
 def _registered(host: str) -> str:
     found = _suffixes()(host)
     if found.suffix:

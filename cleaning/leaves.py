@@ -132,7 +132,7 @@ def walk(root: HtmlElement) -> list[Leaf]:
 
 def body_of(root: HtmlElement) -> HtmlElement:
     """Return the element that holds a page's text: the body, or the root of a tree without one."""
-    body = root if root.tag == "body" else root.find("body")
+    body = root if root.tag == "body" else next(root.iterchildren("body"), None)
     return root if body is None else body
 
 

@@ -72,7 +72,10 @@ class Fingerprinter:
     def fingerprint(self, decisions: Iterable[Decision]) -> PageFingerprint:
         """Return the kept blocks among these decisions, in order, with their keys and the page's fingerprint."""
         kept = [decision for decision in decisions if decision.kept]
-        keys = [self.block_keys(decision.block.text, decision.block.kind) for decision in kept]
+        return self.compare(kept, [self.block_keys(decision.block.text, decision.block.kind) for decision in kept])
+
+    def compare(self, kept: Sequence[Decision], keys: Sequence[BlockKeys]) -> PageFingerprint:
+        """Return the same, given the kept blocks of a page, in order, and the keys of each."""
         blocks = (
             FingerprintedBlock(decision, its.digest, its.unique_terms, its.fingerprint)
             for decision, its in zip(kept, keys, strict=True)

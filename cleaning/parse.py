@@ -138,6 +138,8 @@ def decode(body: bytes, declared: str | None = None, url: str | None = None) -> 
     parse_warnings: tuple[ParseWarning, ...] = ()
     undeclared = "iso2022_jp" if body.isascii() and _JAPANESE_ESCAPE.search(body) else "utf-8"
     for encoding in (*declarations, undeclared):
+        if encoding == "utf-8" and (replaced := _has_replacement(body)) is not None:
+            return _Decoded(body, encoding, _with_undecodable(parse_warnings, replaced))
         text = _text_in(body, encoding)
         if text is not None:
             return _finish(body, text, encoding, parse_warnings)
@@ -171,7 +173,7 @@ def _text_in(body: bytes, encoding: str) -> str | None:
     if encoding.startswith("utf-16"):
         return body.decode(encoding, "replace") if 0 in body[:_SNIFFED_BYTES] else None
     # Text in an older encoding is never valid UTF-8 by chance, but UTF-8 decodes as nonsense in many of them.
-    if encoding != "utf-8" and not body.isascii() and _is_utf8(body):
+    if encoding != "utf-8" and not body.isascii() and _has_replacement(body) is not None:
         return None
     try:
         return body.decode(encoding)
@@ -180,12 +182,15 @@ def _text_in(body: bytes, encoding: str) -> str | None:
         return None if text.count("\ufffd") > _MAX_BAD_SHARE * _count_high_bytes(body) else text
 
 
-def _is_utf8(body: bytes) -> bool:
+def _has_replacement(body: bytes) -> bool | None:
+    """Return True if U+FFFD is in this UTF-8; None for bytes that are not valid UTF-8."""
+    if (compiled := load_compiled("tags")) is not None:
+        found: bool | None = compiled.has_replacement(body)
+        return found
     try:
-        body.decode("utf-8")
+        return "\ufffd" in body.decode("utf-8")
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
 def _count_high_bytes(body: bytes) -> int:
@@ -254,11 +259,13 @@ def _domain(body: bytes, url: str | None) -> str | None:
 
 
 def _finish(body: bytes, text: str, encoding: str, parse_warnings: tuple[ParseWarning, ...]) -> _Decoded:
-    if "\ufffd" in text:
-        parse_warnings = (*parse_warnings, ParseWarning.UNDECODABLE_BYTES)
-    elif encoding == "utf-8":
-        return _Decoded(body, encoding, parse_warnings)
-    return _Decoded(text.encode("utf-8"), encoding, parse_warnings)
+    replaced = "\ufffd" in text
+    utf_8 = body if encoding == "utf-8" and not replaced else text.encode("utf-8")
+    return _Decoded(utf_8, encoding, _with_undecodable(parse_warnings, replaced))
+
+
+def _with_undecodable(parse_warnings: tuple[ParseWarning, ...], replaced: bool) -> tuple[ParseWarning, ...]:
+    return (*parse_warnings, ParseWarning.UNDECODABLE_BYTES) if replaced else parse_warnings
 
 
 def _is_binary(body: bytes) -> bool:
@@ -342,10 +349,16 @@ def _close_head(root: html.HtmlElement) -> None:
 
 
 def _without_end(body: bytes) -> bytes:
+    first = _find_end(body)
+    return body if first < 0 else b"".join((memoryview(body)[:first], _END_TAG.sub(b"", body[first:])))
+
+
+def _find_end(body: bytes) -> int:
+    """Return the place of the first end tag of the body or the page; -1 if there is none."""
+    if (compiled := load_compiled("tags")) is not None:
+        return int(compiled.find_end(body))
     first = _FIRST_END.search(body)
-    if first is None:
-        return body
-    return b"".join((memoryview(body)[: first.start()], _END_TAG.sub(b"", body[first.start() :])))
+    return first.start() if first else -1
 
 
 def _read(body: bytes, parser: html.HTMLParser) -> html.HtmlElement | None:

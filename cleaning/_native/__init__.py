@@ -1,4 +1,4 @@
-"""The loader of the compiled core: nine Cython modules that do in C what costs most time in Python.
+"""The loader of the compiled core: ten Cython modules that do in C what costs most time in Python.
 
 The core is optional. Without it every caller uses its pure Python version, which gives the same results.
 """
@@ -24,12 +24,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CompiledName = Literal["build", "elements", "features", "leaf_table", "markdown", "structure", "tags", "trees", "words"]
+CompiledName = Literal[
+    "build", "elements", "features", "first_pass", "leaf_table", "markdown", "structure", "tags", "trees", "words"
+]
 COMPILED_NAMES: tuple[CompiledName, ...] = get_args(CompiledName)
 
 _FOLDER = Path(__file__).parent
-# Modules that are made of pure ones: hatch_build.py names them.
-_MADE_OF = {"build": "build.py", "markdown": "markdown.py", "structure": "build.py"}
+# Modules that are made of pure ones, which hatch_build.py names, or of other modules.
+_BUILD = "../structure/build.py"
+_MADE_OF = {
+    "build": (_BUILD,),
+    "markdown": ("../structure/markdown.py",),
+    "structure": (_BUILD, "first_pass.pyx"),
+}
 # Measured by tests/bench/clean.py with and without the core.
 _PURE_COST = "about three times as long"
 
@@ -46,9 +53,9 @@ _PROBE = """<!DOCTYPE html [<!ENTITY who "author">]><html xmlns:x="urn:x"><head>
 def load_compiled(name: CompiledName) -> ModuleType | None:
     """Return a module of the compiled core; None if it was not built, does not fit or BLOCKSIEVE_PURE=1 forbids it.
 
-    `elements`, `leaf_table` and `structure` read lxml's own structures. They check at import that the installed lxml
-    has the structures of their build. If one does not fit, or is older than its source in a checkout, a
-    warning is logged.
+    `elements`, `first_pass`, `leaf_table` and `structure` read lxml's own structures. They check at import that the
+    installed lxml has the structures of their build. If one does not fit, or is older than its source in a checkout,
+    a warning is logged.
     """
     if _is_forbidden():
         return None
@@ -98,8 +105,7 @@ def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
     if build is None or not any(folder.glob("*.pyx")):
         return False
     built = build.stat().st_mtime
-    if name in _MADE_OF:
-        sources = chain(sources, [folder.parent / "structure" / _MADE_OF[name]])
+    sources = chain(sources, (folder / source for source in _MADE_OF.get(name, ())))
     return any(source.exists() and source.stat().st_mtime > built for source in sources)
 
 

@@ -1,19 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The elements of a page that may state something, found in one pass over the parser's tree in C."""
+"""The elements of a page that may state something, found by walks over the parser's tree in C."""
 
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen, strstr
+from libc.string cimport strcmp, strstr
 
-from lxml.includes cimport etreepublic as public
 from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, import_lxml__etree
-from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlAttr, xmlNode
+from lxml.includes.tree cimport (
+    XML_CDATA_SECTION_NODE, XML_ELEMENT_NODE, XML_TEXT_NODE, XML_XINCLUDE_END, XML_XINCLUDE_START, xmlAttr, xmlNode,
+)
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
+from cleaning._native.nodes cimport find_attribute, is_plain, is_text, value_in
 
 from cleaning._native import check_reading, check_structures
 from cleaning.metadata.elements import (
-    AUTHOR_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, MAX_AUTHOR_LINKS, MAX_FOUND, PROFILE_START, READ_TAGS,
-    is_profile, pure_find_elements,
+    AUTHOR_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, MAX_ABOVE, MAX_AUTHOR_LINKS, MAX_BELOW, MAX_FIRST,
+    MAX_FOUND, NEAR, NearTexts, PROFILE_START, READ_TAGS, is_profile, pure_find_classed, pure_find_elements,
+    pure_find_texts,
 )
 
 import_lxml__etree()
@@ -37,6 +39,7 @@ cdef const char* _JSON_LD = _JSON_LD_BYTES
 cdef const char* _AUTHOR = _AUTHOR_BYTES
 cdef const char* _PROFILE = _PROFILE_BYTES
 cdef Py_ssize_t _MAX_AUTHOR_LINKS = MAX_AUTHOR_LINKS
+cdef Py_ssize_t _MAX_ABOVE = MAX_ABOVE, _MAX_BELOW = MAX_BELOW, _MAX_FIRST = MAX_FIRST, _NEAR = NEAR
 
 
 def find_elements(_Element root):
@@ -63,8 +66,108 @@ def find_elements(_Element root):
     return FoundElements(read, types, properties, authors)
 
 
+def find_classed(root, heading, str part):
+    """Return the elements near the heading, or the first ones, with a class that contains an ASCII text."""
+    cdef _Test test = _Test(part.encode("ascii"), ())
+    if heading is None:
+        return _search_first(root, 0, _MAX_FIRST, test)
+    return _search_above(heading, test) + _search_below(heading, 0, _MAX_BELOW, test)
+
+
+def find_texts(root, heading, tuple parts):
+    """Return the elements near the heading, or the first ones, with a text that contains one of the parts."""
+    cdef _Test test = _Test(None, tuple([part.encode() for part in parts]))
+    if heading is None:
+        return NearTexts([], _search_first(root, 0, _NEAR, test), _search_first(root, _NEAR, _MAX_FIRST, test))
+    below = _search_below(heading, 0, _NEAR, test), _search_below(heading, _NEAR, _MAX_BELOW, test)
+    return NearTexts(_search_above(heading, test), *below)
+
+
+cdef class _Test:
+    """What an element is searched for: a part of its class or, if that is None, parts of its text or tail (UTF-8)."""
+
+    cdef bytes part
+    cdef tuple parts
+
+    def __cinit__(self, part, parts):
+        self.part, self.parts = part, parts
+
+    cdef bint holds(self, xmlNode* node) except -1:
+        if self.part is not None:
+            return _contains(node, find_attribute(node, b"class"), self.part)
+        return self._in_text(node.children) or self._in_text(node.next)
+
+    cdef bint _in_text(self, xmlNode* node) except -1:
+        """Return True if a part is in the text that begins at a node: in lxml, one text of several nodes."""
+        cdef const char* first = NULL
+        cdef bytes text = None
+        cdef bytes part
+        while node != NULL and node.type in (XML_TEXT_NODE, XML_CDATA_SECTION_NODE, XML_XINCLUDE_START, XML_XINCLUDE_END):
+            if is_text(node):
+                if first == NULL:
+                    first = <const char*> node.content
+                else:
+                    text = (<bytes> first if text is None else text) + <bytes> <const char*> node.content
+            node = node.next
+        if text is not None:
+            first = text
+        if first != NULL:
+            for part in self.parts:
+                if strstr(first, part) != NULL:
+                    return True
+        return False
+
+
+cdef list _search_first(_Element root, Py_ssize_t first, Py_ssize_t last, _Test test):
+    body = root.find("body")
+    cdef _Element start = root if body is None else body
+    return _search(start._doc, start._c_node, start._c_node, first, last, test)
+
+
+cdef list _search_below(_Element heading, Py_ssize_t first, Py_ssize_t last, _Test test):
+    return _search(heading._doc, _next(heading._c_node, NULL), NULL, first, last, test)
+
+
+cdef list _search(
+    _Document document, xmlNode* node, xmlNode* top, Py_ssize_t first, Py_ssize_t last, _Test test
+):
+    """Return those of the elements number `first` to `last`, counted from a node on, for which the test holds."""
+    cdef list found = []
+    cdef Py_ssize_t number = 0
+    while node != NULL and number < last:
+        if node.type == XML_ELEMENT_NODE:
+            if number >= first and test.holds(node):
+                found.append(elementFactory(document, node))
+            number += 1
+        node = _next(node, top)
+    return found
+
+
+cdef list _search_above(_Element heading, _Test test):
+    cdef list found = []
+    cdef Py_ssize_t most = _MAX_ABOVE
+    cdef xmlNode* node = _previous(heading._c_node)
+    while node != NULL and most > 0:
+        if node.type == XML_ELEMENT_NODE:
+            most -= 1
+            if test.holds(node):
+                found.append(elementFactory(heading._doc, node))
+        node = _previous(node)
+    return found[::-1]
+
+
+cdef inline xmlNode* _previous(xmlNode* node) noexcept:
+    """Return the node before this one, in reading order; NULL before the outermost element."""
+    if node.prev == NULL:
+        return NULL if node.parent == NULL or node.parent.type != XML_ELEMENT_NODE else node.parent
+    node = node.prev
+    while node.type == XML_ELEMENT_NODE and node.last != NULL:
+        node = node.last
+    return node
+
+
 cdef inline xmlNode* _next(xmlNode* node, xmlNode* top) noexcept:
-    """Return the node after this one, in reading order; NULL after the last one below `top`."""
+    """Return the node after this one, in reading order; NULL after the last one below `top`, or of the document."""
     if node.type == XML_ELEMENT_NODE and node.children != NULL:
         return node.children
     while node != top and node.next == NULL:
@@ -78,15 +181,15 @@ cdef bint _is_read(xmlNode* node) except -1:
     cdef int at
     for at in range(_TAGS):
         if name[0] == _tags[at][0] and strcmp(name, _tags[at]) == 0:
-            return strcmp(name, b"script") != 0 or _contains(node, _attribute(node, b"type"), _JSON_LD)
+            return strcmp(name, b"script") != 0 or _contains(node, find_attribute(node, b"type"), _JSON_LD)
     return False
 
 
 cdef bint _is_author_link(xmlNode* link) except -1:
-    cdef xmlAttr* address = _attribute(link, b"href")
-    if _contains(link, _attribute(link, b"rel"), _AUTHOR):
+    cdef xmlAttr* address = find_attribute(link, b"href")
+    if _contains(link, find_attribute(link, b"rel"), _AUTHOR):
         return True
-    return _contains(link, address, _PROFILE) and is_profile(_value(link, address))
+    return _contains(link, address, _PROFILE) and is_profile(value_in(link, address))
 
 
 cdef int _add_items(_Document document, xmlNode* node, list types, list properties) except -1:
@@ -94,43 +197,29 @@ cdef int _add_items(_Document document, xmlNode* node, list types, list properti
     while attribute != NULL:
         if attribute.ns == NULL and attribute.name[0] == c"i":
             if strcmp(<const char*> attribute.name, b"itemprop") == 0:
-                properties.append((_value(node, attribute), elementFactory(document, node)))
+                properties.append((value_in(node, attribute), elementFactory(document, node)))
             elif strcmp(<const char*> attribute.name, b"itemtype") == 0:
-                types.append(_value(node, attribute))
+                types.append(value_in(node, attribute))
         attribute = attribute.next
     return 0
-
-
-cdef xmlAttr* _attribute(xmlNode* node, const char* name) noexcept:
-    cdef xmlAttr* attribute = node.properties
-    while attribute != NULL:
-        if attribute.ns == NULL and strcmp(<const char*> attribute.name, name) == 0:
-            return attribute
-        attribute = attribute.next
-    return NULL
 
 
 cdef bint _contains(xmlNode* node, xmlAttr* attribute, const char* part) except -1:
     """Return True if an attribute's value contains a text; False for NULL."""
     if attribute == NULL or attribute.children == NULL:
         return False
-    if _is_plain(attribute):
+    if is_plain(attribute):
         return strstr(<const char*> attribute.children.content, part) != NULL
-    return part.decode("ascii") in _value(node, attribute)
-
-
-cdef str _value(xmlNode* node, xmlAttr* attribute):
-    if attribute.children == NULL:
-        return ""
-    if _is_plain(attribute):
-        content = <const char*> attribute.children.content
-        return PyUnicode_DecodeUTF8(content, strlen(content), NULL)
-    return public.attributeValue(node, attribute)
-
-
-cdef inline bint _is_plain(xmlAttr* attribute) noexcept:
-    cdef xmlNode* value = attribute.children
-    return value.type == XML_TEXT_NODE and value.next == NULL and value.content != NULL
+    return part.decode("ascii") in value_in(node, attribute)
 
 
 check_reading(find_elements, pure_find_elements)
+for _heading in (".//b", ".//none"):
+    check_reading(
+        lambda root: find_classed(root, root.find(_heading), "w"),
+        lambda root: pure_find_classed(root, root.find(_heading), "w"),
+    )
+    check_reading(
+        lambda root: find_texts(root, root.find(_heading), ("e", "\u4e00")),
+        lambda root: pure_find_texts(root, root.find(_heading), ("e", "\u4e00")),
+    )

@@ -6,6 +6,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from cleaning._native.texts cimport copy_text, make_text
+
 import os
 
 import numpy
@@ -14,10 +16,11 @@ from cleaning.blocks import Kind
 from cleaning.classifier.features import (
     AROUND_CODES, BLOCK_COLUMNS, CHAIN_LEVELS, ELEMENT_LEVELS, FAR_BLOCKS, NEAR_LEVELS, NEIGHBOUR_NAMES,
     NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SHAPE_LEVELS, SURE_SCORE, SimilarityGroups, TAG_CODES,
-    TINY_CHARS, WINDOW_REACHES, running_sums, without_digits,
+    TINY_CHARS, WINDOW_REACHES, without_digits,
 )
 from cleaning.leaf_table import Column
 
+cdef object _DOUBLE = numpy.dtype(numpy.float64)
 cdef tuple _KINDS = tuple(Kind)
 cdef int[10] _STEPS = NEIGHBOUR_STEPS
 cdef int[3] _REACHES = NEIGHBOUR_REACHES
@@ -37,6 +40,7 @@ cdef enum:
     ELEMENT_FEATURES = 8
     GROUP_FEATURES = 6
     SHAPE_FEATURES = 5
+    _MOST_LETTERS = 1_000  # of tokens that are read without a copy in Python
 
 
 def fill_first_stage(rows, page, str title, scores):
@@ -196,11 +200,16 @@ cdef str _first_part(str text):
 
 
 cdef str _without_digits(str text):
-    cdef Py_UCS4 letter
-    for letter in text:
-        if c"0" <= letter <= c"9":
-            return without_digits(text)
-    return text
+    """Return what `without_digits` does."""
+    cdef uint32_t[_MOST_LETTERS] letters
+    cdef Py_ssize_t at, kept = 0, size = len(text)
+    if size > _MOST_LETTERS:
+        return without_digits(text)
+    copy_text(text, letters, size)
+    for at in range(size):
+        letters[kept] = letters[at]
+        kept += not c"0" <= letters[at] <= c"9"
+    return text if kept == size else make_text(letters, kept)
 
 
 cdef class _FirstStage:
@@ -404,7 +413,15 @@ cdef double[::1] _sums_before(values, Py_ssize_t size):
     """Return the sum of the values before each block, and of all values."""
     if len(values) != size:
         raise ValueError(f"{len(values)} values of {size} blocks")
-    return running_sums(values)
+    cdef const double[::1] each = numpy.ascontiguousarray(values, _DOUBLE)
+    cdef double[::1] sums = numpy.empty(size + 1)
+    cdef double total = 0
+    cdef Py_ssize_t at
+    for at in range(size):
+        sums[at] = total
+        total += each[at]
+    sums[size] = total
+    return sums
 
 
 cdef double[::1] _group_means(groups, weights, chars):

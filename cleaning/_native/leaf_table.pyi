@@ -1,9 +1,7 @@
-import numpy as np
 from lxml.html import HtmlElement
 
 from cleaning.blocks import Block, Decision, Reason
 from cleaning.leaf_table import LeafTable
 
-def inherit(parents: np.ndarray, own: list[Reason | None]) -> list[Reason | None]: ...
 def make_decisions(blocks: list[Block], scores: list[float], reasons: list[Reason]) -> list[Decision]: ...
 def read_leaf_table(root: HtmlElement) -> LeafTable: ...

@@ -7,19 +7,18 @@ is not linked with libxml2: it reads nodes by their public structure and uses lx
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject, PyObject_GenericSetAttr
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint16_t, uint32_t
 from libc.string cimport strcmp, strlen
 
 from lxml.includes cimport etreepublic as public
 from lxml.includes.etreepublic cimport _Element, import_lxml__etree
 from lxml.includes.tree cimport (
-    XML_CDATA_SECTION_NODE, XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE, XML_TEXT_NODE,
-    XML_XINCLUDE_END, XML_XINCLUDE_START, xmlAttr, xmlNode,
+    XML_CDATA_SECTION_NODE, XML_ELEMENT_NODE, XML_TEXT_NODE, XML_XINCLUDE_END, XML_XINCLUDE_START, xmlAttr, xmlNode,
 )
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.memory cimport grown
+from cleaning._native.nodes cimport find_attribute, is_element_like, value_in
 from cleaning._native.texts cimport copy_text, make_text
 from cleaning._native.words cimport (
     CHARACTERS, CLASS_SHIFT, DIGIT, KNOWN, LETTER, PAUSE, QUOTE, SENTENCE_END, SPACE, SYMBOL, UNSPACED, UNWANTED, UPPER,
@@ -82,20 +81,6 @@ def make_decisions(list blocks, list scores, list reasons):
         _frozen(_new(Decision), _DECISION_FIELDS, (block, score, reason))
         for block, score, reason in zip(blocks, scores, reasons, strict=True)
     ]
-
-
-def inherit(const int32_t[::1] parents, list own):
-    """Return for each element the value of the outermost element around it that has one, or its own value."""
-    cdef Py_ssize_t at
-    cdef list found = list(own)
-    if len(own) != len(parents):
-        raise ValueError(f"{len(own)} values of {len(parents)} elements")
-    for at in range(len(parents)):
-        if parents[at] >= at:
-            raise ValueError(f"element {at} is in element {parents[at]}, which comes later")
-        if parents[at] >= 0 and found[parents[at]] is not None:
-            found[at] = found[parents[at]]
-    return found
 
 
 cdef object _frozen(object new, tuple fields, tuple values):
@@ -183,15 +168,6 @@ cdef struct Undo:  # a tag's counter as it was before an element changed it
     Py_ssize_t count
 
 
-cdef inline str _attribute(xmlNode* element, xmlAttr* attribute):
-    cdef xmlNode* value = attribute.children
-    if value == NULL:
-        return ""
-    if value.type == XML_TEXT_NODE and value.next == NULL and value.content != NULL:
-        return PyUnicode_DecodeUTF8(<const char*> value.content, strlen(<const char*> value.content), NULL)
-    return public.attributeValue(element, attribute)
-
-
 # The order of these names is the order of the tokens.
 cdef tuple _TOKEN_NAMES = tuple(name.encode("ascii") for name in TOKEN_ATTRIBUTES)
 cdef int _TOKEN_COUNT = len(_TOKEN_NAMES)
@@ -223,7 +199,7 @@ cdef str _attribute_tokens(xmlNode* element):
             elif strcmp(name, b"hidden") == 0:
                 hidden = True
             elif strcmp(name, b"aria-hidden") == 0:
-                hidden = hidden or _attribute(element, attribute) == "true"
+                hidden = hidden or value_in(element, attribute) == "true"
             else:
                 for at in range(_TOKEN_COUNT):
                     if name[0] == _token_names[at][0] and strcmp(name, _token_names[at]) == 0:
@@ -233,21 +209,17 @@ cdef str _attribute_tokens(xmlNode* element):
         attribute = attribute.next
     if count == 0 and not hidden and style == NULL:
         return ""
-    words = [_attribute(element, found[at]) for at in range(_TOKEN_COUNT) if found[at] != NULL]
+    words = [value_in(element, found[at]) for at in range(_TOKEN_COUNT) if found[at] != NULL]
     if hidden:
         words.append("-hidden")
-    if style != NULL and UNSEEN_STYLE.search(_attribute(element, style)[:_MAX_TOKEN_CHARS]):
+    if style != NULL and UNSEEN_STYLE.search(value_in(element, style)[:_MAX_TOKEN_CHARS]):
         words.append("-unseen")
     return (<str> words[0] if len(words) == 1 else " ".join(words))[:_MAX_TOKEN_CHARS]
 
 
 cdef bint _has_alt(xmlNode* element) except -1:
-    cdef xmlAttr* attribute = element.properties
-    while attribute != NULL:
-        if attribute.ns == NULL and strcmp(<const char*> attribute.name, b"alt") == 0:
-            return bool(_attribute(element, attribute).strip())
-        attribute = attribute.next
-    return False
+    cdef xmlAttr* alt = find_attribute(element, b"alt")
+    return alt != NULL and bool(value_in(element, alt).strip())
 
 
 cdef const unsigned char* _read_character(const unsigned char* content, uint32_t* character) noexcept:
@@ -456,10 +428,6 @@ cdef class _LeafText:
         return self.pieces[at].element if at < self.count else otherwise
 
 
-cdef inline bint _is_element_like(xmlNode* node) noexcept:
-    return node.type in (XML_ELEMENT_NODE, XML_COMMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE)
-
-
 cdef class _Walk:
     """The state of one walk. It has its own stack of frames, because pages nest thousands of levels deep."""
 
@@ -628,7 +596,7 @@ cdef class _Walk:
             if piece.linked and self.frames[self.link].counted != self.leaf.serial:
                 self.frames[self.link].counted = self.leaf.serial
                 self.leaf.links += 1
-        while node != NULL and not _is_element_like(node):
+        while node != NULL and not is_element_like(node):
             node = node.next
         return node
 
@@ -704,7 +672,7 @@ cdef class _Walk:
     cdef str _tokens_around(self, xmlNode* around):
         cdef xmlNode* element = self.leaf.first(around)
         cdef list found = []
-        while element != around and element != NULL and _is_element_like(element) and len(found) < _MAX_INLINE_LEVELS:
+        while element != around and element != NULL and is_element_like(element) and len(found) < _MAX_INLINE_LEVELS:
             found.append(f"{self._tag(element).name} {_attribute_tokens(element)}")
             element = element.parent
         return " ".join(found)[:_MAX_TOKEN_CHARS] if found else ""

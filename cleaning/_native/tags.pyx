@@ -1,11 +1,67 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""A bound on the attributes of a page's tags, in C. It builds no tree, so it takes linear time."""
+"""Passes over the bytes of a page in C, before it has a tree: its encoding, its end and the attributes of its tags."""
 
-from libc.string cimport memchr
+from libc.stdint cimport uint64_t
+from libc.string cimport memchr, memcmp, memcpy
 
 cdef enum:
     # Tags inside the quoted values of other tags are read several times.
     MOST_READS = 16
+
+cdef uint64_t _NOT_ASCII = 0x8080808080808080ULL
+
+
+def has_replacement(bytes body):
+    """Return True if the character U+FFFD is in this UTF-8; None for bytes that are not valid UTF-8."""
+    cdef const unsigned char* at = body
+    cdef const unsigned char* end = at + len(body)
+    cdef uint64_t some
+    cdef bint found = False
+    while at < end:
+        while end - at >= 8:
+            memcpy(&some, at, 8)
+            if some & _NOT_ASCII:
+                break
+            at += 8
+        while at < end and at[0] < 0x80:
+            at += 1
+        if at < end:
+            found |= at[0] == 0xEF and end - at > 2 and at[1] == 0xBF and at[2] == 0xBD
+            at = _after_character(at, end)
+            if at == NULL:
+                return None
+    return found
+
+
+cdef inline const unsigned char* _after_character(const unsigned char* at, const unsigned char* end) noexcept nogil:
+    """Return the end of the character of several bytes that begins at `at`; NULL if it is not valid."""
+    cdef unsigned char first = at[0]
+    # The second byte tells overlong forms, surrogates and numbers beyond Unicode from valid characters.
+    cdef unsigned char least = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80
+    cdef unsigned char greatest = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF
+    cdef Py_ssize_t size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    if first < 0xC2 or first > 0xF4 or end - at < size or not least <= at[1] <= greatest:
+        return NULL
+    if size > 2 and at[2] & 0xC0 != 0x80 or size > 3 and at[3] & 0xC0 != 0x80:
+        return NULL
+    return at + size
+
+
+def find_end(bytes body):
+    """Return the place of the first end tag of `body` or `html`, in small letters or capitals; -1 if there is none."""
+    cdef const unsigned char* start = body
+    cdef const unsigned char* end = start + len(body)
+    cdef const unsigned char* at = start
+    while True:
+        at = <const unsigned char*> memchr(at, b"<", end - at)
+        if at == NULL or end - at < 6:
+            return -1
+        if at[1] == b"/" and (
+            memcmp(at + 2, b"body", 4) == 0 or memcmp(at + 2, b"html", 4) == 0
+            or memcmp(at + 2, b"BODY", 4) == 0 or memcmp(at + 2, b"HTML", 4) == 0
+        ):
+            return at - start
+        at += 1
 
 
 def bound_attributes(bytes body):

@@ -99,12 +99,11 @@ cdef class Forest:
 
     cdef int _fold(self, const float[:, ::1] table) except -1:
         """Answer the questions about features that are equal in all rows: many tell of the page as a whole."""
-        cdef Py_ssize_t row, feature, at
+        cdef Py_ssize_t row, at
         cdef Node node
         cdef unsigned char[::1] differ = numpy.zeros(table.shape[1], numpy.uint8)
         for row in range(1, table.shape[0]):
-            for feature in range(self.features):
-                differ[feature] |= table[row, feature] != table[0, feature]
+            _add_differences(&table[0, 0], &table[row, 0], self.features, &differ[0])
         for at in range(self.asking - 1, -1, -1):
             node = self.nodes[at]
             if differ[node.feature] or table.shape[0] == 1:
@@ -137,6 +136,15 @@ cdef class Forest:
         while at < self.asking:
             at = self.folded[at].to[row[self.folded[at].feature] > self.folded[at].threshold]
         return self.values[at - self.asking]
+
+
+cdef void _add_differences(
+    const float* one, const float* other, Py_ssize_t size, unsigned char* differ
+) noexcept nogil:
+    """Mark the features that differ. The compiler makes this loop compare several of them at once."""
+    cdef Py_ssize_t at
+    for at in range(size):
+        differ[at] |= one[at] != other[at]
 
 
 def _sort_nodes(int32_t[::1] roots, int32_t[::1] lefts, int32_t[::1] rights, list asking, list leaves):

@@ -5,7 +5,7 @@ No text is cut into strings. The words of a text lie side by side in one buffer,
 piece of it, too. A word is found by its hash and then compared, so two words with one hash are never confused.
 """
 
-from cpython.mem cimport PyMem_Free
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeASCII
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
@@ -14,7 +14,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from cleaning._native.memory cimport grown
 from cleaning._native.porter cimport stem_letters
-from cleaning._native.simhash cimport MAX_TERMS, Sequence, add_pair_sums, weighted_bits
+from cleaning._native.simhash cimport MAX_TERMS, Sequence, add_pair_sums, place_arrays, sequence_bytes, weighted_bits
 from cleaning._native.texts cimport copy_text, make_text
 
 import os
@@ -477,7 +477,8 @@ cdef class ScoredWords:
         found = numpy.zeros((3, len(tags)))
         cdef double[:, ::1] rows = found
         for at in range(len(tags)):
-            before = places.setdefault((tags[at], attributes[at]), at)  # many elements of a page are equal
+            # Many elements of a page are equal.
+            before = places.setdefault((tags[at], attributes[at]) if attributes[at] else tags[at], at)
             if before != at:
                 rows[0, at], rows[1, at], rows[2, at] = rows[0, before], rows[1, before], rows[2, before]
                 continue
@@ -507,35 +508,23 @@ cdef class ScoredWords:
         return found
 
     def texts(self, list texts):
-        """Return the least, greatest and mean score of the words of each short text (3 x n); 0 for a long one."""
-        cdef _WordBuffer buffer = _WordBuffer()
-        cdef Py_ssize_t at
-        found = numpy.zeros((3, len(texts)))
-        cdef double[:, ::1] rows = found
-        for at in range(len(texts)):
-            if len(<str?> texts[at]) <= _MAX_TEXT_WORDS * _MAX_WORD_CHARS:
-                buffer.clear()
-                buffer.add_text(<str> texts[at], _MAX_TEXT_WORDS + 1)
-                if buffer.count <= _MAX_TEXT_WORDS:
-                    buffer.replace_numbers()
-                    self._score_words(self.of_texts, buffer, False, rows, at)
-        return found
+        """Return the scores of each text's words: of a short text (3 x n), and of any text (5 x n).
 
-    def sums(self, list texts):
-        """Return five figures of the scores of each text's words (5 x n).
-
-        They are sum, number, least, greatest, and the mean of the three least.
+        The first are the least, greatest and mean score; 0 for a long text. The others are sum, number, least,
+        greatest, and the mean of the three least.
         """
         cdef _WordBuffer buffer = _WordBuffer()
         cdef Py_ssize_t at
-        found = numpy.zeros((5, len(texts)))
-        cdef double[:, ::1] rows = found
+        of_short, of_any = numpy.zeros((3, len(texts))), numpy.zeros((5, len(texts)))
+        cdef double[:, ::1] short_rows = of_short, any_rows = of_any
         for at in range(len(texts)):
             buffer.clear()
             buffer.add_text((<str?> texts[at])[:_MAX_TEXT_CHARS], -1)
             buffer.replace_numbers()
-            self._sum_scores(buffer, rows, at)
-        return found
+            if len(<str> texts[at]) <= _MAX_TEXT_WORDS * _MAX_WORD_CHARS and buffer.count <= _MAX_TEXT_WORDS:
+                self._score_words(self.of_texts, buffer, False, short_rows, at)
+            self._sum_scores(buffer, any_rows, at)
+        return of_short, of_any
 
     cdef int _sum_scores(self, _WordBuffer buffer, double[:, ::1] rows, Py_ssize_t place) except -1:
         cdef double[LEAST_SCORES] least  # ascending
@@ -592,19 +581,22 @@ cdef class HintWords:
             self.hints.append(hint)
 
     def read(self, list tags, list attributes):
-        """Return the hint of each element, as `read_hint` does."""
+        """Return the hints of the elements that have one, by their number, as `read_hint` gives them."""
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef dict known = {}
-        cdef list found = []
+        cdef dict known = {}, found = {}
+        cdef Py_ssize_t at
         cdef str text
-        for tag, text in zip(tags, attributes):
-            key = (tag, text)
-            if key not in known:
+        for at in range(len(tags)):
+            text = attributes[at]
+            key = (tags[at], text) if text else tags[at]
+            hint = known.get(key, self)
+            if hint is self:
                 buffer.clear()
-                buffer.add_tag(<str?> tag)
+                buffer.add_tag(<str?> tags[at])
                 buffer.add_letter_runs(text.lower())
-                known[key] = self._find_surest(buffer)
-            found.append(known[key])
+                known[key] = hint = self._find_surest(buffer)
+            if hint is not None:
+                found[at] = hint
         return found
 
     cdef object _find_surest(self, _WordBuffer buffer):
@@ -736,12 +728,26 @@ for _gap in range(1, MAX_TERMS):
 def fingerprint_terms(sequence, str weighting not None):
     """Return the fingerprint of a sequence of at most MAX_SEQUENCE terms, as the pure version does."""
     cdef Sequence its
+    cdef void* memory
+    if len(sequence) > MAX_TERMS:
+        raise ValueError(f"the sequence has {len(sequence)} terms; at most {MAX_TERMS} are summed here")
+    memory = PyMem_Malloc(sequence_bytes(len(sequence)))
+    if memory == NULL:
+        raise MemoryError
+    try:
+        place_arrays(&its, len(sequence), memory)
+        _read_terms(&its, sequence)
+        if weighting != "plain":
+            add_pair_sums(&its, _INVERSE_GAPS, weighting == "symmetric")
+        return weighted_bits(&its, TIE)
+    finally:
+        PyMem_Free(memory)
+
+
+cdef int _read_terms(Sequence* its, sequence) except -1:
     cdef dict numbers = {}
     cdef int32_t at, number
     cdef str term
-    if len(sequence) > MAX_TERMS:
-        raise ValueError(f"the sequence has {len(sequence)} terms; at most {MAX_TERMS} are summed here")
-    its.size, its.unique = len(sequence), 0
     for at in range(its.size):
         term = sequence[at]
         if term is None:
@@ -757,6 +763,4 @@ def fingerprint_terms(sequence, str weighting not None):
             its.preceding[at] = its.latest[number]
             its.following[its.latest[number]] = at
         its.latest[number] = at
-    if weighting != "plain":
-        add_pair_sums(&its, _INVERSE_GAPS, weighting == "symmetric")
-    return weighted_bits(&its, TIE)
+    return 0

@@ -18,6 +18,8 @@ from cleaning.classifier.features import running_sums
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cleaning._native.words import HintWords
     from cleaning.blocks import Block
     from cleaning.classifier.model import Prediction
@@ -77,50 +79,68 @@ class Hint(NamedTuple):
     max_share: float
 
 
+class _HintedElement(NamedTuple):
+    """An element with a hint: first <= block < last are the blocks in it, `share` is their part of the page's prose."""
+
+    hint: Hint
+    first: int
+    last: int
+    share: float
+
+
 class _PageHints:
-    """The hint of each element, and the blocks for which a sure hint overrules the model."""
+    """The elements with hints, outer ones first, and the blocks for which a sure hint overrules the model."""
 
     def __init__(self, table: LeafTable, predicted: Prediction) -> None:
         counts = table.counts
         unlinked = counts[:, Column.CHARS] - counts[:, Column.LINK_CHARS]
         words = counts[:, Column.WORDS] - counts[:, Column.LINK_WORDS]
         prose = running_sums(np.where(unlinked > _PROSE_MIN_CHARS, words, 0))
-        self._shares = ((prose[table.last] - prose[table.first]) / max(1, prose[-1])).tolist()
-        self.of_elements = read_hints(table.tags, table.node_tokens)
+        found = read_hints(table.tags, table.node_tokens)
+        first, last = table.first[list(found)], table.last[list(found)]
+        shares = (prose[last] - prose[first]) / max(1, prose[-1])
+        columns = found.values(), first.tolist(), last.tolist(), shares.tolist()
+        self.elements = [_HintedElement(*row) for row in zip(*columns, strict=True)]
         self.of_inline = read_hints([""] * len(table.blocks), table.inline_tokens)
-        self._overrule(table, Reason.COMMENT if predicted.type is PageType.FORUM else None)
-        if self._is_discussion(table, predicted.scores * (counts[:, Column.WORDS] + 1)):
-            self._overrule(table, Reason.COMMENT)
+        self._overrule(len(table.blocks), Reason.COMMENT if predicted.type is PageType.FORUM else None)
+        if self._is_discussion(predicted.scores * (counts[:, Column.WORDS] + 1)):
+            self._overrule(len(table.blocks), Reason.COMMENT)
 
-    def _overrule(self, table: LeafTable, doubted: Reason | None) -> None:
-        """Set `sure`, the sure reason of each element, and `overruled`; the doubted reason is not used."""
-        both = zip(self.of_elements, self._shares, strict=True)
-        own = [None if hint is None else _sure_reason(hint, share, doubted) for hint, share in both]
-        self.sure = _inherit(table.parent, own)
-        inline = [hint is not None and _sure_reason(hint, 0.0, doubted) is not None for hint in self.of_inline]
-        outer = [self.sure[number] is not None for number in table.node.tolist()]
-        self.overruled = np.array(outer, bool) | np.array(inline, bool)
+    def _overrule(self, size: int, doubted: Reason | None) -> None:
+        """Set `sure`, the sure reason around each block, and `overruled`; the doubted reason is not used."""
+        own = [_sure_reason(element.hint, element.share, doubted) for element in self.elements]
+        self.sure = _spread(size, self.elements, own)
+        self.overruled = np.array([reason is not None for reason in self.sure], bool)
+        self.overruled[[index for index, hint in self.of_inline.items() if _sure_reason(hint, 0.0, doubted)]] = True
 
-    def _is_discussion(self, table: LeafTable, expected: np.ndarray) -> bool:
+    def _is_discussion(self, expected: np.ndarray) -> bool:
         """Return True if the comments have most of the page's expected main text (n, words)."""
-        comments = np.array([reason is Reason.COMMENT for reason in self.sure])[table.node]
+        if Reason.COMMENT not in self.sure:
+            return False
+        comments = np.array([reason is Reason.COMMENT for reason in self.sure], bool)
         among = expected[comments | ~self.overruled].sum()
         return bool(expected[comments].sum() > _DISCUSSION_SHARE * among)
+
+
+def _spread(size: int, elements: Sequence[_HintedElement], reasons: Sequence[Reason | None]) -> list[Reason | None]:
+    """Return for each block the reason of the outermost element around it that has one."""
+    found: list[Reason | None] = [None] * size
+    for element, reason in zip(elements, reasons, strict=True):
+        if reason is not None and found[element.first] is None:  # else it is inside an element that has a reason
+            found[element.first : element.last] = [reason] * (element.last - element.first)
+    return found
 
 
 def _page_reasons(table: LeafTable, kept: np.ndarray, hints: _PageHints) -> list[Reason]:
     """Return the reasons of a page's blocks; a hint gives the reason if nothing in its element was kept."""
     sums = running_sums(kept)
-    clear = (sums[table.last] == sums[table.first]).tolist()
-    both = zip(hints.of_elements, clear, strict=True)
-    likely = _inherit(table.parent, [hint.reason if hint is not None and empty else None for hint, empty in both])
-    of_elements = [sure or own for sure, own in zip(hints.sure, likely, strict=True)]
-    around = [
-        of_elements[number] or (None if inline is None else inline.reason)
-        for number, inline in zip(table.node.tolist(), hints.of_inline, strict=True)
-    ]
+    own = [one.hint.reason if sums[one.first] == sums[one.last] else None for one in hints.elements]
+    likely = _spread(len(kept), hints.elements, own)
+    around = [sure or other for sure, other in zip(hints.sure, likely, strict=True)]
+    for index, hint in hints.of_inline.items():
+        around[index] = around[index] or hint.reason
     copies = _repeated_blocks(table, kept)
-    reasons = [hint or plain for hint, plain in zip(around, _plain_reasons(table, kept), strict=True)]
+    reasons = [hinted or plain for hinted, plain in zip(around, _plain_reasons(table, kept), strict=True)]
     for index in np.flatnonzero(kept).tolist():
         reasons[index] = Reason.PAGE_DUPLICATE if index in copies else Reason.KEPT
     return reasons
@@ -138,24 +158,6 @@ def _plain_reasons(table: LeafTable, kept: np.ndarray) -> list[Reason]:
         inside[indexes[0] : indexes[-1] + 1] = True
     codes = np.select([linked > _MAX_LINKED_SHARE * words, ~inside, words <= _FEW_WORDS], [0, 1, 2], 3)
     return [_PLAIN_REASONS[code] for code in codes.tolist()]
-
-
-def _inherit(parents: np.ndarray, own: list[Reason | None]) -> list[Reason | None]:
-    """Return for each element the reason of the outermost element around it that has one, or its own reason."""
-    module = load_compiled("leaf_table")
-    if module is None:
-        return pure_inherit(parents, own)
-    found: list[Reason | None] = module.inherit(parents, own)
-    return found
-
-
-def pure_inherit(parents: np.ndarray, own: list[Reason | None]) -> list[Reason | None]:
-    """Return the same as `_inherit`, without the compiled core."""
-    found = list(own)
-    for number, parent in enumerate(parents.tolist()):
-        if parent >= 0 and found[parent] is not None:
-            found[number] = found[parent]
-    return found
 
 
 def _repeated_blocks(table: LeafTable, kept: np.ndarray) -> set[int]:
@@ -196,10 +198,13 @@ def _has_content(block: Block) -> bool:
     return block.words > _FEW_WORDS and block.link_words <= _MAX_LINKED_SHARE * block.words
 
 
-def read_hints(tags: list[str], tokens: list[str]) -> list[Hint | None]:
-    """Return the hint of each element, given its tag and attribute tokens."""
+def read_hints(tags: list[str], tokens: list[str]) -> dict[int, Hint]:
+    """Return the hints of the elements that have one, by their number, given all tags and attribute tokens."""
     known = _compiled_hints()
-    return list(map(read_hint, tags, tokens)) if known is None else known.read(tags, tokens)
+    if known is None:
+        both = enumerate(zip(tags, tokens, strict=True))
+        return {number: hint for number, each in both if (hint := read_hint(*each)) is not None}
+    return known.read(tags, tokens)
 
 
 @lru_cache(maxsize=1 << 13)

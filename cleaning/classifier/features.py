@@ -6,6 +6,7 @@ alone. The model file holds the names of the columns that it was trained with.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,7 +89,7 @@ NEIGHBOUR_NAMES = [
     *"page_scores page_likely page_greatest page_kept".split(),
 ]
 PAGE_SCORE_COLUMNS = 4  # number of the last columns, which are equal for all blocks
-_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+_DIGITS = re.compile("[0-9]+")
 _VOCABULARY_LEVELS = 4  # elements around a block, the innermost first
 VOCABULARY_NAMES = [
     "mean_word",
@@ -101,10 +102,14 @@ VOCABULARY_NAMES = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstStage:
-    """The first stage's features of a page's blocks (n x len(FIRST_STAGE_NAMES), float32), and the sums behind them."""
+    """The first stage's features of a page's blocks (n x len(FIRST_STAGE_NAMES), float32), and what is behind them.
+
+    `word_sums` are the scores of the texts' words (`Lexicon.texts`, 5 x n).
+    """
 
     rows: np.ndarray
     totals: PageTotals
+    word_sums: np.ndarray
 
     @property
     def page(self) -> np.ndarray:
@@ -116,10 +121,9 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     """Return the first stage's features of a page with blocks."""
     totals, module = PageTotals(table), load_compiled("features")
     rows = np.empty((totals.size, len(FIRST_STAGE_NAMES)), np.float32)
+    of_texts, word_sums = lexicon.texts(totals.texts)
     words = LexiconScores(
-        lexicon.elements(table.tags, table.node_tokens),
-        lexicon.inlines(table.inline_tokens),
-        lexicon.texts(totals.texts),
+        lexicon.elements(table.tags, table.node_tokens), lexicon.inlines(table.inline_tokens), of_texts
     )
     fill = pure_fill_first_stage if module is None else module.fill_first_stage
     fill(rows, totals, signals.title, words)
@@ -129,7 +133,7 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     rows[:, BLOCK_COLUMNS + len(overlap) :] = np.array(
         _page_columns(totals) + _address_columns(signals) + signals.families, np.float64
     )
-    return FirstStage(rows, totals)
+    return FirstStage(rows, totals, word_sums)
 
 
 def read_neighbours(totals: PageTotals, scores: np.ndarray) -> np.ndarray:
@@ -143,19 +147,24 @@ def read_neighbours(totals: PageTotals, scores: np.ndarray) -> np.ndarray:
     fill(rows, totals, scores, weights)
     rows[:, -PAGE_SCORE_COLUMNS:] = [
         (np.cumsum(weights)[-1] + TINY_CHARS) / totals.all_chars,
-        (scores > _LIKELY_SCORE).mean(),
+        np.count_nonzero(scores > _LIKELY_SCORE) / totals.size,
         scores.max(),
         np.log1p(totals.words[scores > _LIKELY_SCORE].sum()),
     ]
     return rows
 
 
-def read_vocabulary(totals: PageTotals, lexicon: Lexicon) -> np.ndarray:
+def read_vocabulary(stage: FirstStage) -> np.ndarray:
     """Return the scores of each block's words (n x len(VOCABULARY_NAMES), float32); 0 without known words."""
-    sums, counts, least, greatest, few = lexicon.sums(totals.texts)
-    means = totals.inside(sums) / np.maximum(1, totals.inside(counts))
-    of_block = [sums / np.maximum(1, counts), least, greatest, few]
-    return np.stack([*of_block, *means[totals.chain[:_VOCABULARY_LEVELS]]], axis=1).astype(np.float32)
+    totals, (sums, counts, *others) = stage.totals, stage.word_sums
+    rows = np.empty((totals.size, len(VOCABULARY_NAMES)), np.float32)
+    means, around = totals.inside(sums) / np.maximum(1, totals.inside(counts)), totals.table.node
+    for index, column in enumerate((sums / np.maximum(1, counts), *others)):
+        rows[:, index] = column
+    for index in range(rows.shape[1] - _VOCABULARY_LEVELS, rows.shape[1]):
+        rows[:, index] = means[around]
+        around = totals.parent[around]
+    return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +220,7 @@ def pure_group_similar(table: LeafTable) -> SimilarityGroups:
 
 def without_digits(tokens: str) -> str:
     """Return the tokens without ASCII digits: the numbers of posts and comments."""
-    return tokens.translate(_NO_DIGITS)
+    return _DIGITS.sub("", tokens)
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:
@@ -225,7 +234,7 @@ class PageTotals:
     def __init__(self, table: LeafTable) -> None:
         self.table = table
         self.size = len(table.blocks)
-        counts = table.counts.T.astype(np.float64)
+        counts = table.counts.T.astype(np.float64, order="C")  # a row for each column
         self.words, self.chars, self.links = counts[Column.WORDS], counts[Column.CHARS], counts[Column.LINK_CHARS]
         self.ends = counts[Column.ENDS]
         self.counts = counts
@@ -477,7 +486,7 @@ def _page_columns(totals: PageTotals) -> list[float]:
         kinds.count(Kind.TABLE_CELL) / size,
         kinds.count(Kind.LIST_ITEM) / size,
         kinds.count(Kind.CODE),
-        (totals.repeated > 1).mean(),
+        np.count_nonzero(totals.repeated > 1) / size,
         tags.count("h1"),
         tags.count("article"),
         tags.count("main"),

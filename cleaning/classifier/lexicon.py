@@ -105,15 +105,12 @@ class Lexicon:
         known = _compiled_words(self)
         return _token_rows(map(self.of_inline, tokens)) if known is None else known.inlines(tokens)
 
-    def texts(self, texts: list[str]) -> np.ndarray:
-        """Return the same scores of short texts (3 x n, float64)."""
+    def texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same scores of short texts (3 x n), and the `TextScores` of all texts (5 x n), as float64."""
         known = _compiled_words(self)
-        return _token_rows(map(self.of_text, texts)) if known is None else known.texts(texts)
-
-    def sums(self, texts: list[str]) -> np.ndarray:
-        """Return the `TextScores` of texts of any length (5 x n, float64)."""
-        known = _compiled_words(self)
-        return _columns(map(self.sum_of, texts), len(_NO_TEXT_SCORES)) if known is None else known.sums(texts)
+        if known is not None:
+            return known.texts(texts)
+        return _token_rows(map(self.of_text, texts)), _columns(map(self.sum_of, texts), len(_NO_TEXT_SCORES))
 
     def sum_of(self, text: str) -> TextScores:
         """Return the scores of a text's words."""

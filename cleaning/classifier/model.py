@@ -62,11 +62,11 @@ class Model:
         first_stage = read_first_stage(table, signals, self.lexicon)
         shares = self.type_shares(first_stage.page, page_type_words(table, signals))
         likeliest = int(shares.argmax())
-        own = first_stage.rows
-        rows = np.hstack([own, np.broadcast_to(shares, (len(own), len(shares))).astype(np.float32)])
+        rows = np.empty((len(table.blocks), len(FIRST_STAGE_NAMES) + len(shares)), np.float32)
+        rows[:, : -len(shares)], rows[:, -len(shares) :] = first_stage.rows, shares
         first_scores = probabilities(self.first.sums(rows))[:, 0]
         doubtful = np.flatnonzero(first_scores >= DOUBTFUL_SCORE)
-        words = read_vocabulary(first_stage.totals, self.lexicon)
+        words = read_vocabulary(first_stage)
         neighbours = read_neighbours(first_stage.totals, first_scores)
         scores = first_scores.copy()
         scores[doubtful] = probabilities(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from cleaning.metadata.elements import elements_above, elements_below, first_elements, texts_below
+from cleaning.metadata.elements import find_classed, texts_below
 from cleaning.metadata.statements import is_reply, text_of_value, tidy_text
 from cleaning.metadata.titles import letters_of, site_names
 
@@ -156,9 +156,9 @@ def _from_links(stated: Statements) -> list[str]:
 
 def _from_marks(root: HtmlElement, stated: Statements) -> Iterator[str]:
     """Yield the name in the first element near the heading with a class about an author."""
-    heading = stated.heading
-    around = first_elements(root) if heading is None else (*elements_above(heading), *elements_below(heading))
-    marked = (each for each in around if "uthor" in (mark := each.get("class", "")) and not _OTHER_MARK.search(mark))
+    marked = (
+        each for each in find_classed(root, stated.heading, "uthor") if not _OTHER_MARK.search(each.get("class", ""))
+    )
     for element in islice(marked, _MAX_CANDIDATES):
         if not is_reply(element) and (name := _first_name(element)):
             yield name

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from lxml import etree, html
 
-from cleaning.metadata.elements import elements_above, elements_below, first_elements
+from cleaning.metadata.elements import find_texts
 from cleaning.metadata.statements import is_reply, tidy_text, visible_text
 from cleaning.metadata.titles import is_front_page
 
@@ -62,7 +62,7 @@ _MODIFIED = (
     "last-modified",
 )
 _PATH = re.compile(r"/(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?=[/_-]|$)")
-_YEAR = re.compile("20|\u0662\u0660|\u06f2\u06f0|\u0968\u0966")
+_YEARS = ("20", "\u0662\u0660", "\u06f2\u06f0", "\u0968\u0966")
 _DIGITS = {
     ord(digits[value]): str(value) for digits in ("٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९") for value in range(10)
 }
@@ -85,7 +85,6 @@ _CHANGED = re.compile(
 _OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
 _MAX_TRIED = 12
 _MAX_UNMARKED = 3
-_NEAR = 60  # elements below a heading, before those of other pages
 _REPLIED = re.compile(r"comment|copyright|related|event", re.IGNORECASE)
 _LEVELS = 4  # elements around a text whose classes are read
 
@@ -219,24 +218,22 @@ def _plain(text: str) -> str | None:
 
 def _dated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
     """Yield the texts that may date the page: first below its heading, then above it."""
-    heading = stated.heading
-    if heading is None:
-        first = list(_texts_with_year(first_elements(root)))
+    near = find_texts(root, stated.heading, _YEARS)
+    if stated.heading is None:
+        first = list(_texts_with_year([*near.below, *near.further]))
         yield from _candidates(first, 0)
         yield from _candidates(first, _MAX_UNMARKED)
         return
-    below = elements_below(heading)
-    yield from _candidates(_texts_with_year(islice(below, _NEAR)), _MAX_UNMARKED)
-    above = list(_texts_with_year(elements_above(heading)))[::-1]
+    yield from _candidates(_texts_with_year(near.below), _MAX_UNMARKED)
+    above = list(_texts_with_year(near.above))[::-1]
     yield from _candidates(above, 0)
     yield from _candidates(above, _MAX_UNMARKED)
-    yield from _candidates(_texts_with_year(below), _MAX_UNMARKED)
+    yield from _candidates(_texts_with_year(near.further), _MAX_UNMARKED)
 
 
 def _updated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
     """Yield the visible texts near the heading that date a change, the only date of some pages."""
-    around = first_elements(root) if stated.heading is None else elements_below(stated.heading)
-    for text, element in _texts_with_year(islice(around, _NEAR)):
+    for text, element in _texts_with_year(find_texts(root, stated.heading, _YEARS).below):
         plain = _plain(text)
         if plain and _CHANGED.search(plain) and not _REPLIED.search(_marks(element)):
             yield plain
@@ -245,10 +242,14 @@ def _updated_texts(root: HtmlElement, stated: Statements) -> Iterator[str]:
 def _texts_with_year(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:
     """Yield the short texts that may have a year, each with the element around it."""
     for element in elements:
-        if (text := element.text) and len(text) < _MAX_RAW_CHARS and _YEAR.search(text):
+        if (text := element.text) and _may_have_year(text):
             yield text, element
-        if (text := element.tail) and len(text) < _MAX_RAW_CHARS and _YEAR.search(text):
+        if (text := element.tail) and _may_have_year(text):
             yield text, element.getparent()
+
+
+def _may_have_year(text: str) -> bool:
+    return len(text) < _MAX_RAW_CHARS and any(year in text for year in _YEARS)
 
 
 def _candidates(texts: Iterable[tuple[str, HtmlElement | None]], unmarked: int) -> Iterator[str]:

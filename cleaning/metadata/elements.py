@@ -25,9 +25,10 @@ _PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECAS
 LARGE_PAGE_ELEMENTS = 20_000
 MAX_FOUND = 300  # on a page of more elements
 _IS_LARGE = etree.XPath(f"boolean(descendant::*[{LARGE_PAGE_ELEMENTS}])")
-_MAX_BELOW = 300  # elements below the heading
-_MAX_ABOVE = 60
-_MAX_FIRST = 400  # of a page without a heading
+MAX_BELOW = 300  # elements below the heading
+NEAR = 60  # those before the ones of other pages
+MAX_ABOVE = 60
+MAX_FIRST = 400  # of a page without a heading
 _MAX_TEXTS = 400  # with those of white space alone
 
 
@@ -102,20 +103,70 @@ _ITEM_TYPES = BoundedSearch("itemtype")
 _ITEM_PROPERTIES = BoundedSearch("itemprop")
 
 
+def find_classed(root: HtmlElement, heading: HtmlElement | None, part: str) -> list[HtmlElement]:
+    """Return the elements near the heading with a class that contains this ASCII text, in reading order.
+
+    Of a page without a heading, those of its first elements.
+    """
+    module = load_compiled("elements")
+    if module is None:
+        return pure_find_classed(root, heading, part)
+    found: list[HtmlElement] = module.find_classed(root, heading, part)
+    return found
+
+
+def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, part: str) -> list[HtmlElement]:
+    """Return the same as `find_classed`, without the compiled core."""
+    near = first_elements(root) if heading is None else chain(elements_above(heading), elements_below(heading))
+    return [element for element in near if part in element.get("class", "")]
+
+
+class NearTexts(NamedTuple):
+    """The elements near a heading with some text, in reading order: above it, among the next NEAR, and further below.
+
+    Of a page without a heading, the first elements count as those below.
+    """
+
+    above: list[HtmlElement]
+    below: list[HtmlElement]
+    further: list[HtmlElement]
+
+
+def find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> NearTexts:
+    """Return the elements near the heading with one of the parts in their text or tail."""
+    module = load_compiled("elements")
+    if module is None:
+        return pure_find_texts(root, heading, parts)
+    found: NearTexts = module.find_texts(root, heading, parts)
+    return found
+
+
+def pure_find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> NearTexts:
+    """Return the same as `find_texts`, without the compiled core."""
+    above = [] if heading is None else elements_above(heading)
+    below = list(first_elements(root) if heading is None else elements_below(heading))
+    groups = (above, below[:NEAR], below[NEAR:])
+    return NearTexts(*([each for each in group if _has_text(each, parts)] for group in groups))
+
+
+def _has_text(element: HtmlElement, parts: tuple[str, ...]) -> bool:
+    return any(part in text for text in (element.text, element.tail) if text for part in parts)
+
+
 def elements_above(element: HtmlElement) -> list[HtmlElement]:
     """Return the last elements before this one, including its ancestors, in reading order."""
-    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), _MAX_ABOVE))[::-1]
+    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), MAX_ABOVE))[::-1]
 
 
 def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
     """Yield the first elements after this one's start tag, those inside it first."""
-    return islice(chain(element.iterdescendants("*"), _following(element)), _MAX_BELOW)
+    return islice(chain(element.iterdescendants("*"), _following(element)), MAX_BELOW)
 
 
 def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
     """Yield the first elements of a page's body."""
     body = root.find("body")
-    return islice((root if body is None else body).iter("*"), _MAX_FIRST)
+    return islice((root if body is None else body).iter("*"), MAX_FIRST)
 
 
 def texts_below(element: HtmlElement | None) -> Iterator[str]:

@@ -5,7 +5,7 @@ The compiled core has this module too, compiled as it is, with the types of `cle
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cleaning.structure.nodes import (
     BREAK,
@@ -30,6 +30,7 @@ from cleaning.structure.nodes import (
     LIST,
     MAX_NESTING,
     PARAGRAPH,
+    QUOTE,
     ROW,
     RULE,
     STRONG,
@@ -43,14 +44,16 @@ from cleaning.structure.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Block
     from cleaning.structure.inline import Segment
 
-    Textless = Callable[[HtmlElement], list[StructureNode]]
+    # An element as the reader knows it: a proxy of lxml, or a number.
+    Handle: TypeAlias = HtmlElement | int
+    Textless = Callable[[Handle], list[StructureNode]]
     Nest = Callable[[Sequence[Segment]], list[StructureNode | str]]
 
 _INLINE_CONTAINERS = frozenset([HEADING, TERM, CAPTION])
@@ -83,6 +86,10 @@ _MAX_GAP_TEXTS = 4
 _MAX_GAP_WORDS = 15
 _PERMALINKS = frozenset("¶ # § 🔗 ⚓ \ue157".split())
 _FORMULA = (FORMULA, FORMULA_SPAN)
+# Only parts of their own stand directly in these.
+_PARTED = frozenset([LIST, DEFINITIONS, TABLE, ROW])
+# An image at the end of one of these stays there when the text after it follows.
+_ENDED = frozenset([ITEM, QUOTE])
 
 
 class Container:
@@ -99,6 +106,15 @@ class Container:
         self.after: list[StructureNode | str] = []  # what the parser has left inside, and follows it
 
 
+class _Spot(NamedTuple):
+    """Where held nodes stand, from the number `first` on: in `inner`, the last open node, and `outer` around it."""
+
+    first: int
+    depth: int
+    inner: Container
+    outer: Container
+
+
 class Builder:
     """Takes what a page shows in reading order. Numbers are those of the page's texts."""
 
@@ -110,7 +126,9 @@ class Builder:
         self._root = Container(DOCUMENT)
         self._stack = [self._root]
         self._tables = 0
-        self._held: list[StructureNode | HtmlElement] = []
+        self._held: list[StructureNode | Handle] = []
+        self._spots: list[_Spot] = []
+        self._lowest = 0  # the fewest open nodes since the first one was held
         self._last = -1  # the number of the last text that was added
         self._paragraph: StructureNode | None = None
         self._breaks = 0
@@ -135,6 +153,7 @@ class Builder:
         """End the node that was opened last."""
         self._stack.pop()
         outer = self._stack[-1]
+        self._lowest = min(self._lowest, len(self._stack))
         if container is outer:
             return
         self._tables -= container.type is TABLE
@@ -207,9 +226,18 @@ class Builder:
             for node in nodes:
                 self._append(inner, node)
         elif self.holds():
-            self._held += nodes
+            for node in nodes:
+                self._hold(node)
 
-    def hold_textless(self, element: HtmlElement) -> None:
+    def hold_image(self, element: Handle) -> None:
+        """Hold an image in an element without kept texts."""
+        inner = self._stack[-1]
+        if inner.type is CELL or inner.type is FIGURE:
+            self.hold(self._textless(element))
+        elif self.holds():
+            self._hold(element)
+
+    def hold_textless(self, element: Handle) -> None:
         """Hold the images, formulas and rules of an element whose texts are dropped, or that has none."""
         inner = self._stack[-1]
         if inner.type is CELL or inner.type is FIGURE:
@@ -217,37 +245,66 @@ class Builder:
                 self.hold(self._textless(element))
         elif self.holds():
             # It is searched only if a text follows closely enough.
-            self._held.append(element)
+            self._hold(element)
 
     def finish(self) -> StructureNode:
         """Return the document."""
         return StructureNode(DOCUMENT, self._root.content)
 
+    def _hold(self, node: StructureNode | Handle) -> None:
+        stack = self._stack
+        inner = stack[-1]
+        if not self._held:
+            self._lowest = len(stack)
+        if not self._spots or self._spots[-1].inner is not inner:
+            self._spots.append(_Spot(len(self._held), len(stack) - 1, inner, stack[max(len(stack) - 2, 0)]))
+        self._held.append(node)
+
     def _release(self, number: int) -> None:
-        """Add the held nodes, if the text with this number follows the last one closely enough."""
+        """Add the held nodes where they stand, if the text with this number follows the last one closely enough."""
         if not self._held:
             return
         held, self._held = self._held, []
+        spots, self._spots = self._spots, []
         between = self._blocks[self._last + 1 : number] if number >= 0 else ()
         if len(between) > _MAX_GAP_TEXTS or sum(block.words for block in between) > _MAX_GAP_WORDS:
             return
-        outer = next(one for one in reversed(self._stack) if one.type not in _INLINE_CONTAINERS)
-        if outer.type in (LIST, DEFINITIONS, ROW):
-            return
-        for node in self._found_in(held):
-            if node.type is not RULE:
-                self.edge()
-                self._append(outer, _as_block(node))
-            elif not between:
-                self.edge()
-                self._append(outer, node)
+        ends = [spot.first for spot in spots[1:]]
+        for spot, end in zip(spots, [*ends, len(held)], strict=True):
+            outer = self._container_of(spot)
+            if outer is None:
+                continue
+            for node in self._found_in(held[spot.first : end]):
+                if node.type is not RULE:
+                    self.edge()
+                    self._append(outer, _as_block(node))
+                elif not between:
+                    self.edge()
+                    self._append(outer, node)
 
-    def _found_in(self, held: Sequence[StructureNode | HtmlElement]) -> Iterator[StructureNode]:
+    def _container_of(self, spot: _Spot) -> Container | None:
+        """Return the node that held ones stand in, or the one around them if it has ended; None if they fit nowhere."""
+        stack, depth = self._stack, spot.depth
+        if depth >= len(stack) or stack[depth] is not spot.inner:
+            is_last = 0 < depth <= len(stack) and stack[depth - 1] is spot.outer
+            if is_last and spot.inner.type in _ENDED and spot.inner.content:
+                return spot.inner
+            depth = self._lowest - 1
+        while stack[depth].type in _INLINE_CONTAINERS:
+            depth -= 1
+        if stack[depth].type not in _PARTED:
+            return stack[depth]
+        outer = next(one for one in reversed(stack) if one.type not in _INLINE_CONTAINERS)
+        return None if outer.type in _PARTED else outer
+
+    def _found_in(self, held: Sequence[StructureNode | Handle]) -> list[StructureNode]:
+        found: list[StructureNode] = []
         for one in held:
             if isinstance(one, StructureNode):
-                yield one
+                found.append(one)
             else:
-                yield from self._textless(one)
+                found += self._textless(one)
+        return found
 
     def _add_paragraphs(self, outer: Container, content: list[StructureNode | str], position: list[int]) -> None:
         """Add a text as a paragraph; a displayed formula in it stands on its own, between two of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin
 
 from cleaning.leaves import NEVER_CONTENT
@@ -21,17 +21,36 @@ _DROPPED_IN_URLS = re.compile("[\t\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-
 _PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]*")
 # urljoin leaves these as they are behind the origin of the page, or behind its folder if they begin with no slash.
 _JOINED_AS_IT_IS = re.compile(r"/?(?![/.])[^/:;?#]+(?:/(?![/.])[^/:;?#]+)*/?(?:\?[^;?#]+)?(?:\#[^;#]+)?")
+# Only the page's scheme is missing.
+_WITHOUT_SCHEME = re.compile(r"//[\w.-]+(?:/[^;?#]*)?(?:\?[^;?#]+)?(?:\#[^;#]+)?", re.ASCII)
+_ORIGIN = re.compile(r"(https?:)//[^/?#]*/", re.IGNORECASE)
 _QUOTED_IN_URLS = {ord(sign): f"%{ord(sign):02X}" for sign in ' "<>\\^`{|}'}
 _MAX_URL_CHARS = 2_000
 # Where pages put the address of an image that loads late.
 _IMAGE_SOURCES = ("data-src", "data-original", "data-lazy-src", "src", "data-url")
 _MIN_IMAGE_PIXELS = 40
 _NUMBER = re.compile(r"\d{1,6}")
+_INERT = NEVER_CONTENT - {"head"}
+
+
+class Attributes(Protocol):
+    """An element, or a `dict` of its attributes."""
+
+    def get(self, name: str, /) -> str | None: ...
 
 
 def base_address(root: HtmlElement) -> str | None:
-    """Return the address that a page states as its base."""
-    return next((one.get("href") for one in root.iter("base") if one.get("href")), None)
+    """Return the address that a page states as its base, in its head or its text."""
+    return next((one.get("href") for one in root.iter("base") if one.get("href") and not _is_inert(one, root)), None)
+
+
+def _is_inert(element: HtmlElement, root: HtmlElement) -> bool:
+    """Return True inside an element that is never content; the head counts as content here."""
+    while element is not root:
+        element = element.getparent()
+        if element.tag in _INERT:
+            return True
+    return False
 
 
 class PageUrls:
@@ -40,8 +59,9 @@ class PageUrls:
     def __init__(self, url: str | None, base: str | None) -> None:
         """`base` is the address that the page states as its base."""
         self._base = _joined(url or "", base.strip()) if base else url or ""
-        self._origin, self._folder = (_joined(self._base, name).removesuffix("x") for name in ("/x", "x"))
-        self._joins = _ABSOLUTE.match(self._origin) is not None and _PLAIN.fullmatch(self._folder) is not None
+        self._folder = _joined(self._base, "x").removesuffix("x") if self._base else ""
+        origin = _ORIGIN.match(self._folder) if _PLAIN.fullmatch(self._folder) else None
+        self._origin, self._scheme = (origin[0], origin[1]) if origin else ("", "")
         self._page = (url or "").partition("#")[0]
 
     def place_on_page(self, address: str) -> str | None:
@@ -57,23 +77,27 @@ class PageUrls:
         plain = _PLAIN.fullmatch(address) is not None
         found = address if plain else _DROPPED_IN_URLS.sub("", address)
         if not _ABSOLUTE.match(found):
-            if plain and self._joins and _JOINED_AS_IT_IS.fullmatch(found):
+            if not self._base:
+                return ""
+            if plain and self._origin and _JOINED_AS_IT_IS.fullmatch(found):
                 found = f"{self._origin}{found[1:]}" if found[0] == "/" else f"{self._folder}{found}"
+            elif plain and self._origin and _WITHOUT_SCHEME.fullmatch(found):
+                found = f"{self._scheme}{found}"
             else:
                 found, plain = _joined(self._base, found), False
             if not _ABSOLUTE.match(found):
                 return ""
-        if found.partition("#")[0] == self._page:
+        if found.startswith(self._page) and found.partition("#")[0] == self._page:
             return ""
         return found if plain else found.translate(_QUOTED_IN_URLS)
 
-    def of_image(self, image: HtmlElement) -> str:
+    def of_image(self, image: Attributes) -> str:
         """Return the absolute address of an image; "" for one that is tiny, or whose data are in the page."""
         if _is_tiny(image.get("width")) or _is_tiny(image.get("height")):
             return ""
         for name in _IMAGE_SOURCES:
             value = image.get(name)
-            if value and not value.lstrip().lower().startswith("data:") and (found := self.absolute(value)):
+            if value and value.lstrip()[:5].lower() != "data:" and (found := self.absolute(value)):
                 return found
         sets = image.get("data-srcset") or image.get("srcset") or ""
         return self.absolute(sets.split(",")[0].strip().split(" ")[0])
@@ -113,14 +137,24 @@ _GUTTER_CLASS = re.compile(
     r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?:-rows)?|lineno-container|hljs-ln-numbers|rouge-gutter|copy)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-_NOT_CODE = NEVER_CONTENT | {"button"}
-_LINE_TAGS = frozenset(["div", "li", "p", "tr"])
+NOT_CODE = NEVER_CONTENT | {"button"}
+LINE_TAGS = frozenset(["div", "li", "p", "tr"])
 _ONLY_NUMBERS = re.compile(r"[\d\s]+")
 _MAX_LANGUAGE_LEVELS = 3
 
 
 def code_of(element: HtmlElement) -> str:
     """Return the lines of a `pre` with their indentation, without line numbers and buttons; "" if nothing is left."""
+    return joined_code(_code_parts(element))
+
+
+def joined_code(parts: list[str]) -> str:
+    """Return the code of these texts; "" if it has nothing but line numbers."""
+    text = tidy_code("".join(parts))
+    return "" if _ONLY_NUMBERS.fullmatch(text) and "\n" in text else text
+
+
+def _code_parts(element: HtmlElement) -> list[str]:
     parts: list[str] = []
     # Without recursion: pages nest thousands of levels deep.
     stack: list[HtmlElement | str | None] = [element]
@@ -141,27 +175,27 @@ def code_of(element: HtmlElement) -> str:
             if child.tail:
                 inside.append(child.tail)
         stack += reversed(inside)
-    text = tidy_code("".join(parts))
-    return "" if _ONLY_NUMBERS.fullmatch(text) and "\n" in text else text
+    return parts
 
 
 def _code_child(child: HtmlElement) -> list[HtmlElement | str | None]:
     tag = child.tag
-    if not isinstance(tag, str) or tag in _NOT_CODE or is_gutter(child):
+    if not isinstance(tag, str) or tag in NOT_CODE or is_gutter(child):
         return []
     if tag == "br":
         return ["\n"]
-    return [None, child, None] if tag in _LINE_TAGS else [child]
+    return [None, child, None] if tag in LINE_TAGS else [child]
 
 
 def is_gutter(element: HtmlElement) -> bool:
     """Return True for an element that holds the line numbers of a listing."""
     names = element.get("class")
-    return names is not None and _names_gutter(names)
+    return names is not None and names_gutter(names)
 
 
 @lru_cache(maxsize=1 << 10)
-def _names_gutter(names: str) -> bool:
+def names_gutter(names: str) -> bool:
+    """Return True for the classes of such an element."""
     return _GUTTER_CLASS.search(names) is not None
 
 
@@ -214,7 +248,7 @@ def is_data_table(table: HtmlElement) -> bool:
     for row in table.iterdescendants("tr"):
         count = sum(1 for _ in row.iterchildren(*_CELLS))
         rows, wide, cells = rows + (count > 0), wide + (count > 1), cells + count
-        if cells > _SAMPLED_CELLS:
+        if cells > _SAMPLED_CELLS and rows > 1:  # the first row may have more
             break
     named = next(table.iterdescendants("th", "caption"), None) is not None
     if not wide or (rows < 2 and not named):  # noqa: PLR2004 — one row is no table

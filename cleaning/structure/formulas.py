@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+    from cleaning.structure.elements import Attributes
+
 # The elements in which formula scripts put one formula, by a class. The text inside them is not read.
 _FORMULA_CLASSES = frozenset(
     "katex katex-display MathJax MathJax_Display MathJax_SVG MathJax_CHTML mjx-chtml mwe-math-element".split()
@@ -123,7 +125,7 @@ def _tex_text(element: HtmlElement) -> Formula | None:
     return found.formula if found is not None and found.end - found.start == len(text) else None
 
 
-def formula_of_image(image: HtmlElement) -> Formula | None:
+def formula_of_image(image: Attributes) -> Formula | None:
     """Return the formula of an image that a TeX program has drawn, from its alternative text; None for another one."""
     tex = (image.get("alt") or image.get("data-latex") or "").strip()
     if len(tex) != 1 and not _TEX_SIGN.search(tex):

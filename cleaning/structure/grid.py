@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cleaning.structure.nodes import NodeType
+from cleaning.structure.nodes import CAPTION, CELL, ROW
 
 if TYPE_CHECKING:
     from cleaning.structure.nodes import StructureNode
@@ -28,11 +28,11 @@ class TableGrid(NamedTuple):
 
 def table_grid(table: StructureNode) -> TableGrid:
     """Return the grid of a table; rows without a cell are left out, and all rows have the same width."""
-    captions = [part for part in table.content if not isinstance(part, str) and part.type is NodeType.CAPTION]
+    captions = [part for part in table.content if not isinstance(part, str) and part.type is CAPTION]
     source = [
-        [cell for cell in part.content if not isinstance(cell, str) and cell.type is NodeType.CELL]
+        [cell for cell in part.content if not isinstance(cell, str) and cell.type is CELL]
         for part in table.content
-        if not isinstance(part, str) and part.type is NodeType.ROW
+        if not isinstance(part, str) and part.type is ROW
     ]
     budget = _FREE_PLACES + _MAX_PLACES_PER_CELL * sum(map(len, source))
     rows = _placed(source, budget)

@@ -57,7 +57,7 @@ _SIGNS = r"""[`*~]                                   # code, emphasis, deletion
 # A bracket begins or ends a link, a definition or a footnote.
 _ESCAPED = re.compile(_SIGNS + r"|\](?=[(\[:]|$)|\[(?=\^)", re.VERBOSE)
 _ESCAPED_IN_LINKS = re.compile(_SIGNS + r"|[\[\]]", re.VERBOSE)
-_MAYBE_ESCAPED = re.compile(r"[`*~\\_\[\]<&]")
+_ESCAPED_SIGNS = tuple("`*~\\_[]<&")
 # Signs that mean something at the beginning of a line: headings, lists, quotes, rules, tables.
 _LINE_START = re.compile(
     r"(?P<sign>#(?=#{0,5}(?:\s|$))|[+-](?=\s|$)|>|-(?=[-|:])|=(?==*\s*$)|:(?=-)|\||\[(?=[ xX]\](?:\s|$)))"
@@ -264,14 +264,14 @@ class MarkdownWriter:
         parts: list[str] = []
         last = before
         for at, node in enumerate(content):
-            follows = _first_sign(content, at + 1, after)
             if isinstance(node, str):
                 text = self._text(node, in_link=in_link)
-                if text.endswith("!") and follows == "[":
+                if text.endswith("!") and _first_sign(content, at + 1, after) == "[":
                     text = f"{text[:-1]}\\!"
             elif node.type is BREAK:
                 text = line_end
             else:
+                follows = _first_sign(content, at + 1, after)
                 text = self._span(node, last, follows, in_link=in_link, line_end=line_end)
             if text:
                 parts.append(text)
@@ -325,15 +325,24 @@ class MarkdownWriter:
         return f"<{tag}>{text}</{tag}>"
 
     def _text(self, text: str, *, in_link: bool) -> str:
-        if _MAYBE_ESCAPED.search(text):
-            signs = _ESCAPED_IN_LINKS if in_link or self._links == "references" else _ESCAPED
-            text = signs.sub(r"\\\g<0>", text)
+        for sign in _ESCAPED_SIGNS:  # most texts have none, and a look for one is faster than a pattern
+            if sign in text:
+                signs = _ESCAPED_IN_LINKS if in_link or self._links == "references" else _ESCAPED
+                text = signs.sub(_escaped, text)
+                break
         return text.replace("$", "\\$") if "$" in text and self._has_formulas else text
 
     @cached_property
     def _has_formulas(self) -> bool:
         """True for a document with formulas. A dollar only means something beside them."""
-        return any(node.type in _FORMULAS for node in self._document.walk())
+        stack: list[StructureNode | str] = [self._document]
+        while stack:
+            node = stack.pop()
+            if not isinstance(node, str):
+                if node.type is FORMULA or node.type is FORMULA_SPAN:
+                    return True
+                stack += node.content
+        return False
 
 
 _PUNCTUATION = ":,.;!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u201d\u300d\uff09"
@@ -391,8 +400,13 @@ def _escaped_start(line: str) -> str:
     return f"{found[0]}\\{line[found.end() :]}" if found["number"] else f"\\{line}"
 
 
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\{sign[0]}"
+
+
 def _destination(url: str) -> str:
-    url = _ENTITY.sub(r"\\&", url)
+    if "&" in url:
+        url = _ENTITY.sub(r"\\&", url)
     if "(" not in url and ")" not in url:
         return url
     level = 0
@@ -404,7 +418,11 @@ def _destination(url: str) -> str:
 
 
 # In TeX, a space says nothing, and nothing can be escaped: a program without formulas must not take this for markup.
-_MARKUP_IN_TEX = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
+_MARKUP_IN_TEX = re.compile(
+    r"<(?=[A-Za-z/!?])|\](?=\()"
+    # "_" and "*" that can begin emphasis: not in "x_i" and "align*}".
+    r"|(?<!\\)(?:(?<![^\W_])[*_](?=\S)|\*(?=[^\W_]))"
+)
 
 
 def _tex(tex: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Kind, Reason
 from cleaning.metadata.titles import letters_of
@@ -57,87 +57,211 @@ class TextMarks:
 _INSIDE = re.compile(r"(.*?/)(?:blockquote|pre|h[1-6])\[\d+\]")
 # The definition list around a term.
 _TERM = re.compile(r"(.*/dl\[\d+\]/)(?:div\[\d+\]/)?dt\[")
+# The list around an item with its text, or paragraphs of text, directly in it.
+_LIST = re.compile(r"(.*/(ol|ul)\[\d+\]/)li\[\d+\](?:/p\[\d+\])?$")
+# A heading that is a button: it opens and closes what is below it.
+_ACCORDION = re.compile(r"/h[1-6]\[\d+\]/(?:[^/]+/)?button\[[^/]*$")
 _H1 = re.compile(r"/h1\[[^/]*$")
+_LETTER = re.compile(r"[^\W_]")
 # The kept text after it is among so many texts; a quote may have several.
 _MAX_LOOK_AHEAD = 4
 _MAX_LOOK_AHEAD_OF_QUOTES = 12
-_KEPT, _DUPLICATE, _LINKS = Reason.KEPT, Reason.PAGE_DUPLICATE, Reason.LINKS
-_HEADING, _QUOTE = Kind.HEADING, Kind.QUOTE
+_MAX_WRAPPERS = 4
+_MAX_SOURCE_WORDS = 8
+_KEPT, _DUPLICATE, _LINKS, _SOCIAL = Reason.KEPT, Reason.PAGE_DUPLICATE, Reason.LINKS, Reason.SOCIAL
+_SHORT, _HIDDEN, _TRUNCATED = Reason.SHORT, Reason.HIDDEN, Reason.TRUNCATED
+_HEADING, _CODE = Kind.HEADING, Kind.CODE
 _PARAGRAPH, _ITEM, _CELL = Kind.PARAGRAPH, Kind.LIST_ITEM, Kind.TABLE_CELL
-_NEVER_KEPT = frozenset([Reason.HIDDEN, Reason.TRUNCATED])
-_SOURCES = frozenset([Reason.SHORT, Reason.LOW_SCORE, Reason.BYLINE])
+# "Pros" and "Cons" in each section of a page: a heading above a kept text says what the text is about.
+_REPEATED = frozenset([_SHORT, _DUPLICATE])
+# Embedded posts and links below quotes stay dropped in an element of their own.
+_NEVER_WRAPPED = frozenset([_SOCIAL, _LINKS])
+_SOURCES = frozenset([_SHORT, Reason.LOW_SCORE, Reason.BYLINE])
+# A quote directly above a kept text, its answer. Advertisements and embedded posts have other reasons.
+_ANSWERED = frozenset([_SHORT, Reason.LOW_SCORE, Reason.ASIDE])
+
+
+class _Place(NamedTuple):
+    """Where a quote or code stands: the numbers of its first and last text, and the paths of elements around it.
+
+    `around` holds it directly. `outer` holds it with its wrappers, which end with the text number `stop`. Both paths
+    end with a slash. `linked`: every word of it is in a link.
+    """
+
+    around: str
+    first: int
+    last: int
+    linked: bool
+    outer: str
+    stop: int
 
 
 def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
     """Return the marks of a method whose blocks are the leaves of the walk, one for each.
 
     A dropped heading, quote or piece of code counts as kept if the kept texts before and after it stand beside it. A
-    quote that repeats a text of the page needs one of them. A text of a quote whose neighbour in it is kept, such as
-    the name of the speaker, needs none. A term of a definition list counts as kept if its description is.
+    short or repeated heading, or one that is a button, needs a kept text directly below it. A quote that repeats a text
+    of the page needs one of them, and a quote with a low score one directly below it. A text of a quote whose neighbour
+    in it is kept, such as the name of the speaker, needs none. A term of a definition list counts as kept if its
+    description is, and an item that repeats a text if the items around it are.
     """
     blocks = [one.block for one in decisions]
     marks = TextMarks(blocks, bytearray([one.reason is _KEPT for one in decisions]))
     if 1 not in marks.kept:
         return marks
+    kept = marks.kept
     looked, last = 0, -1
-    for number, block in enumerate(blocks):
-        kind = block.kind
-        if marks.kept[number] or kind is _PARAGRAPH or kind is _CELL:
+    place = None
+    for number, one in enumerate(decisions):
+        reason = one.reason
+        if reason is _KEPT or reason is _HIDDEN or reason is _TRUNCATED:
             continue
-        if kind is _ITEM:
-            marks.kept[number] = "/dt[" in block.path and _is_described(decisions, marks, number)
+        kind = one.block.kind
+        if kind is _PARAGRAPH or kind is _CELL:
             continue
-        before = marks.kept.rfind(1, looked, number)
+        if kind is _ITEM and "/blockquote[" not in one.block.path:
+            if "/dt[" in one.block.path:
+                kept[number] = _is_described(marks, number)
+            elif reason is _DUPLICATE:
+                kept[number] = _is_listed(marks, number)
+            continue
+        before = kept.rfind(1, looked, number)
         looked, last = number, last if before < 0 else before
-        marks.kept[number] = _belongs(decisions, marks, number, last)
+        if kind is _HEADING:
+            kept[number] = _heading_belongs(decisions, marks, number, last)
+            continue
+        if place is None or number > place.last:
+            place = _place_of(marks, number)
+        kept[number] = place is not None and _belongs(decisions, marks, number, last, place)
     return marks
 
 
-def _is_described(decisions: Sequence[Decision], marks: TextMarks, number: int) -> bool:
+def _is_described(marks: TextMarks, number: int) -> bool:
     """Return True for a dropped term whose description is kept."""
-    found = None if decisions[number].reason in _NEVER_KEPT else _TERM.match(marks.blocks[number].path)
+    found = _TERM.match(marks.blocks[number].path)
     after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
-    return found is not None and after >= 0 and marks.blocks[after].path.startswith(found[1])
+    return found is not None and _is_in(marks.blocks, after, found[1])
 
 
-def _belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, before: int) -> bool:
-    """Return True for a dropped text that belongs to the kept ones; `before` is the last of them, or -1."""
-    blocks, reason = marks.blocks, decisions[number].reason
-    found = None if reason in _NEVER_KEPT else _INSIDE.match(blocks[number].path)
+def _is_listed(marks: TextMarks, number: int) -> bool:
+    """Return True for an item that repeats a text, if the kept texts before and after it are in its list.
+
+    In a numbered list, one of them is enough.
+    """
+    found = _LIST.match(marks.blocks[number].path)
     if found is None:
         return False
-    own, outer, is_quote = found[0], found[1], blocks[number].kind is _QUOTE
-    if reason is _LINKS and is_quote and number and blocks[number - 1].path.startswith(own):
-        return False  # below a quote: "Click to expand"
+    before = marks.kept.rfind(1, max(number - _MAX_LOOK_AHEAD, 0), number)
+    after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
+    beside = [_is_in(marks.blocks, at, found[1]) for at in (before, after)]
+    return all(beside) or (found[2] == "ol" and any(beside))
+
+
+def _heading_belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, before: int) -> bool:
+    """Return True for a dropped heading that belongs to the kept texts; `before` is the last of them, or -1."""
+    blocks = marks.blocks
+    after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
+    found = _INSIDE.match(blocks[number].path) if after >= 0 else None
+    if found is None or not _is_in(blocks, after, found[1]):
+        return False
+    return _is_in(blocks, before, found[1]) or (
+        after == number + 1
+        and (decisions[number].reason in _REPEATED or _ACCORDION.search(blocks[number].path) is not None)
+    )
+
+
+def _place_of(marks: TextMarks, number: int) -> _Place | None:
+    """Return the place of the quote or code that holds a text.
+
+    Elements that hold nothing else but a dropped short text, such as the name of the speaker, are passed over: forums
+    and highlighters wrap quotes and code in them. Below a quote, the text may be an answer to it, but not in a figure
+    or an aside.
+    """
+    blocks = marks.blocks
+    found = _INSIDE.match(blocks[number].path)
+    if found is None:
+        return None
+    first, last = _reach(blocks, number, -1, found[0]), _reach(blocks, number, 1, found[0])
+    start, stop, outer = first, last, found[1]
+    for _ in range(_MAX_WRAPPERS):
+        more = [at for at in (start - 1, start - 2, stop + 1, stop + 2) if _is_in(blocks, at, outer)]
+        if len(more) > 1 or any(marks.kept[at] or blocks[at].words > _MAX_SOURCE_WORDS for at in more):
+            break
+        parent, _, step = outer[:-1].rpartition("/")
+        if more and more[0] > stop and not step.startswith(("figure[", "aside[")):
+            break
+        start, stop, outer = min([start, *more]), max([stop, *more]), f"{parent}/"
+    linked = all(block.link_words >= block.words for block in blocks[first : last + 1])
+    return _Place(found[1], first, last, linked, outer, stop)
+
+
+def _reach(blocks: Sequence[Block], number: int, step: int, outer: str) -> int:
+    """Return the number of the last text in a direction that is in an element."""
+    while _is_in(blocks, number + step, f"{outer}/"):
+        number += step
+    return number
+
+
+def _is_in(blocks: Sequence[Block], number: int, outer: str) -> bool:
+    """Return True for the number of a text that is in an element; the path of the element ends with a slash."""
+    return 0 <= number < len(blocks) and f"{blocks[number].path}/".startswith(outer)
+
+
+def _belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, before: int, place: _Place) -> bool:
+    """Return True for a dropped text of a quote or code that belongs to the kept ones; `before` as for headings."""
+    blocks, reason = marks.blocks, decisions[number].reason
+    is_quote = blocks[number].kind is not _CODE
+    if is_quote and reason is _LINKS:
+        if _is_named(blocks[number], number, place):
+            reason = _SHORT
+        elif number > place.first:
+            return False  # below a quote: "Click to expand"
+    outer = place.around if reason in _NEVER_WRAPPED else place.outer
     ahead = _MAX_LOOK_AHEAD_OF_QUOTES if is_quote else _MAX_LOOK_AHEAD
     after = marks.kept.find(1, number + 1, number + 1 + ahead)
-    beside = [at >= 0 and f"{blocks[at].path}/".startswith(outer) for at in (before, after)]
-    if all(beside) or (is_quote and reason is _DUPLICATE and any(beside)):
-        return True
+    beside = _is_in(blocks, before, outer), _is_in(blocks, after, outer)
+    if not is_quote:
+        return all(beside)
+    if all(beside):
+        return reason is not _SOCIAL or not place.linked  # an embedded post: "View this post"
     return (
-        is_quote
-        and reason in _SOURCES
-        and any(
-            0 <= at < len(blocks)
-            and blocks[at].path.startswith(own)
-            and (marks.kept[at] or decisions[at].reason is _DUPLICATE)
-            for at in (number - 1, number + 1)
-        )
+        (reason is _DUPLICATE and any(beside))
+        or (reason in _ANSWERED and _is_in(blocks, place.stop + 1, outer) and marks.kept[place.stop + 1] == 1)
+        or (reason in _SOURCES and _is_source(decisions, marks, number, place))
+    )
+
+
+def _is_named(block: Block, number: int, place: _Place) -> bool:
+    """Return True for links of a quote that name its speaker ("Ada said:") or its source ("From The Times")."""
+    if number == place.first:
+        return number < place.last and block.text.endswith((":", "\uff1a"))
+    return block.link_words < block.words <= _MAX_SOURCE_WORDS
+
+
+def _is_source(decisions: Sequence[Decision], marks: TextMarks, number: int, place: _Place) -> bool:
+    """Return True for a text of a quote whose neighbour in it is kept."""
+    return any(
+        place.first <= at <= place.last and (marks.kept[at] or decisions[at].reason is _DUPLICATE)
+        for at in (number - 1, number + 1)
     )
 
 
 def mark_headline(marks: TextMarks, title: str | None) -> None:
     """Count the page's headline as kept: the last dropped heading before the kept texts whose letters are the title's.
 
-    After the first kept text, only an `h1` is a headline. Nothing changes if a kept heading is the title, or if nothing
-    is kept. A method may drop the headline, because the title says the same.
+    An `h1` there may go on after the title, which ends at a dash. After the first kept text, only an `h1` is a
+    headline. Nothing changes if a kept heading is the title, or if nothing is kept. A method may drop the headline,
+    because the title says the same.
     """
     wanted, first = letters_of(title or ""), marks.kept.find(1)
     if not wanted or first < 0:
         return
     found = -1
     for number, block in enumerate(marks.blocks):
-        if block.kind is not _HEADING or letters_of(block.text) != wanted:
+        if block.kind is not _HEADING or not _begins_with(block.text, wanted[0]):
+            continue
+        letters = letters_of(block.text)
+        if letters != wanted and (number > first or not letters.startswith(wanted) or not _H1.search(block.path)):
             continue
         if marks.kept[number]:
             return
@@ -145,6 +269,12 @@ def mark_headline(marks: TextMarks, title: str | None) -> None:
             found = number
     if found >= 0:
         marks.kept[found] = 1
+
+
+def _begins_with(text: str, letter: str) -> bool:
+    """Return True if `letters_of(text)` begins with this letter; most headings are told from the title by it."""
+    found = _LETTER.search(text)
+    return found is not None and found[0].casefold()[0] == letter
 
 
 def marks_of_leaves(walked: Sequence[Leaf], decided: Iterable[tuple[Leaf, Decision]]) -> TextMarks:

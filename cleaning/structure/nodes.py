@@ -110,7 +110,8 @@ class StructureNode(Struct, frozen=True, array_like=True, gc=False):
         while stack:
             node = stack.pop()
             yield node
-            stack += [part for part in reversed(node.content) if not isinstance(part, str)]
+            if node.content:
+                stack += [part for part in reversed(node.content) if not isinstance(part, str)]
 
 
 def plain_text(content: list[StructureNode | str]) -> str:
@@ -119,9 +120,9 @@ def plain_text(content: list[StructureNode | str]) -> str:
     for part in content:
         if isinstance(part, str):
             parts.append(part)
-        elif part.type is NodeType.BREAK:
+        elif part.type is BREAK:
             parts.append("\n")
-        elif part.type is NodeType.FORMULA_SPAN or (part.type is NodeType.FOOTNOTE_MARK and not part.content):
+        elif part.type is FORMULA_SPAN or (part.type is FOOTNOTE_MARK and not part.content):
             parts.append(part.text)
         else:
             parts.append(plain_text(part.content))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +31,7 @@ from cleaning.structure.formulas import (
     typesets_text,
 )
 from cleaning.structure.inline import Format, Segment, is_blank, nest, without_controls
-from cleaning.structure.nodes import NodeType, StructureNode
+from cleaning.structure.nodes import CODE_SPAN, FOOTNOTE_MARK, IMAGE, LINK, RULE, NodeType, StructureNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from cleaning.structure.build import Container
+    from cleaning.structure.elements import Attributes
     from cleaning.structure.inline import Formats
     from cleaning.structure.marks import TextMarks
 
@@ -49,6 +51,8 @@ FORMATS = {
     "strong": Format(NodeType.STRONG),
     "i": Format(NodeType.EMPHASIS),
     "em": Format(NodeType.EMPHASIS),
+    "dfn": Format(NodeType.EMPHASIS),
+    "var": Format(NodeType.EMPHASIS),
     "del": Format(NodeType.DELETED),
     "s": Format(NodeType.DELETED),
     "strike": Format(NodeType.DELETED),
@@ -59,6 +63,10 @@ FORMATS = {
     "samp": Format(NodeType.CODE_SPAN),
     "tt": Format(NodeType.CODE_SPAN),
 }
+# Elements whose attributes say if they have a format.
+STATED = ("cite", "span")
+_BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
+_ITALIC = re.compile(r"font-style\s*:\s*italic", re.IGNORECASE)
 CONTAINERS = {
     "ul": NodeType.LIST,
     "ol": NodeType.LIST,
@@ -78,7 +86,7 @@ MIN_KEPT_CELLS = 0.25
 # Elements without text that a kept text before and one after them can hold between them.
 TEXTLESS = ("img", "math", "mjx-container", "script", "hr")
 _MAX_MARK_CHARS = 6  # of a footnote mark
-_MAX_FORMULA_LEVELS = 4  # from an image or a `math` element to the one that shows the formula
+MAX_FORMULA_LEVELS = 4  # from an image or a `math` element to the one that shows the formula
 
 
 class _Owner(NamedTuple):
@@ -149,9 +157,13 @@ class ElementReader:
         if (name := self._addresses.place_on_page(href)) is not None:
             is_mark = name and len("".join(anchor.itertext()).strip()) <= _MAX_MARK_CHARS
             self._has_footnotes = self._has_footnotes or bool(is_mark)
-            return Format(NodeType.FOOTNOTE_MARK, name) if is_mark else None
+            return Format(FOOTNOTE_MARK, name) if is_mark else None
+        return self.link_to(href)
+
+    def link_to(self, href: str) -> Format | None:
+        """Return the format of a link to an address that names no place on the page; None if it is of no use."""
         url = self._addresses.absolute(href)
-        return Format(NodeType.LINK, url) if url else None
+        return Format(LINK, url) if url else None
 
     def is_note(self, name: str | None) -> bool:
         """Return True for the `id` of a footnote."""
@@ -159,20 +171,22 @@ class ElementReader:
         self._has_footnotes = self._has_footnotes or found
         return found
 
-    def image(self, element: HtmlElement) -> StructureNode | None:
+    def image(self, element: Attributes) -> StructureNode | None:
         """Return the node of an image, or of the formula that it shows; None for an image that is left out."""
         formula = formula_of_image(element)
         if formula is not None:
             return formula_node(formula)
         url = self._addresses.of_image(element)
         alternative = " ".join((element.get("alt") or "").split())
-        return StructureNode(NodeType.IMAGE, url=url, text=alternative) if url else None
+        return StructureNode(IMAGE, url=url, text=alternative) if url else None
 
     def textless(self, element: HtmlElement) -> list[StructureNode]:
         """Return the images, formulas and rules of an element."""
         found: list[StructureNode] = []
         shown: set[HtmlElement] = set()
         for one in element.iter(*TEXTLESS):
+            if one.tag == "script" and not holds_formula(one):
+                continue
             if (whole := _formula_around(one, element)) is not None:
                 # A wiki's formula is a `math` and an image of it.
                 if whole not in shown and (formula := formula_of(whole)) is not None:
@@ -180,7 +194,7 @@ class ElementReader:
                 shown.add(whole)
                 continue
             if one.tag == "hr":
-                found.append(StructureNode(NodeType.RULE))
+                found.append(StructureNode(RULE))
             elif one.tag == "img":
                 node = self.image(one)
                 found += [node] if node else []
@@ -287,7 +301,13 @@ class _Reader:
             return None
         formats = frame.formats
         if len(formats) < MAX_FORMATS:
-            found = FORMATS.get(child.tag) or (self._elements.link(child) if child.tag == "a" else None)
+            if child.tag == "a":
+                found = self._elements.link(child)
+            elif child.tag in STATED:
+                in_heading = frame.owner.element.tag in HEADING_TAGS
+                found = stated_format(child.tag, child.get("class"), child.get("style"), in_heading=in_heading)
+            else:
+                found = FORMATS.get(child.tag)
             if found is not None and found not in formats and not in_code(formats):
                 formats = with_format(formats, found)
         return _Frame(child, path, frame.level + 1, frame.owner, formats)
@@ -410,13 +430,10 @@ class _Reader:
             self._build.add_code(StructureNode(NodeType.CODE, text=code, language=code_language(element)), kept)
 
     def _image(self, element: HtmlElement, frame: _Frame) -> None:
-        node = self._elements.image(element)
-        if node is None:
-            return
-        if frame.owner.kept:
+        if not frame.owner.kept:
+            self._build.hold_image(element)
+        elif (node := self._elements.image(element)) is not None:
             self._segments.append(Segment(frame.formats, node))
-        else:
-            self._build.hold([node])
 
     def _formula(self, child: HtmlElement, frame: _Frame, path: str, *, inside: bool) -> bool:
         """Read an element that shows a formula; return False for any other element."""
@@ -445,7 +462,7 @@ class _Reader:
 def _formula_around(element: HtmlElement, outermost: HtmlElement) -> HtmlElement | None:
     """Return the element that shows one formula, and holds this one; None if there is none inside the outermost one."""
     outer = element
-    for _ in range(_MAX_FORMULA_LEVELS):
+    for _ in range(MAX_FORMULA_LEVELS):
         if outer is outermost:
             return None
         outer = outer.getparent()
@@ -454,16 +471,25 @@ def _formula_around(element: HtmlElement, outermost: HtmlElement) -> HtmlElement
     return None
 
 
+def stated_format(tag: str, names: str | None, style: str | None, *, in_heading: bool) -> Format | None:
+    """Return the format of a `span` with a style, or of a `cite`, which is in italics unless it has a class."""
+    if style and not in_heading and _BOLD.search(style):
+        return FORMATS["b"]
+    if (style and _ITALIC.search(style)) or (tag == "cite" and not names):
+        return FORMATS["i"]
+    return None
+
+
 def in_code(formats: Formats) -> bool:
     """Return True for formats of code, in which nothing else means anything."""
-    return any(one.type is NodeType.CODE_SPAN for one in formats)
+    return bool(formats) and any(one.type is CODE_SPAN for one in formats)
 
 
 def with_format(formats: Formats, found: Format) -> Formats:
     """Return the formats with another one; a link goes to the outside, and there is one link at most."""
-    if found.type not in (NodeType.LINK, NodeType.FOOTNOTE_MARK):
+    if found.type is not LINK and found.type is not FOOTNOTE_MARK:
         return (*formats, found)
-    if any(one.type in (NodeType.LINK, NodeType.FOOTNOTE_MARK) for one in formats):
+    if formats and any(one.type is LINK or one.type is FOOTNOTE_MARK for one in formats):
         return formats
     return (found, *formats)
 

@@ -77,8 +77,8 @@ class Training:
         rows = _with_shares(seen, shares)
         first, scores = self._first(rows)
         rows = [
-            np.hstack([of_page, read_vocabulary(of.totals, self._without[part]), read_neighbours(of.totals, score)])
-            for of_page, of, score, part in zip(rows, seen, scores, self._parts, strict=True)
+            np.hstack([of_page, read_vocabulary(of), read_neighbours(of.totals, score)])
+            for of_page, of, score in zip(rows, seen, scores, strict=True)
         ]
         doubtful = [score >= DOUBTFUL_SCORE for score in scores]
         second = self.grow(SECOND_STAGE, rows, np.ones(len(rows), bool), doubtful)

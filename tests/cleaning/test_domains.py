@@ -46,7 +46,7 @@ def test_sites_are_known_without_the_network(monkeypatch):
 
     monkeypatch.setattr(socket, "socket", refuse)
     domains._suffixes.cache_clear()
-    domains._registered.cache_clear()
+    domains._domain_of.cache_clear()
     assert registered_domain("https://www.example.com.au/") == "example.com.au"
 
 

@@ -1,14 +1,23 @@
 """Text to terms: white space, words, stop words, stems."""
 
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning.terms import (
+    _FIRST_ACCENT,
+    _LAST_ACCENT,
+    _LONG_STRETCH,
+    _MAX_ACCENTS,
+    _PART,
     _UNSPACED_START,
     _UNWANTED,
     _WORD,
     count_words,
+    fold,
     index_tokens,
     normalise,
     stop_words,
@@ -139,3 +148,22 @@ def test_stop_words_are_lower_case():
 )
 def test_texts_are_found_by_whole_words_and_by_bigrams(text, expected):
     assert index_tokens(text) == expected
+
+
+@given(st.text(st.sampled_from("aB_9' .") | st.sampled_from("aB_9' .é中\u0301"), max_size=300), st.integers(1, 60))
+def test_the_short_ways_of_the_index_give_the_same_words(text, times):
+    whole = text * times
+    words = []
+    for part in _PART.findall(fold(whole)):
+        unspaced = _UNSPACED_START.match(part)
+        words += [part[at : at + 2] for at in range(len(part))] if unspaced else [part]
+    assert index_tokens(whole) == words
+
+
+def test_accents_without_end_are_read_in_linear_time():
+    """Sorting them takes quadratic time: minutes for these."""
+    accents = "\u0301\u0316" * 500_000
+    assert len(fold("a" + accents)) == _MAX_ACCENTS  # the first accent and the letter are one character
+    assert fold("\u0301" * _LONG_STRETCH) == unicodedata.normalize("NFKC", "\u0301" * _LONG_STRETCH)
+    assert max(map(unicodedata.combining, map(chr, range(_LAST_ACCENT + 1, sys.maxunicode + 1)))) == 0
+    assert not any(map(unicodedata.combining, map(chr, range(_FIRST_ACCENT))))

@@ -7,8 +7,6 @@ import re
 import corpus
 import peers
 from evaluation import LEARNED
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from provenance import Stamp
 
 from cleaning import METHODS
@@ -254,6 +252,9 @@ def _anchor(method):
 
 def draw(path, results):
     """Draw F1 against cost, a panel for each data set; the same results give the same bytes."""
+    from matplotlib import rc_context  # noqa: PLC0415 — it takes a second, and most runs draw nothing
+    from matplotlib.figure import Figure  # noqa: PLC0415 — as above
+
     with rc_context({"svg.hashsalt": "blocksieve", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         panels = figure.subplots(1, len(results), sharey=True)

@@ -3,13 +3,26 @@
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning import parse
 from cleaning._native import load_compiled
-from cleaning.metadata.elements import LARGE_PAGE_ELEMENTS, MAX_FOUND, find_elements, pure_find_elements
+from cleaning.metadata.elements import (
+    LARGE_PAGE_ELEMENTS,
+    MAX_ABOVE,
+    MAX_BELOW,
+    MAX_FIRST,
+    MAX_FOUND,
+    NEAR,
+    find_classed,
+    find_elements,
+    find_texts,
+    pure_find_classed,
+    pure_find_elements,
+    pure_find_texts,
+)
 
 compiled = pytest.mark.skipif(
     load_compiled("elements") is None, reason="COMPILER: Blocksieve was installed without its compiled core"
@@ -33,21 +46,29 @@ ATTRIBUTES = [
     " rel=AUTHOR",
     " rel",
     " xml:href=/author/x",
+    " class=Author",
+    ' class="by &#97;uthor"',
+    " xml:class=author",
 ]
 pieces = st.one_of(
     st.builds("<{}{}>".format, st.sampled_from(TAGS), st.sampled_from(ATTRIBUTES)),
     st.builds("</{}>".format, st.sampled_from(TAGS)),
-    st.sampled_from(["text", "<!-- no -->", "<?php no ?>", "&nbsp;"]),
+    st.sampled_from(["text", "<!-- no -->", "<?php no ?>", "&nbsp;", "20", "2", "0", "\u0662\u0660", "\u0662"]),
 )
+PARTS = ("20", "\u0662\u0660")
 
 
 def assert_same(root):
     found, expected = find_elements(root), pure_find_elements(root)
     assert found == expected
     assert [type(value) for value in found.item_types] == [str] * len(found.item_types)
+    for heading in (None, root, *root.iter("h1", "p", "b")):
+        assert find_classed(root, heading, "uthor") == pure_find_classed(root, heading, "uthor")
+        assert find_texts(root, heading, PARTS) == pure_find_texts(root, heading, PARTS)
 
 
 @compiled
+@settings.get_profile("kernel")
 @given(st.lists(pieces, max_size=40).map("".join))
 def test_same_elements_on_any_page(page):
     assert_same(parse(page).root)
@@ -57,7 +78,8 @@ def test_same_elements_on_any_page(page):
 def test_same_elements_in_any_tree():
     """Trees of others have comments, name spaces and entities."""
     source = b"""<!DOCTYPE html [<!ENTITY who "/author/x">]><html xmlns:x="urn:x"><x:a href="/author/1"/><!-- <a/> -->
-    <?php a ?><a href="&who;" x:itemprop="no">a</a><a rel="&who;author"/><x:h1 itemprop="name"/><h1/></html>"""
+    <?php a ?><a href="&who;" x:itemprop="no">a</a><a class="author" rel="&who;author"/><x:h1 itemprop="name"/>&who;<!--
+    --><h1/><b class="&who;">2<![CDATA[0]]></b>2<![CDATA[0]]></html>"""
     root = etree.fromstring(source, etree.XMLParser(resolve_entities=False))
     assert_same(root)
     assert len(find_elements(root).author_links) == 2
@@ -74,6 +96,18 @@ def test_a_large_page_gives_the_first_items(more):
     assert_same(root)
     expected = MAX_FOUND if more == 0 else LARGE_PAGE_ELEMENTS - 4
     assert len(find_elements(root).item_types) == len(find_elements(root).item_properties) == expected
+
+
+@compiled
+def test_the_same_number_of_elements_is_searched():
+    page = parse("<h1>Title</h1>" + "<p class=author><b></b></p>" * 1_000).root
+    middle = page.findall(".//p")[500]
+    for heading, most in ((None, MAX_FIRST // 2 - 1), (middle, (MAX_ABOVE + MAX_BELOW) // 2)):
+        found = find_classed(page, heading, "author")
+        assert found == pure_find_classed(page, heading, "author")
+        assert len(found) == most
+    near = find_texts(parse("<h1>Title</h1>" + "<p>2020</p>" * 1_000).root, None, PARTS)
+    assert (len(near.above), len(near.below), len(near.further)) == (0, NEAR - 2, MAX_FIRST - NEAR)  # body, h1
 
 
 @compiled

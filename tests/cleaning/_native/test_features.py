@@ -3,7 +3,7 @@
 import corpus
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cleaning import parse
@@ -31,7 +31,7 @@ PAGES = st.lists(pieces, max_size=40).map("".join).map("<p>x".__add__)
 def scores_of(table, lexicon):
     texts = [block.text for block in table.blocks]
     return LexiconScores(
-        lexicon.elements(table.tags, table.node_tokens), lexicon.inlines(table.inline_tokens), lexicon.texts(texts)
+        lexicon.elements(table.tags, table.node_tokens), lexicon.inlines(table.inline_tokens), lexicon.texts(texts)[0]
     )
 
 
@@ -68,6 +68,7 @@ def assert_same(names, pure, compiled, *args):
     assert [names[column] for column in different] == []
 
 
+@settings.get_profile("kernel")
 @given(PAGES, st.sampled_from(["", "word", "Title", "A Title of words"]), st.randoms(use_true_random=False))
 def test_rows_are_the_pure_ones(source, title, random):
     table = read_leaf_table(parse(source).root)

@@ -6,13 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning import parse
 from cleaning._native import load_compiled
-from cleaning.classifier.decide import pure_inherit
 from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 
@@ -59,6 +58,11 @@ ATTRIBUTES = [
     ' data-testid="t" data-type="&amp;u" aria-label="menu &lt;1&gt;"',
     f' class="{"long " * 300}"',
 ]
+# All of the planes of scripts, and both ends of the others: what lies between is unassigned, or of private use.
+CHARACTERS = [
+    *range(0, 0x40000, 0x1000),
+    *(plane + place for plane in range(0x40000, 0x110000, 0x10000) for place in (0, 0xF000)),
+]
 # Other characters are in no tree: no parser puts them there, and lxml refuses them.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 pieces = st.one_of(
@@ -85,6 +89,7 @@ def assert_same(root):
 
 
 @compiled
+@settings.get_profile("kernel")
 @given(st.lists(pieces, max_size=60).map("".join))
 def test_columns_of_any_page_are_the_pure_ones(page):
     assert_same(parse(page).root)
@@ -95,7 +100,7 @@ def test_columns_of_any_page_are_the_pure_ones(page):
 def test_columns_of_saved_pages_are_the_pure_ones(data, name):
     paths = sorted((data / "extraction" / name / "html").glob("*.html.gz"))
     assert paths
-    for path in paths[::12]:  # all take two minutes, most of them in the pure scan
+    for path in paths[::30]:  # all take two minutes, most of them in the pure scan
         assert_same(parse(gzip.decompress(path.read_bytes()), max_bytes=100_000_000).root)
 
 
@@ -103,12 +108,12 @@ def test_columns_of_saved_pages_are_the_pure_ones(data, name):
 def test_columns_of_saved_chinese_pages_are_the_pure_ones(data):
     paths = sorted((data / "sites").glob("*/*.html.gz"))
     assert paths
-    for path in paths[::2]:
+    for path in paths[::5]:
         assert_same(parse(gzip.decompress(path.read_bytes())).root)
 
 
 @compiled
-@pytest.mark.parametrize("character", range(0, 0x110000, 0x1000))
+@pytest.mark.parametrize("character", CHARACTERS)
 def test_every_character_counts_as_in_the_pure_table(character):
     root = html.Element("body")
     for start in range(character, character + 0x1000, 64):
@@ -180,18 +185,3 @@ def test_hostile_pages_take_a_bounded_time(page):
     began = time.process_time()
     read_leaf_table(root)
     assert time.process_time() - began < 10  # about half a second; the square of their size would take minutes
-
-
-@compiled
-@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from([None, "a", "b"])), max_size=20))
-def test_elements_inherit_as_without_the_core(elements):
-    parents = np.array([min(parent, number) - 1 for number, (parent, _) in enumerate(elements)], np.int32)
-    own = [value for _, value in elements]
-    assert load_compiled("leaf_table").inherit(parents, own) == pure_inherit(parents, own)
-
-
-@compiled
-@pytest.mark.parametrize("parents", [[0], [-1, 1], [-1, -1, -1]])
-def test_parents_that_come_later_or_are_too_many_are_refused(parents):
-    with pytest.raises(ValueError, match=r"element|values"):
-        load_compiled("leaf_table").inherit(np.array(parents, np.int32), ["a", None])

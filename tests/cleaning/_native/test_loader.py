@@ -135,6 +135,19 @@ def test_build_is_stale_beside_a_newer_pure_module_that_it_is_made_of(tmp_path):
     assert not _is_stale("words", folder)
 
 
+def test_build_is_stale_beside_a_newer_module_that_it_is_made_of(tmp_path):
+    for name, time in (
+        (f"structure{EXTENSION_SUFFIXES[0]}", 1_001),
+        (f"words{EXTENSION_SUFFIXES[0]}", 1_001),
+        ("structure.pyx", 1_000),
+        ("first_pass.pyx", 1_002),
+    ):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time, time))
+    assert _is_stale("structure", tmp_path)
+    assert not _is_stale("words", tmp_path)
+
+
 def test_module_that_was_not_built_is_silently_replaced(import_of_the_core, caplog):
     import_of_the_core(ModuleNotFoundError("No module", name="cleaning._native.trees"))
     assert load_compiled("trees") is None

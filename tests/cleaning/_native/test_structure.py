@@ -4,7 +4,7 @@ import gzip
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -22,7 +22,7 @@ compiled = pytest.mark.skipif(
 )
 TAGS = (
     "a a a b em code span sup br p p div section ul ol li li li dl dt dd table table tr tr td td th caption thead pre "
-    "blockquote h2 h4 figure figcaption img hr math script noscript svg o:p article"
+    "blockquote h2 h4 figure figcaption img hr math script noscript svg o:p article cite"
 ).split()
 ATTRIBUTES = [
     "",
@@ -46,6 +46,8 @@ ATTRIBUTES = [
     ' alttext="x_1" display="block"',
     ' type="math/tex; mode=display"',
     ' role="presentation"',
+    ' style="color: red; font-weight: bold"',
+    ' style="font-style: italic"',
 ]
 TEXTS = st.sampled_from(
     [
@@ -82,6 +84,7 @@ def marked(root, is_kept):
 
 
 @compiled
+@settings.get_profile("kernel")
 @given(st.lists(PIECES, max_size=60).map("".join), st.integers(0, 2**32))
 def test_same_structure_of_any_page(body, seed):
     page = parse(f"<body>{body}", "https://a.example/x/")
@@ -89,6 +92,7 @@ def test_same_structure_of_any_page(body, seed):
 
 
 @compiled
+@settings.get_profile("kernel")
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_same_structure_of_any_page_that_is_kept_whole(body):
     page = parse(f"<body><p>first{body}", "https://a.example/x/")
@@ -104,6 +108,7 @@ PARTS = st.one_of(st.text("a b\xa0\n\u200b\u4e2d", max_size=5), st.just(Structur
 
 
 @compiled
+@settings.get_profile("kernel")
 @given(st.lists(st.builds(Segment, FORMATS, PARTS), max_size=8))
 def test_same_nesting_of_any_segments(segments):
     assert load_compiled("structure").nest(segments) == nest(segments)

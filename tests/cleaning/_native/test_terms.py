@@ -5,7 +5,7 @@ from itertools import product
 
 import corpus
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cleaning import clean
@@ -47,6 +47,7 @@ texts = st.one_of(st.text(st.characters()), st.lists(st.one_of(words, st.text(ma
 sequences = st.lists(st.one_of(st.sampled_from("abcdefgh"), words, st.text(st.characters(), max_size=3)), max_size=60)
 
 
+@settings.get_profile("kernel")
 @given(texts)
 @example("DYING Skies's 42nd don\u2019t s ss \u212aelvin \u0130 \ud800 汉字 ﬁne")
 def test_terms_of_any_text_are_the_pure_ones(text):
@@ -68,6 +69,7 @@ def test_a_stop_word_is_one_only_as_a_whole_word():
     assert load_compiled("words").TermReader([]).terms("s") == [""]  # as NLTK: a last s goes
 
 
+@settings.get_profile("kernel")
 @given(sequences, st.sampled_from(WEIGHTINGS))
 def test_fingerprint_of_any_sequence_is_the_pure_one(sequence, weighting):
     found = fingerprint_terms(sequence, weighting=weighting)

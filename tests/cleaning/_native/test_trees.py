@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cleaning._native import load_compiled
@@ -41,6 +41,7 @@ def add_leaf(left, right):
     return len(left) - 1
 
 
+@settings.get_profile("kernel")
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 9),

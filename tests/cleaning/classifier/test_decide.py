@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cleaning import PageType, Reason, parse
 from cleaning.classifier.decide import _MIN_EXPECTED_F1 as LEAST_EXPECTED
-from cleaning.classifier.decide import Hint, choose_blocks, decide, read_hint
+from cleaning.classifier.decide import Hint, _HintedElement, _spread, choose_blocks, decide, read_hint
 from cleaning.classifier.model import Prediction
 from cleaning.leaf_table import read_leaf_table
 from cleaning.options import Options
@@ -55,6 +55,19 @@ def test_favouring_recall_keeps_all_blocks_that_others_keep(blocks):
 def test_sure_pages_have_a_threshold_near_one_half_and_doubtful_ones_a_lower():
     assert choose_blocks(np.array([1.0, 1.0, 1.0, 0.51, 0.4]), np.ones(5), 1.0).tolist() == [True] * 4 + [False]
     assert choose_blocks(np.array([0.4, 0.3, 0.3]), np.ones(3), 1.0).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, "a", "b"])), min_size=1, max_size=20))
+def test_blocks_have_the_reason_of_the_outermost_element(rows):
+    """Each element has a block of its own and closes some of the elements that are open before it."""
+    around, inside, reasons = [], [], [reason for _, reason in rows]
+    for number, (closed, _) in enumerate(rows):
+        around = [*around[: max(0, len(around) - closed)], number]
+        inside.append(around)
+    last = [max(block for block, all_ in enumerate(inside) if number in all_) + 1 for number in range(len(rows))]
+    elements = [_HintedElement(Hint(Reason.ASIDE, 1), number, end, 0.5) for number, end in enumerate(last)]
+    expected = [next((reasons[number] for number in all_ if reasons[number]), None) for all_ in inside]
+    assert _spread(len(rows), elements, reasons) == expected
 
 
 def decided(source, scores, page_type=PageType.ARTICLE, **options):

@@ -19,7 +19,7 @@ from cleaning.classifier.features import (
     read_vocabulary,
 )
 from cleaning.classifier.lexicon import Lexicon
-from cleaning.classifier.signals import read_signals
+from cleaning.classifier.signals import PageSignals, read_signals
 from cleaning.leaf_table import build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
@@ -222,7 +222,7 @@ WORDS_PAGE = "<section><p>aa bb cc dd</p><p>aa aa unheard</p></section><p>1999</
 
 
 def word_column(name):
-    rows = read_vocabulary(PageTotals(read_leaf_table(parse(WORDS_PAGE).root)), WORD_LEXICON)
+    rows = read_vocabulary(read_first_stage(read_leaf_table(parse(WORDS_PAGE).root), PageSignals(), WORD_LEXICON))
     assert rows.dtype == np.float32
     return [pytest.approx(float(value)) for value in rows[:, VOCABULARY_NAMES.index(name)]]
 

@@ -79,8 +79,8 @@ def test_words_of_a_text_add_up_each_once():
     assert lexicon.sum_of("a b c d d e") == TextScores(0.5, 4, -2.0, 3.0, -2.5 / 3)
     assert lexicon.sum_of("d") == TextScores(3.0, 1, 3.0, 3.0, 3.0)
     assert lexicon.sum_of("e") == TextScores(0.0, 0, 0.0, 0.0, 0.0)
-    assert lexicon.sums(["d", "", "c a"]).T.tolist() == [[3, 1, 3, 3, 3], [0] * 5, [-1.5, 2, -2, 0.5, -0.75]]
-    assert lexicon.sums([]).shape == (5, 0)
+    assert lexicon.texts(["d", "", "c a"])[1].T.tolist() == [[3, 1, 3, 3, 3], [0] * 5, [-1.5, 2, -2, 0.5, -0.75]]
+    assert [rows.shape for rows in lexicon.texts([])] == [(3, 0), (5, 0)]
 
 
 def test_lexicons_have_separate_caches():

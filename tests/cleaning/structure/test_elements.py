@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from cleaning.structure.elements import PageUrls
 
-PARTS = st.lists(st.sampled_from([*"/.?#;:=ab", "//", "..", "./", "a.html", "%20", "é"]), max_size=7).map("".join)
+SIGNS = [*"/.?#;:=ab", "//", "//x.example/", "..", "./", "a.html", "%20", "é"]
+PARTS = st.lists(st.sampled_from(SIGNS), max_size=7).map("".join)
 BASES = ["https://a.example", "https://a.example/", "https://a.example/b/c.html?d#e", "http://A.example:80/b/../c//d"]
 
 

@@ -1,6 +1,7 @@
 """Formulas of the notations that pages use."""
 
 import pytest
+from markdown_it import MarkdownIt
 
 from cleaning.structure.markdown import to_markdown
 
@@ -79,3 +80,18 @@ def test_a_huge_formula_is_not_read(read):
 
 def test_deep_mathml_is_read_without_recursion_errors(read):
     assert "x" in to_markdown(read(f"<p>a <math>{'<mrow>' * 1_500}<mi>x</mi></math></p>"))
+
+
+@pytest.mark.parametrize(
+    ("tex", "shown"),
+    [
+        (r"\mathbf {x} _{i}", r"\mathbf {x} _ {i}"),
+        (r"(a)_i*b", r"(a)_ i* b"),
+        ("x_i", "x_i"),
+        (r"a\_b \operatorname*{sup}", r"a\_b \operatorname*{sup}"),
+    ],
+)
+def test_tex_begins_no_emphasis_where_formulas_are_not_known(read, tex, shown):
+    text = to_markdown(read(f'<p>a <math alttext="{tex}"><mi>x</mi></math> and <i>b</i></p>'))
+    assert text == f"a ${shown}$ and *b*\n"
+    assert MarkdownIt("commonmark").render(text).count("<em>") == 1

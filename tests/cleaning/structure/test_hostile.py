@@ -6,7 +6,7 @@ import sys
 import hostile_pages
 import pytest
 
-from cleaning import parse
+from cleaning import PageError, parse
 from cleaning._native import load_compiled
 from cleaning.leaves import walk
 from cleaning.structure.chunks import Chunker
@@ -83,6 +83,20 @@ def test_ten_thousand_nested_lists():
     lists = [node for node in document.walk() if node.type is NodeType.LIST]
     assert 0 < len(lists) <= MAX_NESTING
     assert to_markdown(document).count("x") == len(marks.blocks)
+
+
+@pytest.mark.slow
+def test_a_table_of_a_million_cells_is_refused_and_a_smaller_one_is_whole():
+    def table(rows, columns):
+        return f"<table>{('<tr>' + '<td>1' * columns) * rows}</table>"
+
+    with pytest.raises(PageError, match="elements"):
+        parse(table(1_000, 1_000))
+    rows, columns = 350, 340
+    page, marks = kept_whole(table(rows, columns))
+    lines = to_markdown(read_structure(page, marks)).splitlines()
+    assert len(lines) == rows + 1
+    assert {len(line) for line in lines[2:]} == {4 * columns + 1}
 
 
 def test_a_megabyte_of_backticks():

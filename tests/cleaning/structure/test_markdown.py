@@ -1,7 +1,7 @@
 """A parser reads the Markdown back to the same structure, whatever the text of the page is."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -127,6 +127,7 @@ def test_references_read_the_same_structure(document):
     assert parsed(text) == [block for one in document.content for block in expected(one)], text
 
 
+@settings.get_profile("kernel")
 @given(DOCUMENTS, st.sampled_from([True, False, "references"]), st.booleans())
 def test_the_compiled_writer_writes_the_same(document, links, images):
     pure = MarkdownWriter(document, links=links, images=images)

@@ -22,6 +22,7 @@ def test_headings_keep_their_levels_without_permalinks(read):
         ("<h2>The old mill</h2><p>by Ada</p><p>text</p>", ["The old mill", "by Ada"], "## The old mill\n\ntext"),
         ("<h3>The old mill</h3><h1>The old mill</h1><p>text</p>", ["The old mill"], "# The old mill\n\ntext"),
         ("<p>Opinion</p><h1>The old mill</h1><p>text</p>", ["The old mill"], "Opinion\n\n# The old mill\n\ntext"),
+        ("<h1>The old mill - A walk</h1><p>text</p>", ["The old mill - A walk"], "# The old mill - A walk\n\ntext"),
     ],
 )
 def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, shown):
@@ -33,6 +34,8 @@ def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, shown):
     [
         ("<p>text</p><h3>The old mill</h3>", ["The old mill"], "text"),
         ("<h1>Another mill</h1><p>text</p>", ["Another mill"], "text"),
+        ("<h2>The old mill - A walk</h2><p>text</p>", ["The old mill - A walk"], "text"),
+        ("<p>text</p><h1>The old mill - A walk</h1>", ["The old mill - A walk"], "text"),
         ("<h2>THE OLD MILL</h2><h1>The old mill</h1><p>text</p>", ["THE OLD MILL"], "# The old mill\n\ntext"),
         ("<h1>The old mill</h1><p>text</p>", ["The old mill", "text"], ""),
     ],
@@ -197,6 +200,39 @@ def test_a_lazy_image_has_its_real_address(read):
     assert markdown(document, images=True) == "a ![](https://a.example/i.png) b"
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<p>a</p>{}<blockquote>b</blockquote>", "a\n\n{}\n\n> b"),
+        ("<p>a</p><blockquote>b<p>{}</p></blockquote><p>c</p>", "a\n\n> b\n>\n> {}\n\nc"),
+        ("<p>a</p><blockquote>{}<p>b</p></blockquote>", "a\n\n> {}\n>\n> b"),
+        ("<ol><li>a<br>{}</li><li>b</li></ol>", "1. a\n\n   {}\n\n2. b"),
+        ("<p>a</p>{}<ul><li>b</li></ul>", "a\n\n{}\n\n- b"),
+        ("<ul><li>a<p>{}</p></li></ul><blockquote>b</blockquote>", "- a\n\n{}\n\n> b"),
+        ("<p>a</p><ul>{}<li>b</li></ul>", "a\n\n- {}\n\n  b"),
+        ("<p>a</p><h2>{}<br>b</h2>", "a\n\n{}\n\n## b"),
+        ("<dl><dt>a</dt><dd>b<p>{}</p></dd></dl><p>c</p>", "- **a**\n\n  b\n\n{}\n\nc"),
+    ],
+)
+def test_an_image_stays_in_the_element_that_holds_it(read, body, shown):
+    document = read(body.format('<img src="/i.png" alt="i">'))
+    assert markdown(document, images=True) == shown.format("![i](https://a.example/i.png)")
+
+
+def test_text_in_italics_is_emphasis(read):
+    document = read("<p><cite>a</cite>, <var>b</var>, <dfn>c</dfn>, <span style='font-style:italic'>d</span></p>")
+    assert markdown(document) == "*a*, *b*, *c*, *d*"
+    assert markdown(read("<p><cite class=source>a</cite> <span style='color:red'>b</span></p>")) == "a b"
+
+
+def test_text_with_a_bold_style_is_strong_but_not_in_a_heading(read):
+    bold = '<span style="color: red; font-weight: {}">a</span>'
+    for weight in ("bold", "700"):
+        assert markdown(read(f"<p>{bold.format(weight)} b</p>")) == "**a** b"
+        assert markdown(read(f"<h2>{bold.format(weight)} b</h2>")) == "## a b"
+    assert markdown(read(f"<p>{bold.format('400')} b</p>")) == "a b"
+
+
 def test_an_image_beyond_dropped_text_is_dropped(read):
     words = "many other words " * 8
     document = read(f'<p>a</p><div>{words}</div><div><img src="/i.png"></div><p>b</p>', drop=[words.strip()])
@@ -219,6 +255,11 @@ def test_footnotes_have_the_labels_of_their_marks(read):
 def test_a_mark_whose_note_is_dropped_is_text(read):
     document = read('<p>One<sup><a href="#fn1">1</a></sup>.</p><p id="fn1">note</p>', drop=["note"])
     assert markdown(document) == "One<sup>1</sup>."
+    styled = read('<p>One<a href="#footnote-1">1</a>.</p><p id="footnote-1">note</p>', drop=["note"])
+    assert markdown(styled) == "One<sup>1</sup>."
+    assert markdown(read('<p>In <a href="#fn2">2</a>, <a href="#part-1">1</a> and <a href="#">3</a>.</p>')) == (
+        "In <sup>2</sup>, 1 and 3."
+    )
 
 
 def test_emphasis_of_chinese_text_ends_before_its_punctuation(read):

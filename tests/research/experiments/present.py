@@ -7,8 +7,6 @@ import re
 from collections import Counter
 
 from findings import Outcome
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from provenance import Stamp
 from report import Figures
 from rich.console import Console
@@ -107,6 +105,9 @@ def _remarks(finding):
 
 def draw(path, finding):
     """Draw the panels side by side; the same finding gives the same bytes."""
+    from matplotlib import rc_context  # noqa: PLC0415 — it takes a second, and most runs draw nothing
+    from matplotlib.figure import Figure  # noqa: PLC0415 — as above
+
     with rc_context({"svg.hashsalt": "blocksieve", "svg.fonttype": "none", "font.size": 9}):
         count = len(finding.panels)
         figure = Figure(figsize=(_WIDTH * count, _HEIGHT), layout="constrained")

@@ -1,0 +1,109 @@
+"""What lxml's tree says, read in C: nodes in reading order, attributes, texts."""
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.string cimport strcmp, strlen
+
+from lxml.includes cimport etreepublic as public
+from lxml.includes.tree cimport (
+    XML_CDATA_SECTION_NODE, XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE, XML_TEXT_NODE,
+    xmlAttr, xmlNode,
+)
+
+
+cdef inline bint is_element_like(xmlNode* node) noexcept:
+    return node.type in (XML_ELEMENT_NODE, XML_COMMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE)
+
+
+cdef inline bint is_text(xmlNode* node) noexcept:
+    return (node.type == XML_TEXT_NODE or node.type == XML_CDATA_SECTION_NODE) and node.content != NULL
+
+
+cdef inline object decoded(const unsigned char* content):
+    return PyUnicode_DecodeUTF8(<const char*> content, strlen(<const char*> content), NULL)
+
+
+cdef inline xmlAttr* find_attribute(xmlNode* node, const char* name) noexcept:
+    cdef xmlAttr* attribute = node.properties
+    while attribute != NULL:
+        if attribute.ns == NULL and strcmp(<const char*> attribute.name, name) == 0:
+            return attribute
+        attribute = attribute.next
+    return NULL
+
+
+cdef inline bint is_plain(xmlAttr* attribute) noexcept:
+    """Return True for an attribute whose value is one text without references; it must have a value."""
+    cdef xmlNode* value = attribute.children
+    return value.type == XML_TEXT_NODE and value.next == NULL and value.content != NULL
+
+
+cdef inline str value_in(xmlNode* node, xmlAttr* attribute):
+    """Return the value of a node's attribute."""
+    if attribute.children == NULL:
+        return ""
+    return decoded(attribute.children.content) if is_plain(attribute) else public.attributeValue(node, attribute)
+
+
+cdef inline str value_of(xmlNode* node, const char* name):
+    cdef xmlAttr* attribute = find_attribute(node, name)
+    return None if attribute == NULL else value_in(node, attribute)
+
+
+cdef inline xmlNode* after(xmlNode* node, xmlNode* top) noexcept:
+    """Return the next element inside `top` that is not inside this one; NULL after the last one."""
+    while True:
+        while node != top and node.next == NULL:
+            node = node.parent
+        if node == top:
+            return NULL
+        node = node.next
+        if node.type == XML_ELEMENT_NODE:
+            return node
+
+
+cdef inline xmlNode* following(xmlNode* node, xmlNode* top) noexcept:
+    """Return the next element inside `top` in reading order; NULL after the last one."""
+    if node.children != NULL:
+        node = node.children
+        if node.type == XML_ELEMENT_NODE:
+            return node
+    return after(node, top)
+
+
+cdef inline bint names_formula(const unsigned char* at) noexcept:
+    """Return True for a class in which MAYBE_FORMULA finds something."""
+    cdef unsigned char sign
+    while at[0]:
+        sign = at[0] | 0x20
+        if sign == c"t" and (at[1] | 0x20) == c"e" and (at[2] | 0x20) == c"x" and (at[3] | 0x20) != c"t":
+            return True
+        if sign == c"m":
+            if (at[1] | 0x20) == c"a" and (at[2] | 0x20) == c"t" and (at[3] | 0x20) == c"h":
+                return True
+            if (at[1] | 0x20) == c"j" and (at[2] | 0x20) == c"x":
+                return True
+        at += 1
+    return False
+
+
+cdef inline bint has_tex(xmlNode* script) noexcept:
+    """Return True for a script whose type may begin with that of TeX."""
+    cdef xmlAttr* kind = find_attribute(script, b"type")
+    if kind == NULL or kind.children == NULL:
+        return False
+    cdef const char* text = <const char*> kind.children.content
+    return kind.children.type != XML_TEXT_NODE or text == NULL or (text[0] | 0x20) == c"m"
+
+
+cdef inline bint is_textless(xmlNode* node) noexcept:
+    """Return True for an image, a rule, and what may be a formula: the elements that TEXTLESS names."""
+    cdef const char* name = <const char*> node.name
+    if node.ns != NULL:
+        return False
+    if name[0] == c"i":
+        return strcmp(name, b"img") == 0
+    if name[0] == c"h":
+        return strcmp(name, b"hr") == 0
+    if name[0] == c"m":
+        return strcmp(name, b"math") == 0 or strcmp(name, b"mjx-container") == 0
+    return name[0] == c"s" and strcmp(name, b"script") == 0 and has_tex(node)
