@@ -94,6 +94,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, default=_json_value, indent=2) + "\n")
 
 
+def fields_of(value: object, names: str) -> dict[str, Any]:
+    """Return the fields of a value with these names, which spaces separate, in their order."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
 def run_command(action: Callable[[], None]) -> int:
     """Run an action and return the exit code; a CrawlerError becomes one sentence on stderr and exit code 1."""
     try:

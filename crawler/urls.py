@@ -100,7 +100,8 @@ def _is_credible(canonical: str, url: str) -> bool:
     parts, own = _split(canonical), _split(url)
     if parts is None or own is None or len(canonical) > MAX_CANONICAL_CHARS:
         return False
-    if parts.scheme not in {"http", "https"} or not site_of(canonical) or site_of(canonical) != site_of(url):
+    site = site_of(canonical)
+    if parts.scheme not in {"http", "https"} or not site or site != site_of(url):
         return False
     return not _is_root(parts) or _is_root(own)
 

@@ -23,6 +23,7 @@ import hypothesis
 import processes
 import psycopg
 import pytest
+import scrapy.core.downloader.contextfactory  # noqa: F401 — its import looks at all modules; few are there yet
 from sqlalchemy.engine import make_url
 
 ROOT = Path(__file__).parents[1]
@@ -54,18 +55,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LONGEST = (
     "test_shared_database.py",
     "test_frontier_kills.py",
-    "test_quality.py",
-    "crawler/workers/test_crawl.py",
-    "cleaning/methods/test_contract.py",
-    "test_docs.py",
-    "crawler/fetching/render/test_handler.py",
     "test_wheel.py",
-    "test_broken_setup.py",
-    "crawler/fetching/render/test_browser.py",
+    "test_quality.py",
+    "cleaning/methods/test_contract.py",
+    "crawler/workers/test_crawl.py",
+    "test_docs.py",
+    "test_batch_bench.py",
     "cleaning/test_adapters.py",
     "crawler/batch/test_faults.py",
-    "test_batch_bench.py",
+    "crawler/fetching/render/test_handler.py",
     "test_chain_bench.py",
+    "test_experiments.py",
+    "crawler/commands/test_compare.py",
+    "test_broken_setup.py",
+    "crawler/fetching/render/test_browser.py",
     "test_startup_bench.py",
 )
 
@@ -73,7 +76,8 @@ LONGEST = (
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
 SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "server"}
 SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
-hypothesis.settings.register_profile("full", deadline=None)
+# A property takes 40 examples, one that compares a compiled kernel with its pure one 100.
+hypothesis.settings.register_profile("full", deadline=None, max_examples=40)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
 
 
@@ -85,6 +89,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     quick = config.getoption("--quick")
     hypothesis.settings.load_profile("quick" if quick else "full")
+    hypothesis.settings.register_profile("kernel", deadline=None, max_examples=20 if quick else 100)
     if quick:
         guard = ProcessGuard()
         config.pluginmanager.register(guard)

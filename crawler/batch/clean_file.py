@@ -10,8 +10,7 @@ import asyncio
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xxhash import xxh3_128_intdigest
 
@@ -26,7 +25,7 @@ from crawler.visit import Outcome
 from crawler.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from crawler.batch.columns import TableWriter
@@ -42,8 +41,6 @@ UNREADABLE_FILE = "unreadable_file"
 
 _LOW_64_BITS = (1 << 64) - 1
 _REPORTED_RECORDS = 100
-# Behind the first four columns, which `_add_blocks` makes.
-_block_values = attrgetter(*CLEANED_BLOCKS.names[4:])
 _TRANSIENT_STATUSES = frozenset({304, 408, 429})
 _SERVER_ERROR = 500
 
@@ -258,8 +255,8 @@ class _FileCleaner:
             "id": page_id,
             "first_seen": at,
             "blocks": len(result.blocks),
-            "words": sum(block.words for block in result.blocks),
-            "text": "\n".join(block.text for block in result.blocks),
+            "words": sum(result.blocks.words),
+            "text": "\n".join(result.blocks.text),
             "source": self._file.path,
             "place": answer.place,
         }
@@ -273,9 +270,13 @@ class _FileCleaner:
             self.counts[f"page/{warning}"] += 1
 
     def _add_blocks(self, page_id: int, result: CleanedRecord) -> None:
-        first = self._base + self._blocks
-        self._blocks += len(result.blocks)
-        for number, block in enumerate(result.blocks):
-            repeats = first + block.repeats if block.repeats >= 0 else -1
-            own = (first + number, page_id, result.columns["site"], repeats)
-            self._tables.blocks.add(own + _block_values(block))
+        blocks, count, first = result.blocks, len(result.blocks), self._base + self._blocks
+        self._blocks += count
+        own: dict[str, Sequence[Any]] = {
+            "id": range(first, first + count),
+            "page_id": [page_id] * count,
+            "site": [result.columns["site"]] * count,
+            "repeats": [first + number if number >= 0 else -1 for number in blocks.repeats],
+        }
+        columns = [own[name] if name in own else getattr(blocks, name) for name in CLEANED_BLOCKS.names]
+        self._tables.blocks.add_columns(columns)

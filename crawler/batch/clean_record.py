@@ -22,7 +22,7 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata
-from cleaning.terms import normalise, terms
+from cleaning.terms import normalise
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import DirectiveReader, crawler_names, reject_unwanted
@@ -35,11 +35,13 @@ from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, Outcome, ProcessedPage
 from crawler.workers.tasks import WorkerTask, load_models, load_stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from io import FileIO
 
-    from cleaning.page_fingerprint import FingerprintedBlock
+    from cleaning.page_fingerprint import BlockKeys, FingerprintedBlock
 
 _MEMORY = Path("/proc/self/statm")
+_STATM_BYTES = 256
 _WATCH_SECONDS = 0.02
 _LOW_64_BITS = (1 << 64) - 1
 
@@ -62,28 +64,31 @@ _FIRST = RecordToClean(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRow:
-    """A kept block with its keys.
+@dataclass(slots=True)
+class BlockColumns:
+    """The kept blocks of a page with their keys, a list for each column: rows would be objects to make twice.
 
-    `repeats` is the number of the earlier kept block of the page that it duplicates, counted from 0, or -1; `distance`
-    the number of bits between the two. `check` is another hash of its terms: two blocks with the same digest and check
-    have the same terms. Digest, fingerprint and check are signed.
+    `repeats` is the number of the earlier kept block of the page that a block duplicates, counted from 0, or -1;
+    `distance` the number of bits between the two. `check` is another hash of its terms: two blocks with the same digest
+    and check have the same terms. Digest, fingerprint and check are signed.
     """
 
-    position: int
-    kind: str
-    path: str
-    text: str
-    words: int
-    score: float
-    priority: float
-    digest: int
-    check: int
-    unique_terms: int
-    fingerprint: int | None
-    repeats: int
-    distance: int
+    position: list[int] = field(default_factory=list)
+    kind: list[str] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+    priority: list[float] = field(default_factory=list)
+    digest: list[int] = field(default_factory=list)
+    check: list[int] = field(default_factory=list)
+    unique_terms: list[int] = field(default_factory=list)
+    fingerprint: list[int | None] = field(default_factory=list)
+    repeats: list[int] = field(default_factory=list)
+    distance: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ class CleanedRecord:
     detail: str | None
     key: str
     columns: dict[str, str | int | None] = field(default_factory=dict)
-    blocks: tuple[BlockRow, ...] = ()
+    blocks: BlockColumns = field(default_factory=BlockColumns)
     reasons: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -175,8 +180,10 @@ class RecordCleaner:
     def _process(self, fetched: FetchedPage) -> CleanedRecord:
         config = self._config
         cleaned = clean(fetched.tree, method=config.cleaning_method, **config.cleaning_options)
-        keys = self._fingerprinter.fingerprint(cleaned.decisions)
-        page = ProcessedPage(fetched, cleaned, keys.blocks, keys.fingerprint)
+        kept = [decision for decision in cleaned.decisions if decision.kept]
+        keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]
+        found = self._fingerprinter.compare(kept, keys)
+        page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
         columns = describe_page(page) | {
             "modified": _normalised(cleaned.metadata.modified),
             "type": None if cleaned.type is None else cleaned.type.value,
@@ -188,36 +195,34 @@ class RecordCleaner:
             None,
             columns["url_key"],
             columns,
-            tuple(_rows(keys.blocks)),
+            _columns_of(found.blocks, keys),
             {str(reason): count for reason, count in cleaned.counts().items()},
             tuple(warning.value for warning in cleaned.parse_warnings),
         )
 
 
-def _rows(blocks: tuple[FingerprintedBlock, ...]) -> Iterator[BlockRow]:
+def _columns_of(blocks: tuple[FingerprintedBlock, ...], keys: list[BlockKeys]) -> BlockColumns:
     numbers = {one.decision.block.position: number for number, one in enumerate(blocks)}
-    for one in blocks:
-        block = one.decision.block
-        yield BlockRow(
-            block.position,
-            block.kind.value,
-            block.path,
-            block.text,
-            block.words,
-            one.decision.score,
-            block.priority,
-            signed(one.digest),
-            _check_of(block.text),
-            one.unique_terms,
-            _signed(one.fingerprint),
-            -1 if one.repeats is None else numbers[one.repeats],
-            one.distance,
-        )
+    inner = [one.decision.block for one in blocks]
+    return BlockColumns(
+        position=[block.position for block in inner],
+        kind=[block.kind.value for block in inner],
+        path=[block.path for block in inner],
+        text=[block.text for block in inner],
+        words=[block.words for block in inner],
+        score=[one.decision.score for one in blocks],
+        priority=[block.priority for block in inner],
+        digest=[signed(one.digest) for one in blocks],
+        check=[_check_of(block.text, its.terms) for block, its in zip(inner, keys, strict=True)],
+        unique_terms=[one.unique_terms for one in blocks],
+        fingerprint=[_signed(one.fingerprint) for one in blocks],
+        repeats=[-1 if one.repeats is None else numbers[one.repeats] for one in blocks],
+        distance=[one.distance for one in blocks],
+    )
 
 
-def _check_of(text: str) -> int:
+def _check_of(text: str, words: Sequence[str]) -> int:
     """Return half of a 128-bit hash of a text's terms, or of a text without terms itself."""
-    words = terms(text)
     shown = "\0".join(words) if words else text
     return signed(xxh3_128_intdigest(shown.encode("utf-8", "surrogatepass")) & _LOW_64_BITS)
 
@@ -227,17 +232,23 @@ def _watch(limit: int) -> None:
 
     A limit of the kernel would not do: libxml2 takes what it could allocate for the whole page.
     """
-    while _resident_bytes() <= limit:
-        time.sleep(_WATCH_SECONDS)
+    with _MEMORY.open("rb", buffering=0) as file:
+        while _read_resident(file) <= limit:
+            time.sleep(_WATCH_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _resident_bytes() -> int:
     """Return the memory that this process takes; 0 where the system does not say."""
     try:
-        return int(_MEMORY.read_text("ascii").split()[1]) * resource.getpagesize()
+        with _MEMORY.open("rb", buffering=0) as file:
+            return _read_resident(file)
     except OSError:
         return 0
+
+
+def _read_resident(file: FileIO) -> int:
+    return int(os.pread(file.fileno(), _STATM_BYTES, 0).split()[1]) * resource.getpagesize()
 
 
 def _signed(bits: int | None) -> int | None:

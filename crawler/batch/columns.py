@@ -125,19 +125,25 @@ CLEANED_BLOCKS = _schema(
 
 
 class TableWriter:
-    """Writes rows to a Parquet file in groups; a row is a tuple in the order of the schema's columns."""
+    """Writes rows to a Parquet file in groups; a row has a value for each of the schema's columns, in their order."""
 
     def __init__(self, writer: parquet.ParquetWriter, schema: pa.Schema) -> None:
         self._writer = writer
         self._schema = schema
-        self._rows: list[tuple[Any, ...]] = []
-        self._chars = 0
+        self._columns: list[list[Any]] = [[] for _ in schema]
+        self._rows = self._chars = 0
         self._text = schema.get_field_index("text")
 
-    def add(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
-        self._chars += len(row[self._text] or "") if self._text >= 0 else 0
-        if len(self._rows) >= _GROUP_ROWS or self._chars >= _GROUP_CHARS:
+    def add(self, row: Sequence[Any]) -> None:
+        self.add_columns([(value,) for value in row])
+
+    def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Add several rows, given the values of each column."""
+        for known, values in zip(self._columns, columns, strict=True):
+            known.extend(values)
+        self._rows += len(columns[0])
+        self._chars += sum(len(text or "") for text in columns[self._text]) if self._text >= 0 else 0
+        if self._rows >= _GROUP_ROWS or self._chars >= _GROUP_CHARS:
             self.flush()
 
     def add_table(self, table: pa.Table) -> None:
@@ -149,10 +155,10 @@ class TableWriter:
     def flush(self) -> None:
         """Write the rows that wait."""
         if self._rows:
-            columns = zip(zip(*self._rows, strict=True), self._schema.types, strict=True)
-            arrays = [pa.array(values, kind) for values, kind in columns]
+            arrays = [pa.array(values, kind) for values, kind in zip(self._columns, self._schema.types, strict=True)]
             self._writer.write_table(pa.table(arrays, schema=self._schema))
-            self._rows, self._chars = [], 0
+            self._columns = [[] for _ in self._schema]
+            self._rows = self._chars = 0
 
 
 @contextmanager

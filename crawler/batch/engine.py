@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crawler.batch.clean_file import Cleaners
 from crawler.errors import BatchError, CrawlerError
+from crawler.workers.pool import ONE_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -188,7 +189,7 @@ class _LocalProcess:
                 [sys.executable, "-P", "-c", "from crawler.batch.engine import main; main()"],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": paths},
+                env=ONE_THREAD | os.environ | {"PYTHONPATH": paths},
                 start_new_session=True,
             )
         worker = cls(process, Connection(ours.detach()))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 import sys
@@ -30,6 +29,7 @@ from crawler.config import Config
 from crawler.context import context_of
 from crawler.errors import ConfigError, CrawlerError
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_USAGE, STOP_SIGNAL_STAT, find_exit_status
+from crawler.workers.worker import collect_less_garbage
 
 if TYPE_CHECKING:
     import argparse
@@ -97,7 +97,7 @@ class CrawlCommand(ScrapyCrawl):
         if name not in process.spider_loader.list():
             raise ConfigError(f"there is no spider {name!r}; {did_you_mean(name, process.spider_loader.list())}")
         crawler = self._create_crawler(name)
-        crawler.signals.connect(_freeze_objects, signal=signals.engine_started)
+        crawler.signals.connect(collect_less_garbage, signal=signals.engine_started)
         running = process.crawl(crawler, **arguments)
         if isinstance(running, asyncio.Task):
             # Scrapy installs its own signal handlers when the loop starts.
@@ -110,15 +110,6 @@ class CrawlCommand(ScrapyCrawl):
             logger.error("The crawl failed", exc_info=error)
             return EXIT_FAILURE
         raise error
-
-
-def _freeze_objects() -> None:
-    """Take all objects that the start has made out of garbage collection, which looks at them again and again.
-
-    They are some 500,000, of modules and classes, and stay until the end: looking at them took 7 % of a page's CPU.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def check_log_level(level: object) -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""For the environment of a process that shares the cores with others: numpy would start a thread for each core."""
+
 # Imports and models take about a second, and more on a busy machine.
 _START_SECONDS = 120.0
 # No page has a result of this size: its bytes are limited too (PAGE_MAX_BYTES).
@@ -227,7 +230,7 @@ def _spawn(channel: socket.socket) -> subprocess.Popen[bytes]:
         [sys.executable, "-P", "-c", "from crawler.workers.worker import main; main()"],
         stdin=channel.fileno(),
         stdout=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": paths},
+        env=ONE_THREAD | os.environ | {"PYTHONPATH": paths},
         start_new_session=True,
     )
 

@@ -1,5 +1,6 @@
 """A time limit interrupts Python code, in the main thread and in others, and leaves no trace."""
 
+import contextlib
 import re
 import signal
 import threading
@@ -8,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from crawler import time_limit as limits
 from crawler.errors import TimeLimitError
 from crawler.time_limit import time_limit
 
@@ -69,6 +71,31 @@ def test_a_limit_that_ends_with_the_block_never_reaches_what_comes_after_it(run)
         return ended
 
     assert run(job) in range(101)
+
+
+@in_threads
+def test_a_clock_that_rings_all_the_time_ends_the_block_once(run, monkeypatch):
+    """It rings again while the block's exception is on its way out, as it does on a busy machine."""
+    monkeypatch.setattr(limits, "_REPEAT_SECONDS", 0.0001)
+
+    def job():
+        for _ in range(300):
+            with pytest.raises(TimeLimitError), time_limit(0.001):
+                spin()
+        spin(0.01)
+
+    run(job)
+
+
+@in_threads
+def test_a_limit_that_ends_while_the_block_begins_leaves_no_clock(run):
+    def job():
+        for number in range(2_000):
+            with contextlib.suppress(TimeLimitError), time_limit((1 + number % 100) * 1e-6):
+                pass
+        spin(0.01)
+
+    run(job)
 
 
 @in_threads

@@ -35,12 +35,15 @@ class Block:
 
 def blocks(language=None, page=None):
     """Return the fenced blocks, all of them or those of a language or page."""
-    found = [
-        Block(path.name, shown, text) for path in PAGES for shown, text in _FENCED.findall(path.read_text("utf-8"))
-    ]
-    return [one for one in found if language in {None, one.language} and page in {None, one.page}]
+    return [one for one in _blocks() if language in {None, one.language} and page in {None, one.page}]
 
 
+@cache
+def _blocks():
+    return [Block(path.name, shown, text) for path in PAGES for shown, text in _FENCED.findall(path.read_text("utf-8"))]
+
+
+@cache
 def commands():
     """Return the lines of all blocks without a language, each with its page; those with the same words once.
 
@@ -53,6 +56,7 @@ def commands():
     return list(lines.values())
 
 
+@cache
 def mentioned():
     """Return the commands in running text, in tables and in indented lines, each with its page."""
     found = []

@@ -16,8 +16,11 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).parents[2]
 # What is decided when our modules are imported.
@@ -64,6 +67,14 @@ def run(command, *, input=None, capture_output=False, check=False, timeout=None,
     return done
 
 
+def command_of(process):
+    """Return the command of a psutil process; "" for one that has ended, also if nobody has waited for it."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # zombies too
+        return ""
+
+
 class Forked:
     """A process of the server's, with what tests use of `subprocess.Popen`; `peak_bytes` is the most memory it took."""
 
@@ -100,7 +111,8 @@ class Forked:
 
     def send_signal(self, number):
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
 
     def terminate(self):
         self.send_signal(signal.SIGTERM)

@@ -7,7 +7,6 @@ once, as from a job that nothing happened to, and what is lost is counted.
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -111,7 +110,7 @@ def while_it_waits(gate, readers, damage):
 
 
 def tasks_of(process):
-    return [child for child in process.children(recursive=True) if "batch.engine" in " ".join(child.cmdline())]
+    return [child for child in process.children(recursive=True) if "batch.engine" in processes.command_of(child)]
 
 
 def test_a_killed_process_is_replaced(gate, inputs, tmp_path, expect_all):
@@ -221,15 +220,15 @@ def test_records_that_lie_or_break_off_are_lost_alone(tmp_path):
     ("record", "outcome", "limits"),
     [
         # Cleaning it takes several times as long on any machine.
-        ("<p>word".join(map(str, range(300_000))), "cleaning_timeout", {"settings": settings(**ALL_BLOCKS)}),
+        (lambda: "<p>word".join(map(str, range(300_000))), "cleaning_timeout", {"settings": settings(**ALL_BLOCKS)}),
         # It needs four times as much.
-        ("<p>".join(paragraph(number, 12) for number in range(40_000)), "cleaning_failed", {"memory": 20}),
+        (lambda: "<p>".join(paragraph(number, 12) for number in range(40_000)), "cleaning_failed", {"memory": 20}),
     ],
     ids=["hangs", "eats memory"],
 )
 def test_a_record_that_hangs_or_eats_memory_is_lost_alone(tmp_path, record, outcome, limits):
     given = list(pages(0))
-    given.insert(1, ("https://a.example/bad", article("Bad", record)))
+    given.insert(1, ("https://a.example/bad", article("Bad", record())))
     path = write_warc(tmp_path / "a.warc.gz", given)
     summary = run_batch(options(tmp_path / "out", [path], workers=0, **limits))
     assert summary.lost == {f"visit/{outcome}": 1}
@@ -258,8 +257,8 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
     """First a process that reads is killed, then a machine with such a process: its tasks move to the other one."""
 
     def kill():
-        reading = [each for each in psutil.Process().children(recursive=True) if "_RayProcess.run" in each.name()]
-        os.kill(reading[0].pid, signal.SIGKILL)
+        children = psutil.Process().children(recursive=True)
+        next(each for each in children if "_RayProcess.run" in processes.command_of(each)).kill()
         gate.wait()  # another process reads its file
         import ray  # noqa: PLC0415 — as above
 

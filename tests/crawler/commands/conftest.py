@@ -36,8 +36,14 @@ def environment():
 
 
 IN_PROCESS = frozenset(
-    "batch dedup duplicates export history import initdb prune retry search serve status upgrade".split()
+    "batch compare dedup duplicates export history import initdb "
+    "portals prune retry search serve status upgrade".split()
 )
+
+
+def starts_a_crawl(arguments):
+    """Return True for a command that asks for pages, which takes Twisted's reactor, of which a process has one."""
+    return any("://" in each or each == "--live" for each in arguments[1:] if arguments[0] in {"compare", "portals"})
 
 
 @pytest.fixture
@@ -45,7 +51,7 @@ def scrapy(tmp_path, environment, monkeypatch):
     """Run a command and return the finished process, or what it would be."""
 
     def run(*arguments, **more):
-        if arguments and arguments[0] in IN_PROCESS:
+        if arguments and arguments[0] in IN_PROCESS and not starts_a_crawl(arguments):
             with monkeypatch.context() as patch:
                 patch.chdir(tmp_path)
                 patch.delenv("DATABASE_URL", raising=False)

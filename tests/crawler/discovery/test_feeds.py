@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import repeat
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.http import Response
 
@@ -264,7 +264,7 @@ def test_memory_does_not_grow_with_the_number_of_entries():
 def test_a_hostile_body_is_done_within_seconds(body):
     started = time.process_time()
     read_bytes(body)
-    assert time.process_time() - started < 6
+    assert time.process_time() - started < 60  # a few seconds; minutes if it grew with the square
 
 
 def test_what_is_too_much_for_any_feed_is_told():
@@ -279,19 +279,19 @@ def test_what_is_too_much_for_any_feed_is_told():
 
 @pytest.mark.slow
 def test_a_feed_of_very_many_elements_is_cut():
-    found = read_bytes(rss(item("https://e.org/a"), "<item/>" * 100_000))
+    found = read_bytes(rss(item("https://e.org/a"), "<item/>" * 100_000), seconds=600)
     assert found.cut
     assert urls(found) == ["https://e.org/a"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "body", [rss("<item><title>x</title></item>" * 20_000), URLSET + loc("https://e.org/a") * 500_000]
+    "body", [lambda: rss("<item><title>x</title></item>" * 20_000), lambda: URLSET + loc("https://e.org/a") * 500_000]
 )
 def test_a_document_that_takes_too_long_is_given_up(body):
     started = time.process_time()
     with ThreadPoolExecutor(1) as threads:
-        assert threads.submit(read_bytes, body, seconds=0.1).result() is FeedProblem.TIMEOUT
+        assert threads.submit(read_bytes, body(), seconds=0.1).result() is FeedProblem.TIMEOUT
     assert time.process_time() - started < 3
 
 
@@ -305,7 +305,6 @@ STARTS = [
 ]
 
 
-@settings(max_examples=min(150, settings.default.max_examples), deadline=None)
 @given(
     st.sampled_from(STARTS),
     st.binary(max_size=300),

@@ -4,6 +4,7 @@ import gzip
 import socketserver
 import threading
 import zlib
+from functools import partial
 
 import brotli
 import pytest
@@ -26,7 +27,7 @@ PACKERS = {
     "x-gzip": (b"x-gzip", gzip.compress),
     "zlib": (b"deflate", zlib.compress),
     "bare deflate": (b"deflate", deflate_bare),
-    "brotli": (b"br", brotli.compress),
+    "brotli": (b"br", partial(brotli.compress, quality=5)),
     "zstd": (b"zstd", zstd.compress),
 }
 
@@ -73,8 +74,8 @@ def packed(name, body):
 
 
 HALVES = {
-    f"/half-{name.replace(' ', '-')}": packed(name, pack(PAGE)[: len(pack(PAGE)) // 2])
-    for name, (_, pack) in PACKERS.items()
+    f"/half-{name.replace(' ', '-')}": packed(name, whole[: len(whole) // 2])
+    for name, whole in ((name, pack(PAGE)) for name, (_, pack) in PACKERS.items())
 }
 CUT_OFF = {
     "/half": raw(f"Content-Length: {2 * len(PAGE)}", body=PAGE),

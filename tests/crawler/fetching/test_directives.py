@@ -67,7 +67,7 @@ STARTS = ["", '<meta name="robots" ', "<meta content='noindex' "]
 @given(st.lists(st.sampled_from(TAG_PARTS), max_size=14).map("".join), st.sampled_from(STARTS))
 @example("<meta it's content='a>b' name=robots content=noindex>", "")
 @example('<meta name="robots" content="noindex">', "")
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples)
 def test_a_page_whose_bytes_show_no_directive_has_none(text, start):
     body = f"<title>x</title>{start}{text}><p>x".encode()
     meta = list(_meta_elements(parse(body).root))

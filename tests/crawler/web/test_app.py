@@ -161,7 +161,8 @@ def test_the_schedule_tells_what_is_due_and_the_week_to_come(ask):
     assert [one["page"] for one in found["pages"]] == [3, 4]
     assert [one["url"] for one in found["sections"]] == ["https://lake.example.org/news"]
     assert "visited once" in found["pages"][0]["why"]
-    assert [day["pages"] for day in found["days"]] == [2, 0, 1, 0, 0, 0, 0]
+    # The third page is due in two days, or in one if midnight has passed since it was stored.
+    assert [day["pages"] for day in found["days"]] in ([2, 0, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 0])
     assert ask(f"/api/schedule?{urlencode({'cursor': 'x|1'})}").status == 400
     assert ask(f"/api/schedule?{urlencode({'cursor': '2024-05-01T00:00:00+00:00|1'})}").json["pages"]
 

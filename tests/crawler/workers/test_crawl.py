@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 URL = "https://town.example.org/"
 PROSE = "Report number {0} of the town library says that it opens again on Monday after {0} years of repairs. "
-# Python imports a module of this name at every start, in the crawl and in its workers.
+# The crawl imports it with its settings, and its workers at their start, by the module `sitecustomize`.
 HOSTILE_METHOD = """
 import os
 import sys
@@ -115,8 +116,8 @@ def start(address, tmp_path):
     """Start a crawl of one category of the demo site with this number of workers."""
 
     @contextmanager
-    def run(name, cleaners):
-        settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(cleaners)}
+    def run(name, cleaners, **more):
+        settings = QUIET | {"LOG_FILE": str(tmp_path / f"{name}.log"), "CLEANING_PROCESSES": str(cleaners)} | more
         line = crawl_command(tmp_path / f"{name}.db", {"category": "Food-and-Drink"}, settings)
         with processes.start(line, env=crawl_environment(address)) as crawl:
             yield crawl
@@ -130,7 +131,9 @@ def archive(tmp_path):
 
     @contextmanager
     def run(*names, seconds, cleaners=2):
-        (tmp_path / "sitecustomize.py").write_text(HOSTILE_METHOD, "utf-8")
+        (tmp_path / "hostile.py").write_text(HOSTILE_METHOD, "utf-8")
+        (tmp_path / "sitecustomize.py").write_text("import hostile", "utf-8")
+        (tmp_path / "hostile_settings.py").write_text("import hostile\nfrom crawler.settings import *", "utf-8")
         for number, name in enumerate(names):
             article = f"<html><body><article><p>{PROSE.format(number) * 3}</p></article></body></html>"
             (tmp_path / f"{name}.html").write_text(article, "utf-8")
@@ -142,10 +145,9 @@ def archive(tmp_path):
         line += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         paths = {
             "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
-            "SCRAPY_SETTINGS_MODULE": "crawler.settings",
+            "SCRAPY_SETTINGS_MODULE": "hostile_settings",
         }
-        # Not forked: a started process imports sitecustomize.
-        with subprocess.Popen(line, cwd=tmp_path, env=os.environ | paths, stderr=subprocess.PIPE, text=True) as crawl:
+        with processes.start(line, cwd=tmp_path, env=os.environ | paths, stderr=subprocess.PIPE, text=True) as crawl:
             yield crawl
 
     return run
@@ -163,8 +165,10 @@ def runs_on(crawl):
 def workers(crawl, count=2):
     """Return the crawl's workers once there are this many."""
     while runs_on(crawl):
-        found = psutil.Process(crawl.pid).children()
-        if len(found) == count and all("crawler.workers" in " ".join(child.cmdline()) for child in found):
+        found = [
+            child for child in psutil.Process(crawl.pid).children() if "crawler.workers" in processes.command_of(child)
+        ]
+        if len(found) == count:
             return found
     raise AssertionError("the crawl has ended")
 
@@ -181,6 +185,14 @@ def wait_for_pages(crawl, path, pages):
                     continue
 
 
+def wait_for_retried(crawl, path, log):
+    """Return once the pages that were tried once more are stored: another dead worker would fail them."""
+    while runs_on(crawl):
+        retried = re.findall(r"Cleaning (\S+): .* is tried once more", log.read_text("utf-8"))
+        if set(retried) <= {url for (url,) in rows(path, "select url from page")}:
+            return
+
+
 def gone(processes):
     return not psutil.wait_procs(processes, timeout=SECONDS)[1]
 
@@ -188,19 +200,23 @@ def gone(processes):
 def test_two_workers_store_the_same_as_the_crawl_s_own_process_even_if_they_are_killed(start, tmp_path):
     with start("own", 0) as own:
         assert own.wait() == 0
-    with start("shared", 2) as shared:
-        found = workers(shared)
-        for pages, process in zip((4, 8), found, strict=True):
-            wait_for_pages(shared, tmp_path / "shared.db", pages)
-            process.kill()
+    database, log = tmp_path / "shared.db", tmp_path / "shared.log"
+    with start("shared", 2, DOWNLOAD_DELAY="0.1") as shared:
+        killed = workers(shared)
+        wait_for_pages(shared, database, 4)
+        killed[0].kill()
+        while killed[0] in workers(shared):  # until another one has taken its place
+            pass
+        wait_for_retried(shared, database, log)
+        killed[1].kill()
         assert shared.wait() == 0
-    assert gone(found)
-    assert contents(tmp_path / "shared.db") == contents(tmp_path / "own.db")
-    assert counts(tmp_path / "shared.db") == counts(tmp_path / "own.db")
-    log = (tmp_path / "shared.log").read_text("utf-8")
-    assert "Traceback" not in log
-    assert "do not add up" not in log
-    assert rows(tmp_path / "shared.db", "select value from crawl, json_each(totals) where key = 'clean/restarts'")
+    assert gone(killed)
+    assert contents(database) == contents(tmp_path / "own.db")
+    assert counts(database) == counts(tmp_path / "own.db")
+    logged = log.read_text("utf-8")
+    assert "Traceback" not in logged
+    assert "do not add up" not in logged
+    assert rows(database, "select value from crawl, json_each(totals) where key = 'clean/restarts'") == [(2,)]
 
 
 @pytest.mark.parametrize("cleaners", [0, 2])

@@ -22,7 +22,13 @@ def text(page):
 
 
 def processes():
-    return {each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()}
+    return {each for each in psutil.Process().children(recursive=True) if is_browser(each)}
+
+
+def is_browser(process):
+    with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+        return "chrom" in process.name()
+    return False
 
 
 def runs(process):

@@ -54,10 +54,10 @@ KILL = """
 
         def parse(self, response):
             if response.url.endswith("/1"):
-                children = psutil.Process().children(recursive=True)
-                for process in [child for child in children if "VICTIM" in child.name()]:
-                    with suppress(psutil.NoSuchProcess):  # it went with its parent
-                        process.kill()
+                for process in psutil.Process().children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):  # it has ended, or went with its parent
+                        if "VICTIM" in process.name():
+                            process.kill()
             yield page(response)
 """
 
