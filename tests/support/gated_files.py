@@ -4,7 +4,8 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SECONDS = 120
+# Less than the 300 seconds for which aiohttp waits for an answer.
+SECONDS = 280
 
 
 class GatedFiles:

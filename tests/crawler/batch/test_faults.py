@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def expect_all(tmp_path, gate, inputs):
 
 
 def while_it_waits(gate, readers, damage):
-    """Do some damage once so many files are being read, then let the readers go on; return the thread."""
+    """Do some damage once so many files are being read, then let the readers go on; return its Future."""
 
     def work():
         try:
@@ -104,9 +104,7 @@ def while_it_waits(gate, readers, damage):
         finally:
             gate.open()
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+    return ThreadPoolExecutor(1).submit(work)
 
 
 def tasks_of(process):
@@ -120,9 +118,9 @@ def test_a_killed_process_is_replaced(gate, inputs, tmp_path, expect_all):
         killed.append(tasks_of(psutil.Process())[0])
         killed[0].kill()
 
-    thread = while_it_waits(gate, 2, kill)
+    damage = while_it_waits(gate, 2, kill)
     summary = run_batch(options(tmp_path / "out", inputs))
-    thread.join()
+    damage.result()
     assert len(killed) == 1
     assert summary.counts["tasks/restarts"] == 1
     expect_all(tmp_path / "out", summary.counts)
@@ -136,9 +134,9 @@ def test_a_killed_cleaning_process_is_replaced(gate, inputs, tmp_path):
             for cleaner in task.children():
                 cleaner.kill()
 
-    thread = while_it_waits(gate, 2, kill)
+    damage = while_it_waits(gate, 2, kill)
     summary = run_batch(options(tmp_path / "out", inputs))
-    thread.join()
+    damage.result()
     assert summary.counts["clean/restarts"] == 2
     assert summary.counts["stored/pages"] == FILES * PAGES
     assert summary.lost == {}
@@ -241,6 +239,8 @@ def test_a_record_that_hangs_or_eats_memory_is_lost_alone(tmp_path, record, outc
 def cluster(monkeypatch):
     """A Ray cluster of a head without cores and two machines with one core each, as processes of this machine."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    # Ray gives up what has not started in a minute, and starts it again.
+    monkeypatch.setenv("RAY_worker_register_timeout_seconds", str(SECONDS))
     from ray.cluster_utils import Cluster  # noqa: PLC0415 — it takes seconds
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -271,8 +271,8 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
             with suppress(psutil.NoSuchProcess):
                 each.kill()
 
-    thread = while_it_waits(gate, 2, kill)
+    damage = while_it_waits(gate, 2, kill)
     summary = run_batch(options(tmp_path / "out", inputs, engine="ray", ray_address=cluster.address))
-    thread.join()
+    damage.result()
     assert summary.counts["tasks/restarts"] == 2
     expect_all(tmp_path / "out", summary.counts)
