@@ -153,7 +153,7 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, ma
     if markdown is not None:
         item["markdown"] = _xml_text(markdown)
     item["blocks"] = _Blocks(
-        {"kind": one.block.kind.value, "score": one.score, "text": text} for one, text in zip(kept, texts, strict=True)
+        {"kind": str(one.block.kind), "score": one.score, "text": text} for one, text in zip(kept, texts, strict=True)
     )
     return PageItem(item)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cleaning._native import load_compiled
-from cleaning.blocks import Decision, Kind, PageType, Reason
+from cleaning.blocks import KEPT, Decision, Kind, PageType, Reason
 from cleaning.classifier.features import running_sums
 from cleaning.leaf_table import Column
 
@@ -142,7 +142,7 @@ def _page_reasons(table: LeafTable, kept: np.ndarray, hints: _PageHints) -> list
     copies = _repeated_blocks(table, kept)
     reasons = [hinted or plain for hinted, plain in zip(around, _plain_reasons(table, kept), strict=True)]
     for index in np.flatnonzero(kept).tolist():
-        reasons[index] = Reason.PAGE_DUPLICATE if index in copies else Reason.KEPT
+        reasons[index] = Reason.PAGE_DUPLICATE if index in copies else KEPT
     return reasons
 
 
@@ -191,7 +191,7 @@ def _make_decisions(blocks: list[Block], scores: list[float], reasons: list[Reas
 
 
 def _keep_comment(reason: Reason, block: Block) -> Reason:
-    return Reason.KEPT if reason is Reason.COMMENT and _has_content(block) else reason
+    return KEPT if reason is Reason.COMMENT and _has_content(block) else reason
 
 
 def _has_content(block: Block) -> bool:

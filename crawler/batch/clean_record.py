@@ -206,7 +206,7 @@ def _columns_of(blocks: tuple[FingerprintedBlock, ...], keys: list[BlockKeys]) -
     inner = [one.decision.block for one in blocks]
     return BlockColumns(
         position=[block.position for block in inner],
-        kind=[block.kind.value for block in inner],
+        kind=[str(block.kind) for block in inner],
         path=[block.path for block in inner],
         text=[block.text for block in inner],
         words=[block.words for block in inner],

@@ -525,7 +525,7 @@ def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tupl
     return (
         visited.page_id,
         found.position,
-        found.kind.value,
+        str(found.kind),
         found.path,
         found.words,
         candidate.decision.score,
@@ -543,7 +543,7 @@ def _refreshed_values(kept: KeptBlock, visited: VisitedPage, text: str | None) -
     return {
         "row": kept.earlier.row_id,
         "new_position": found.position,
-        "new_kind": found.kind.value,
+        "new_kind": str(found.kind),
         "new_path": found.path,
         "new_words": found.words,
         "new_score": kept.candidate.decision.score,
