@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lxml.html import HtmlElement
 
     from cleaning.layout import Layout
@@ -159,6 +161,11 @@ class Decision:
     @property
     def kept(self) -> bool:
         return self.reason is KEPT
+
+
+def kept_decisions(decisions: Iterable[Decision]) -> list[Decision]:
+    """Return the decisions that keep their block, in order."""
+    return [decision for decision in decisions if decision.reason is KEPT]
 
 
 @dataclass(frozen=True, slots=True)

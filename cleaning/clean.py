@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from cleaning.blocks import KEPT, Decision, Page, Reason
+from cleaning.blocks import Decision, Page, Reason, kept_decisions
 from cleaning.errors import OptionError
 from cleaning.leaves import walk
 from cleaning.metadata.page import read_metadata
@@ -60,7 +60,7 @@ def clean(
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
     found = decide_page(page, stated, chosen, settled)
-    kept = " ".join([decision.block.text for decision in found.decisions if decision.reason is KEPT])
+    kept = " ".join([decision.block.text for decision in kept_decisions(found.decisions)])
     metadata = read_metadata(page, stated, kept)
     return CleanPage(
         page.url,

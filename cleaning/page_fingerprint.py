@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 # The dataclasses below are sent between processes by their annotations, so these are needed at runtime.
-from cleaning.blocks import Decision, Kind
+from cleaning.blocks import Decision, Kind, kept_decisions
 from cleaning.fingerprint import SCHEMES, NearFingerprints, Weighting, digest_terms, fingerprint_terms
 from cleaning.terms import terms
 
@@ -71,7 +71,7 @@ class Fingerprinter:
 
     def fingerprint(self, decisions: Iterable[Decision]) -> PageFingerprint:
         """Return the kept blocks among these decisions, in order, with their keys and the page's fingerprint."""
-        kept = [decision for decision in decisions if decision.kept]
+        kept = kept_decisions(decisions)
         return self.compare(kept, [self.block_keys(decision.block.text, decision.block.kind) for decision in kept])
 
     def compare(self, kept: Sequence[Decision], keys: Sequence[BlockKeys]) -> PageFingerprint:

@@ -13,7 +13,7 @@ from scrapy import Field, Item
 from scrapy.exceptions import DropItem
 
 from cleaning import clean
-from cleaning.blocks import Metadata
+from cleaning.blocks import Metadata, kept_decisions
 from cleaning.parse import parse
 from crawler.fetching.response_filter import PageResponse, content_type
 from crawler.urls import known_url, site_of
@@ -131,7 +131,7 @@ def page_item(visit: Visit) -> PageItem:
 
 
 def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, markdown: str | None = None) -> PageItem:
-    its, kept = cleaned.metadata, [one for one in cleaned.decisions if one.kept]
+    its, kept = cleaned.metadata, kept_decisions(cleaned.decisions)
     texts = [_xml_text(one.block.text) for one in kept]
     found: dict[str, str | None] = {
         "url": url,

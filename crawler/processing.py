@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from cleaning import METHODS, Options, PageError, ParseWarning, clean
+from cleaning.blocks import kept_decisions
 from cleaning.clean import TreeSource
 from cleaning.metadata.languages import is_language_model_loaded, load_language_model
 from crawler.config import FRESH, Config, given_arguments
@@ -269,7 +270,7 @@ class FingerprintStep:
 
 def _is_of(fingerprinted: PageFingerprint, cleaned: CleanPage) -> bool:
     """Return True if these are the keys of exactly the kept blocks of a page."""
-    kept = [decision for decision in cleaned.decisions if decision.kept]
+    kept = kept_decisions(cleaned.decisions)
     return len(kept) == len(fingerprinted.blocks) and all(
         one is its.decision for one, its in zip(kept, fingerprinted.blocks, strict=True)
     )

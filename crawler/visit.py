@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from cleaning.blocks import kept_decisions
 from cleaning.errors import PageFault
 from cleaning.parse import parse
 from cleaning.structure.nodes import StructureNode
@@ -226,7 +227,7 @@ class PageStructure:
 
 def kept_positions(cleaned: CleanPage) -> tuple[int, ...]:
     """Return the positions of a page's kept blocks."""
-    return tuple(one.block.position for one in cleaned.decisions if one.kept)
+    return tuple([one.block.position for one in kept_decisions(cleaned.decisions)])
 
 
 def read_nodes(nodes: bytes) -> StructureNode:

@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cleaning.blocks import Decision, Metadata, PageType, ParseWarning  # noqa: TC001 — msgspec reads the fields' types
+from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, kept_decisions
 from cleaning.errors import StructureError
 from cleaning.structure.chunks import Chunk, Chunker
 from cleaning.structure.fragment import to_html
@@ -68,7 +68,7 @@ class CleanPage:
     @property
     def kept(self) -> tuple[Block, ...]:
         """The kept blocks in reading order; empty if nothing was kept."""
-        return tuple(decision.block for decision in self.decisions if decision.kept)
+        return tuple([decision.block for decision in kept_decisions(self.decisions)])
 
     @property
     def text(self) -> str:

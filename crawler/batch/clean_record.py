@@ -21,7 +21,7 @@ from scrapy.settings import BaseSettings
 from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
-from cleaning.blocks import Metadata
+from cleaning.blocks import Metadata, kept_decisions
 from cleaning.terms import normalise
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
@@ -180,7 +180,7 @@ class RecordCleaner:
     def _process(self, fetched: FetchedPage) -> CleanedRecord:
         config = self._config
         cleaned = clean(fetched.tree, method=config.cleaning_method, **config.cleaning_options)
-        kept = [decision for decision in cleaned.decisions if decision.kept]
+        kept = kept_decisions(cleaned.decisions)
         keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]
         found = self._fingerprinter.compare(kept, keys)
         page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crawler.batch.clean_file import Cleaners
 from crawler.errors import BatchError, CrawlerError
 from crawler.workers.pool import ONE_THREAD
+from crawler.workers.worker import collect_less_garbage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -235,6 +236,7 @@ def main() -> None:
     tasks: SimpleQueue[tuple[Task, int]] = SimpleQueue()
     threading.Thread(target=_receive, args=(channel, tasks), daemon=True).start()
     process = TaskProcess(Cleaners(), lambda records, pages: channel.send(("progress", records, pages)))
+    collect_less_garbage()
     while True:
         task, process.attempts_left = tasks.get()
         channel.send(_attempt(process, output, task))

@@ -26,6 +26,11 @@ _RECORD_START = b"WARC/"
 _RECORD_END = b"\r\n\r\n"
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _NEXT_RECORD = re.compile(rb"(?:\A|\n)(?=WARC/[01]\.)")
+# The file may end within it.
+_FOLLOWING_RECORD = re.compile(rb"WARC/(?:[01](?:\.|\Z)|\Z)")
+_LOOK_AHEAD = 64  # bytes; the first ones of a record and the line ends before it are fewer
+_LINE_ENDS = re.compile(rb"[\r\n]*")
+_PADDING = re.compile(rb"[\r\n\0]*")
 
 
 class Damage(StrEnum):
@@ -235,25 +240,23 @@ class _RecordReader:
         self._source = source
         self._max_bytes = max_bytes
         self._buffer = b""
-        self._position = source.offset  # of the buffer, in a file that is not packed
-        self._block = bytearray()
+        self._at = 0  # the bytes of the buffer before it are used
+        self._position = source.offset  # of the next byte, in a file that is not packed
+        self._block: list[bytes] = []
         self._block_position = -1  # before the first block, and if the block was cut
         self.offset = source.offset
 
     def is_at_end(self) -> bool:
         """Return True if nothing but line ends follows in the member."""
-        while not self._buffer.strip(b"\r\n\0"):
-            if self._buffer:
-                self._drop(len(self._buffer))
-            more = self._source.read()
-            if not more:
+        while self._has_only(_PADDING):
+            self._skip(_PADDING)
+            if not self._fill():
                 return True
-            self._buffer = more
         return False
 
     def read(self) -> WarcRecord:
         """Return the next record. Raises _LostError."""
-        self._drop(len(self._buffer) - len(self._buffer.lstrip(b"\r\n")))
+        self._skip(_LINE_ENDS)
         self.offset = self._source.offset if self._source.is_packed() else self._position
         self._block_position = -1
         header = self._read_header()
@@ -263,67 +266,91 @@ class _RecordReader:
         return WarcRecord(self.offset, header, block, length)
 
     def take_rest(self) -> tuple[int, bytes]:
-        """Return the bytes behind the header of the last record, with their place: its length may be a lie."""
+        """Return the bytes behind the header of the last record, with their place: its length may be a lie.
+
+        If the header could not be read, that is all but the first byte: else the record would be found again.
+        """
+        if self._position == self.offset:
+            self._use(1)
+        rest = self._buffer[self._at :]
         if self._block_position < 0:
-            return self._position, self._buffer
-        return self._block_position, bytes(self._block) + self._buffer
+            return self._position, rest
+        return self._block_position, b"".join([*self._block, rest])
 
     def _read_header(self) -> dict[str, str]:
-        while (end := _HEADER_END.search(self._buffer)) is None:
-            if len(self._buffer) > _HEADER_BYTES_MAX or not self._is_start():
+        while (end := _HEADER_END.search(self._buffer, self._at)) is None:
+            if self._left() > _HEADER_BYTES_MAX or not self._is_start():
                 raise _LostError(Damage.BAD_HEADER)
             if not self._fill():
                 raise _LostError(Damage.TRUNCATED)
-        if not self._is_start() or end.end() > _HEADER_BYTES_MAX:
+        if not self._is_start() or end.end() - self._at > _HEADER_BYTES_MAX:
             raise _LostError(Damage.BAD_HEADER)
-        lines = self._buffer[: end.start()].decode("utf-8", "replace").splitlines()
-        self._drop(end.end())
+        lines = self._buffer[self._at : end.start()].decode("utf-8", "replace").splitlines()
+        self._use(end.end() - self._at)
         pairs = (line.partition(":") for line in lines[1:])
         return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
 
     def _is_start(self) -> bool:
-        size = min(len(self._buffer), len(_RECORD_START))
-        return self._buffer[:size] == _RECORD_START[:size]
+        size = min(self._left(), len(_RECORD_START))
+        return self._buffer.startswith(_RECORD_START[:size], self._at)
 
     def _read_block(self, length: int) -> bytes:
-        kept = self._block = bytearray()
+        kept = self._block = []
         self._block_position = self._position if length <= self._max_bytes else -1
-        left = length
+        left, room = length, self._max_bytes + 1
         while left:
-            if not self._buffer and not self._fill():
+            if not self._left() and not self._fill():
                 raise _LostError(Damage.WRONG_LENGTH if self._source.is_packed() else Damage.TRUNCATED)
-            some = self._buffer[:left]
-            left -= len(some)
-            room = self._max_bytes + 1 - len(kept)
+            size = min(left, self._left())
             if room > 0:
-                kept += some[:room]
-            self._drop(len(some))
-        return bytes(kept)
+                kept.append(self._buffer[self._at : self._at + min(size, room)])
+            left, room = left - size, room - size
+            self._use(size)
+        return b"".join(kept)
 
     def _expect_end(self) -> None:
         """Read the end of the record. Raises _LostError if something else follows: the stated length is wrong."""
-        while len(self._buffer) < len(_RECORD_END) and self._fill():
+        while self._left() < len(_RECORD_END) and self._fill():
             pass
-        if not self._buffer.startswith(_RECORD_END):
+        if not self._buffer.startswith(_RECORD_END, self._at):
             # A file may end without the last lines; in a member of its own, nothing else can follow.
-            if self._buffer.strip(b"\r\n"):
+            if not self._has_only(_LINE_ENDS):
                 raise _LostError(Damage.WRONG_LENGTH)
-            self._drop(len(self._buffer))
+            self._skip(_LINE_ENDS)
             return
-        self._drop(len(_RECORD_END))
-        while len(self._buffer) < len(_RECORD_START) and self._fill():
+        self._use(len(_RECORD_END))
+        while self._left() < _LOOK_AHEAD and self._fill():
             pass
-        if self._buffer.strip(b"\r\n\0") and not _NEXT_RECORD.match(self._buffer.lstrip(b"\r\n")):
+        following = self._buffer[self._at : self._at + _LOOK_AHEAD].lstrip(b"\r\n")
+        if not (
+            _RECORD_START.startswith(following) or _FOLLOWING_RECORD.match(following) or self._has_only(_PADDING)
+        ):
             raise _LostError(Damage.WRONG_LENGTH)
 
     def _fill(self) -> bool:
         more = self._source.read()
-        self._buffer += more
+        self._buffer = self._buffer[self._at :] + more
+        self._at = 0
         return bool(more)
 
-    def _drop(self, size: int) -> None:
-        self._buffer = self._buffer[size:]
+    def _left(self) -> int:
+        return len(self._buffer) - self._at
+
+    def _use(self, size: int) -> None:
+        self._at += size
         self._position += size
+
+    def _skip(self, signs: re.Pattern[bytes]) -> None:
+        self._use(len(_found(signs, self._buffer, self._at)))
+
+    def _has_only(self, signs: re.Pattern[bytes]) -> bool:
+        return len(_found(signs, self._buffer, self._at)) == self._left()
+
+
+def _found(signs: re.Pattern[bytes], buffer: bytes, at: int) -> bytes:
+    """Return the signs at a place of the buffer; they may be none."""
+    found = signs.match(buffer, at)
+    return found[0] if found else b""
 
 
 def _length_of(header: dict[str, str]) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import w3lib.encoding
 
 from cleaning import CleanPage, ModelError, ParseWarning, clean, parse
+from cleaning.blocks import kept_decisions
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
 from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_model
@@ -112,7 +113,7 @@ class SentPage:
     @property
     def fingerprinted(self) -> PageFingerprint:
         """The kept blocks with their keys."""
-        kept = [decision for decision in self.cleaned.decisions if decision.kept]
+        kept = kept_decisions(self.cleaned.decisions)
         blocks = (
             FingerprintedBlock(one, its.digest, its.unique_terms, its.fingerprint, its.repeats, its.distance)
             for one, its in zip(kept, self.keys, strict=True)

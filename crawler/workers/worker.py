@@ -16,6 +16,7 @@ import socket
 import traceback
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import count
 from pkgutil import resolve_name
 from struct import Struct
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ ANSWER_HEAD = Struct("!BQ")
 """The AnswerKind of an answer and its length, sent before it."""
 
 _OBJECTS_PER_COLLECTION = 5_000
+# Of a worker, which collects garbage when it has sent a page: only the largest pages make so many.
+_OBJECTS_OF_LARGE_PAGE = 100_000
+_PAGES_PER_FULL_COLLECTION = 100
 
 
 class AnswerKind(IntEnum):
@@ -120,13 +124,16 @@ def _serve(channel: socket.socket, messages: BinaryIO) -> None:
     task = _decode_task(_read_message(messages))
     channel.sendall(_answer(task.prepare))
     collect_less_garbage()
+    gc.set_threshold(_OBJECTS_OF_LARGE_PAGE)
     pages = msgspec.msgpack.Decoder(task.page_type)
-    while True:
+    for number in count(1):
         page = pages.decode(_read_message(messages))
         signal.setitimer(signal.ITIMER_REAL, task.seconds)
         answer = _answer(task.work, page)
         signal.setitimer(signal.ITIMER_REAL, 0)
         channel.sendall(answer)
+        # Little of the page is left now. Looking at its objects while it is cleaned took 3 % of its CPU.
+        gc.collect(0 if number % _PAGES_PER_FULL_COLLECTION else 2)
 
 
 def _decode_task(message: bytes) -> WorkerTask[Any]:

@@ -72,6 +72,31 @@ def test_a_truncated_file_loses_its_last_record_only(content):
     assert damages(records) == [Damage.TRUNCATED]
 
 
+def test_a_file_may_end_anywhere(tmp_path, packed):
+    content = write_warc(tmp_path / "a.warc", PAGES[:2], packed=packed).read_bytes()
+    _, second = offsets(content)
+    for size in range(1, len(content) - 20):
+        found = read(content[:size])
+        assert urls(found) == ["https://a.example/0"][: len(urls(found))]
+        assert len(damages(found)) <= 1
+        assert len(found) == 1 + (size > second)
+
+
+@pytest.mark.parametrize("before", range(12))
+def test_the_start_of_a_record_may_be_cut_by_the_end_of_a_chunk(tmp_path, before):
+    """`before`: so many bytes of the second record are in the first chunk that is read."""
+    empty = len(write_warc(tmp_path / "a.warc", [("https://a.example/0", "")], packed=False).read_bytes())
+    pages = [("https://a.example/0", "x" * ((1 << 18) - empty - before - 5)), *PAGES]
+    for body in (pages[0][1], pages[0][1][:-1]):  # the length is stated with the same number of digits
+        content = write_warc(tmp_path / "a.warc", [(pages[0][0], body), *PAGES], packed=False).read_bytes()
+        assert urls(read(content)) == [url for url, _ in pages]
+
+
+def test_a_header_without_an_end_is_lost_alone():
+    endless = b"WARC/1.0\r\n" + b"X-Name: value\r\n" * 10_000
+    assert damages(read(endless)) == [Damage.BAD_HEADER]
+
+
 @pytest.mark.parametrize("stated", ["9", "999999"], ids=["too short", "too long"])
 def test_a_record_that_lies_about_its_length_is_lost_alone(tmp_path, packed, stated):
     parts = []
