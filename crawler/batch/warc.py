@@ -322,9 +322,7 @@ class _RecordReader:
         while self._left() < _LOOK_AHEAD and self._fill():
             pass
         following = self._buffer[self._at : self._at + _LOOK_AHEAD].lstrip(b"\r\n")
-        if not (
-            _RECORD_START.startswith(following) or _FOLLOWING_RECORD.match(following) or self._has_only(_PADDING)
-        ):
+        if not (_RECORD_START.startswith(following) or _FOLLOWING_RECORD.match(following) or self._has_only(_PADDING)):
             raise _LostError(Damage.WRONG_LENGTH)
 
     def _fill(self) -> bool:
