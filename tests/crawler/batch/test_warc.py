@@ -82,14 +82,14 @@ def test_a_file_may_end_anywhere(tmp_path, packed):
         assert len(found) == 1 + (size > second)
 
 
-@pytest.mark.parametrize("before", range(12))
-def test_the_start_of_a_record_may_be_cut_by_the_end_of_a_chunk(tmp_path, before):
-    """`before`: so many bytes of the second record are in the first chunk that is read."""
-    empty = len(write_warc(tmp_path / "a.warc", [("https://a.example/0", "")], packed=False).read_bytes())
-    pages = [("https://a.example/0", "x" * ((1 << 18) - empty - before - 5)), *PAGES]
-    for body in (pages[0][1], pages[0][1][:-1]):  # the length is stated with the same number of digits
-        content = write_warc(tmp_path / "a.warc", [(pages[0][0], body), *PAGES], packed=False).read_bytes()
-        assert urls(read(content)) == [url for url, _ in pages]
+@pytest.mark.parametrize("inside", range(12))
+def test_the_start_of_a_record_may_be_cut_by_the_end_of_a_chunk(tmp_path, inside):
+    """The first chunk, three bytes longer than the others, has `inside` + 3 bytes of the second record."""
+    empty = len(write_warc(tmp_path / "a.warc", [("https://a.example/0", "x" * 100_000)], packed=False).read_bytes())
+    pages = [("https://a.example/0", "x" * (100_000 + (1 << 18) - empty - inside)), *PAGES]
+    content = write_warc(tmp_path / "a.warc", pages, packed=False).read_bytes()
+    assert urls(read(content)) == [url for url, _ in pages]
+    assert offsets(content)[1] == (1 << 18) - inside
 
 
 def test_a_header_without_an_end_is_lost_alone():
