@@ -146,9 +146,9 @@ def test_what_has_not_failed_is_left_as_it_is(rows, store_wanted, take, wanted, 
     store_wanted(wanted("done"), wanted("leased"), wanted("queued", priority=-1))
     end(take(limit=1))
     take(limit=1)
-    before = rows("SELECT * FROM request")
+    before = rows("SELECT * FROM request ORDER BY id")
     assert retry() == []
-    assert rows("SELECT * FROM request") == before
+    assert rows("SELECT * FROM request ORDER BY id") == before
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,9 @@ def test_a_smaller_distance_finds_less(engine, page, mirrors):
 
 def test_a_second_visit_changes_and_counts_nothing(save, page, mirrors, rows):
     save(page(A, 0), page(B, 1))
-    before = rows("SELECT * FROM near_duplicate_page")
+    before = rows("SELECT * FROM near_duplicate_page ORDER BY page_id")
     assert [one.near_duplicate_pages for one in save(page(B, 1, day=1), page(A, 0, day=1))] == [0, 0]
-    assert rows("SELECT * FROM near_duplicate_page") == before
+    assert rows("SELECT * FROM near_duplicate_page ORDER BY page_id") == before
 
 
 def test_a_mirror_that_becomes_another_page_is_one(save, page, mirrors):

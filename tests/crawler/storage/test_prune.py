@@ -113,9 +113,9 @@ def test_without_criteria_nothing_is_removed(engine):
 
 
 def test_counting_removes_nothing_and_tells_what_pruning_does(families, engine, rows):
-    before = rows("SELECT * FROM block")
+    before = rows("SELECT * FROM block ORDER BY id")
     counted = count_prunable(engine, PruneSelection.of(url=A))
-    assert rows("SELECT * FROM block") == before
+    assert rows("SELECT * FROM block ORDER BY id") == before
     assert prune_pages(engine, PruneSelection.of(url=A)) == counted
 
 

@@ -15,6 +15,7 @@ LIVE = (
     "SELECT page_id, position, text, first_seen, last_seen FROM block WHERE gone_at IS NULL ORDER BY page_id, position"
 )
 PAGES = "SELECT url, visits, changes, first_seen, last_seen, last_changed, next_visit FROM page ORDER BY id"
+LOG = "SELECT * FROM change_log ORDER BY page_id"
 
 
 @pytest.fixture
@@ -60,13 +61,13 @@ def test_what_is_stored_again_carries_the_moment_of_the_last_visit(store, save, 
 
 def test_a_dry_run_says_what_would_become_and_stores_nothing(store, save, visit, again, rows):
     save(visit(A, "one"), visit(B, "three"))
-    before = rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows("SELECT * FROM change_log")
+    before = rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows(LOG)
     saved = store.save_recleaned([again(A, "three, not one"), again(B, "three")], None)
     assert [(one.state, one.stored, one.gone) for one in saved] == [
         (PageState.CHANGED, 1, 1),
         (PageState.UNCHANGED, 0, 0),
     ]
-    assert (rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows("SELECT * FROM change_log")) == before
+    assert (rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows(LOG)) == before
 
 
 def test_a_page_that_a_crawl_stored_meanwhile_stays_as_the_crawl_has_it(store, save, visit, again, rows):

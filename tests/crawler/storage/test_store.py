@@ -32,9 +32,9 @@ def test_a_new_page_is_stored_with_its_blocks(save, visit, rows):
 
 def test_an_unchanged_page_stores_nothing_again(save, visit, rows):
     save(visit(A, prose(1), prose(2)))
-    before = rows("SELECT id, text, first_seen FROM block")
+    before = rows("SELECT id, text, first_seen FROM block ORDER BY id")
     assert save(visit(A, prose(1), prose(2), day=3)) == [SavedVisit(A, PageState.UNCHANGED, 1, refreshed=2)]
-    assert rows("SELECT id, text, first_seen FROM block") == before
+    assert rows("SELECT id, text, first_seen FROM block ORDER BY id") == before
     (page,) = rows("SELECT visits, changes, first_seen, last_seen, last_changed FROM page")
     assert (page["visits"], page["changes"]) == (2, 0)
     assert page["last_changed"] == page["first_seen"] < page["last_seen"]
