@@ -339,16 +339,11 @@ class _RecordReader:
         self._position += size
 
     def _skip(self, signs: re.Pattern[bytes]) -> None:
-        self._use(len(_found(signs, self._buffer, self._at)))
+        if found := signs.match(self._buffer, self._at):
+            self._use(found.end() - self._at)
 
     def _has_only(self, signs: re.Pattern[bytes]) -> bool:
-        return len(_found(signs, self._buffer, self._at)) == self._left()
-
-
-def _found(signs: re.Pattern[bytes], buffer: bytes, at: int) -> bytes:
-    """Return the signs at a place of the buffer; they may be none."""
-    found = signs.match(buffer, at)
-    return found[0] if found else b""
+        return signs.fullmatch(self._buffer, self._at) is not None
 
 
 def _length_of(header: dict[str, str]) -> int:
