@@ -355,6 +355,7 @@ class _RayProcess:
 
     def __init__(self) -> None:
         self._process = TaskProcess(Cleaners(), lambda _records, _pages: None)
+        collect_less_garbage()
 
     def run(self, output: OutputFolder, task: Task, attempts_left: int) -> tuple[str, Any]:
         """Return `done` with the counts, or `failed` with the cause."""
