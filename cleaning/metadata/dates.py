@@ -66,6 +66,7 @@ _YEARS = ("20", "\u0662\u0660", "\u06f2\u06f0", "\u0968\u0966")
 _DIGITS = {
     ord(digits[value]): str(value) for digits in ("٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९") for value in range(10)
 }
+_YEAR_FIRST = re.compile(r"(?<!\d)((?:19|20)\d\d) ?[年년.] ?(\d{1,2}) ?[月월.] ?(\d{1,2})(?!\d)")
 _EAST_ASIAN = {ord(sign): "-" for sign in "年月년월"} | {ord(sign): " " for sign in "日일"}
 _MONTH_FIRST = re.compile(
     r"\b(\d{1,2})/(1[3-9]|2\d|3[01])/(\d{4})\b"
@@ -82,7 +83,11 @@ _CHANGED = re.compile(
     "|zaktualizowano|обновлен|оновлено|güncelle|تحديث|अपडेट|更新|修改|수정",
     re.IGNORECASE,
 )
-_OTHER_SCRIPT = re.compile(r"(?![\u00c0-\u024f])[^\x00-\x7f\W\d_]{3}")
+# Neither Latin nor East Asian.
+_OTHER_SCRIPT = re.compile(
+    r"(?:(?![\u00c0-\u024f\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef])[^\x00-\x7f\W\d_]){3}"
+)
+_FIRST_DAY = re.compile(r"\b0?1\b")
 _MAX_TRIED = 12
 _MAX_UNMARKED = 3
 _REPLIED = re.compile(r"comment|copyright|related|event", re.IGNORECASE)
@@ -199,19 +204,24 @@ def _read_text(text: str) -> str | None:
         return iso_date(text)
     body = etree.SubElement(html.Element("html"), "body")
     etree.SubElement(body, "span", {"class": "date"}).text = text
-    # Its tables have the month names in Latin letters; for others it asks dateparser, which is slower.
+    # Its tables have the month names in Latin letters; for others it asks dateparser, which is slower. East Asian months
+    # are numbers.
     other_script = _OTHER_SCRIPT.search(text) is not None
     try:
-        return _find_date()(body.getparent(), extensive_search=other_script, original_date=True)
+        found = _find_date()(body.getparent(), extensive_search=other_script, original_date=True)
     except (ValueError, OverflowError):  # a zone of more than a day, a year beyond the calendar
         return None
+    # Where it understands no more than the year, it answers the first of January.
+    guessed = other_script and found is not None and found.endswith("-01-01") and not _FIRST_DAY.search(text)
+    return None if guessed else found
 
 
 def _plain(text: str) -> str | None:
     plain = tidy_text(text[: 4 * _MAX_TEXT_CHARS])
     if plain is None or len(plain) > _MAX_TEXT_CHARS or "://" in plain:
         return None
-    plain = plain if plain.isascii() else plain.translate(_DIGITS).translate(_EAST_ASIAN)
+    plain = plain if plain.isascii() else plain.translate(_DIGITS)
+    plain = _YEAR_FIRST.sub(r"\1-\2-\3", plain).translate(_EAST_ASIAN)
     plain = _MONTH_FIRST.sub(r"\3-\1-\2", plain)
     return plain.title() if plain.isupper() and plain.isascii() else plain  # htmldate knows no OCTOBER
 
