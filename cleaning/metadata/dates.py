@@ -204,8 +204,8 @@ def _read_text(text: str) -> str | None:
         return iso_date(text)
     body = etree.SubElement(html.Element("html"), "body")
     etree.SubElement(body, "span", {"class": "date"}).text = text
-    # Its tables have the month names in Latin letters; for others it asks dateparser, which is slower. East Asian months
-    # are numbers.
+    # Its tables have month names in Latin letters; for others it asks dateparser, which is slow. East Asian months are
+    # numbers.
     other_script = _OTHER_SCRIPT.search(text) is not None
     try:
         found = _find_date()(body.getparent(), extensive_search=other_script, original_date=True)
