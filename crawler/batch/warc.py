@@ -8,14 +8,19 @@ for.
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import zlib
     from collections.abc import Iterator
     from typing import BinaryIO
+else:
+    try:
+        from zlib_ng import zlib_ng as zlib  # unpacks at twice the speed
+    except ImportError:
+        import zlib
 
 _CHUNK_BYTES = 1 << 18
 _HEADER_BYTES_MAX = 1 << 16
