@@ -243,17 +243,18 @@ def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private
     reserve.write_bytes(bytes(4_000_000))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE ballast (words text)")
-        while os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize > 1_000_000:
-            connection.execute("INSERT INTO ballast SELECT repeat('x', 100) FROM generate_series(1, 1000)")
+        while (free := os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize) > 1_000_000:
+            rows = 10_000 if free > 4_000_000 else 1_000
+            connection.execute("INSERT INTO ballast SELECT repeat('x', 100) FROM generate_series(1, %s)", (rows,))
             connection.execute("CHECKPOINT")
-    with start(url) as crawl:
+    with start(url, FRONTIER_LEASE_SECONDS=3) as crawl:
         assert crawl.wait() == 1
         said = crawl.stderr.read()
     assert "is full; free space on the server's disk" in said
     reserve.unlink()  # a server without any room may refuse to connect
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE ballast")
-    with start(url) as crawl:
+    with start(url, FRONTIER_LEASE_SECONDS=3) as crawl:
         assert crawl.wait() == 0, crawl.stderr.read()
     assert set(contents_of_pages(url).values()) == {60}
     with psycopg.connect(private.url, autocommit=True) as connection:

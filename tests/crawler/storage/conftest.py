@@ -93,6 +93,8 @@ def emptied(new_database):
 
         def empty():
             with engine.begin() as connection:
+                # Looking for what refers to each row took a minute after a test of ten thousand blocks; all rows go.
+                connection.execute(sql("SET LOCAL session_replication_role = replica"))
                 for table in (one for one in reversed(metadata.sorted_tables) if one.name != "database_id"):
                     connection.execute(table.delete())
                     if "id" in table.c:
