@@ -94,6 +94,8 @@ def pytest_configure(config):
         guard = ProcessGuard()
         config.pluginmanager.register(guard)
         sys.addaudithook(guard.audit)
+    elif config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        processes.share_server()
 
 
 class ProcessGuard:

@@ -2,9 +2,9 @@
 
     python tests/support/preload.py DESCRIPTOR
 
-An order comes as a packet on the socket: program, arguments, folder and environment, and with it the files for input,
-output and errors, and the one to which the process's number, its exit code and its memory are told. It ends when the
-socket does.
+DESCRIPTOR is a socket that listens. An order comes as a packet on a connection: program, arguments, folder and
+environment, and with it the files for input, output and errors, and the one to which the process's number, its exit
+code and its memory are told. The server ends when its standard input does.
 """
 
 import compileall
@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import runpy
+import selectors
 import signal
 import socket
 import sys
@@ -67,19 +68,36 @@ def load_components():
             misc.load_object(path)
 
 
-def serve(orders):
+def serve(listener):
     """Fork a process for each order; return the order in each of them, and None when there are no more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        with suppress(InterruptedError):
-            packet, descriptors, _, _ = socket.recv_fds(orders, LARGEST, 4)
-            if not packet:
-                return None
-            if os.fork() == 0:
-                orders.close()
-                return keep(json.loads(packet), descriptors)
-            for descriptor in descriptors:
-                os.close(descriptor)
+    with selectors.DefaultSelector() as ready:
+        ready.register(listener, selectors.EVENT_READ)
+        ready.register(sys.stdin.fileno(), selectors.EVENT_READ)
+        while True:
+            for key, _ in ready.select():
+                if key.fileobj is listener:
+                    ready.register(listener.accept()[0], selectors.EVENT_READ)
+                elif key.fd == sys.stdin.fileno():
+                    return None
+                elif (order := receive(key.fileobj, ready)) is not None:
+                    return order
+
+
+def receive(connection, ready):
+    """Fork a process for the order that has come; return the order in it, None in the server."""
+    packet, descriptors, _, _ = socket.recv_fds(connection, LARGEST, 4)
+    if not packet:
+        ready.unregister(connection)
+        connection.close()
+    elif os.fork() == 0:
+        for key in list(ready.get_map().values()):
+            if key.fd != sys.stdin.fileno():
+                key.fileobj.close()
+        return keep(json.loads(packet), descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return None
 
 
 def keep(order, descriptors):
@@ -131,9 +149,9 @@ def run(order):
 
 
 if __name__ == "__main__":
-    ORDERS = socket.socket(fileno=int(sys.argv[1]))
+    LISTENER = socket.socket(fileno=int(sys.argv[1]))
     sys.path[0] = str(ROOT)
     preload()
     del sys.path[0]
-    if ORDER := serve(ORDERS):
+    if ORDER := serve(LISTENER):
         run(ORDER)

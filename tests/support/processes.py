@@ -1,8 +1,8 @@
 """Python programs for tests, without the seconds that each takes to import the same modules.
 
 `start` and `run` are `subprocess.Popen` and `subprocess.run`. A command `python -m MODULE` or `python PROGRAM.py` is
-forked from a server that has imported what our programs need (`preload.py`, one for each process that tests). It is a
-process of its own all the same: with its arguments, folder, environment and files, and it can be killed. Any other
+forked from a server that has imported what our programs need (`preload.py`, one for a whole test run). It is a process
+of its own all the same: with its arguments, folder, environment and files, and it can be killed. Any other
 command is started as usual.
 """
 
@@ -11,10 +11,12 @@ import io
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from functools import cache
@@ -23,6 +25,8 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parents[2]
+# The path of the server's socket, in the environment.
+SERVER = "BLOCKSIEVE_TEST_SERVER"
 # What is decided when our modules are imported.
 NOT_FORKED = ("BLOCKSIEVE_PURE", "PYTHONHASHSEED", "PYTHONWARNINGS")
 
@@ -83,7 +87,7 @@ class Forked:
         ends = [_open(file, number) for number, file in enumerate((stdin, stdout, stderr))]
         self.stdin, self.stdout, self.stderr = (_pipe(end.ours, number, text) for number, end in enumerate(ends))
         self._status, theirs = os.pipe()
-        _server().send(order, [*(end.theirs for end in ends), theirs])
+        socket.send_fds(_server(), [json.dumps(order).encode()], [*(end.theirs for end in ends), theirs])
         for descriptor in [theirs, *(end.theirs for end in ends if end.is_new)]:
             os.close(descriptor)
         self.pid = self._read()["pid"]
@@ -177,25 +181,31 @@ def _pipe(descriptor, number, text):
     return io.TextIOWrapper(pipe, write_through=True) if text else pipe
 
 
-class _Server:
-    def __init__(self):
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        program = Path(__file__).with_name("preload.py")
+def share_server():
+    """Start the server for this process and all that it starts from now on; it ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="blocksieve-tests-"))
+    path = str(folder / "orders")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as orders:
+        orders.bind(path)
+        orders.listen(64)
         environment = {name: value for name, value in os.environ.items() if name not in NOT_FORKED}
-        self._process = subprocess.Popen(
-            [sys.executable, program, str(theirs.fileno())], cwd=ROOT, env=environment, pass_fds=[theirs.fileno()]
-        )
-        theirs.close()
-        atexit.register(self._close)
+        command = [sys.executable, Path(__file__).with_name("preload.py"), str(orders.fileno())]
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, pass_fds=[orders.fileno()])
 
-    def send(self, order, descriptors):
-        socket.send_fds(self._socket, [json.dumps(order).encode()], descriptors)
+    def end():
+        server.stdin.close()
+        server.wait()
+        shutil.rmtree(folder)
 
-    def _close(self):
-        self._socket.close()
-        self._process.wait()
+    atexit.register(end)
+    os.environ[SERVER] = path
 
 
 @cache
 def _server():
-    return _Server()
+    """The connection to the server; without one of the whole test run, this process starts its own."""
+    if SERVER not in os.environ:
+        share_server()
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.connect(os.environ[SERVER])
+    return connection
