@@ -29,10 +29,10 @@ CORE = f"from cleaning._native import load_compiled; print(*map(load_compiled, {
 def wheel(tmp_path_factory):
     """The wheel of a release for this machine; where there is no compiler, the pure one."""
     folder = tmp_path_factory.mktemp("wheel")
-    # Building takes longer than all tests of it: once is enough, and a compiler that does not optimise.
+    # Building takes longer than all tests of it: once is enough, and a compiler that hardly optimises.
     # tests/test_hatch_build.py has the other wheels.
     build = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT]
-    environment = os.environ | {"CFLAGS": "-O0", "BLOCKSIEVE_STABLE_ABI": "1" if HAS_COMPILER else ""}
+    environment = os.environ | {"CFLAGS": "-Og", "BLOCKSIEVE_STABLE_ABI": "1" if HAS_COMPILER else ""}
     subprocess.run(build, check=True, env=environment)
     (built,) = folder.glob("blocksieve-*.whl")
     return built
