@@ -51,7 +51,7 @@ if "BLOCKSIEVE_DATA" in os.environ:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-# The files whose tests take a minute or more.
+# The files whose tests take a minute or more, or have one that waits long.
 LONGEST = (
     "test_shared_database.py",
     "test_frontier_kills.py",
@@ -70,6 +70,12 @@ LONGEST = (
     "test_broken_setup.py",
     "crawler/fetching/render/test_browser.py",
     "test_startup_bench.py",
+    "spiders/test_news.py",
+    "crawler/fetching/test_crawl_delay.py",
+    "crawler/recrawl/test_recrawl_command.py",
+    "crawler/web/test_browser.py",
+    "crawler/frontier/test_pauses.py",
+    "examples/test_mining.py",
 )
 
 
