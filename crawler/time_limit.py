@@ -11,6 +11,7 @@ import ctypes
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crawler.errors import TimeLimitError
@@ -78,6 +79,7 @@ class _ThreadClock:
         self._seconds = seconds
         self._target = threading.get_ident()
         self._lock = threading.Lock()
+        self._rang = False
         self._ended = threading.Event()
         self._waiting = threading.Thread(target=self._wait, daemon=True)
 
@@ -86,8 +88,15 @@ class _ThreadClock:
 
     def stop(self) -> None:
         self._ended.set()
-        with self._lock:  # from now on nothing is raised; what was raised and has not arrived is taken back
-            _raise_in_thread(self._target, None)
+        with self._lock:  # from now on nothing is raised
+            rang = self._rang
+        if rang:
+            # What was raised may not have arrived. It is awaited here: an exception that is taken back leaves the
+            # interpreter looking for it at each step of each thread, and Python 3.11 stands still under a profiler.
+            with suppress(_TimeUp):
+                _raise_in_thread(self._target, _TimeUp)
+                while True:
+                    pass
 
     def _wait(self) -> None:
         pause = self._seconds
@@ -96,14 +105,13 @@ class _ThreadClock:
             with self._lock:
                 frame = sys._current_frames().get(self._target)  # noqa: SLF001 — the documented way to another thread
                 if not self._ended.is_set() and not _is_at_an_end(frame):
+                    self._rang = True
                     _raise_in_thread(self._target, _TimeUp)
 
 
-def _raise_in_thread(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an exception in a thread before its next instruction; None takes back one that has not arrived."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
+def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
+    """Raise an exception in a thread before its next instruction."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 _ENDS = frozenset(

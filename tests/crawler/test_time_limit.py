@@ -3,6 +3,7 @@
 import contextlib
 import re
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -161,3 +162,37 @@ def test_limits_of_several_threads_do_not_meet():
     for each in threads:
         each.join()
     assert sorted(results) == [(0.05, "ended"), (5.0, "done")]
+
+
+AFTER_A_LIMIT = """
+import sys, threading, time
+from crawler.time_limit import time_limit
+
+def limited(seconds):
+    with time_limit(seconds):
+        time.sleep(0.1)
+
+def job():
+    limited(5)
+    try:
+        limited(0.02)
+    except Exception as error:
+        print(error)
+
+def called():
+    return 1
+
+thread = threading.Thread(target=job)
+thread.start()
+thread.join()
+sys.setprofile(lambda *_: None)
+print(called())
+"""
+
+
+@pytest.mark.slow
+def test_a_profiler_works_after_limits_in_a_thread():
+    import subprocess  # noqa: PLC0415 — a module that imports it has slow tests only
+
+    done = subprocess.run([sys.executable, "-c", AFTER_A_LIMIT], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout.splitlines() == ["it takes more than 0.02 seconds (setting CLEANING_SECONDS)", "1"]
