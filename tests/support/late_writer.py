@@ -1,11 +1,15 @@
 """A crawl that commits its batches late, and so out of order with other crawls.
 
-Run as: late_writer.py URL WORKER BATCHES
+Run as: late_writer.py URL WORKER BATCHES FILE
+
+It goes on after so many batches until the file exists.
 """
 
 import random
 import sys
 from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
 
 from sqlalchemy import text
 
@@ -50,11 +54,13 @@ def candidate(position, words):
     return FingerprintedBlock(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
 
 
-def main(url, worker, batches):
+def main(url, worker, batches, file):
     engine = open_engine(url)
     store = Late(engine, boilerplate=BoilerplateBounds(4, 0.1))
     crawl = store.begin_crawl("late", {"worker": worker})
-    for batch in range(int(batches)):
+    for batch in count():
+        if batch >= int(batches) and Path(file).exists():
+            break
         store.save(crawl, [visit(worker, batch)])
     engine.dispose()
 

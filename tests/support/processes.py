@@ -208,4 +208,5 @@ def _server():
         share_server()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(os.environ[SERVER])
+    atexit.register(connection.close)
     return connection
