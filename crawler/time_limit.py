@@ -94,7 +94,7 @@ class _ThreadClock:
             # What was raised may not have arrived. It is awaited here: an exception that is taken back leaves the
             # interpreter looking for it at each step of each thread, and Python 3.11 stands still under a profiler.
             with suppress(_TimeUp):
-                _raise_in_thread(self._target, _TimeUp)
+                self._interrupt()
                 while True:
                     pass
 
@@ -106,12 +106,11 @@ class _ThreadClock:
                 frame = sys._current_frames().get(self._target)  # noqa: SLF001 — the documented way to another thread
                 if not self._ended.is_set() and not _is_at_an_end(frame):
                     self._rang = True
-                    _raise_in_thread(self._target, _TimeUp)
+                    self._interrupt()
 
-
-def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
-    """Raise an exception in a thread before its next instruction."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+    def _interrupt(self) -> None:
+        """Raise _TimeUp in the thread before its next instruction."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._target), ctypes.py_object(_TimeUp))
 
 
 _ENDS = frozenset(

@@ -213,6 +213,7 @@ def test_increments_taken_while_two_processes_write_and_commit_late_add_up(engin
         if taken > 20:
             enough.touch()
     assert [writer.wait() for writer in writers] == [0, 0]
+    assert taken > 20
     for follower in followers:
         follower.catch_up()
         assert follower.rows == follower.expected() != {}
