@@ -18,12 +18,8 @@ from crawler.fetching.throttling import requested_delay
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 120
-# Where several are to crawl together, each begins when all are there.
+TURNS = 5
 SPIDER = """
-    import asyncio
-    import os
-    from pathlib import Path
-
     import scrapy
     from crawler.page import page
 
@@ -31,16 +27,8 @@ SPIDER = """
         name = "some"
 
         async def start(self):
-            await self.meet()
             for number in range(int(self.pages)):
                 yield scrapy.Request(f"{self.site}/{number}")
-
-        async def meet(self):
-            folder = Path(getattr(self, "meeting", "/nowhere"))
-            if folder.is_dir():
-                (folder / str(os.getpid())).touch()
-                while len(list(folder.iterdir())) < 2:
-                    await asyncio.sleep(0.01)
 
         def parse(self, response):
             yield page(response)
@@ -78,12 +66,16 @@ def test_other_robots_parsers_give_only_a_delay():
 
 @pytest.fixture
 def timed():
-    """Start a server of pages with this robots.txt; its address, and the moments at which pages were asked for."""
+    """Start a server of pages with this robots.txt; its address, and the moments at which pages were asked for.
+
+    The first pages of each agent are answered in turns: none gets its next one before all have asked for theirs.
+    """
     servers = []
 
-    def start(robots):
+    def start(robots, agents=()):
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.robots, server.moments = robots.encode(), []
+        server.asked, server.asking = dict.fromkeys(agents, 0), threading.Condition()
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         servers.append(server)
         return f"http://127.0.0.1:{server.server_port}", server.moments
@@ -102,12 +94,22 @@ class Handler(BaseHTTPRequestHandler):
         body = self.server.robots
         if not self.path.startswith(("/robots.txt", "/.well-known/")):
             self.server.moments.append(time.monotonic())
+            self.wait_for_the_others(self.headers["User-Agent"])
             body = f"<html><body><p>The page at {self.path} of this site.</p></body></html>".encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def wait_for_the_others(self, agent):
+        asked, asking = self.server.asked, self.server.asking
+        if agent in asked:
+            with asking:
+                asked[agent] += 1
+                turn = min(asked[agent], TURNS)
+                asking.notify_all()
+                assert asking.wait_for(lambda: min(asked.values()) >= turn, SECONDS / 2)
 
     def log_message(self, *_arguments):
         pass
@@ -188,19 +190,24 @@ def test_a_replay_has_no_crawl_delay(crawl, spider, tmp_path):
 
 
 def test_two_processes_share_the_delay_of_a_host(spider, timed, new_database, tmp_path):
-    delay, pages, url = 0.5, 32, new_database()
-    site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}")
-    (tmp_path / "meeting").mkdir()
+    delay, pages, url, agents = 0.5, 32, new_database(), ("first", "second")
+    site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}", agents)
     command = [sys.executable, "-m", "scrapy", "runspider", str(spider(SPIDER))]
-    for argument in (f"site={site}", f"pages={pages}", f"meeting={tmp_path / 'meeting'}"):
+    for argument in (f"site={site}", f"pages={pages}"):
         command += ["-a", argument]
-    for setting in (f"DATABASE_URL={url}", "ALLOW_ADDRESSES=127.0.0.0/8", "PROGRESS=off", "AUTOTHROTTLE_ENABLED=0"):
+    for setting in (
+        f"DATABASE_URL={url}",
+        "ALLOW_ADDRESSES=127.0.0.0/8",
+        "PROGRESS=off",
+        "AUTOTHROTTLE_ENABLED=0",
+        "CONCURRENT_REQUESTS_PER_DOMAIN=1",
+    ):
         command += ["-s", setting]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-    crawls = [processes.start(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    options = {"env": os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}}
+    options |= {"stderr": subprocess.PIPE, "text": True}
+    crawls = [processes.start([*command, "-s", f"USER_AGENT={agent}"], **options) for agent in agents]
     logs = [crawl.communicate(timeout=SECONDS)[1] for crawl in crawls]
     assert [crawl.returncode for crawl in crawls] == [0, 0], logs
-    assert all("'visit/page'" in log for log in logs)  # both had a part in it
     assert len(moments) == pages
     # What either has in hand when it reads robots.txt it sends at its own pace: a few requests, not half of all.
     assert moments[-1] - moments[0] >= (pages - 1 - 5) * delay, moments
