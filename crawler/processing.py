@@ -28,9 +28,9 @@ from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeout
 from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
+from crawler.storage.boilerplate import read_template
 from crawler.storage.database import location_of_url, read_transaction
 from crawler.storage.store import PageState, Store
-from crawler.storage.templates import read_template
 from crawler.time_limit import time_limit
 from crawler.urls import host_of, site_of
 from crawler.visit import (
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
     from cleaning import CleanPage, Page
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+    from crawler.storage.boilerplate import SiteTemplate
     from crawler.storage.crawls import CrawlPolicy, JoinedCrawl
     from crawler.storage.store import SavedVisit
-    from crawler.storage.templates import SiteTemplate
     from crawler.visit import LeaseToken
     from crawler.workers.tasks import SentPage
 

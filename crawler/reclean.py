@@ -26,6 +26,13 @@ from crawler.config import Config
 from crawler.context import context_of
 from crawler.errors import WorkerError
 from crawler.fetching.replay import ReplayMiss
+from crawler.storage.boilerplate import (
+    SiteTemplate,
+    count_learnable_pages,
+    mark_applied,
+    read_template,
+    write_template,
+)
 from crawler.storage.database import read_transaction
 from crawler.storage.pages import decompress
 from crawler.storage.reclean import (
@@ -39,13 +46,6 @@ from crawler.storage.reclean import (
     read_reclean_progress,
 )
 from crawler.storage.store import PageState, Store
-from crawler.storage.templates import (
-    SiteTemplate,
-    count_learnable_pages,
-    mark_applied,
-    read_template,
-    write_template,
-)
 from crawler.urls import known_url
 from crawler.workers.pool import WorkerPool
 from crawler.workers.tasks import FingerprintTask, PageToClean, parse_again

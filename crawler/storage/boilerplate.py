@@ -1,13 +1,16 @@
-"""Site boilerplate: the texts that many pages of a site show, which no single page can tell.
+"""What repeats between the pages of a site, which no single page can tell: its boilerplate and its template.
 
-Table `document_frequency` counts, for each text of a site (by the digest of its terms), the pages that show it now;
-table `site` counts the pages. Each batch that stores a page of a site ends with a new decision about the site's texts,
-in both directions: a text that reaches the bounds becomes boilerplate, and one that falls below them, because pages
-without it came or pages lost it, is restored. Nothing else is written: blocks and sightings stay, and the views leave
-boilerplate out.
+**Boilerplate** is text that many pages of a site show. Table `document_frequency` counts, for each text of a site (by
+the digest of its terms), the pages that show it now; table `site` counts the pages. Each batch that stores a page of a
+site ends with a new decision about the site's texts, in both directions: a text that reaches the bounds becomes
+boilerplate, and one that falls below them, because pages without it came or pages lost it, is restored. Nothing else is
+written: blocks and sightings stay, and the views leave boilerplate out.
 
 The decision locks the site's row, after all other writes of the batch, site by site in order. So the counts are exact
 with any number of writers, and no two of them wait for each other.
+
+**The template** has the patterns that the method `ce` drops. `crawler/reclean.py` learns it from stored pages, and
+crawls read it. The caller owns the transaction.
 """
 
 from __future__ import annotations
@@ -17,16 +20,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, select, text, update
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from crawler.storage.blocks import NO_TERMS
-from crawler.storage.tables import block, document_frequency, page, sighting, signed, to_json
+from crawler.storage.tables import block, document_frequency, page, sighting, signed, template, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.engine import Connection
 
     from cleaning.page_fingerprint import FingerprintedBlock
@@ -180,3 +183,53 @@ def _add_to_texts(connection: Connection, counts: Mapping[tuple[str, int], int])
     lost = [{"of_site": site, "of_digest": digest} for (site, digest), number in sorted(counts.items()) if number < 0]
     if lost:
         connection.execute(_DELETE_UNSEEN, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteTemplate:
+    """The patterns of a site, the number of pages that they were learned from, and when.
+
+    `applied` is True once all pages of the site that need the template have been cleaned by it.
+    """
+
+    site: str
+    patterns: frozenset[int]
+    pages: int
+    learned: datetime
+    applied: bool = False
+
+
+def read_template(connection: Connection, site: str) -> SiteTemplate | None:
+    """Return the template of a site; None if none is learned yet."""
+    row = connection.execute(select(template).where(template.c.site == site)).first()
+    if row is None:
+        return None
+    return SiteTemplate(site, frozenset(row.patterns), row.pages, row.learned, applied=row.applied is not None)
+
+
+def write_template(connection: Connection, learned: SiteTemplate) -> None:
+    """Store a template in place of the site's former one."""
+    delete_template(connection, learned.site)
+    values = {"site": learned.site, "pages": learned.pages, "learned": learned.learned}
+    applied = learned.learned if learned.applied else None
+    connection.execute(insert(template), values | {"patterns": sorted(learned.patterns), "applied": applied})
+
+
+def mark_applied(connection: Connection, learned: SiteTemplate, now: datetime) -> None:
+    """Record that all pages of the site are cleaned by this template, unless there is a newer one."""
+    same = (template.c.site == learned.site, template.c.learned == learned.learned)
+    connection.execute(update(template).where(*same).values(applied=now))
+
+
+def delete_template(connection: Connection, site: str) -> None:
+    connection.execute(delete(template).where(template.c.site == site))
+
+
+def count_learnable_pages(connection: Connection, site: str) -> int:
+    """Return the number of different pages of a site from which a template can be learned: those with HTML."""
+    return connection.scalar(select(func.count(page.c.body_hash.distinct())).where(*learnable(site))) or 0
+
+
+def learnable(site: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of the pages from which the template of a site is learned."""
+    return page.c.site == site, page.c.retired_at.is_(None), page.c.html.is_not(None)

@@ -15,7 +15,7 @@ from sqlalchemy import and_, bindparam, delete, func, insert, not_, or_, select,
 from crawler import urls
 from crawler.errors import StoreError
 from crawler.storage.blocks import SHARED_COLUMNS, OriginalBlock, SearchableBlock, add_tokens, move_sightings
-from crawler.storage.boilerplate import count_pages
+from crawler.storage.boilerplate import count_pages, delete_template
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.database import erase_transaction, read_transaction
 from crawler.storage.locks import lock_all
@@ -29,7 +29,6 @@ from crawler.storage.near_duplicates import (
 from crawler.storage.schema import optimize_search_index
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import batched, block, host, page, request, section, sighting, sitemap_trust
-from crawler.storage.templates import delete_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

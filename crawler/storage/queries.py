@@ -10,9 +10,9 @@ from sqlalchemy import bindparam, case, func, null, or_, select, union_all
 from crawler import urls
 from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
 from crawler.errors import StoreError
+from crawler.storage.boilerplate import read_template
 from crawler.storage.pages import decompress
 from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
-from crawler.storage.templates import read_template
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, delete, func, insert, select, update
 
 from cleaning.fingerprint import distance
+from crawler.storage.boilerplate import learnable
 from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
-from crawler.storage.templates import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,8 +4,8 @@ import json
 
 from changing_site import article, listing, prose
 
+from crawler.storage.boilerplate import read_template
 from crawler.storage.database import opened_engine
-from crawler.storage.templates import read_template
 
 # Longer than the text of any page.
 COMMON = prose(900, 9)
