@@ -5,6 +5,8 @@ VENV := .venv
 # Tests wait for crawls, browsers and servers longer than they compute.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 BIN := $(VENV)/bin
+# A worker that crashes ends the run: pytest-xdist gives the files of a lost worker to nobody, and would wait for ever.
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 # The lock files name every package, so pip resolves nothing.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generate-hashes --no-annotate --no-emit-index-url --quiet \
@@ -23,11 +25,11 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
 	@$(BIN)/python -m crawler.demo.run $(if $(SERVE),--serve)
 
 check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
-	$(BIN)/python -m pytest --quick --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(PYTEST_ARGS)
+	$(PYTEST) --quick --numprocesses auto --quiet $(PYTEST_ARGS)
 
 test: $(VENV)/.dev ## what CI runs: style, types, contracts and every test
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse bytecode lint contracts types
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 # Each worker, and many processes that tests start, would compile all modules again.
 test: export PYTHONDONTWRITEBYTECODE =

@@ -53,6 +53,7 @@ class _SignalClock:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._runs = False
+        self._rings = False
         self._former: Any = None
         self._former_timer = (0.0, 0.0)
 
@@ -63,13 +64,23 @@ class _SignalClock:
 
     def stop(self) -> None:
         self._runs = False
-        signal.setitimer(signal.ITIMER_REAL, *self._former_timer)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        # This discards an alarm that is still on its way, in another thread perhaps: SIG_DFL would end the process.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
         # None: the former handler was not set from Python, so it cannot be set again.
         signal.signal(signal.SIGALRM, signal.SIG_DFL if self._former is None else self._former)
+        signal.setitimer(signal.ITIMER_REAL, *self._former_timer)
 
     def _ring(self, _number: int, frame: FrameType | None) -> None:
-        if self._runs and not _is_at_an_end(frame):
-            raise _TimeUp
+        # An alarm that arrives in here is not answered: where they come fast, each would look through a longer stack.
+        if not self._runs or self._rings:
+            return
+        self._rings = True
+        try:
+            if not _is_at_an_end(frame):
+                raise _TimeUp
+        finally:
+            self._rings = False
 
 
 class _ThreadClock:

@@ -88,6 +88,20 @@ def test_a_clock_that_rings_all_the_time_ends_the_block_once(run, monkeypatch):
     run(job)
 
 
+def test_a_clock_that_rings_faster_than_the_stack_is_searched_ends_the_block_once(monkeypatch):
+    monkeypatch.setattr(limits, "_REPEAT_SECONDS", 0.00005)
+
+    def job(depth):
+        if depth:
+            job(depth - 1)
+            return
+        for _ in range(300):
+            with pytest.raises(TimeLimitError), time_limit(0.001):
+                spin()
+
+    job(700)
+
+
 @in_threads
 def test_a_limit_that_ends_while_the_block_begins_leaves_no_clock(run):
     def job():
