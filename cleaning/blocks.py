@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     from lxml.html import HtmlElement
 
@@ -68,65 +69,44 @@ class PageType(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a block was kept or dropped: a closed set, counted under these values."""
+    """Why a block was kept or dropped: a closed set, counted under these values. `meaning` says it to readers."""
 
-    KEPT = "kept"
-    SHORT = "short"
-    """Too few words to mean anything in this place."""
-    LINKS = "links"
-    """Most of its words are inside links: navigation."""
-    OUTSIDE = "outside"
-    """Outside the part of the page that holds the main text."""
-    NAVIGATION = "navigation"
-    """In a menu, breadcrumb trail, pager, search or shopping box, by its tag, class, id or role."""
-    FOOTER = "footer"
-    """In the page's footer: contacts, copyright, legal notes."""
-    OVERLAY = "overlay"
-    """In a cookie notice, pop-up or dialog over the page."""
-    FORM = "form"
-    """In a form, button or label, or an invitation to sign up."""
-    ADVERTISEMENT = "advertisement"
-    """Marked as an advertisement, promotion or banner."""
-    RELATED = "related"
-    """In a list of links to other pages: related, recommended, popular, tags."""
-    SOCIAL = "social"
-    """Share buttons and embedded posts."""
-    ASIDE = "aside"
-    """In a sidebar or widget."""
-    COMMENT = "comment"
-    """A reader's comment, on a page whose main text is not comments."""
-    BYLINE = "byline"
-    """Names or presents the author, or gives the page's date or section."""
-    CAPTION = "caption"
-    """Describes or credits a picture."""
-    HIDDEN = "hidden"
-    """Invisible to readers, according to its class or to the layout."""
-    EMPTY = "empty"
-    """The element of a block without text."""
-    UNBLOCKED = "unblocked"
-    """In no element that the method treats as a block."""
-    IRRELEVANT = "irrelevant"
-    """In an element whose tag the method discards."""
-    PLUGIN = "plugin"
-    """The replacement text of an embedded player or program."""
-    LEGAL = "legal"
-    """Links to terms, disclaimer, publisher or copyright."""
-    PUNCTUATION = "punctuation"
-    """Has no punctuation mark, or fewer than its surroundings."""
-    OUTER_LINKS = "outer_links"
-    """Most of its links lead to other sites."""
-    NO_PRIORITY = "no_priority"
-    """Has no tag with a priority in the method."""
-    LOW_SCORE = "low_score"
-    """Its score is below the method's threshold."""
-    TEMPLATE = "template"
-    """Repeats on several pages of the site."""
-    NO_MAIN = "no_main_block"
-    """No block of the page meets the method's conditions for a main block."""
-    TRUNCATED = "truncated"
-    """Beyond the largest number of blocks of one page (option `max_blocks`)."""
-    PAGE_DUPLICATE = "page_duplicate"
-    """Repeats an earlier block of the same page."""
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.meaning = value, meaning
+        return member
+
+    KEPT = "kept", "part of the text"
+    SHORT = "short", "too few words to say anything where it stands"
+    LINKS = "links", "most of its words are links"
+    OUTSIDE = "outside", "outside the part that holds the main text"
+    NAVIGATION = "navigation", "in a menu, breadcrumb trail, pager or search box"
+    FOOTER = "footer", "in the page's footer"
+    OVERLAY = "overlay", "in a cookie notice, pop-up or dialog"
+    FORM = "form", "in a form, button or label, or asks to sign up"
+    ADVERTISEMENT = "advertisement", "marked as an advertisement or promotion"
+    RELATED = "related", "leads to other pages: related, popular, tags"
+    SOCIAL = "social", "share buttons, links to social sites, embedded posts"
+    ASIDE = "aside", "in a sidebar or widget"
+    COMMENT = "comment", "a reader's comment"
+    BYLINE = "byline", "names the author, the date or the section"
+    CAPTION = "caption", "describes or credits a picture"
+    HIDDEN = "hidden", "not visible to readers"
+    EMPTY = "empty", "has no text"
+    UNBLOCKED = "unblocked", "in no element that the method makes blocks of"
+    IRRELEVANT = "irrelevant", "in an element whose tag the method discards"
+    PLUGIN = "plugin", "stands for an embedded player or program"
+    LEGAL = "legal", "has links to terms, disclaimer or copyright"
+    PUNCTUATION = "punctuation", "too little punctuation"
+    OUTER_LINKS = "outer_links", "most of its links lead to other sites"
+    NO_PRIORITY = "no_priority", "has none of the tags that have a priority"
+    LOW_SCORE = "low_score", "its score is too low"
+    TEMPLATE = "template", "the same on several pages of the site"
+    NO_MAIN = "no_main_block", "no block has what the method asks of a main one"
+    TRUNCATED = "truncated", "beyond the limit on blocks (option max_blocks)"
+    PAGE_DUPLICATE = "page_duplicate", "repeats an earlier block of the page"
 
 
 # Before Python 3.12, it takes ten times as long to look a member up in its class.

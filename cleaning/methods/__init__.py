@@ -26,6 +26,7 @@ _OWN = {
         weighted.decide,
         "A. Saravanan, S. Sathya Bama, Extraction of Core Web Content from Web Pages using Noise Elimination, "
         "Journal of Engineering Science and Technology Review 13 (4), 2020, 173-187",
+        scale="1 minus the weighted shares of title, link and content words; has no lower bound",
     ),
     "tags": Method(
         weighted.segment_by_tags,
@@ -33,6 +34,7 @@ _OWN = {
         keep_undropped,
         "Mayajohn, J. S. Jayasudha, Tag Based Noise Removal from Web Pages, Journal of Theoretical and Applied "
         "Information Technology 95 (22), 2017, 6336-6349, as Saravanan and Sathya Bama (2020) describe it",
+        scale="1 if no rule drops the block",
     ),
     "vce": Method(
         vce.segment,
@@ -40,18 +42,21 @@ _OWN = {
         vce.decide,
         "P. Sivakumar, R. M. S. Parvathi, Mainly significant Content Mining of Entire Web Page (no year in our copy)",
         needs="layout",
+        scale="factor value of the visual block that the text is part of",
     ),
     "fe": Method(
         informative_sections.segment,
         informative_sections.score_by_features,
         informative_sections.keep_best_block,
         f"FeatureExtractor: {_DEBNATH}",
+        scale="words outside links by these and all other features, 0 to 1",
     ),
     "kfe": Method(
         informative_sections.segment,
         informative_sections.score_by_features,
         informative_sections.keep_top_cluster,
         f"K-FeatureExtractor: {_DEBNATH}",
+        scale="words outside links by these and all other features, 0 to 1",
     ),
     "ce": Method(
         informative_sections.segment,
@@ -59,6 +64,7 @@ _OWN = {
         informative_sections.keep_longest_new_block,
         f"ContentExtractor: {_DEBNATH}",
         needs="template",
+        scale="length in characters",
     ),
     "pab": Method(
         pab.segment,
@@ -66,6 +72,7 @@ _OWN = {
         pab.decide,
         "R. Kabir, S. Kabir, S. Amin, Isolating Informative Blocks from Large Web Pages Using HTML Tag Priority "
         "Assignment Based Approach, Electrical & Computer Engineering: An International Journal 4 (3), 2015",
+        scale="sum of the priorities of the block's tags",
     ),
     "eniw": Method(
         pab.segment_eniw,
@@ -73,24 +80,28 @@ _OWN = {
         keep_undropped,
         "A. K. Oza, S. Mishra, Elimination of Noisy Information from Web Pages, International Journal of Recent "
         "Technology and Engineering 2, 2013, 574-581, as Kabir et al. (2015) describe it",
+        scale="1 for an informative block, 0 for noise",
     ),
     "subtree": Method(
         subtree.segment,
         subtree.score,
         keep_undropped,
         "X. Qi, J. Sun, Eliminating Noisy Information in Webpage through Heuristic Rules",
+        scale="share of characters outside links in what is kept, 0 to 1",
     ),
     "coreex": Method(
         coreex.segment,
         coreex.score,
         keep_undropped,
         "J. Prasad, A. Paepcke, CoreEx: Content Extraction from Online News Articles, 2008",
+        scale="score of the best node for what is kept, 0 to 1",
     ),
     "econ": Method(
         econ.segment,
         econ.score,
         econ.decide,
         "Y. Guo, H. Tang, L. Song, Y. Wang, G. Ding, ECON: An Approach to Extract Content from Web News Page, 2010",
+        scale="punctuation marks",
     ),
 }
 

@@ -32,7 +32,15 @@ _CITATION = "Blocksieve's own; see cleaning/README.md"
 def trained_method(load: Callable[[], Model]) -> Method:
     """Return the method of a model that is loaded at its first use."""
     found = _TrainedMethod(load)
-    return Method(found.segment, found.score, found.decide, _CITATION, decide_page=found.decide_page, cuts_leaves=True)
+    return Method(
+        found.segment,
+        found.score,
+        found.decide,
+        _CITATION,
+        decide_page=found.decide_page,
+        cuts_leaves=True,
+        scale="probability of being main text, 0 to 1",
+    )
 
 
 class _TrainedMethod:

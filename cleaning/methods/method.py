@@ -39,6 +39,7 @@ class Method:
     leaves, and are not called for a page without leaves. `needs` names a field of `Page` that the method cannot do
     without. `decide_page`, if any, is a faster way to the same decisions. `cuts_leaves` says that `segment` returns the
     leaves of the walk (`cleaning.leaves.walk`) as they are: the page's structure is then read without cutting it again.
+    `scale` says to readers what a score means.
     """
 
     segment: Callable[[Page, Options], list[Leaf]]
@@ -48,6 +49,7 @@ class Method:
     needs: Literal["layout", "template"] | None = None
     decide_page: Callable[[Page, Statements, Options], MethodResult] | None = None
     cuts_leaves: bool = False
+    scale: str = "on the method's own scale"
 
 
 ENTRY_POINTS = "blocksieve.methods"

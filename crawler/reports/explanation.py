@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from cleaning.blocks import Reason
+from cleaning.methods import METHODS
 from crawler.reports.explain import HtmlOrigin
 from crawler.reports.inert_page import render_page
 from crawler.reports.markup import MarkedText, RebuiltPage, TextValues, head_texts
@@ -22,55 +22,6 @@ if TYPE_CHECKING:
     from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain
     from crawler.storage.queries import PageContents, StoredText
 
-MEANINGS: Mapping[Reason, str] = MappingProxyType(
-    {
-        Reason.KEPT: "part of the text",
-        Reason.SHORT: "too few words to say anything where it stands",
-        Reason.LINKS: "most of its words are links",
-        Reason.OUTSIDE: "outside the part that holds the main text",
-        Reason.NAVIGATION: "in a menu, breadcrumb trail, pager or search box",
-        Reason.FOOTER: "in the page's footer",
-        Reason.OVERLAY: "in a cookie notice, pop-up or dialog",
-        Reason.FORM: "in a form, button or label, or asks to sign up",
-        Reason.ADVERTISEMENT: "marked as an advertisement or promotion",
-        Reason.RELATED: "leads to other pages: related, popular, tags",
-        Reason.SOCIAL: "share buttons, links to social sites, embedded posts",
-        Reason.ASIDE: "in a sidebar or widget",
-        Reason.COMMENT: "a reader's comment",
-        Reason.BYLINE: "names the author, the date or the section",
-        Reason.CAPTION: "describes or credits a picture",
-        Reason.HIDDEN: "not visible to readers",
-        Reason.EMPTY: "has no text",
-        Reason.UNBLOCKED: "in no element that the method makes blocks of",
-        Reason.IRRELEVANT: "in an element whose tag the method discards",
-        Reason.PLUGIN: "stands for an embedded player or program",
-        Reason.LEGAL: "has links to terms, disclaimer or copyright",
-        Reason.PUNCTUATION: "too little punctuation",
-        Reason.OUTER_LINKS: "most of its links lead to other sites",
-        Reason.NO_PRIORITY: "has none of the tags that have a priority",
-        Reason.LOW_SCORE: "its score is too low",
-        Reason.TEMPLATE: "the same on several pages of the site",
-        Reason.NO_MAIN: "no block has what the method asks of a main one",
-        Reason.TRUNCATED: "beyond the limit on blocks (option max_blocks)",
-        Reason.PAGE_DUPLICATE: "repeats an earlier block of the page",
-    }
-)
-SCALES: Mapping[str, str] = MappingProxyType(
-    {
-        "default": "probability of being main text, 0 to 1",
-        "weighted": "1 minus the weighted shares of title, link and content words; has no lower bound",
-        "tags": "1 if no rule drops the block",
-        "vce": "factor value of the visual block that the text is part of",
-        "fe": "words outside links by these and all other features, 0 to 1",
-        "kfe": "words outside links by these and all other features, 0 to 1",
-        "ce": "length in characters",
-        "pab": "sum of the priorities of the block's tags",
-        "eniw": "1 for an informative block, 0 for noise",
-        "subtree": "share of characters outside links in what is kept, 0 to 1",
-        "coreex": "score of the best node for what is kept, 0 to 1",
-        "econ": "punctuation marks",
-    }
-)
 _DIGITS = 6
 _WHOLE_FROM = 1_000
 _REASON_WIDTH = 16
@@ -100,7 +51,7 @@ def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: 
     if rest > 0:
         _line(out, f"and {rest:,} more blocks; --limit shows more, --json all")
     out.print()
-    rows = [(_decision(one.reason), one.blocks, one.words, MEANINGS[one.reason]) for one in explanation.reasons()]
+    rows = [(_decision(one.reason), one.blocks, one.words, one.reason.meaning) for one in explanation.reasons()]
     rows.append((Text("all", "bold"), len(explanation.rows), explanation.words, ""))
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
@@ -111,12 +62,12 @@ def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[s
     return {
         **fields_of(found, "name url origin"),
         "method": cleaned.method,
-        "score": _scale(cleaned.method),
+        "score": METHODS[cleaned.method].scale,
         **fields_of(explanation, "threshold lowest_kept"),
         **fields_of(cleaned, "type confidence encoding parse_warnings title"),
         "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
-            one.reason: {"blocks": one.blocks, "words": one.words, "meaning": MEANINGS[one.reason]}
+            one.reason: {"blocks": one.blocks, "words": one.words, "meaning": one.reason.meaning}
             for one in explanation.reasons()
         },
         "blocks": [_block_record(row) for row in explanation.rows],
@@ -141,17 +92,11 @@ def explanation_page(explanation: Explanation, found: PageToExplain | None = Non
         facts=[*([_origin(found, explanation)] if found else []), " · ".join(facts)],
         difference=_difference(explanation),
         reasons=reasons,
-        meanings=MEANINGS,
         numbers=numbers,
         head=head_texts(root, decided),
         marked=RebuiltPage(root, (row.leaf for row in explanation.rows), [TextValues(decided)]),
         describe=_describer(explanation, numbers),
     )
-
-
-def _scale(method: str) -> str:
-    """Return what a method's scores mean; a method of another distribution does not say."""
-    return SCALES.get(method, "on the method's own scale")
 
 
 def _origin(found: PageToExplain, explanation: Explanation) -> str:
@@ -191,7 +136,7 @@ def _page_facts(explanation: Explanation) -> Iterator[str]:
     cleaned = explanation.cleaned
     if cleaned.type is not None and cleaned.confidence is not None:
         yield f"page type {cleaned.type}, {cleaned.confidence:.0%} sure"
-    yield f"score: {_scale(cleaned.method)}"
+    yield f"score: {METHODS[cleaned.method].scale}"
     if cleaned.method == "default":
         yield f"favour {explanation.options.favour}"
     if explanation.threshold is not None:
@@ -314,5 +259,5 @@ def _why(row: ExplainedBlock) -> str:
         f"{block.words:,} words, {block.link_words:,} in links",
         block.path[:_MAX_PATH],
     ]
-    decision = "kept" if row.decision.kept else f"dropped: {reason.replace('_', ' ')}, {MEANINGS[reason]}"
+    decision = "kept" if row.decision.kept else f"dropped: {reason.replace('_', ' ')}, {reason.meaning}"
     return "\n".join([decision, " · ".join(facts), *_notes(row)])

@@ -22,7 +22,6 @@ from msgspec.structs import fields
 from starlette.responses import Response
 
 from cleaning.blocks import Reason
-from crawler.reports.explanation import MEANINGS
 from crawler.reports.inert_page import make_environment, read_style
 from crawler.web.originals import usable_methods
 
@@ -88,7 +87,7 @@ class Renderer:
             "menu": [view for view in views if view.in_menu],
             "versions": {name: file.version for name, file in read_static().items()},
             "methods": usable_methods(),
-            "meanings": {reason.value: MEANINGS[reason] for reason in Reason},
+            "meanings": {reason.value: reason.meaning for reason in Reason},
             "bars": bars,
         }
         self._environment.filters |= {
