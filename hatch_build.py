@@ -1,14 +1,22 @@
-"""Builds the compiled core (`cleaning/_native/*.pyx`, and pure modules); where that fails, the wheel is pure Python."""
+"""The parts of a build that are ours: the compiled core, and the project's addresses.
+
+The core are the modules `cleaning/_native/*.pyx` and some pure ones. Where they cannot be compiled, the wheel is pure
+Python.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.builders.wheel import WheelBuilder
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGE = "cleaning._native"
 FOLDER = PACKAGE.replace(".", "/")
@@ -16,6 +24,11 @@ FOLDER = PACKAGE.replace(".", "/")
 PURE_MODULES = ("cleaning/structure/build.py", "cleaning/structure/markdown.py")
 # The oldest Python of pyproject.toml. Modules that keep to its stable interface run on every later one.
 STABLE_ABI = ("cp311", "0x030B0000")
+# https://host/owner/name.git, ssh://git@host:22/owner/name.git and git@host:owner/name.git; never a user or password.
+ORIGIN = re.compile(
+    r"(?:https://(?:[^/@]*@)?(?P<site>[^/@]+)/|ssh://(?:[^/@]*@)?(?P<host>[^/:@]+)(?::\d+)?/|[\w.-]+@(?P<short>[\w.-]+):)"
+    r"(?P<path>[^?#]+?)(?:\.git)?/?"
+)
 
 
 class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook has no configuration of its own
@@ -61,6 +74,31 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook ha
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 — hatchling's
         if self._folder is not None:
             self._folder.cleanup()
+
+
+class ProjectUrls(MetadataHookInterface):
+    """The hook that gives the project's addresses: those of the repository that the checkout was cloned from.
+
+    A fork therefore names itself. Without a remote `origin` on the web there are none. A source archive has the
+    addresses of the checkout that it was made from.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        metadata["urls"] = project_urls(Path(self.root, ".git", "config"))
+
+
+def project_urls(git_config: Path) -> dict[str, str]:
+    """Return the addresses of a checkout's repository, issues and changes by their names, from git's configuration."""
+    config = ConfigParser(strict=False, allow_no_value=True, interpolation=None)
+    try:
+        config.read(git_config, "utf-8")
+    except (ConfigParserError, UnicodeDecodeError):  # git reads more than this parser; a build needs no address
+        return {}
+    found = ORIGIN.fullmatch(config.get('remote "origin"', "url", fallback=None) or "")
+    if found is None:
+        return {}
+    home = f"https://{found['site'] or found['host'] or found['short']}/{found['path']}"
+    return {"Repository": home, "Issues": f"{home}/issues", "Changelog": f"{home}/blob/HEAD/CHANGELOG.md"}
 
 
 def _is_set(name: str) -> bool:

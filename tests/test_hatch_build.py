@@ -15,8 +15,17 @@ HEADERS = Path(sysconfig.get_path("include"), "Python.h")
 PURE = {"force_include": {}, "pure_python": True}
 
 
+@pytest.fixture(scope="module")
+def hooks():
+    """The build's own module, which no package holds."""
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
-def built(tmp_path, monkeypatch):
+def built(tmp_path, monkeypatch, hooks):
     """Build a project with two small modules in an environment; return the build data of the wheel."""
     package = tmp_path / "cleaning" / "_native"
     package.mkdir(parents=True)
@@ -27,15 +36,12 @@ def built(tmp_path, monkeypatch):
     (package / "two.pyx").write_text(
         "from cleaning._native.one cimport one_more\n\ndef two():\n    return one_more(1)\n", "utf-8"
     )
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
 
     def build(**environment):
         monkeypatch.delenv("BLOCKSIEVE_STABLE_ABI", raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        hook = module.CompiledCore(str(tmp_path), {}, None, None, str(tmp_path / "dist"), "wheel", Application())
+        hook = hooks.CompiledCore(str(tmp_path), {}, None, None, str(tmp_path / "dist"), "wheel", Application())
         data = {"force_include": {}, "pure_python": True}
         hook.initialize("standard", data)
         hook.finalize("standard", data, "")
@@ -85,3 +91,39 @@ def test_a_release_builds_and_checks_a_wheel_for_every_python():
 def test_the_environment_can_ask_for_a_pure_wheel(built, capfd):
     assert built(BLOCKSIEVE_PURE="1") == PURE
     assert "".join(capfd.readouterr()) == ""
+
+
+@pytest.mark.parametrize(
+    ("origin", "home"),
+    [
+        ("https://code.example/some/project", "https://code.example/some/project"),
+        ("https://code.example:8443/some/project.git/", "https://code.example:8443/some/project"),
+        ("https://user:secret@code.example/some/project.git", "https://code.example/some/project"),
+        ("git@code.example:some/project.git", "https://code.example/some/project"),
+        ("ssh://git@code.example:22/some/project.git", "https://code.example/some/project"),
+        ("/home/user/project", None),
+        ("../project.git", None),
+        ("file:///srv/project.git", None),
+        ("https://code.example", None),
+    ],
+)
+def test_the_addresses_of_the_project_are_those_of_its_origin(hooks, tmp_path, origin, home):
+    config = tmp_path / "config"
+    config.write_text(
+        f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {origin}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+        '\tfetch = +refs/tags/*:refs/tags/*\n[branch "main"]\n\tremote = origin\n',
+        "utf-8",
+    )
+    found = hooks.project_urls(config)
+    assert found.get("Repository") == home
+    assert all(url.startswith(f"{home}/") for name, url in found.items() if name != "Repository")
+
+
+def test_a_folder_that_is_no_checkout_names_no_address(hooks, tmp_path):
+    assert hooks.project_urls(tmp_path / ".git" / "config") == {}
+
+
+@pytest.mark.parametrize("config", [b"url = https://code.example/some/project\n", b"[core]\n\teditor = \xff\n"])
+def test_a_configuration_that_cannot_be_read_names_no_address(hooks, tmp_path, config):
+    (tmp_path / "config").write_bytes(config)
+    assert hooks.project_urls(tmp_path / "config") == {}
