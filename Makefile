@@ -54,7 +54,7 @@ docs: $(VENV)/.dev ## the pages in docs/ as a site with a search, in build/site;
 pictures: $(VENV)/.dev ## take the pictures in docs/pictures anew, from a run of the demo
 	$(BIN)/python tests/research/pictures.py demo docs/pictures
 
-services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$$(make --silent services)"
+services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$(make --silent services)"
 	@$(BIN)/python tests/support/cluster.py start
 
 services-stop: $(VENV)/.dev

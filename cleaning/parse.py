@@ -109,10 +109,13 @@ def parse(
     """Return the page as a tree; a ready-made tree is wrapped as it is.
 
     `encoding` is the encoding that the HTTP header declares: a label or the whole Content-Type value. An empty page
-    gives an empty tree with the warning EMPTY. Raises PageError for a binary page and for a page above `max_bytes`.
+    gives an empty tree with the warning EMPTY. Raises PageError for a binary page and for a page above `max_bytes`, and
+    TypeError for what is no page.
     """
-    if not isinstance(source, bytes | str):
+    if isinstance(source, html.HtmlElement):
         return Page(source, url)
+    if not isinstance(source, bytes | str):
+        raise TypeError(f"the page is a {type(source).__name__}; it must be bytes, str, a tree of lxml.html or a Page")
     if len(source) > max_bytes:
         raise PageError(PageFault.TOO_LARGE, f"the page has {len(source)} bytes, more than max_bytes={max_bytes}")
     if isinstance(source, str):

@@ -70,7 +70,7 @@ class FrontierError(CrawlerError):
 
 
 class QueryError(CrawlerError, ValueError):
-    """A search query cannot be parsed or is empty."""
+    """What a user asks for cannot be read, is empty, or is not stored."""
 
 
 class NotStoredError(CrawlerError):

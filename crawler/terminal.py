@@ -8,6 +8,7 @@ import re
 import sys
 import unicodedata
 from dataclasses import asdict, is_dataclass
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -41,7 +42,14 @@ def isolate_direction(text: object) -> str:
 
 def make_console() -> Console:
     """Return a console on stdout; when stdout is not a terminal, it is wide so that lines are not wrapped."""
+    _escape_unencodable()
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+
+
+def _escape_unencodable() -> None:
+    """Let stdout print an escape for a character that its encoding lacks; it would raise an error."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -72,6 +80,7 @@ def format_counters(counts: dict[str, int]) -> str:
 
 def print_line(sentence: str) -> None:
     """Print a line on stdout."""
+    _escape_unencodable()
     sys.stdout.write(f"{printable(sentence)}\n")
 
 

@@ -10,6 +10,7 @@ from w3lib.url import canonicalize_url
 from xxhash import xxh64_hexdigest
 
 from cleaning.domains import registered_domain
+from crawler.errors import QueryError
 
 MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
@@ -65,8 +66,10 @@ def site_of(url: str) -> str:
 
 
 def parse_site(text: str) -> str:
-    """Return the site that a user names: a registered domain, host:port, or any URL of the site; "" if it has none."""
-    return site_of(text if "://" in text else f"http://{text}")
+    """Return the site that a user names: a registered domain, host:port, or any URL of the site. Raises QueryError."""
+    if not (site := site_of(text if "://" in text else f"http://{text}")):
+        raise QueryError(f"the site {text!r} is unknown; name a registered domain, host:port, or any URL of the site")
+    return site
 
 
 def host_of(url: str) -> str:

@@ -42,7 +42,7 @@ cdef Py_ssize_t _MAX_AUTHOR_LINKS = MAX_AUTHOR_LINKS
 cdef Py_ssize_t _MAX_ABOVE = MAX_ABOVE, _MAX_BELOW = MAX_BELOW, _MAX_FIRST = MAX_FIRST, _NEAR = NEAR
 
 
-def find_elements(_Element root):
+def find_elements(_Element root not None):
     """Return the elements of a page that may state something."""
     cdef _Document document = root._doc
     cdef xmlNode* top = root._c_node

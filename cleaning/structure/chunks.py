@@ -68,9 +68,11 @@ class Chunker:
 
     def __init__(self, document: StructureNode, size: int, overlap: int, unit: Unit, *, links: bool) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise OptionError(f"the size of chunks is {size!r}; it must be a number from 1 on")
+            raise OptionError(f"the size of chunks is {size!r}; it must be a whole number, 1 or more")
         if isinstance(overlap, bool) or not isinstance(overlap, int) or not 0 <= overlap < size:
-            raise OptionError(f"the overlap of chunks is {overlap!r}; it must be a number from 0 to below size={size}")
+            raise OptionError(
+                f"the overlap of chunks is {overlap!r}; it must be a whole number from 0 to below size={size}"
+            )
         self._document = document
         self._size = size
         self._overlap = overlap

@@ -86,8 +86,9 @@ class CleanPage:
             return self.known_structure
         if self.source is None:
             raise StructureError(
-                f"the page {self.url or ''!r} has no structure: it was cleaned in another process; read `structure` "
-                "there, or set STRUCTURE=True in a crawl"
+                f"the page {self.url or 'without a URL'} has no structure: it was copied, pickled or cleaned in "
+                "another process before its structure was read; read `structure` first, or set STRUCTURE=True in a "
+                "crawl"
             )
         return self.source.read(self.decisions, self.title)
 

@@ -20,15 +20,20 @@ from scrapy.exceptions import UsageError
 
 from crawler import urls
 from crawler.commands.base import BlocksieveCommand
+from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import FORMATS, format_of
 from crawler.reading.export_rows import ChunkLimits, ExportContent, RowFilter
+from crawler.storage.database import read_transaction
+from crawler.storage.queries import expect_site
 from crawler.terminal import print_error, print_json, print_line, run_command
 
 if TYPE_CHECKING:
     import argparse
+
+    from sqlalchemy.engine import Engine
 
     from crawler.reading.export import ExportResult
 
@@ -101,6 +106,8 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         request = ExportRequest(path, suffix, content, rows, opts.since, limits)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, request, counting.show)
+            if site is not None and opts.since is None and not exported.rows:
+                _warn_if_unknown(engine, site)
         if opts.json:
             print_json(asdict(exported))
         else:
@@ -126,6 +133,14 @@ def _print(exported: ExportResult, *, whole: bool) -> None:
     changes = "" if whole else f" ({exported.new:,} new, {exported.changed:,} changed, {exported.gone:,} gone)"
     print_line(f"wrote {exported.rows:,} {exported.content}{changes} to {exported.path}")
     print_line(f"cursor {exported.cursor}")
+
+
+def _warn_if_unknown(engine: Engine, site: str) -> None:
+    try:
+        with read_transaction(engine) as connection:
+            expect_site(connection, site)
+    except QueryError as error:
+        print_error(f"scrapy export: {error}")
 
 
 def _terminate(_number: int, _frame: object) -> None:

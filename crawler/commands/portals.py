@@ -20,7 +20,15 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.discovery.portals import ALL_PORTALS, read_portals, select_portals
 from crawler.errors import ConfigError
 from crawler.reports.portal_check import EvidenceFinding, EvidenceState, SavedPages, check_evidence, check_live
-from crawler.terminal import make_console, make_table, print_error, print_json, print_line, run_printing_command
+from crawler.terminal import (
+    count_of,
+    make_console,
+    make_table,
+    print_error,
+    print_json,
+    print_line,
+    run_printing_command,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -120,10 +128,9 @@ def _print(shown: Sequence[_Shown], *, checked: bool) -> None:
         rows = [[one.portal, one.column, one.url, one.status, one.kind or None, one.entries] for one in answers]
         make_console().print(make_table("Answers", _ANSWERS, rows))
     states = Counter(finding.state for one in shown for finding in one.findings)
-    if checked:
-        print_line(f"{len(shown)} portals; " + ", ".join(f"{states[state]} values {state}" for state in EvidenceState))
-    else:
-        print_line(f"{len(shown)} portals; nothing was checked: name the folder of saved pages with --data or {_DATA}")
+    found = ", ".join(f"{states[state]} values {state}" for state in EvidenceState)
+    unchecked = f"nothing was checked: name the folder of saved pages with --data or {_DATA}"
+    print_line(f"{count_of(len(shown), 'portal')}; {found if checked else unchecked}")
 
 
 def _row(shown: _Shown) -> list[object]:

@@ -174,8 +174,6 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
     if METHODS[method].needs == "layout":
         raise ConfigError(f"the method {method} needs a page's layout, which is not stored")
     chosen = None if opts.site is None else parse_site(opts.site)
-    if chosen == "":
-        raise ConfigError(f"--site is {opts.site!r}; it takes a registered domain, host:port, or any URL of the site")
     profile = config.profile if method == config.cleaning_method else NO_PROFILE
     settings = {PROFILE: profile, "CLEANING_METHOD": method, "CLEANING_OPTIONS": dict(config.cleaning_options)}
     if config.structure:

@@ -28,6 +28,7 @@ from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revis
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT
 from crawler.storage import due, schema
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.queries import expect_site
 from crawler.terminal import (
     count_of,
     expect_no_arguments,
@@ -92,10 +93,9 @@ class RecrawlCommand(CrawlCommand):
         expect_no_arguments(args)
         if opts.limit is not None and opts.limit < 0:
             raise UsageError(f"--limit is {opts.limit}; it must be 0 or more", print_help=False)
-        site = None if opts.site is None else urls.parse_site(opts.site)
-        choice = RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit)
         try:
-            self.exitcode = self._recrawl(choice, opts)
+            site = None if opts.site is None else urls.parse_site(opts.site)
+            self.exitcode = self._recrawl(RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit), opts)
         except CrawlerError as error:
             print_error(f"scrapy recrawl: {error}")
             self.exitcode = EXIT_USAGE
@@ -106,6 +106,8 @@ class RecrawlCommand(CrawlCommand):
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             with read_transaction(engine) as connection:
+                if choice.site is not None:
+                    expect_site(connection, choice.site)
                 chosen = choose_revisits(connection, choice, config, now)
                 planned = group_revisits(connection, chosen)
         self._announce_changes(planned)

@@ -20,7 +20,7 @@ from scrapy.spiderloader import get_spider_loader
 from cleaning.declare import declared_options, did_you_mean
 from crawler.addon import check_packages
 from crawler.commands.crawl import OUTSIDE
-from crawler.config import FRESH, ArgumentSpider, explain_setting, explain_settings
+from crawler.config import FRESH, ArgumentSpider, explain_setting, explain_settings, set_declared_default
 from crawler.errors import ConfigError, SetupError
 from crawler.terminal import make_console, make_table, print_error, print_json, printable
 
@@ -58,12 +58,13 @@ class SettingsCommand(ScrapySettings):
         parser.add_argument("--json", action="store_true", help="with --explain or --spider: print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if opts.explain is None and opts.spider is None:
-            super().run(args, opts)
-            return
         assert self.settings is not None  # set by scrapy.cmdline
         try:
-            if opts.spider is not None:
+            if opts.explain is None and opts.spider is None:
+                for name in filter(None, (opts.get, opts.getbool, opts.getint, opts.getfloat, opts.getlist)):
+                    set_declared_default(name, self.settings)
+                super().run(args, opts)
+            elif opts.spider is not None:
                 _show_arguments(opts.spider, self.settings, as_json=opts.json)
             else:
                 _show(opts.explain, self.settings, as_json=opts.json)
@@ -134,7 +135,7 @@ _FRESH_ARGUMENT = _Argument(
     default=False,
     is_required=False,
     allowed="true or false",
-    help="Start a new crawl although an open crawl has the same arguments.",
+    help="Start a new crawl even if an unfinished one has the same arguments.",
 )
 
 

@@ -22,7 +22,7 @@ from crawler.terminal import (
     make_table,
     print_json,
     printable,
-    run_command,
+    run_printing_command,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         expect_no_arguments(args)
-        self.exitcode = run_command(lambda: self._show(opts.crawls, as_json=opts.json))
+        self.exitcode = run_printing_command(lambda: self._show(opts.crawls, as_json=opts.json))
 
     def _show(self, crawls: int, *, as_json: bool) -> None:
         with self.database() as engine, read_transaction(engine) as connection:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 DEDUP_SCOPES = ("all", "site", "page", "off")
 
 FRESH = "fresh"
-"""Argument of every spider: `-a fresh=1` starts a new crawl although an open crawl has the same arguments."""
+"""Argument of every spider: `-a fresh=1` starts a new crawl even if an unfinished one has the same arguments."""
 
 RECRAWL = "_recrawl"
 """Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
@@ -572,6 +572,16 @@ def explain_setting(name: str, settings: BaseSettings) -> ExplainedSetting:
             f"{_without_secrets(name, settings[name])!r}, set by {_set_by(name, settings)}"
         )
     raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name.upper(), known)}")
+
+
+def set_declared_default(name: str, settings: BaseSettings) -> None:
+    """Set one of our settings that has no value here to the one that a crawl would use; do nothing for any other.
+
+    Raises ConfigError for a value of the environment that the setting does not take.
+    """
+    setting = _settings().get(name)
+    if setting is not None and settings.get(name) is None:
+        settings.set(name, _value(setting, settings), "default")
 
 
 def explain_settings(settings: BaseSettings) -> list[ExplainedSetting]:

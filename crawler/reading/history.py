@@ -202,7 +202,9 @@ def _unknown_address(connection: Connection, url: str) -> QueryError:
         return QueryError(f"{shown} is a section: it leads to pages, and its own text is not stored")
     nearest = get_close_matches(shown, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
     if not nearest:
-        return QueryError(f"{shown} is not in the database, nor is any page of {urls.host_of(url) or 'its host'}")
+        return QueryError(
+            f"{shown or repr(url)} is not in the database, nor is any page of {urls.host_of(url) or 'its host'}"
+        )
     return QueryError(f"{shown} is not in the database; the most similar address is {nearest[0]}")
 
 
@@ -356,7 +358,7 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
         ),
         (
             f"{count_of(page.visits, 'visit')}, {page.changes:,} with changes; {count_of(page.texts, 'text')} now, "
-            f"by {page.method}"
+            f"cleaned by the method {page.method}"
         ),
     ]
     if page.key != page.url:

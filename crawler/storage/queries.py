@@ -9,10 +9,10 @@ from sqlalchemy import bindparam, case, func, null, or_, select, union_all
 
 from crawler import urls
 from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
-from crawler.errors import StoreError
+from crawler.errors import QueryError, StoreError
 from crawler.storage.boilerplate import read_template
 from crawler.storage.pages import decompress
-from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, sighting
+from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, section, sighting
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -147,6 +147,13 @@ def site_totals(connection: Connection) -> list[SiteTotals]:
         for site, number, last_seen in connection.execute(pages)
     ]
     return sorted(rows, key=lambda row: (-row.pages, row.site))
+
+
+def expect_site(connection: Connection, site: str) -> None:
+    """Raise QueryError for a site of which no page and no section is stored."""
+    stored = union_all(*(select(table.c.id).where(table.c.site == site) for table in (page, section)))
+    if connection.execute(stored.limit(1)).first() is None:
+        raise QueryError(f"no page of the site {site} is in the database; `scrapy status` lists the sites")
 
 
 def last_crawls(connection: Connection, limit: int = 10) -> list[CrawlReport]:

@@ -72,7 +72,7 @@ class Access:
             return cls(_LOOPBACK | {host.lower()}, token=token)
         if token is None:
             raise ConfigError(
-                f"--host is {host!r}, which other machines reach; --token lets in only those who have the token"
+                f"--host {host!r} can be reached from other machines: add --token, so that only its owners get in"
             )
         own = {host, socket.gethostname(), socket.getfqdn()}
         return cls(_LOOPBACK | {name.lower() for name in own}, any_address=True, token=token)

@@ -13,7 +13,15 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.reading.text_diff import diff_line, diff_words
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
-from crawler.terminal import count_of, expect_no_arguments, make_console, make_table, print_json, printable, run_command
+from crawler.terminal import (
+    count_of,
+    expect_no_arguments,
+    make_console,
+    make_table,
+    print_json,
+    printable,
+    run_printing_command,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +62,7 @@ class DuplicatesCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError("--block or --page, not both", print_help=False)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = run_command(lambda: self._show(opts))
+        self.exitcode = run_printing_command(lambda: self._show(opts))
 
     def _show(self, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:

@@ -8,7 +8,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.errors import QueryError, StoreError
+from crawler.errors import StoreError
 from crawler.reading.history import read_page_history
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
@@ -88,8 +88,8 @@ def _expect_known(engine: Engine, opts: argparse.Namespace) -> None:
         if opts.url is not None:
             read_page_history(connection, opts.url)  # raises
         site = None if opts.site is None else parse_site(opts.site)
-        if site is not None and all(one.site != site for one in queries.site_totals(connection)):
-            raise QueryError(f"no page of the site {site} is in the database; `scrapy status` lists the sites")
+        if site is not None:
+            queries.expect_site(connection, site)
 
 
 def _sentence(pruned: PruneCounts) -> str:

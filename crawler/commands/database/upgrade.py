@@ -45,5 +45,7 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
             schema.upgrade_schema(engine)
         if as_json:
             print_json({"database": location_of_url(url), "from": before, "to": schema.HEAD})
+        elif before == schema.HEAD:
+            print_line(f"{location_of_url(url)}: the schema is {schema.HEAD} already; nothing was changed")
         else:
             print_line(f"{location_of_url(url)}: schema {before or 'none'} to {schema.HEAD}")

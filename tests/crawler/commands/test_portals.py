@@ -86,7 +86,7 @@ def test_a_value_without_evidence_is_unproven_and_not_wrong(scrapy, folder):
     own.write_text(own.read_text("utf-8").split("[river.evidence]")[0], "utf-8")
     shown = run(scrapy, folder)
     assert shown.returncode == 0
-    assert "1 portals; 0 values proven, 5 values unproven, 0 values wrong" in shown.stdout
+    assert "1 portal; 0 values proven, 5 values unproven, 0 values wrong" in shown.stdout
 
 
 def test_the_shipped_table_matches_its_evidence(scrapy, data):

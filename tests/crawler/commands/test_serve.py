@@ -29,7 +29,7 @@ def test_it_answers_at_the_address_that_it_prints_until_ctrl_c(database, environ
     [
         (["--port", "70000"], 2, "--port is 70000; it takes a number from 0 to 65535"),
         (["somewhere"], 2, "unexpected argument: somewhere"),
-        (["--host", "0.0.0.0"], 1, "--host is '0.0.0.0', which other machines reach; --token lets in only those"),
+        (["--host", "0.0.0.0"], 1, "--host '0.0.0.0' can be reached from other machines: add --token"),
         (["--token", "short"], 1, "--token has 5 characters; it must have 16 or more"),
         (["--host", "host.invalid", "--token"], 1, "--host 'host.invalid' is not an address of this machine"),
     ],
