@@ -17,7 +17,7 @@ from xxhash import xxh3_128_intdigest
 from crawler.batch.clean_record import CleanedRecord, RecordTask, RecordToClean
 from crawler.batch.columns import ADDRESSES, CLEANED_BLOCKS, PAGES, REJECTED, create_table
 from crawler.batch.records import Answer, OtherRequests, Passed, PassedRecord, read_records
-from crawler.errors import InputError, WorkerError, WorkerTimeoutError
+from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutError
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
 from crawler.urls import url_key
@@ -37,7 +37,7 @@ ID_BITS = 32
 """The ids of pages and blocks: the number of the input file, and in the low bits the number in that file."""
 
 UNREADABLE_FILE = "unreadable_file"
-"""Why nothing of an input file was read, in the table of rejected records."""
+"""Why an input file was not read to its end, in the table of rejected records."""
 
 _LOW_64_BITS = (1 << 64) - 1
 _REPORTED_RECORDS = 100
@@ -116,21 +116,23 @@ def cleaned_names(number: int) -> dict[str, str]:
 def clean_file(output: OutputFolder, file: InputFile, rules: CleaningRules, process: CleaningProcess) -> dict[str, int]:
     """Clean an input file, write its tables and return its counts.
 
-    A file that cannot be read at the last attempt is counted as lost, with empty tables. Raises BatchError for one that
-    may be readable at the next, and SetupError.
+    A file that cannot be read to its end at the last attempt is counted as lost; what was read before is kept. Raises
+    InputError for one that may be readable at the next attempt, and SetupError.
     """
     runner, pool = process.cleaners.use(rules.task)
     process.cleaners.take_counts()
-    try:
-        with _create_tables(output, file.number) as tables:
-            job = _FileCleaner(file, rules, pool, tables, process.progress)
+    with _create_tables(output, file.number) as tables:
+        job = _FileCleaner(file, rules, pool, tables, process.progress)
+        try:
             runner.run(job.run())
-    except InputError as error:
-        if process.attempts_left:
-            raise
-        with _create_tables(output, file.number) as tables:
+        except InputError as error:
+            if process.attempts_left:
+                raise
             tables.rejected.add((file.path, 0, None, UNREADABLE_FILE, str(error)))
-        return {"file/unreadable": 1}
+            job.counts["file/unreadable"] += 1
+        except SetupError:
+            process.cleaners.close()  # the pool starts no process any more; the next attempt begins with another one
+            raise
     return dict(job.counts + process.cleaners.take_counts())
 
 
@@ -184,8 +186,17 @@ class _FileCleaner:
         self._page_ids_by_record: dict[str, int] = {}
 
     async def run(self) -> None:
+        """Clean all records. Raises InputError when those before the unreadable place are cleaned, and SetupError."""
         waiting: _Waiting | None = None
-        for record in read_records(self._file, self._rules.records, self._rules.max_bytes, self._others):
+        unreadable: InputError | None = None
+        records = read_records(self._file, self._rules.records, self._rules.max_bytes, self._others)
+        while True:
+            try:
+                record = next(records, None)
+            except InputError as error:
+                record, unreadable = None, error
+            if record is None:
+                break
             self._count_record()
             if isinstance(record, PassedRecord):
                 self._pass(record)
@@ -202,6 +213,8 @@ class _FileCleaner:
         self.counts["records"] = self._records
         self.counts["pages"] = self._pages
         self.counts["blocks"] = self._blocks
+        if unreadable is not None:
+            raise unreadable
 
     def _count_record(self) -> None:
         self._records += 1

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from crawler.errors import BatchError
 from crawler.reading.export_rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
+from crawler.redact import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,14 +181,22 @@ def create_table(output: OutputFolder, name: str, schema: pa.Schema) -> Iterator
             raise
 
 
+@contextmanager
+def _naming(output: OutputFolder, name: str) -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise BatchError(f"{name} in {redact_text(output.path)!r} is damaged: {error}") from error
+
+
 def read_table(output: OutputFolder, name: str, columns: Sequence[str]) -> pa.Table:
-    """Return some columns of a Parquet file."""
-    with output.open(name) as file:
+    """Return some columns of a Parquet file. Raises BatchError for a damaged one."""
+    with output.open(name) as file, _naming(output, name):
         return parquet.read_table(file, columns=list(columns))
 
 
 def read_rows(output: OutputFolder, name: str, rows: int = 1_000) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file; so many are in memory at once."""
-    with output.open(name) as file:
+    """Yield the rows of a Parquet file; so many are in memory at once. Raises BatchError for a damaged one."""
+    with output.open(name) as file, _naming(output, name):
         for batch in parquet.ParquetFile(file).iter_batches(rows):
             yield from batch.to_pylist()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 _STATUS = re.compile(r"[1-5][0-9]{2}|[1-5]xx")
+_HOST = re.compile(r"[^\s/:*?#@]+")
+_TYPE = re.compile(r"[^\s/*;]+/[^\s/*;]*")
 
 
 class Filtered(StrEnum):
@@ -65,11 +67,22 @@ class RecordFilter:
         except ValueError as error:
             raise ConfigError(f"--url: {error}") from error
         for status in statuses:
-            if not _STATUS.fullmatch(status):
+            if not _STATUS.fullmatch(status.lower()):
                 raise ConfigError(f"--status is {status!r}; it takes a status such as 200, or a class such as 2xx")
         since, until = (_read_date(name, text) for name, text in zip(("--since", "--until"), dates, strict=True))
+        if since and until and since >= until:
+            raise ConfigError(
+                f"--until is {dates[1]!r}, which is not after --since {dates[0]!r}: no record would be read"
+            )
         names = tuple(host.strip().lower().rstrip(".") for host in hosts)
-        return cls(names, tuple(urls), since, until, tuple(one.strip().lower() for one in types), tuple(statuses))
+        for name in names:
+            if not _HOST.fullmatch(name):
+                raise ConfigError(f"--host is {name!r}; it takes the name of a host, such as example.org, alone")
+        kinds = tuple(one.strip().lower() for one in types)
+        for kind in kinds:
+            if not _TYPE.fullmatch(kind):
+                raise ConfigError(f"--type is {kind!r}; it takes a type such as text/html, or its first part (text/)")
+        return cls(names, tuple(urls), since, until, kinds, tuple(status.lower() for status in statuses))
 
     def reject_address(self, url: str, date: datetime | None) -> Filtered | None:
         """Return why a record with this URL and date is passed over, None if it is read so far."""
@@ -114,9 +127,9 @@ def read_moment(text: str) -> datetime | None:
     """Return a date or time in ISO form, in UTC if it names no zone; None for any other text."""
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the latter: in UTC it is before the year 1
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _read_date(option: str, text: str | None) -> datetime | None:

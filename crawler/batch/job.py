@@ -13,7 +13,7 @@ from crawler.batch import stages
 from crawler.batch.clean_file import CleaningRules, clean_file
 from crawler.batch.clean_record import RecordTask
 from crawler.batch.engine import Engine, LocalEngine, RayEngine, SerialEngine, Task
-from crawler.batch.filters import RecordFilter, read_moment
+from crawler.batch.filters import RecordFilter
 from crawler.batch.finish import finish_range
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
 from crawler.batch.output import OutputFolder
@@ -128,18 +128,24 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
     """
     started = time.monotonic()
     job = _open_job(options)
-    if job.output.exists(SUMMARY_FILE):
+    with job.output.locked(JOB_FILE):
+        if not job.output.exists(SUMMARY_FILE):
+            job.output.remove_abandoned()
+            counts = _run_stages(job, options, report)
+            job.output.write_json(SUMMARY_FILE, {"version": _VERSION, "counts": dict(counts)})
+        job.output.remove_abandoned()
+        job.output.remove("work")
         return _summary(job, job.output.read_json(SUMMARY_FILE)["counts"], started)
+
+
+def _run_stages(job: _Job, options: BatchOptions, report: Callable[[BatchProgress], None]) -> Counter[str]:
     engine = _start_engine(options, job.output)
     try:
         counts = _Stages(job, options, engine, report).run()
         counts["tasks/restarts"] = getattr(engine, "restarts", 0)
     finally:
         engine.close()
-    job.output.remove_abandoned()
-    job.output.write_json(SUMMARY_FILE, {"version": _VERSION, "counts": dict(counts)})
-    job.output.remove("work")
-    return _summary(job, dict(counts), started)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +168,15 @@ def _open_job(options: BatchOptions) -> _Job:
         return job
     if not options.resume:
         raise BatchError(f"--out is {options.out!r}, which holds a batch job; add --resume, or choose another OUT")
-    output.remove_abandoned()
     described = output.read_json(JOB_FILE)
-    files = [
-        InputFile(number, path, InputKind(kind), size) for number, (path, kind, size) in enumerate(described["files"])
-    ]
-    started = read_moment(described["started"])
-    assert started is not None
+    try:
+        files = [
+            InputFile(number, path, InputKind(kind), size)
+            for number, (path, kind, size) in enumerate(described["files"])
+        ]
+        started = datetime.fromisoformat(described["started"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BatchError(f"{JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
     asked = _describe(job, options)
     for name in ("version", "inputs", "base", "filter", "settings", "near_duplicates", "memory", "blocks_per_task"):

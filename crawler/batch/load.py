@@ -7,6 +7,7 @@ was interrupted is simply repeated.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from heapq import merge
@@ -40,6 +41,7 @@ _SPIDER = "import"
 _SUMMARY_FILE = "summary.json"
 _ROWS = 500
 _FINISHED = "finished"
+_PART = re.compile(r"part-(\d+)\.parquet")
 _COUNTS = ("stored", "refreshed", "exact", "near", "boilerplate", "near_duplicate_pages")
 
 Row = dict[str, Any]
@@ -59,7 +61,9 @@ def import_tables(folder: str, config: Config, report: Callable[[int], None] = l
     try:
         crawl_id = store.begin_crawl(_SPIDER, {"folder": folder})
         for name in output.names("pages"):
-            number = int(name.removeprefix("part-").removesuffix(".parquet"))
+            if (part := _PART.fullmatch(name)) is None:
+                continue  # of another program, such as Spark's _SUCCESS
+            number = int(part[1])
             for some in _batched(read_pages(output, number, config.fingerprinter), config.store_batch_pages):
                 _store(store, crawl_id, some, counts)
                 report(counts["pages"] + counts["known"])

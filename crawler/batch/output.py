@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
@@ -90,6 +91,24 @@ class OutputFolder:
             for path in self._system.find(self._root):
                 if path.rpartition("/")[2].startswith(_TEMPORARY_PREFIX):
                     self._system.rm(path)
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Hold a file of the folder while the block runs. Raises BatchError if another process holds it.
+
+        Only local folders have locks.
+        """
+        if not self._is_local:
+            yield
+            return
+        with open(self._place(name), "rb") as file:  # noqa: PTH123 — as above
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise BatchError(f"another job is writing to {self.path!r}; wait for its end") from error
+            except OSError:
+                pass  # a shared folder may have no locks either
+            yield
 
     def is_empty(self) -> bool:
         return not self._system.exists(self._root) or not self._system.ls(self._root, detail=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from w3lib.url import safe_url_string
 from warcio.archiveiterator import ArchiveIterator
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
+    import pyarrow as pa
+
 _HTTP_START = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})")
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -32,6 +34,10 @@ _HEAD_ROOM = 1 << 17
 _ROWS_PER_READ = 200
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 _HTML_BYTES = (("Content-Type", "text/html"),)
+# The columns of a Parquet file that are read, with the types that they may have.
+_COLUMNS = {"url": ("string", "binary"), "html": ("string", "binary"), "date": ("timestamp", "date", "string")}
+_TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Passed(StrEnum):
@@ -167,35 +173,74 @@ def _read_rows(file: BinaryIO, path: str, records: RecordFilter, max_bytes: int)
 
     try:
         source = parquet.ParquetFile(file)
-        names = source.schema_arrow.names
-        if missing := {"url", "html"}.difference(names):
-            raise InputError(f"the input {path!r} has no column {min(missing)!r}; its columns are {', '.join(names)}")
-        wanted = [name for name in ("url", "html", "date") if name in names]
+        kinds = {field.name: field.type for field in source.schema_arrow}
+        _check_columns(kinds, path)
+        headers = _HTML if _holds(kinds["html"], "string") else _HTML_BYTES
         number = 0
-        for batch in source.iter_batches(_ROWS_PER_READ, columns=wanted):
-            for row in batch.to_pylist():
-                yield _read_row(number, row, records, max_bytes)
+        for batch in source.iter_batches(_ROWS_PER_READ, columns=[name for name in _COLUMNS if name in kinds]):
+            # As bytes: a text that is not UTF-8 would end the whole file.
+            urls, pages = (batch.column(name).cast(pa.large_binary()).to_pylist() for name in ("url", "html"))
+            dates = _read_dates(batch.column("date")) if "date" in kinds else [None] * len(urls)
+            for url, html, date in zip(urls, pages, dates, strict=True):
+                found = _check_row(number, url, html, date, records)
+                if isinstance(found, str):
+                    yield Answer(number, found, 200, headers, html[: max_bytes + 1], date)
+                else:
+                    yield found
                 number += 1
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"the input {path!r} is not a Parquet file that can be read: {error}") from error
+        raise InputError(f"the input {path!r} cannot be read as a Parquet file to its end: {error}") from error
 
 
-def _read_row(number: int, row: dict[str, Any], records: RecordFilter, max_bytes: int) -> Answer | PassedRecord:
-    url, html, date = row["url"], row["html"], _row_date(row.get("date"))
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or html is None:
+def _check_columns(kinds: dict[str, pa.DataType], path: str) -> None:
+    """Raise InputError for a Parquet file whose columns have other names or types."""
+    if missing := {"url", "html"}.difference(kinds):
+        raise InputError(f"the input {path!r} has no column {min(missing)!r}; its columns are {', '.join(kinds)}")
+    for name, wanted in _COLUMNS.items():
+        if name in kinds and not _holds(kinds[name], *wanted, "null"):
+            raise InputError(
+                f"the column {name!r} of the input {path!r} has the type {kinds[name]}; it must have the type "
+                f"{' or '.join(wanted)}"
+            )
+
+
+def _holds(kind: pa.DataType, *names: str) -> bool:
+    """Return True if a column's values, or those of its dictionary, have one of the types."""
+    shown = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
+    return shown.removeprefix("large_").removesuffix("_view").startswith(names)
+
+
+def _check_row(
+    number: int, url: bytes | None, html: bytes | None, date: datetime | None, records: RecordFilter
+) -> PassedRecord | str:
+    """Return the URL of a row, or why the row is not read."""
+    if url is None or html is None or not url.startswith((b"http://", b"https://")):
         return PassedRecord(number, Passed.OTHER)
-    if reason := records.reject_address(url, date) or records.reject_answer(200, "text/html"):
-        return PassedRecord(number, reason, url)
+    shown = url.decode("utf-8", "replace")
+    if reason := records.reject_address(shown, date) or records.reject_answer(200, "text/html"):
+        return PassedRecord(number, reason, shown)
     try:
-        url = safe_url_string(url)
+        return safe_url_string(shown)
     except ValueError:
-        return PassedRecord(number, Passed.UNREADABLE, url, is_lost=True)
-    if isinstance(html, str):
-        return Answer(number, url, 200, _HTML, html.encode("utf-8", "replace")[: max_bytes + 1], date)
-    return Answer(number, url, 200, _HTML_BYTES, bytes(html[: max_bytes + 1]), date)
+        return PassedRecord(number, Passed.UNREADABLE, shown, is_lost=True)
 
 
-def _row_date(value: Any) -> datetime | None:
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    return read_moment(value) if isinstance(value, str) else None
+def _read_dates(column: pa.Array) -> list[datetime | None]:
+    """Return the moments of a column of texts, days or times; None for what no calendar of Python's has."""
+    import pyarrow as pa  # noqa: PLC0415 — an extra
+
+    if _holds(column.type, "string", "null"):
+        texts = column.cast(pa.large_binary()).to_pylist()
+        return [None if text is None else read_moment(text.decode("utf-8", "replace")) for text in texts]
+    times = column.cast(pa.timestamp("s")) if _holds(column.type, "date") else column
+    ticks = _TICKS[times.type.unit]
+    return [
+        None if count is None else _moment(count * 1_000_000 // ticks) for count in times.cast(pa.int64()).to_pylist()
+    ]
+
+
+def _moment(microseconds: int) -> datetime | None:
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None

@@ -35,6 +35,7 @@ _NEXT_RECORD = re.compile(rb"(?:\A|\n)(?=WARC/[01]\.)")
 _FOLLOWING_RECORD = re.compile(rb"WARC/(?:[01](?:\.|\Z)|\Z)")
 _LOOK_AHEAD = 64  # bytes; the first ones of a record and the line ends before it are fewer
 _LINE_ENDS = re.compile(rb"[\r\n]*")
+_PADDING_BYTES = b"\r\n\0"
 _PADDING = re.compile(rb"[\r\n\0]*")
 
 
@@ -87,14 +88,15 @@ def read_warc(file: BinaryIO, max_bytes: int) -> Iterator[WarcRecord | LostRecor
     source = _GzipSource(file, start) if start == _GZIP_START else _PlainSource(file, start)
     while source.begin():
         reader = _RecordReader(source, max_bytes)
-        damaged = False
+        damaged, count = False, 0
         try:
             while not reader.is_at_end():
                 yield reader.read()
+                count += 1
         except _LostError as lost:
             yield LostRecord(reader.offset, lost.damage)
             damaged = True
-        if damaged and not source.recover(reader.take_rest()):
+        if damaged and not source.recover(reader.take_rest(), has_more=count > 0):
             return
 
 
@@ -119,7 +121,7 @@ class _PlainSource:
         found, self._rest = self._rest, b""
         return found or self._file.read(_CHUNK_BYTES)
 
-    def recover(self, rest: tuple[int, bytes]) -> bool:
+    def recover(self, rest: tuple[int, bytes], *, has_more: bool) -> bool:  # noqa: ARG002 — of both sources
         """Go to the next record behind the place of some bytes that were read; return False if there is none."""
         self.offset, pending = rest
         while True:
@@ -149,20 +151,26 @@ class _GzipSource:
         self._position = 0  # in the file, of the pending bytes
         self._seen = bytearray()
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._is_recovered = False
+        self._rest = b""  # unpacked bytes that are read again
+        self._has_several = False  # records are in this member
         self.offset = 0
 
     def begin(self) -> bool:
-        """Begin the next member; return False at the end of the file."""
-        if not self._pending:
-            self._pending = self._file.read(_CHUNK_BYTES)
+        """Begin the next member, or go on in this one after damage; return False at the end of the file."""
+        if self._rest:
+            return True
+        self._skip_padding()
         self.offset = self._position
+        self._has_several = False
         self._seen.clear()
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
         return bool(self._pending)
 
     def read(self) -> bytes:
         """Return more of the member's bytes; b"" at its end."""
+        if self._rest:
+            found, self._rest = self._rest, b""
+            return found
         while not self._inflate.eof:
             if not self._pending:
                 self._pending = self._file.read(_CHUNK_BYTES)
@@ -182,9 +190,15 @@ class _GzipSource:
                 return found
         return b""
 
-    def recover(self, _rest: tuple[int, bytes]) -> bool:
-        """Go to the next member; return False if there is none. A member that ends as it should is passed over."""
+    def recover(self, rest: tuple[int, bytes], *, has_more: bool) -> bool:
+        """Go to the next record of a member that holds several, else to the next member; return False if there is none.
+
+        A member of its own may quote a record in its text, so it is only passed over.
+        """
+        self._has_several |= has_more or self.offset == 0
         try:
+            if self._has_several and self._find_record(rest[1]):
+                return True
             while self.read():
                 pass
         except _LostError as lost:
@@ -201,6 +215,28 @@ class _GzipSource:
 
     def is_packed(self) -> bool:
         return True
+
+    def _find_record(self, pending: bytes) -> bool:
+        """Go to the next record in the member's unpacked bytes, of which some were read; return False at its end."""
+        while (found := _NEXT_RECORD.search(pending)) is None:
+            more = self.read()
+            if not more:
+                return False
+            pending = pending[-len(_RECORD_START) - 3 :] + more
+        self._rest = pending[found.end() :]
+        return True
+
+    def _skip_padding(self) -> None:
+        """Read on behind bytes that some programs write after the last member."""
+        while True:
+            if not self._pending:
+                self._pending = self._file.read(_CHUNK_BYTES)
+            left = self._pending.lstrip(_PADDING_BYTES)
+            self._position += len(self._pending) - len(left)
+            if left or not self._pending:
+                self._pending = left
+                return
+            self._pending = b""
 
     def _remember(self, used: bytes) -> None:
         if len(self._seen) < _REWIND_BYTES:
@@ -247,6 +283,7 @@ class _RecordReader:
         self._buffer = b""
         self._at = 0  # the bytes of the buffer before it are used
         self._position = source.offset  # of the next byte, in a file that is not packed
+        self._began = source.offset  # the position of the last record
         self._block: list[bytes] = []
         self._block_position = -1  # before the first block, and if the block was cut
         self.offset = source.offset
@@ -262,6 +299,7 @@ class _RecordReader:
     def read(self) -> WarcRecord:
         """Return the next record. Raises _LostError."""
         self._skip(_LINE_ENDS)
+        self._began = self._position
         self.offset = self._source.offset if self._source.is_packed() else self._position
         self._block_position = -1
         header = self._read_header()
@@ -275,7 +313,7 @@ class _RecordReader:
 
         If the header could not be read, that is all but the first byte: else the record would be found again.
         """
-        if self._position == self.offset:
+        if self._position == self._began:
             self._use(1)
         rest = self._buffer[self._at :]
         if self._block_position < 0:

@@ -46,6 +46,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# warcio fails with version 1.2 of brotli. Left as it is, such a body is unpacked like one from the network.
+BufferedReader.DECOMPRESSORS.pop("br", None)
+
+_SHOWN_CHARS = 200
+
 WARC_SUFFIXES = (".warc", ".warc.gz")
 
 _INDEX_FILE = "index.tsv"
@@ -158,7 +163,11 @@ class ReplaySource(ABC):
         self._places: dict[str, Any] = {}
         self.repeated = 0
         for url, place in places:
-            requested = safe_url_string(url)  # the form of a Request's URL
+            try:
+                requested = safe_url_string(url)  # the form of a Request's URL
+            except ValueError as error:
+                logger.warning("The replay leaves out %r, which is no URL: %s", url[:_SHOWN_CHARS], error)
+                continue
             self.repeated += requested in self._places
             self._places[requested] = place
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from crawler.errors import CompareError
+from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, WarcSource, open_regular, open_replay
 from crawler.fetching.response_filter import reject_body, reject_status
 from crawler.urls import known_url, site_of, without_credentials
+from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     import io
@@ -162,11 +164,16 @@ def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
     found = replay.find(url)
     if isinstance(found, ReplayMiss):
         raise NoPage(found, "the file is missing" if found is ReplayMiss.MISSING_FILE else "the record is damaged")
-    declared = next((value for name, value in found.headers if name.lower() == "content-type"), None)
-    verdict = reject_status(found.status, found.body) or reject_body(found.body, declared, max_bytes)
+    headers = {name.lower(): value for name, value in reversed(found.headers)}
+    declared = headers.get("content-type")
+    try:
+        body = unpack_body(found.body, headers.get("content-encoding", ""), max_bytes)
+    except DamagedBodyError as error:
+        raise NoPage(Outcome.DOWNLOAD_FAILED, str(error)) from error
+    verdict = reject_status(found.status, body) or reject_body(body, declared, max_bytes)
     if verdict is not None:
         raise NoPage(verdict.outcome, verdict.detail)
-    return LoadedPage(found.body, declared)
+    return LoadedPage(body, declared)
 
 
 def _read_regular(path: Path, max_bytes: int) -> LoadedPage:

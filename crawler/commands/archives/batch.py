@@ -1,4 +1,10 @@
-"""`scrapy batch`: clean archives of any size into Parquet tables."""
+"""`scrapy batch`: clean archives of any size into Parquet tables.
+
+0    the tables are written; lost records are counted
+1    the job failed, or none of its input files could be read
+2    an argument or option is wrong
+130  Ctrl-C stopped the job; --resume continues it
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from crawler.batch.job import BatchOptions, batch_settings, run_batch
 from crawler.batch.stages import BLOCKS_PER_TASK
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import Config
+from crawler.errors import BatchError
 from crawler.monitoring.progress import StatusLine
 from crawler.terminal import count_of, print_error, print_json, print_line, run_command
 
@@ -140,6 +147,11 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             print_json(asdict(summary))
         else:
             _print(summary)
+        if unreadable := summary.counts.get("file/unreadable", 0):
+            found = f"{count_of(unreadable, 'input file')} of {summary.files:,} could not be read to the end"
+            print_error(f"scrapy batch: {found}; the table `rejected` has the reason of each")
+            if unreadable == summary.files and not summary.counts.get("records", 0):
+                raise BatchError("no input file could be read")
 
 
 def _describe(progress: BatchProgress) -> str:

@@ -76,7 +76,14 @@ def test_types_are_compared_without_parameters(wanted, declared, reason):
     [
         ({"urls": ["("]}, "--url: '(' is not a regular expression"),
         ({"dates": ("soon", None)}, "--since is 'soon', which is no date"),
+        ({"dates": ("0001-01-01T00:00:00+05:00", None)}, "which is no date"),
+        ({"dates": ("2026-02-01", "2026-01-01")}, "--until is '2026-01-01', which is not after --since '2026-02-01'"),
         ({"statuses": ["20"]}, "--status is '20'; it takes a status"),
+        ({"hosts": ["https://a.example/"]}, "--host is 'https://a.example/'; it takes the name of a host"),
+        ({"hosts": ["*.example"]}, "--host is '*.example'"),
+        ({"hosts": [""]}, "--host is ''"),
+        ({"types": ["html"]}, "--type is 'html'; it takes a type such as text/html"),
+        ({"types": ["text/*"]}, "--type is 'text/*'"),
     ],
 )
 def test_a_wrong_value_is_named(given, message):

@@ -17,7 +17,8 @@ from sqlalchemy import create_engine, text
 from warcs import article, paragraph, write_warc
 
 from crawler.batch import engine as engines
-from crawler.batch.job import BatchOptions, batch_settings, run_batch
+from crawler.batch.job import JOB_FILE, BatchOptions, batch_settings, run_batch
+from crawler.batch.output import OutputFolder
 from crawler.config import Config
 from crawler.errors import BatchError, ConfigError
 
@@ -217,6 +218,22 @@ def test_an_output_with_something_else_is_left_alone(tmp_path, archives):
     (tmp_path / "out/mine.txt").touch()
     with pytest.raises(BatchError, match="is not empty and holds no batch job"):
         run_batch(options(tmp_path, archives))
+
+
+def test_two_jobs_never_write_to_one_folder(tmp_path, archives):
+    run_batch(options(tmp_path, archives))
+    with (
+        OutputFolder(str(tmp_path / "out")).locked(JOB_FILE),
+        pytest.raises(BatchError, match="another job is writing"),
+    ):
+        run_batch(options(tmp_path, archives, resume=True))
+
+
+def test_a_damaged_description_is_named(tmp_path, archives):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / JOB_FILE).write_text("{}")
+    with pytest.raises(BatchError, match=f"{JOB_FILE} in .* is damaged"):
+        run_batch(options(tmp_path, archives, resume=True))
 
 
 def test_the_result_is_that_of_a_crawl_of_the_archive(tmp_path):

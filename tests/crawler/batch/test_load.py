@@ -1,5 +1,7 @@
 """The tables of a batch job in a database: as a crawl of the archive stores them, and each page once."""
 
+import shutil
+
 import pytest
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
@@ -66,6 +68,17 @@ def test_pages_blocks_and_sightings_are_stored_once(folder, url):
     assert (again["pages"], again["known"]) == (0, 4)
     assert query(url, "SELECT id, text FROM block ORDER BY id") == before
     assert query(url, "SELECT count(*) FROM sighting") == [(3,)]
+
+
+def test_files_of_other_programs_are_left_alone_and_a_damaged_part_is_named(folder, tmp_path):
+    copied = tmp_path / "out"
+    shutil.copytree(folder, copied)
+    (copied / "pages" / "_SUCCESS").touch()
+    assert import_tables(str(copied), config(f"sqlite:///{tmp_path / 'a.db'}"))["pages"] == 4
+    part = copied / "blocks" / "part-000001.parquet"
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(BatchError, match=r"blocks/part-000001\.parquet in .* is damaged"):
+        import_tables(str(copied), config(f"sqlite:///{tmp_path / 'b.db'}"))
 
 
 def test_fingerprints_of_another_scheme_are_refused(folder, tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 from datetime import UTC, datetime
 
+import brotli
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -111,6 +112,68 @@ def test_the_rows_of_a_parquet_file_are_answers(tmp_path):
     records = read(path)
     assert answers(records) == [("https://a.example/1", PAGE.encode())]
     assert passed(records) == [Passed.OTHER, Passed.OTHER]
+
+
+def test_a_row_that_cannot_be_read_is_lost_alone(tmp_path):
+    """A text that is not UTF-8 and a moment that no calendar has are values of columns that can be read."""
+    path, count = tmp_path / "a.parquet", 3
+    urls = pa.array([f"https://a.example/{number}".encode() for number in range(count)])
+    pages = pa.array([b"<p>caf\xe9</p>", PAGE.encode(), PAGE.encode()])
+    pages = pa.Array.from_buffers(pa.string(), count, pages.buffers())
+    dates = pa.array([0, 2**62, 86_400_000_000], pa.timestamp("us", "No/Where"))
+    parquet.write_table(pa.table({"url": urls, "html": pages, "date": dates}), path)
+    records = read(path)
+    assert [each.body for each in records] == [b"<p>caf\xe9</p>", PAGE.encode(), PAGE.encode()]
+    assert [each.at for each in records] == [datetime(1970, 1, 1, tzinfo=UTC), None, datetime(1970, 1, 2, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pa.array([19_783], pa.date32()),
+        pa.array([1_709_251_200_000], pa.date64()),
+        pa.array([1_709_251_200], pa.timestamp("s")),
+        pa.array([1_709_251_200_000_000_001], pa.timestamp("ns")),
+        pa.array(["2024-03-01"]),
+        pa.array(["2024-03-01T01:00:00+01:00"]).dictionary_encode(),
+    ],
+    ids=lambda dates: str(dates.type),
+)
+def test_days_times_and_texts_are_dates(tmp_path, dates):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"url": ["https://a.example/"], "html": [PAGE], "date": dates}), path)
+    (found,) = read(path)
+    assert found.at == datetime(2024, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("html", pa.array([1]), "'html' .* has the type int64; it must have the type string or binary"),
+        ("url", pa.array([["a"]]), "'url' .* has the type list<"),
+        ("date", pa.array([1_709_251_200]), "'date' .* has the type int64; it must have the type timestamp or date"),
+    ],
+)
+def test_a_column_of_another_type_is_named(tmp_path, name, values, message):
+    path = tmp_path / "a.parquet"
+    table = {"url": pa.array(["https://a.example/"]), "html": pa.array([PAGE]), name: values}
+    parquet.write_table(pa.table(table), path)
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+def test_a_date_before_the_first_year_is_none(tmp_path):
+    page = {"url": "https://a.example/", "body": PAGE, "date": "0001-01-01T00:00:00+05:00"}
+    (found,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
+    assert found.at is None
+
+
+def test_a_brotli_body_keeps_its_coding(tmp_path):
+    packed = brotli.compress(PAGE.encode())
+    page = {"url": "https://a.example/", "body": packed, "headers": (*HTML, ("Content-Encoding", "br"))}
+    (found,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
+    assert found.body == packed
+    assert ("Content-Encoding", "br") in found.headers
 
 
 def test_a_parquet_file_without_the_columns_is_named(tmp_path):

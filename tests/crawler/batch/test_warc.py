@@ -1,5 +1,6 @@
 """Every record of a WARC file is read or reported as lost, whatever is damaged."""
 
+import gzip
 import io
 import zlib
 
@@ -116,6 +117,32 @@ def test_a_record_that_lies_about_its_length_is_lost_alone(tmp_path, packed, sta
     assert len(lost) == 1
     assert lost[0].offset == sum(map(len, parts[:2]))
     assert lost[0].damage in {Damage.WRONG_LENGTH, Damage.TRUNCATED}
+
+
+@pytest.mark.parametrize("stated", ["9", "999999", "none"])
+@pytest.mark.parametrize("damaged", [0, 2, 5])
+def test_a_damaged_record_in_a_member_with_others_is_lost_alone(tmp_path, stated, damaged):
+    content = write_warc(tmp_path / "a.warc", PAGES, packed=False).read_bytes()
+    heads = content.split(b"Content-Length: ")
+    behind = heads[damaged + 1]
+    heads[damaged + 1] = stated.encode() + behind[behind.index(b"\r\n") :]
+    records = read(gzip.compress(b"Content-Length: ".join(heads)))
+    assert urls(records) == [url for number, (url, _) in enumerate(PAGES) if number != damaged]
+    assert len(damages(records)) == 1
+
+
+def test_a_member_of_its_own_that_quotes_a_record_is_lost_alone(tmp_path):
+    quoted = write_warc(tmp_path / "quoted.warc", [("https://b.example/", "<p>quoted</p>")], packed=False).read_bytes()
+    lie = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\n<pre>\n" + quoted
+    parts = [write_warc(tmp_path / "a.warc", [page]).read_bytes() for page in PAGES[:2]]
+    records = read(gzip.compress(lie).join(parts))
+    assert urls(records) == [url for url, _ in PAGES[:2]]
+    assert damages(records) == [Damage.WRONG_LENGTH]
+
+
+@pytest.mark.parametrize("padding", [b"\0" * 512, b"\r\n\r\n"])
+def test_padding_behind_the_last_record_is_none(content, padding):
+    assert damages(read(content + padding)) == []
 
 
 def test_a_member_that_cannot_be_unpacked_is_lost_alone(tmp_path):
