@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cleaning.blocks import Kind, Reason
 from cleaning.clean import clean
+from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError, PageError
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 # They choose between ways that trafilatura has and we have not; the text does not depend on them.
 _WITHOUT_EFFECT = frozenset({"fast", "no_fallback"})
+# They are accepted as long as they ask for nothing.
+_WITHOUT_COUNTERPART = frozenset(
+    "author_blacklist config date_extraction_params deduplicate max_tree_size options prune_xpath record_id "
+    "settingsfile tei_validation url_blacklist".split()
+)
 
 
 def extract(  # noqa: PLR0913 — trafilatura's arguments
@@ -47,7 +54,8 @@ def extract(  # noqa: PLR0913 — trafilatura's arguments
     with `only_with_metadata` one without date, title or URL. Plain text with formatting, links or images is Markdown.
     `with_metadata` puts the metadata in front of a text, and into JSON.
 
-    Raises OptionError for another format, and for an argument of trafilatura that has no counterpart here.
+    Raises OptionError for another format, for an argument of trafilatura that has no counterpart here, and for one that
+    trafilatura does not have either.
     """
     _check(output_format, others)
     favour: Favour = "precision" if favor_precision else "recall" if favor_recall else "balanced"
@@ -75,8 +83,13 @@ def _check(output_format: str, others: dict[str, Any]) -> None:
     if output_format not in FORMATS:
         raise OptionError(f"the option output_format is {output_format!r}; it takes {', '.join(FORMATS)}")
     for name, value in others.items():
-        if name not in _WITHOUT_EFFECT and value:
+        if name not in _WITHOUT_EFFECT | _WITHOUT_COUNTERPART:
+            raise OptionError(f"there is no option {name}; {did_you_mean(name, _NAMES)}")
+        if name in _WITHOUT_COUNTERPART and value:
             raise OptionError(f"the option {name} is {value!r}; Blocksieve has no counterpart: leave it out")
+
+
+_NAMES = (*list(signature(extract).parameters)[:-1], *sorted(_WITHOUT_EFFECT | _WITHOUT_COUNTERPART))
 
 
 def _without_tables(decision: Decision) -> Decision:

@@ -147,13 +147,13 @@ def record_stop_signal(crawler: Crawler) -> None:
         signal.signal(number, record)
 
 
-def exit_code_of(crawler: Crawler) -> int:
+def exit_code_of(crawler: Crawler, command: str = "crawl") -> int:
     """Return the exit code of a finished crawl, and print the reason if it is not 0."""
     ending = find_exit_status(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
     if ending.problem:
-        _print_error(ending.problem)
+        _print_error(ending.problem, command)
     return ending.exit_code
 
 
-def _print_error(sentence: str) -> None:
-    sys.stderr.write(f"scrapy crawl: {sentence}\n")
+def _print_error(sentence: str, command: str = "crawl") -> None:
+    sys.stderr.write(f"scrapy {command}: {sentence}\n")

@@ -222,7 +222,7 @@ def _exit_code(run: _Run, ended: asyncio.Task[None]) -> int:
         return EXIT_FAILURE
     # Another process may have made all the requests.
     idle = stats.get("finish_reason") == "finished" and not any(name.startswith("visit/") for name in stats)
-    return EXIT_SUCCESS if idle else exit_code_of(run.crawler)
+    return EXIT_SUCCESS if idle else exit_code_of(run.crawler, "recrawl")
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:

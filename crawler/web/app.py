@@ -112,10 +112,13 @@ def _as_json(answering: Answering, view: View) -> _Endpoint:
     async def answer(request: Request) -> Response:
         question = read_question(request, view.question)
 
-        def work() -> bytes:
-            return json.encode(answering.read(lambda at: view.read(at, question)))
+        def work() -> tuple[bytes, bool]:
+            found = answering.read(lambda at: view.read(at, question))
+            return json.encode(found), getattr(found, "problem", None) is not None
 
-        return Response(await answering.run(work), media_type="application/json")
+        made, is_malformed = await answering.run(work)
+        status = HTTPStatus.BAD_REQUEST if is_malformed else HTTPStatus.OK
+        return Response(made, status, media_type="application/json")
 
     return answer
 

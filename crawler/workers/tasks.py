@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import w3lib.encoding
 
-from cleaning import CleanPage, ModelError, ParseWarning, clean, parse
+from cleaning import METHODS, CleanPage, ModelError, OptionError, ParseWarning, clean, parse
 from cleaning.blocks import kept_decisions
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
@@ -18,7 +18,7 @@ from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_mode
 from cleaning.page_fingerprint import FingerprintedBlock, Fingerprinter, PageFingerprint
 from cleaning.parse import decode
 from cleaning.terms import terms
-from crawler.errors import SetupError
+from crawler.errors import ConfigError, SetupError
 from crawler.visit import PageStructure, UnparsedPage
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ class PageToClean:
     def from_stored(cls, body: bytes, url: str | None, encoding: str | None, *, structure: bool = False) -> Self:
         """Return a stored page. Without an encoding the encoding is detected again."""
         return cls(body, url, encoding or decode(body, url=url).encoding, structure=structure)
+
+
+def expect_everywhere(method: str) -> None:
+    """Raise ConfigError for a method that only this process knows: workers could not clean by it."""
+    try:
+        METHODS.expect_everywhere(method)
+    except OptionError as error:
+        raise ConfigError(str(error)) from error
 
 
 class WorkerTask(ABC, Generic[ResultT]):

@@ -89,6 +89,8 @@ def test_every_argument_of_trafilatura_is_taken_or_refused_by_name():
             assert extract(PAGE, **{name: default}) == extract(PAGE)
     with pytest.raises(OptionError, match=r"the option prune_xpath is '//nav'; Blocksieve has no counterpart"):
         extract(PAGE, prune_xpath="//nav")
+    with pytest.raises(OptionError, match="no option include_coments; did you mean 'include_comments'"):
+        extract(PAGE, include_coments=False)
     with pytest.raises(OptionError, match="the option output_format is 'xmltei'; it takes txt, markdown, html, json"):
         extract(PAGE, output_format="xmltei")
 

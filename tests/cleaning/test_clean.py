@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lxml import html
+from lxml import etree, html
 
 from cleaning import CleanPage, PageError, PageFault, ParseWarning, clean, parse
 
@@ -94,3 +94,9 @@ def test_every_text_can_be_stored():
     for text in (page.title, *(decision.block.text for decision in page.decisions)):
         assert text.encode("utf-8")
         assert not set(text) & set("\x00\x07\x1b")
+
+
+@pytest.mark.parametrize("page", [None, 5, bytearray(b"<p>text</p>"), ["<p>text</p>"], etree.HTML("<title>A</title>")])
+def test_what_is_no_page_is_refused_by_its_type(page):
+    with pytest.raises(TypeError, match=f"the page is a {type(page).__name__}; it must be bytes, str, a tree of lxml"):
+        clean(page)

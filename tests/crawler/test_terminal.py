@@ -1,13 +1,22 @@
 """Printed text never controls the terminal, and markup in it is not interpreted."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
 from scrapy.exceptions import UsageError
 
 from crawler.errors import StoreError
-from crawler.terminal import confirm, expect_no_arguments, make_table, printable, run_command
+from crawler.terminal import (
+    confirm,
+    expect_no_arguments,
+    make_console,
+    make_table,
+    print_line,
+    printable,
+    run_command,
+)
 
 
 def test_control_characters_and_direction_marks_are_replaced():
@@ -21,6 +30,15 @@ def test_markup_in_a_table_is_text():
     assert "\x1b" not in shown
     for part in ("[/b]", "[red]site", "1,234,567", "-"):
         assert part in shown
+
+
+def test_what_the_encoding_of_stdout_lacks_is_escaped(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
+    print_line("caf\xe9 · 北京")
+    make_console().print("…")
+    sys.stdout.flush()
+    assert written.getvalue().split() == [b"caf\xe9", b"\xb7", rb"\u5317\u4eac", rb"\u2026"]
 
 
 def test_an_expected_error_is_one_line_on_stderr(capsys):

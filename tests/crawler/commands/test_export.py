@@ -45,6 +45,14 @@ def test_pages_of_a_server_s_database_are_written(scrapy, on_server, tmp_path):
     assert json.loads((tmp_path / "out.jsonl").read_text())["text"] == "a text of a.example"
 
 
+def test_an_export_of_a_site_that_is_not_stored_says_so(scrapy, database, tmp_path):
+    exported = scrapy("export", "out.jsonl", "--site", "nowhere.example")
+    assert exported.returncode == 0
+    assert "no page of the site nowhere.example is in the database" in exported.stderr
+    assert (tmp_path / "out.jsonl").read_text() == ""
+    assert "the site 'http://' is unknown" in scrapy("export", "out.jsonl", "--site", "http://").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

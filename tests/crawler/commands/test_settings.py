@@ -51,6 +51,15 @@ def test_scrapys_own_options_still_work(run):
     assert run("--getlist", "SPIDER_MODULES", SPIDER_MODULES="a,b") == "['a', 'b']\n"
 
 
+def test_the_options_of_scrapy_know_our_defaults(run, monkeypatch):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    assert run("--get", "DATABASE_URL") == "sqlite:///blocks.db\n"
+    assert run("--getbool", "KEEP_HTML") == "True\n"
+    assert run("--getint", "DEDUP_DISTANCE") == "3\n"
+    assert run("--getint", "DEDUP_DISTANCE", DEDUP_DISTANCE="2") == "2\n"
+    assert run("--get", "NOT_OURS") == "None\n"
+
+
 def test_all_settings_are_printed_as_a_table(run):
     rows = {line.split()[1]: line for line in run("--explain", DEDUP_SCOPE="site").splitlines() if line.startswith("│")}
     assert rows["DEDUP_SCOPE"].split("│")[2].strip() == "site"

@@ -55,6 +55,16 @@ def test_what_is_shown_is_what_is_visited_and_showing_fetches_nothing(world, cra
     assert world.site.asked == []
 
 
+@pytest.mark.parametrize(
+    ("site", "says"),
+    [("other.example", "no page of the site other.example is in the database"), ("", "the site '' is unknown")],
+)
+def test_a_site_that_is_not_stored_is_an_error(world, crawled, site, says):
+    crawled(world, PATHS[:1])
+    refused = world.scrapy("recrawl", "--dry-run", "--site", site)
+    assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
+
+
 def test_with_nothing_due_nothing_is_done(world, crawled):
     crawled(world, PATHS[:1])
     finished = world.scrapy("recrawl", "--due")

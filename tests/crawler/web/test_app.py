@@ -209,6 +209,8 @@ def test_a_search_marks_its_hits_and_goes_on(ask):
     assert "quotation mark" in ask("/search?q=%22open").text
     assert ask("/api/search?q=ferryman&site=other.example").json["pages"] == []
     assert "No block matches" in ask("/search?q=nowhere").text
+    malformed = ask("/api/search?q=%22open")
+    assert (malformed.status, "quotation mark" in malformed.json["problem"]) == (400, True)
 
 
 def test_failures_come_with_the_command_that_tries_them_again(ask):
