@@ -8,7 +8,7 @@ import psycopg
 
 
 def test_a_current_database_is_not_changed(scrapy, database):
-    assert scrapy("upgrade").stdout == f"{database}: schema 0001 to 0001\n"
+    assert scrapy("upgrade").stdout == f"{database}: the schema is 0001 already; nothing was changed\n"
     assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": "0001", "to": "0001"}
 
 
