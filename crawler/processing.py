@@ -29,7 +29,7 @@ from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
 from crawler.storage.boilerplate import read_template
-from crawler.storage.database import location_of_url, read_transaction
+from crawler.storage.database import location_of_url
 from crawler.storage.store import PageState, Store
 from crawler.time_limit import time_limit
 from crawler.urls import host_of, site_of
@@ -45,7 +45,7 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, expect_everywhere, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,6 +102,7 @@ class CleanStep:
             check_models()
             return cls(crawler, method, options)
         assert crawler.stats
+        expect_everywhere(method)
         task = CleanTask(method, dict(options), config.fingerprinter, config.cleaning_seconds)
         return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 
@@ -159,7 +160,7 @@ class CleanStep:
         method = asked.method or self._method
         template = None
         if METHODS[method].needs == "template":
-            template = self._templates.of(site_of(page.url), method)
+            template = await self._templates.of(site_of(page.url), method)
         for_worker = None
         if self._pool is not None:
             for_worker = PageToClean.from_fetched(asked, template, structure=self._wants_structure)
@@ -206,25 +207,30 @@ class SiteTemplates:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._patterns: dict[str, frozenset[int]] = {}
-        self._learned: dict[str, datetime | None] = {}
+        self._known: dict[str, SiteTemplate | None] = {}
         self.used: dict[tuple[str, str], datetime | None] = {}
 
-    def of(self, site: str, method: str) -> frozenset[int]:
-        """Return the template of a site for a page that the method cleans; an empty one if none is learned yet."""
-        if site not in self._patterns:
-            found = self._read(site)
-            self._patterns[site] = frozenset() if found is None else found.patterns
-            self._learned[site] = None if found is None else found.learned
-        self.used[site, method] = self._learned[site]
-        return self._patterns[site]
+    async def of(self, site: str, method: str) -> frozenset[int]:
+        """Return the template of a site for a page that the method cleans; an empty one if none is learned yet.
 
-    def _read(self, site: str) -> SiteTemplate | None:
+        A database error ends the crawl, as it does when writing.
+        """
+        if site not in self._known:
+            # Several pages may wait for it; all use the one that is read first.
+            self._known.setdefault(site, await self._read(site))
+        known = self._known[site]
+        self.used[site, method] = None if known is None else known.learned
+        return frozenset() if known is None else known.patterns
+
+    async def _read(self, site: str) -> SiteTemplate | None:
         thread: StoreThread | None = context_of(self._crawler).store_thread
-        if thread is None:
-            return None  # this crawl stores nothing
-        with read_transaction(thread.store.engine) as connection:
-            return read_template(connection, site)
+        if thread is None or thread.failed:
+            return None  # nothing is stored
+        try:
+            return await thread.run(partial(thread.store.read, partial(read_template, site=site)))
+        except StoreError as error:
+            thread.fail(error)
+            return None
 
 
 class FingerprintStep:

@@ -33,7 +33,6 @@ from crawler.storage.boilerplate import (
     read_template,
     write_template,
 )
-from crawler.storage.database import read_transaction
 from crawler.storage.pages import decompress
 from crawler.storage.reclean import (
     RecleanedPage,
@@ -51,7 +50,7 @@ from crawler.workers.pool import WorkerPool
 from crawler.workers.tasks import FingerprintTask, PageToClean, parse_again
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -216,8 +215,7 @@ _MIN_LEARNING_PAGES = 2
 
 def learn_template(store: Store, bodies: PageBodies, site: str) -> SiteTemplate | None:
     """Return the template of a site from its newest pages; None if fewer than two different ones can be read."""
-    with read_transaction(store.engine) as connection:
-        newest = read_newest_pages(connection, site, _MAX_LEARNING_PAGES, html=bodies.stored)
+    newest = store.read(partial(read_newest_pages, site=site, most=_MAX_LEARNING_PAGES, html=bodies.stored))
     pages = list(_different_pages(newest, bodies))
     if len(pages) < _MIN_LEARNING_PAGES:
         return None
@@ -315,8 +313,9 @@ def _stale_sites(store: Store, templates: SiteTemplates, method: str) -> list[Si
 
 def _learned_template(store: Store, site: str) -> SiteTemplate | None:
     """Return the site's template, learned now if it was learned from too few of its pages."""
-    with read_transaction(store.engine) as connection:
-        known, count = read_template(connection, site), count_learnable_pages(connection, site)
+    known, count = store.read(
+        lambda connection: (read_template(connection, site), count_learnable_pages(connection, site))
+    )
     reached = min(count, _MAX_LEARNING_PAGES)
     if known is not None and (known.pages >= reached or reached < min(2 * known.pages, _MAX_LEARNING_PAGES)):
         return known
@@ -385,9 +384,9 @@ class RecleanRun:
         self._templates = dict(plan.templates)
 
     async def run(self, after_page: int, report: Callable[[int, int], None]) -> None:
-        total = self._count(after_page)
+        total = await asyncio.to_thread(self._count, after_page)
         batches: deque[list[_PageInWork]] = deque()
-        for pages in self._read_batches(after_page):
+        async for pages in self._read_batches(after_page):
             batches.append([self._begin(page) for page in pages])
             # Enough pages in work that no worker waits while a batch is stored.
             if sum(map(len, batches)) > 2 * self._plan.processes + _PAGES_PER_TRANSACTION:
@@ -398,19 +397,18 @@ class RecleanRun:
             report(self._result.pages, total)
 
     def _count(self, after_page: int) -> int:
-        with read_transaction(self._store.engine) as connection:
-            count = count_pages_after(connection, self._plan.job, after_page)
+        count = self._store.read(partial(count_pages_after, job=self._plan.job, after_page=after_page))
         return count if self._plan.limit is None else min(count, self._plan.limit)
 
-    def _read_batches(self, after_page: int) -> Iterator[Sequence[PageToReclean]]:
+    async def _read_batches(self, after_page: int) -> AsyncIterator[Sequence[PageToReclean]]:
         """Yield the pages in batches of one transaction each; after the last page the result is complete."""
         count, last = 0, after_page
         while self._plan.limit is None or count < self._plan.limit:
             size = _PAGES_PER_TRANSACTION
             if self._plan.limit is not None:
                 size = min(size, self._plan.limit - count)
-            with read_transaction(self._store.engine) as connection:
-                pages = read_pages_after(connection, self._plan.job, last, size, html=self._bodies.stored)
+            read = partial(read_pages_after, job=self._plan.job, after_page=last, most=size, html=self._bodies.stored)
+            pages = await asyncio.to_thread(self._store.read, read)
             if not pages:
                 self._result.complete = True
                 return

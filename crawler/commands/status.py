@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
+from crawler.config import RECRAWL
 from crawler.storage import crawls as crawls_
 from crawler.storage import queries, schema
 from crawler.storage.database import database_size_bytes, location_of_url, read_transaction
@@ -27,9 +29,11 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from sqlalchemy.engine import Connection
 
+_CRAWLS_MAX = 10_000
 _SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
 _SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
 _CRAWL_COLUMNS = (
@@ -86,8 +90,15 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument("--crawls", type=int, default=5, metavar="N", help="show the last N crawls (default: 5)")
         parser.add_argument("--json", action="store_true", help="print JSON, with every counter and site")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
         expect_no_arguments(args)
+        if not 0 <= opts.crawls <= _CRAWLS_MAX:
+            raise UsageError(
+                f"--crawls is {opts.crawls}; it takes a number from 0 to {_CRAWLS_MAX:,}", print_help=False
+            )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
         self.exitcode = run_printing_command(lambda: self._show(opts.crawls, as_json=opts.json))
 
     def _show(self, crawls: int, *, as_json: bool) -> None:
@@ -107,7 +118,7 @@ def _status(connection: Connection, url: str, crawls: int) -> _Status:
         bytes=database_size_bytes(url),
         totals=queries.database_totals(connection),
         sites=queries.site_totals(connection),
-        crawls=queries.last_crawls(connection, max(0, crawls)),
+        crawls=queries.last_crawls(connection, crawls),
         queues=crawls_.crawl_queues(connection, now),
         hosts=crawls_.slow_hosts(connection, now),
         due=crawls_.count_due(connection, now),
@@ -174,12 +185,17 @@ def _crawl_row(one: queries.CrawlReport) -> list[object]:
     return [one.id, one.spider, state, format_time(one.started), duration, one.pages, one.kept, *reasons]
 
 
+def _arguments(given: Mapping[str, Any]) -> str:
+    """Return a spider's arguments in one line; the value of RECRAWL means nothing to a reader."""
+    shown = [f"{name}={value}" for name, value in given.items() if not name.startswith("_")]
+    return ", ".join([*shown, *["recrawl"] * (RECRAWL in given)]) or "-"
+
+
 def _queue_row(one: crawls_.CrawlQueue) -> list[object]:
-    arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items()) or "-"
     return [
         one.crawl_id,
         one.spider,
-        arguments,
+        _arguments(one.arguments),
         one.state,
         one.queued,
         one.leased,

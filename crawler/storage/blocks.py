@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, delete, func, or_, select, update
 
-from cleaning.fingerprint import digest_terms, distance
+from cleaning.fingerprint import NearFingerprints, digest_terms, distance
 from cleaning.terms import index_tokens, terms
-from crawler.storage.near_duplicates import IndexEntry
+from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
 from crawler.storage.tables import (
     Rows,
     batched,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, RowMapping
 
     from cleaning.page_fingerprint import FingerprintedBlock
+    from crawler.storage.change_log import ChangeLog
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
 
 # The digest of every block without terms ("* * *"). Two such blocks are equal only if their texts are.
@@ -120,26 +121,128 @@ class SearchableBlock:
     priority: float
 
 
-def compare_blocks(candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
+def compare_blocks(
+    candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int = MAX_DISTANCE
+) -> PageComparison:
     """Compare a visit's candidates with the page's earlier rows; each row matches at most one candidate.
 
-    Texts with the same terms match. Rows that are gone may match and come back, but are not missing again. The page has
+    Texts with the same terms match. Rows that are gone may match and come back, but are not missing again. New
+    candidates within `max_distance` bits of a kept block repeat it, even where they stand above it. The page has
     changed if the digests of its blocks, in reading order, have.
     """
-    pools = _EarlierPools(earlier)
-    matches = [(candidate, pools.take(candidate)) for candidate in candidates]
-    found = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
-    kept = _without_lost_originals(found, earlier)
+    kept = _match_rows(candidates, earlier, max_distance)
     positions = {one.candidate.decision.block.position for one in kept}
     used = {_row_identity(one.earlier) for one in kept}
     live = [row for row in earlier if not row.gone]
     live_digests = [row.digest for row in sorted(live, key=lambda row: row.position)]
+    new = [one for one in candidates if one.decision.block.position not in positions]
     return PageComparison(
         kept=tuple(kept),
-        new=tuple(one for one in candidates if one.decision.block.position not in positions),
+        new=tuple(_repeat_kept_blocks(new, kept, max_distance)),
         missing=tuple(row for row in live if _row_identity(row) not in used),
         changed=[one.digest for one in candidates] != live_digests,
     )
+
+
+def _match_rows(
+    candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int
+) -> list[KeptBlock]:
+    """Match candidates with earlier rows, again without the rows that cannot be kept, until all can.
+
+    No block that is gone comes back beside a duplicate on the page, and no sighting of a block of this page stays if
+    the page no longer shows that block: its text becomes a block.
+    """
+    rows = earlier
+    while True:
+        pools = _EarlierPools(rows)
+        matches = [(candidate, pools.take(candidate)) for candidate in candidates]
+        found = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
+        refused = _repeated_revivals(found, max_distance)
+        orphans = _orphaned_sightings(found, earlier)
+        if not (refused or orphans):
+            return found
+        digests = {one.earlier.digest for one in refused}
+        dropped = {_row_identity(one.earlier) for one in (*refused, *orphans)}
+        kept = {_row_identity(one.earlier) for one in found} - dropped
+        rows = [
+            row
+            for row in rows
+            if (identity := _row_identity(row)) not in dropped
+            and (row.is_sighting or not row.gone or row.digest not in digests or identity in kept)
+        ]
+
+
+def _orphaned_sightings(found: Sequence[KeptBlock], earlier: Iterable[EarlierRow]) -> list[KeptBlock]:
+    """Return the matched sightings of those blocks of this page that no candidate matches."""
+    own = {row.row_id for row in earlier if not row.is_sighting}
+    lost = own - {one.earlier.row_id for one in found if not one.earlier.is_sighting}
+    return [one for one in found if one.earlier.is_sighting and one.earlier.original.block_id in lost]
+
+
+def _repeated_revivals(found: Iterable[KeptBlock], max_distance: int) -> list[KeptBlock]:
+    """Return the blocks that were gone and duplicate another matched block; live blocks stay before gone ones."""
+    blocks = [one for one in found if not one.earlier.is_sighting]
+    if all(one.candidate.repeats is None for one in blocks):
+        return []
+    on_page, refused = _PageBlocks(max_distance), []
+    for one in sorted(blocks, key=lambda one: one.earlier.gone):
+        if one.earlier.gone and on_page.find(one.candidate) is not None:
+            refused.append(one)
+        else:
+            on_page.add(one.candidate)
+    return refused
+
+
+def _repeat_kept_blocks(
+    new: list[FingerprintedBlock], kept: Iterable[KeptBlock], max_distance: int
+) -> list[FingerprintedBlock]:
+    """Make new candidates repeat the kept blocks that they duplicate.
+
+    Within a page, the first text is the original. Where a later one is a stored block already, the first must repeat
+    it. The candidates that repeated the first then repeat any block of the page that is near enough, or none.
+    """
+    own = [one.candidate for one in kept if not one.earlier.is_sighting]
+    if all(one.repeats is None for one in own):
+        return new
+    on_page = _PageBlocks(max_distance)
+    for one in own:
+        on_page.add(one)
+    regrouped, moved = [], set()
+    for one in new:
+        if one.repeats is not None and one.repeats not in moved:
+            regrouped.append(one)
+        elif repeat := on_page.find(one):
+            moved.add(one.decision.block.position)
+            regrouped.append(repeat)
+        else:
+            on_page.add(one)
+            regrouped.append(replace(one, repeats=None, distance=0))
+    return regrouped
+
+
+class _PageBlocks:
+    """The candidates that are blocks of the page, by terms and by fingerprint. Those without terms are left out."""
+
+    def __init__(self, max_distance: int) -> None:
+        self._by_digest: dict[int, FingerprintedBlock] = {}
+        self._by_fingerprint: NearFingerprints[FingerprintedBlock] = NearFingerprints(max_distance)
+
+    def add(self, candidate: FingerprintedBlock) -> None:
+        if not candidate.unique_terms or candidate.digest in self._by_digest:
+            return
+        self._by_digest[candidate.digest] = candidate
+        if candidate.fingerprint is not None:
+            self._by_fingerprint.add(candidate.fingerprint, candidate)
+
+    def find(self, candidate: FingerprintedBlock) -> FingerprintedBlock | None:
+        """Return the candidate as a repeat of the block that it duplicates; None if it duplicates none."""
+        if not candidate.unique_terms:
+            return None
+        same = self._by_digest.get(candidate.digest)
+        if same is not None and same_terms(same.decision.block.text, candidate.decision.block.text):
+            return replace(candidate, repeats=same.decision.block.position, distance=0)
+        near = None if candidate.fingerprint is None else self._by_fingerprint.nearest(candidate.fingerprint)
+        return near and replace(candidate, repeats=near.item.decision.block.position, distance=near.bits)
 
 
 def same_terms(one: str, other: str) -> bool:
@@ -147,38 +250,38 @@ def same_terms(one: str, other: str) -> bool:
     return one == other or (terms(one) == terms(other) != [])
 
 
+# The rows that a candidate takes first, as (is_sighting, gone). A repeat that revived a sighting while its own block is
+# live would lose that block.
+_ORDER_OF_REPEATS = ((True, False), (False, False), (True, True), (False, True))
+_ORDER_OF_OTHERS = ((False, False), (False, True), (True, False), (True, True))
+
+
 class _EarlierPools:
-    """The earlier rows by content; live rows come first, then those higher on the page."""
+    """The earlier rows by content and state; those higher on the page come first."""
 
     def __init__(self, earlier: Iterable[EarlierRow]) -> None:
-        self._rows: dict[tuple[int, str, bool], deque[EarlierRow]] = {}
-        for row in sorted(earlier, key=lambda row: (row.gone, row.position)):
-            self._rows.setdefault(_pool_key(row.digest, row.text, is_sighting=row.is_sighting), deque()).append(row)
+        self._rows: dict[tuple[int, str, bool, bool], deque[EarlierRow]] = {}
+        for row in sorted(earlier, key=lambda row: row.position):
+            key = (*_content_key(row.digest, row.text), row.is_sighting, row.gone)
+            self._rows.setdefault(key, deque()).append(row)
 
     def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
         """Remove and return a row with the candidate's terms: first a sighting for a repeat, otherwise a block."""
         text = candidate.decision.block.text
-        repeats = candidate.repeats is not None
-        for is_sighting in (repeats, not repeats):
-            rows = self._rows.get(_pool_key(candidate.digest, text, is_sighting=is_sighting))
+        content = _content_key(candidate.digest, text)
+        for state in _ORDER_OF_OTHERS if candidate.repeats is None else _ORDER_OF_REPEATS:
+            rows = self._rows.get((*content, *state))
             if rows and same_terms(rows[0].text, text):
                 return rows.popleft()
         return None
 
 
-def _pool_key(digest: int, text: str, *, is_sighting: bool) -> tuple[int, str, bool]:
-    return (digest, text if digest == NO_TERMS else "", is_sighting)
+def _content_key(digest: int, text: str) -> tuple[int, str]:
+    return (digest, text if digest == NO_TERMS else "")
 
 
 def _row_identity(row: EarlierRow) -> tuple[bool, int]:
     return (row.is_sighting, row.row_id)
-
-
-def _without_lost_originals(kept: list[KeptBlock], earlier: Sequence[EarlierRow]) -> list[KeptBlock]:
-    """Leave out sightings of a block of this page that the page no longer shows: their text becomes a block."""
-    own = {row.row_id for row in earlier if not row.is_sighting}
-    lost = own - {one.earlier.row_id for one in kept if not one.earlier.is_sighting}
-    return [one for one in kept if not (one.earlier.is_sighting and one.earlier.original.block_id in lost)]
 
 
 _BLOCKS_OF_PAGE = select(
@@ -238,11 +341,11 @@ class BlockWriter:
         self._index = index
         self._rules = rules
 
-    def candidates(self, candidates: Sequence[FingerprintedBlock]) -> Sequence[FingerprintedBlock]:
-        """Return the candidates as the rules see them: with scope `off` none repeats another."""
-        if self._rules.scope != "off":
-            return candidates
-        return [replace(one, repeats=None, distance=0) for one in candidates]
+    def compare(self, candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
+        """Compare a visit with the page's earlier rows by the rules: with scope `off` no candidate repeats another."""
+        if self._rules.scope == "off":
+            candidates = [replace(one, repeats=None, distance=0) for one in candidates]
+        return compare_blocks(candidates, earlier, self._rules.max_distance)
 
     def write(
         self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter
@@ -570,15 +673,25 @@ SHARED_COLUMNS = tuple(
 _MOVE_SIGHTING = (
     update(sighting)
     .where(sighting.c.id == bindparam("row"))
-    .values(block_id=bindparam("of_block"), distance=bindparam("bits"), text=bindparam("own_text"))
+    .values(
+        block_id=bindparam("of_block"),
+        distance=bindparam("bits"),
+        text=bindparam("own_text"),
+        changed=bindparam("sequence"),
+    )
 )
 
 
-def move_sightings(connection: Connection, sightings: Iterable[RowMapping], original: OriginalBlock) -> None:
+def move_sightings(
+    connection: Connection, sightings: Sequence[RowMapping], original: OriginalBlock, change_log: ChangeLog
+) -> None:
     """Make the rows sightings of `original`; each row has its text as `full_text`, so that no text is lost."""
-    rows = [_moved_values(row, original) for row in sightings]
-    if rows:
-        connection.execute(_MOVE_SIGHTING, rows)
+    if not sightings:
+        return
+    rows = [_moved_values(row, original) | {"sequence": change_log.sequence} for row in sightings]
+    connection.execute(_MOVE_SIGHTING, rows)
+    for row in sightings:
+        change_log.touch_page(row["page_id"])
 
 
 def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 REPLACED = "replaced"
 
+_ERROR = "store/error"  # the one total that is a text
 _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
 
 
@@ -130,13 +131,16 @@ def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mappin
     """Record that a process leaves a crawl; its totals are added to those of other processes.
 
     `finished` says that the process found nothing left to do; the crawl stays open all the same if requests are queued
-    or leased. Return True if any process of the crawl has found a page.
+    or leased. An earlier process's database error is forgotten once the crawl has finished. Return True if any process
+    of the crawl has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _sum(before.get(name), value) for name, value in totals.items()}
-    values = {"reason": reason, "finished": database_now(connection), "totals": {**before, **added}}
+    values = {"reason": reason, "finished": database_now(connection)}
     if finished and not _has_open_requests(connection, crawl_id):
         values["state"] = CrawlState.FINISHED.value
+        before = {name: value for name, value in before.items() if name != _ERROR}
+    values["totals"] = {**before, **added}
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
     found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_PAGE_OUTCOMES)).limit(1)
     return connection.scalar(found) is not None

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event, main_thread
+from threading import Event
 from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -155,11 +156,22 @@ class RetryingWriter:
 
         The work is committed once, even if the answer to a commit was lost. Raises StoreError after the wait.
         """
-        attempt = _Attempt(engine, work)
+        return self._retry(_Attempt(engine, work).run)
+
+    def read(self, engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
+        """Run work that only reads, as `write` does; each run sees one state of the database."""
+
+        def attempt() -> _Result:
+            with read_transaction(engine) as connection:
+                return work(connection)
+
+        return self._retry(attempt)
+
+    def _retry(self, attempt: Callable[[], _Result]) -> _Result:
         pause, since = _PAUSE_SECONDS_MIN, None
         while True:
             try:
-                result = attempt.run()
+                result = attempt()
             except StoreUnavailableError as error:
                 if since is None:
                     since = monotonic()
@@ -173,11 +185,16 @@ class RetryingWriter:
 
     def _wait(self, pause: float, since: float, error: StoreError) -> None:
         left = since + self._seconds - monotonic()
-        # Python exits only after its threads have ended, and a second Ctrl-C reaches the main thread alone.
-        if left > 0 and main_thread().is_alive() and not self._stopped.wait(min(pause, left)):
+        if left > 0 and not _is_exiting() and not self._stopped.wait(min(pause, left)):
             return
         self._stopped.set()
         raise StoreError(f"{error}; waited {monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}")
+
+
+def _is_exiting() -> bool:
+    """Return True if the main thread has ended: Python waits for the others, and Ctrl-C no longer reaches them."""
+    # It waits for the threads of executors first, while the main thread still counts as alive.
+    return getattr(threading, "_SHUTTING_DOWN", False) or not threading.main_thread().is_alive()
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _make_sighting(
     original = OriginalBlock(first["id"], first["text"], first["digest"], first["fingerprint"])
     own = {"of_block": repeat["id"], "old_text": repeat["text"]}
     sightings = connection.execute(_SIGHTINGS_OF_BLOCK, own).mappings().all()
-    move_sightings(connection, sightings, original)
+    move_sightings(connection, sightings, original, change_log)
     values = {name: repeat[name] for name in SHARED_COLUMNS} | {
         "block_id": original.block_id,
         "distance": distance(repeat["fingerprint"], first["fingerprint"]),

@@ -12,16 +12,23 @@ from urllib.parse import unquote
 
 from sqlalchemy import and_, bindparam, delete, func, insert, not_, or_, select, true, update
 
+from cleaning.fingerprint import distance
 from crawler import urls
 from crawler.errors import StoreError
-from crawler.storage.blocks import SHARED_COLUMNS, OriginalBlock, SearchableBlock, add_tokens, move_sightings
+from crawler.storage.blocks import (
+    SHARED_COLUMNS,
+    OriginalBlock,
+    SearchableBlock,
+    add_tokens,
+    move_sightings,
+    same_terms,
+)
 from crawler.storage.boilerplate import count_pages, delete_template
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.database import erase_transaction, read_transaction
 from crawler.storage.locks import lock_all
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
-    MAX_DISTANCE,
     DuplicateRules,
     IndexEntry,
     NearDuplicatePages,
@@ -60,7 +67,7 @@ class PruneSelection:
 
 @dataclass(frozen=True, slots=True)
 class PruneCounts:
-    """The rows that a selection deletes; `promoted` counts deleted blocks whose text becomes another page's block.
+    """The rows that a selection deletes; `promoted` counts deleted blocks whose text lives on with other pages.
 
     `requests` are the pages' requests of all crawls.
     """
@@ -79,16 +86,21 @@ def count_prunable(engine: Engine, selection: PruneSelection) -> PruneCounts:
         return _count_selected(connection, selection, _addresses(connection, selection))
 
 
-def prune_pages(engine: Engine, selection: PruneSelection) -> PruneCounts:
+def prune_pages(
+    engine: Engine,
+    selection: PruneSelection,
+    rules: DuplicateRules = DuplicateRules(),  # noqa: B008 — frozen
+) -> PruneCounts:
     """Delete the selected pages with their blocks, sightings, HTML and requests, in one transaction; return the counts.
 
     The text of a block with sightings on other pages lives on: the oldest live sighting becomes a block of its page,
-    with the text as that page has it, and the other sightings move to that block. A near-duplicate takes the place of
-    its deleted original in the same way. Whether a text is still boilerplate is decided at the site's next visit. The
-    criteria select sections too; a whole site's hosts are deleted with it. A crawl that is visiting one of the pages
-    does not store it.
+    with the text as that page has it, and the other sightings move to that block. Where a block that stays duplicates
+    the sighting by the rules, the sightings move to that one instead. Sightings too far from the new block get another
+    one in the same way. A near-duplicate page takes the place of its deleted original. Whether a text is still
+    boilerplate is decided at the site's next visit. The criteria select sections too; a whole site's hosts are deleted
+    with it. A crawl that is visiting one of the pages does not store it.
     """
-    index = FINGERPRINT_INDEXES[engine.dialect.name](MAX_DISTANCE)
+    index = FINGERPRINT_INDEXES[engine.dialect.name](rules.max_distance)
     with erase_transaction(engine) as connection:
         lock_all(connection)
         change_log = ChangeLog(connection)
@@ -97,8 +109,9 @@ def prune_pages(engine: Engine, selection: PruneSelection) -> PruneCounts:
         _delete_frontier_rows(connection, selection, addresses)
         count_pages(connection, _selected_pages(selection), -1)
         NearDuplicatePages(engine.dialect.name, DuplicateRules()).remove(connection, _selected_pages(selection))
+        inheritance = _Inheritance(connection, index, selection, rules, change_log)
         for block_id in connection.scalars(_blocks_to_promote(selection)).all():
-            _promote_sighting(connection, index, block_id, selection, change_log)
+            inheritance.settle(block_id)
         change_log.remove_pages(_selected_pages(selection))
         _delete_pages(connection, index, selection)
         change_log.write()
@@ -159,27 +172,72 @@ def _count_selected(connection: Connection, selection: PruneSelection, addresses
     return replace(PruneCounts(*connection.execute(counts).one()), requests=requests)
 
 
-def _promote_sighting(
-    connection: Connection, index: FingerprintIndex, block_id: int, selection: PruneSelection, change_log: ChangeLog
-) -> None:
-    """Make the first sighting of a block that stays a block, and move the block's other sightings to it."""
-    first, *others = _staying_sightings(connection, block_id, selection)
-    values = {name: first[name] for name in SHARED_COLUMNS}
-    own = {
-        "site": first["site"],
-        "text": first["full_text"],
-        "added": change_log.sequence,
-        "changed": change_log.sequence,
-    }
-    key = connection.execute(insert(block), values | own).inserted_primary_key
-    assert key is not None  # one row, always
-    add_tokens(connection, [SearchableBlock(key[0], first["full_text"], first["words"], first["priority"])])
-    connection.execute(delete(sighting).where(sighting.c.id == first["id"]))
-    change_log.touch_page(first["page_id"])
-    if first["fingerprint"] is not None:
-        index.add(connection, [IndexEntry(first["fingerprint"], key[0])])
-    original = OriginalBlock(key[0], first["full_text"], first["digest"], first["fingerprint"])
-    move_sightings(connection, others, original)
+@dataclass(frozen=True, slots=True)
+class _Inheritance:
+    """The transfer of the sightings of deleted blocks, on pages that stay, to other blocks."""
+
+    connection: Connection
+    index: FingerprintIndex
+    selection: PruneSelection
+    rules: DuplicateRules
+    change_log: ChangeLog
+
+    def settle(self, block_id: int) -> None:
+        """Give each sighting of a block a stored block that it duplicates, or make it a block."""
+        left = _staying_sightings(self.connection, block_id, self.selection)
+        while left:
+            original = self._find_stored(left[0])
+            if original is None:
+                original = self._promote(left.pop(0))
+            moved = [row for row in left if self._duplicates(row, original)]
+            move_sightings(self.connection, moved, original, self.change_log)
+            left = [row for row in left if not self._duplicates(row, original)]
+
+    def _find_stored(self, row: RowMapping) -> OriginalBlock | None:
+        """Return the nearest block, on a page that stays, that a visit would find for this sighting.
+
+        Blocks of the sighting's own page count only while both are on it: a page does not repeat its former texts.
+        """
+        found = self._read_blocks(row) if self.rules.beyond_page else []
+        options = [
+            (0 if one["digest"] == row["digest"] else distance(one["fingerprint"], row["fingerprint"]), original)
+            for one in found
+            if one["page_id"] != row["page_id"] or (one["gone_at"] is None and row["gone_at"] is None)
+            for original in (OriginalBlock(one["id"], one["text"], one["digest"], one["fingerprint"]),)
+            if self._duplicates(row, original)
+        ]
+        return min(options, key=lambda option: (option[0], option[1].block_id), default=(0, None))[1]
+
+    def _read_blocks(self, row: RowMapping) -> list[RowMapping]:
+        """Return the staying blocks with a near fingerprint, and those of the site with the same digest."""
+        near = [] if row["fingerprint"] is None else self.index.lookup(self.connection, [row["fingerprint"]])
+        staying = select(block).where(not_(block.c.page_id.in_(_selected_pages(self.selection))))
+        of_site = staying.where(block.c.site == row["site"])
+        by_fingerprint = of_site if self.rules.scope == "site" else staying
+        statements = [by_fingerprint.where(block.c.id.in_(ids)) for ids in batched([one.owner_id for one in near])]
+        statements.append(of_site.where(block.c.digest == row["digest"]))
+        return [one for each in statements for one in self.connection.execute(each).mappings()]
+
+    def _duplicates(self, row: RowMapping, original: OriginalBlock) -> bool:
+        if row["digest"] == original.digest and same_terms(row["full_text"], original.text):
+            return True
+        if row["fingerprint"] is None or original.fingerprint is None:
+            return False
+        return distance(row["fingerprint"], original.fingerprint) <= self.rules.max_distance
+
+    def _promote(self, row: RowMapping) -> OriginalBlock:
+        """Make a sighting a block of its page."""
+        sequence, text = self.change_log.sequence, row["full_text"]
+        own = {"site": row["site"], "text": text, "added": sequence, "changed": sequence}
+        values = {name: row[name] for name in SHARED_COLUMNS} | own
+        key = self.connection.execute(insert(block), values).inserted_primary_key
+        assert key is not None  # one row, always
+        add_tokens(self.connection, [SearchableBlock(key[0], text, row["words"], row["priority"])])
+        self.connection.execute(delete(sighting).where(sighting.c.id == row["id"]))
+        self.change_log.touch_page(row["page_id"])
+        if row["fingerprint"] is not None:
+            self.index.add(self.connection, [IndexEntry(row["fingerprint"], key[0])])
+        return OriginalBlock(key[0], text, row["digest"], row["fingerprint"])
 
 
 def _staying_sightings(connection: Connection, block_id: int, selection: PruneSelection) -> list[RowMapping]:

@@ -17,11 +17,11 @@ from sqlalchemy import bindparam, delete, false, select, update
 from cleaning.fingerprint import SCHEMES
 from crawler import schedule
 from crawler.storage import crawls, pages, queries, reclean, requests
-from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, compare_blocks, mark_gone, read_earlier
+from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.database import RetryingWriter, backend_of, open_engine, read_transaction, write_transaction
+from crawler.storage.database import RetryingWriter, backend_of, open_engine, write_transaction
 from crawler.storage.locks import block_keys, lock, lock_all, page_fingerprint_keys, page_key
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
@@ -252,7 +252,7 @@ class Store:
         stored = None if record.key in batch.new_pages else pages.find_page(connection, record.key)
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
-        comparison = compare_blocks(self._blocks.candidates(record.page.blocks), earlier)
+        comparison = self._blocks.compare(record.page.blocks, earlier)
         # 6. Insert or update the page.
         if stored is None:
             page_id = batch.new_pages.pop(record.key, None) or pages.add_page(
@@ -313,7 +313,7 @@ class Store:
             return SavedVisit(recleaned.page.url, PageState.DEFERRED)  # a crawl has visited the page meanwhile
         earlier = read_earlier(connection, stored.page_id)
         before = self._near_duplicates.state(connection, stored.page_id, stored.site, stored.fingerprint)
-        comparison = compare_blocks(self._blocks.candidates(recleaned.blocks), earlier)
+        comparison = self._blocks.compare(recleaned.blocks, earlier)
         batch.change_log.touch_page(stored.page_id)
         reclean.update_recleaned_page(connection, stored, recleaned)
         batch.structures.put(stored.page_id, recleaned.structure, replaces=stored.has_structure)
@@ -354,11 +354,14 @@ class Store:
 
     def page_outcomes(self, sites: Sequence[str]) -> list[PageOutcome]:
         """Return the newest stored pages of these sites, with the amount of running text on each."""
-        with read_transaction(self.engine) as connection:
-            return queries.page_outcomes(connection, sites)
+        return self.read(lambda connection: queries.page_outcomes(connection, sites))
+
+    def read(self, work: Callable[[Connection], _Result]) -> _Result:
+        """Run work that only reads, and return its result; wait for a server that is away."""
+        return self._writer.read(self.engine, work)
 
     def stop_waiting(self) -> None:
-        """Stop waiting for a database that is away: further writes fail at once. Any thread may call it."""
+        """Stop waiting for a database that is away: further work fails at once. Any thread may call it."""
         self._writer.stop_waiting()
 
     def _lock(self, connection: Connection, absences: Sequence[PageAbsence], keys: Iterable[int]) -> bool:

@@ -10,6 +10,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
+from crawler.errors import StoreError
 from crawler.reading.text_diff import diff_line, diff_words
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
+_ID_MAX = 2**63 - 1
 _LARGEST = 20
 _BEGINNING_CHARS = 60
 _COLUMNS = ("repeated", "block", "page", "text or title")
@@ -81,6 +83,8 @@ def _found(
     connection: Connection, opts: argparse.Namespace
 ) -> queries.BlockGroup | queries.PageGroup | dict[str, list[queries.GroupSummary]]:
     if opts.block is not None:
+        if abs(opts.block) > _ID_MAX:  # no database takes it
+            raise StoreError(f"there is no block {opts.block}; `scrapy duplicates` lists the largest groups")
         return queries.read_block_group(connection, opts.block)
     if opts.page is not None:
         return queries.read_page_group(connection, opts.page)

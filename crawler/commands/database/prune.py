@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from crawler.storage.prune import PruneCounts
 
 
+_DAYS_MAX = 36_500
+
+
 class PruneCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return "[--site SITE] [--url URL] [--older-than DAYS] [--dry-run] [--yes] [--json]"
@@ -53,8 +56,11 @@ class PruneCommand(BlocksieveCommand, ScrapyCommand):
         expect_no_arguments(args)
         if opts.site is None and opts.url is None and opts.older_than is None:
             raise UsageError("name the pages to remove: --site, --url or --older-than", print_help=False)
-        if opts.older_than is not None and opts.older_than < 1:
-            raise UsageError(f"--older-than is {opts.older_than}; it takes a number of days from 1", print_help=False)
+        if opts.older_than is not None and not 1 <= opts.older_than <= _DAYS_MAX:
+            raise UsageError(
+                f"--older-than is {opts.older_than}; it takes a number of days from 1 to {_DAYS_MAX:,}",
+                print_help=False,
+            )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
         self.exitcode = run_command(lambda: self._prune(opts))

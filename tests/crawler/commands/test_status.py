@@ -4,6 +4,8 @@ import json
 import sqlite3
 from contextlib import closing
 
+import pytest
+
 
 def test_everything_is_shown_without_control_characters(scrapy, database):
     shown = scrapy("status")
@@ -107,6 +109,30 @@ def fill_queue(database):
         connection.execute("INSERT INTO host (host, delay) VALUES ('b.example', 2.5)")
         connection.execute("UPDATE page SET spider = 'section', next_visit = ?", (soon,))
         connection.execute("UPDATE page SET retired_at = ? WHERE id = 2", (soon,))
+
+
+def test_an_interrupted_recrawl_is_called_by_its_name(scrapy, database):
+    values = {"url": "https://a.example/", "_recrawl": json.dumps({"CLEANING_METHOD": "default"})}
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for arguments in (values, {"_recrawl": "{}"}):
+            connection.execute(
+                "INSERT INTO crawl (spider, arguments, state, started, totals) VALUES ('section', ?, 'open', ?, '{}')",
+                (json.dumps(arguments), "2024-05-01 12:00:00.000000"),
+            )
+    shown = scrapy("status").stdout
+    assert "CLEANING_METHOD" not in shown
+    assert [row.split("│")[3].strip() for row in shown.splitlines() if row.count("│") == 10 and "open" in row] == [
+        "recrawl",
+        "url=https://a.example/, recrawl",
+    ]
+
+
+@pytest.mark.parametrize("number", ["-1", "10001", "9" * 20])
+def test_a_number_of_crawls_has_bounds(scrapy, database, number):
+    refused = scrapy("status", "--crawls", number)
+    assert refused.returncode == 2
+    assert f"--crawls is {number}; it takes a number from 0 to 10,000" in refused.stdout + refused.stderr
+    assert json.loads(scrapy("status", "--crawls", "0", "--json").stdout)["crawls"] == []
 
 
 def test_an_empty_database_has_a_status(scrapy):

@@ -3,8 +3,8 @@
 from crawler.storage.blocks import EarlierRow, OriginalBlock, compare_blocks
 
 
-def block(make, row_id, text, *, position=0, gone=False):
-    made = make(position, text)
+def block(make, row_id, text, *, position=0, gone=False, fingerprint=None):
+    made = make(position, text, fingerprint=fingerprint)
     original = OriginalBlock(row_id, text, made.digest, made.fingerprint)
     return EarlierRow(row_id, False, original, position, made.digest, text, gone)
 
@@ -97,6 +97,54 @@ def test_another_order_is_a_change_with_nothing_new(candidate):
     earlier = [block(candidate, 1, "red fox"), block(candidate, 2, "grey wolf", position=1)]
     comparison = compare_blocks([candidate(0, "grey wolf"), candidate(1, "red fox")], earlier)
     assert summary(comparison) == ([(0, 2), (1, 1)], [], [], True)
+
+
+def test_a_new_text_above_its_kept_near_duplicate_repeats_it(candidate):
+    earlier = [block(candidate, 1, "red fox", fingerprint=0b000)]
+    page = [
+        candidate(0, "grey fox", fingerprint=0b011),
+        candidate(1, "red fox", fingerprint=0b000, repeats=0),
+        candidate(2, "blue fox", fingerprint=0b10011, repeats=0),
+        candidate(3, "green fox", fingerprint=0b11011, repeats=0),
+        candidate(4, "black fox", fingerprint=0b111011, repeats=0),
+    ]
+    comparison = compare_blocks(page, earlier)
+    assert summary(comparison) == ([(1, 1)], [0, 2, 3, 4], [], True)
+    # Blue is near enough to red; green is too far from it and becomes a block, which black repeats.
+    assert [(one.repeats, one.distance) for one in comparison.new] == [(1, 2), (1, 3), (None, 0), (3, 1)]
+
+
+def test_of_two_near_duplicates_that_were_gone_one_comes_back(candidate):
+    earlier = [
+        block(candidate, 1, "red fox", gone=True, fingerprint=0b000),
+        block(candidate, 2, "grey fox", gone=True, fingerprint=0b011),
+    ]
+    page = [candidate(0, "grey fox", fingerprint=0b011), candidate(1, "red fox", fingerprint=0b000, repeats=0)]
+    assert summary(compare_blocks(page, earlier)) == ([(0, 2)], [1], [], True)
+
+
+def test_a_block_that_was_gone_does_not_come_back_above_its_live_near_duplicate(candidate):
+    earlier = [
+        block(candidate, 1, "red fox", fingerprint=0b000),
+        block(candidate, 2, "grey fox", gone=True, fingerprint=0b011),
+    ]
+    page = [candidate(0, "grey fox", fingerprint=0b011), candidate(1, "red fox", fingerprint=0b000, repeats=0)]
+    comparison = compare_blocks(page, earlier)
+    assert summary(comparison) == ([(1, 1)], [0], [], True)
+    assert [(one.repeats, one.distance) for one in comparison.new] == [(1, 2)]
+
+
+def test_a_text_keeps_its_live_block_where_it_now_repeats_a_new_one(candidate):
+    first = block(candidate, 1, "red fox")
+    earlier = [first, sighting(candidate, 9, "red fox", first, position=1)]
+    comparison = compare_blocks([candidate(0, "grey fox"), candidate(1, "red fox", repeats=0)], earlier)
+    assert [(one.earlier.is_sighting, one.earlier.row_id) for one in comparison.kept] == [(False, 1)]
+
+
+def test_near_duplicates_on_a_page_are_those_within_the_given_distance(candidate):
+    earlier = [block(candidate, 1, "red fox", fingerprint=0b000)]
+    page = [candidate(0, "grey fox", fingerprint=0b011), candidate(1, "red fox", fingerprint=0b000, repeats=0)]
+    assert [one.repeats for one in compare_blocks(page, earlier, 1).new] == [None]
 
 
 def test_twenty_thousand_equal_blocks_take_no_time_to_speak_of(candidate):

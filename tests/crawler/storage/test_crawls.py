@@ -28,6 +28,21 @@ def test_a_crawl_is_open_until_it_ends(store, rows):
     assert in_json(row["totals"]) == {"visit/page": 5, "seconds": 1.5}
 
 
+def test_an_error_is_forgotten_once_the_crawl_has_finished(store, rows):
+    def totals():
+        return in_json(rows("SELECT totals FROM crawl")[0]["totals"])
+
+    failed = {"visit/page": 2, "store/error": "the database is full"}
+    number = store.begin_crawl("ezine", {})
+    store.end_crawl(number, "store_failed", failed, finished=False)
+    store.end_crawl(number, "shutdown", {"visit/page": 1}, finished=False)
+    assert totals() == failed | {"visit/page": 3}
+    store.end_crawl(number, "finished", {"visit/page": 4})
+    assert totals() == {"visit/page": 7}
+    store.end_crawl(number, "finished", failed)
+    assert totals() == failed | {"visit/page": 9}
+
+
 def test_secrets_among_the_arguments_are_masked(store, rows):
     store.begin_crawl("ezine", {"api_key": "1234", "url": "https://me:pw@a.example/?token=5678&page=2", "author": "x"})
     arguments = rows("SELECT arguments FROM crawl")[0]["arguments"]

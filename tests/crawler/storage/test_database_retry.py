@@ -1,14 +1,25 @@
 """Transactions that outlive an outage, and are done once."""
 
+import asyncio
+import sys
+from pathlib import Path
 from threading import Thread
 from time import monotonic
 
+import processes
 import psycopg
 import pytest
+from scrapy.utils.test import get_crawler
 from sqlalchemy import event
 
+from crawler.config import Config
+from crawler.context import context_of
 from crawler.errors import StoreError
+from crawler.processing import SiteTemplates, StoreThread
+from crawler.reclean import RecleanPlan, RecleanResult, RecleanRun, StoredBodies, learn_template
+from crawler.storage.boilerplate import SiteTemplate, write_template
 from crawler.storage.database import RetryingWriter, backend_of, opened_engine, read_transaction
+from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/nothing"
@@ -51,6 +62,60 @@ def test_a_connection_lost_amid_a_batch_is_made_anew(engine, server, visit, rows
     once(engine, shut)
     assert [saved.state for saved in store.save(number, [visit(A, "one text")])] == ["new"]
     assert rows("SELECT visits FROM page") == [{"visits": 1}]
+
+
+@pytest.fixture
+def shut_at_next_read(engine, server):
+    """Make the server end the connection that runs the next statement."""
+
+    def shut_next():
+        def shut(connection, *_):
+            pid = connection.connection.driver_connection.info.backend_pid
+            server.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+        event.listen(engine, "before_cursor_execute", shut, once=True)
+
+    return shut_next
+
+
+@pytest.mark.postgresql
+def test_a_connection_lost_amid_a_read_is_made_anew(engine, shut_at_next_read, visit, caplog):
+    store = Store(engine, writer=RetryingWriter(30))
+    store.save(store.begin_crawl("test", {}), [visit(A, "one text")])
+    shut_at_next_read()
+    assert [one.url for one in store.page_outcomes(["a.example"])] == [A]
+    assert "trying again for up to 30 s" in caplog.text
+    assert "The database is back" in caplog.text
+
+
+@pytest.mark.postgresql
+def test_a_crawl_waits_for_the_template_of_a_site(engine, shut_at_next_read, now):
+    store, crawler = Store(engine, writer=RetryingWriter(30)), get_crawler()
+    store.write(lambda connection: write_template(connection, SiteTemplate("a.example", frozenset({7}), 2, now)))
+    thread = context_of(crawler).store_thread = StoreThread(crawler, store)
+    templates = SiteTemplates(crawler)
+
+    async def ask():
+        return await asyncio.gather(*(templates.of(site, "ce") for site in ("a.example", "a.example", "b.example")))
+
+    shut_at_next_read()
+    assert asyncio.run(ask()) == [{7}, {7}, frozenset()]
+    assert templates.used == {("a.example", "ce"): now, ("b.example", "ce"): None}
+    thread.close()
+
+
+@pytest.mark.postgresql
+def test_cleaning_again_waits_for_what_it_reads(engine, shut_at_next_read, caplog):
+    store, config = Store(engine, writer=RetryingWriter(30)), Config()
+    result = RecleanResult()
+    plan = RecleanPlan(RecleanJob("test"), "ce", {}, config.fingerprinter, 0, limit=None, processes=1, seconds=1)
+    shut_at_next_read()
+    assert learn_template(store, StoredBodies(), "a.example") is None
+    shut_at_next_read()
+    # Without pages no worker is needed.
+    asyncio.run(RecleanRun(store, StoredBodies(), plan, None, result).run(0, lambda *_: None))
+    assert result.complete
+    assert caplog.text.count("The database is back") == 2
 
 
 @pytest.mark.postgresql
@@ -117,6 +182,20 @@ def test_whoever_waits_can_be_told_to_stop():
     writer.stop_waiting()
     thread.join(30)
     assert len(failures) == 1
+
+
+PROGRAM = """
+from concurrent.futures import ThreadPoolExecutor
+from crawler.storage.database import RetryingWriter, open_engine
+ThreadPoolExecutor().submit(RetryingWriter(3600).read, open_engine({url!r}), lambda connection: None)
+"""
+
+
+def test_nobody_waits_once_the_program_has_ended():
+    program = [sys.executable, "-c", PROGRAM.format(url=NOBODY)]
+    ended = processes.run(program, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert "trying again for up to 3600 s" in ended.stderr
 
 
 def test_a_failure_that_does_not_pass_is_not_tried_again(engine):

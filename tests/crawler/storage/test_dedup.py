@@ -45,6 +45,15 @@ def test_later_blocks_become_sightings_and_no_text_is_lost(unmerged, engine, row
     assert rows("SELECT fingerprint, block_id FROM fingerprint") == [{"fingerprint": -(2**63), "block_id": 1}]
 
 
+def test_a_moved_sighting_and_its_page_carry_the_change(unmerged, engine, rows):
+    before = rows("SELECT max(changed) AS n FROM change_log")[0]["n"]
+    deduplicate(engine, DuplicateRules(), quietly)
+    assert rows("SELECT page_id FROM sighting WHERE changed <= :n", n=before) == []
+    assert rows("SELECT page_id FROM change_log WHERE changed > :n ORDER BY page_id", n=before) == [
+        {"page_id": page_id} for page_id in (2, 3, 4)
+    ]
+
+
 def test_short_blocks_are_left_as_they_are(unmerged, engine, rows):
     deduplicate(engine, DuplicateRules(), quietly)
     assert len(rows("SELECT id FROM block WHERE text = 'short one'")) == 2

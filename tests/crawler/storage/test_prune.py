@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crawler.errors import StoreError
+from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.prune import PruneCounts, PruneSelection, count_prunable, prune_pages
+from crawler.storage.store import Store
 from crawler.visit import Visit
 
 A, B, C, D = (f"https://{letter}.example/1" for letter in "abcd")
@@ -48,6 +50,53 @@ def test_the_oldest_sighting_becomes_the_block_and_the_others_point_to_it(famili
     assert rows("SELECT page_id, block_id, distance, text FROM sighting ORDER BY page_id") == [
         {"page_id": 3, "block_id": heir["id"], "distance": 2, "text": TEXT},
         {"page_id": 4, "block_id": heir["id"], "distance": 0, "text": None},
+    ]
+
+
+@pytest.fixture
+def chain(save, visit, candidate):
+    """Blocks of A and B, four bits apart; C's sighting of A's block is as near to B's, D's sighting is not."""
+    save(
+        visit(A, candidate(0, TEXT, fingerprint=0b0000)),
+        visit(B, candidate(0, f"{TEXT} thrice", fingerprint=0b1111)),
+        visit(C, candidate(0, f"{TEXT} twice", fingerprint=0b0011)),
+        visit(D, candidate(0, f"{TEXT} today", fingerprint=0b110000)),
+    )
+
+
+def test_the_sightings_of_a_deleted_block_move_to_a_stored_duplicate(chain, engine, rows, page_texts):
+    prune_pages(engine, PruneSelection.of(url=A))
+    assert rows("SELECT page_id, fingerprint FROM block ORDER BY page_id") == [
+        {"page_id": 2, "fingerprint": 0b1111},
+        {"page_id": 4, "fingerprint": 0b110000},
+    ]
+    assert rows("SELECT page_id, block_id, distance FROM sighting") == [{"page_id": 3, "block_id": 2, "distance": 2}]
+    assert [page_texts(url) for url in (B, C, D)] == [[f"{TEXT} thrice"], [f"{TEXT} twice"], [f"{TEXT} today"]]
+
+
+@pytest.mark.parametrize("rules", [DuplicateRules("site"), DuplicateRules("page"), DuplicateRules(max_distance=1)])
+def test_a_block_that_the_rules_exclude_gets_no_sightings_of_a_deleted_one(chain, engine, rows, rules):
+    prune_pages(engine, PruneSelection.of(url=A), rules)
+    assert rows("SELECT page_id FROM block ORDER BY page_id") == [{"page_id": 2}, {"page_id": 3}, {"page_id": 4}]
+
+
+def test_a_short_text_moves_to_a_stored_block_of_its_site(engine, visit, rows):
+    off, on = Store(engine, rules=DuplicateRules("off")), Store(engine)
+    crawl = off.begin_crawl("test", {})
+    first, second, third = (f"https://a.example/{number}" for number in (1, 2, 3))
+    off.save(crawl, [visit(first, "short one"), visit(second, "Short one!")])
+    on.save(crawl, [visit(third, "short one")])
+    prune_pages(engine, PruneSelection.of(url=first))
+    assert rows("SELECT id, page_id FROM block") == [{"id": 2, "page_id": 2}]
+    assert rows("SELECT page_id, block_id, text FROM sighting") == [{"page_id": 3, "block_id": 2, "text": "short one"}]
+
+
+def test_a_moved_sighting_and_its_page_carry_the_change(families, engine, rows):
+    before = rows("SELECT max(changed) AS n FROM change_log")[0]["n"]
+    prune_pages(engine, PruneSelection.of(url=A))
+    assert rows("SELECT page_id FROM sighting WHERE changed <= :n", n=before) == []
+    assert rows("SELECT page_id FROM change_log WHERE changed > :n ORDER BY page_id", n=before) == [
+        {"page_id": page_id} for page_id in (1, 2, 3, 4)
     ]
 
 

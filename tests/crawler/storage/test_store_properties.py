@@ -23,6 +23,7 @@ TEXTS = {
     "Alpha one of the first kind": 0b000,
     "alpha one first kind": 0b000,
     "beta another of the first kind": 0b011,
+    "eta between alpha and gamma": 0b001100,
     "gamma yet another": 0b111100,
     "delta far away": 2**64 - 1,
     "epsilon not so far": 2**63 - 1,
@@ -33,6 +34,11 @@ TEXTS = {
 }
 VERSIONS = st.lists(st.sampled_from(list(TEXTS)), max_size=6)
 HISTORIES = st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), min_size=1, max_size=8)
+# Few pages and texts, so that near-duplicates of a page come, go and come back.
+NEAR_TEXTS = [text for text, fingerprint in TEXTS.items() if fingerprint is not None and fingerprint < 2**8]
+NEAR_HISTORIES = st.lists(
+    st.tuples(st.sampled_from(PAGES[:2]), st.lists(st.sampled_from(NEAR_TEXTS), max_size=4)), min_size=2, max_size=8
+)
 SCOPES = st.sampled_from(["all", "site", "page", "off"])
 
 
@@ -81,7 +87,7 @@ def prepared(tmp_path_factory):
     return path
 
 
-@given(history=HISTORIES, scope=SCOPES, batched=st.booleans())
+@given(history=HISTORIES | NEAR_HISTORIES, scope=SCOPES, batched=st.booleans())
 def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidate, visit, history, scope, batched):
     visits = [visit(url, *with_repeats(candidate, texts), day=day) for day, (url, texts) in enumerate(history)]
     current = dict(history)
@@ -97,7 +103,7 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
         with engine.connect() as connection:
             ((number, last),) = query(connection, "SELECT count(*), coalesce(max(id), 0) FROM block")
         assert number == last == sum(one.stored for one in saved)
-        prune_pages(engine, PruneSelection.of(url=history[0][0]))
+        prune_pages(engine, PruneSelection.of(url=history[0][0]), DuplicateRules(scope))
         check_database(engine, {url: texts for url, texts in current.items() if url != history[0][0]})
 
 
@@ -110,6 +116,26 @@ def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate,
         with engine.connect() as connection:
             stored = connection.scalars(select(block.c.fingerprint).where(block.c.fingerprint.is_not(None))).all()
     assert all(distance(one, other) > 3 for one, other in combinations(stored, 2))
+
+
+@given(history=NEAR_HISTORIES)
+def test_no_two_live_blocks_of_pages_visited_again_are_duplicates(prepared, candidate, visit, history):
+    with opened_engine(copied(prepared)) as engine:
+        store = Store(engine)
+        crawl = store.begin_crawl("test", {})
+        for day, (url, texts) in enumerate(history):
+            saved = store.save(crawl, [visit(url, *with_repeats(candidate, texts), day=day)])
+            check_results([visit(url, *with_repeats(candidate, texts))], saved)
+        with engine.connect() as connection:
+            columns = select(block.c.page_id, block.c.fingerprint, block.c.gone_at)
+            stored = connection.execute(columns.where(block.c.fingerprint.is_not(None))).all()
+    # A page does not repeat its former texts.
+    compared = [
+        (one, other)
+        for one, other in combinations(stored, 2)
+        if one.page_id != other.page_id or (one.gone_at is None and other.gone_at is None)
+    ]
+    assert all(distance(one.fingerprint, other.fingerprint) > 3 for one, other in compared)
 
 
 def copied(prepared):

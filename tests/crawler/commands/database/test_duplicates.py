@@ -101,6 +101,9 @@ def test_a_database_on_a_server(scrapy, on_server):
     ("arguments", "code", "message"),
     [
         (["--block", "99"], 1, "there is no block 99"),
+        (["--block", str(2**63 - 1)], 1, f"there is no block {2**63 - 1}"),
+        (["--block", "9" * 20], 1, f"there is no block {'9' * 20}; `scrapy duplicates` lists the largest groups"),
+        (["--block", "-" + "9" * 20], 1, f"there is no block -{'9' * 20}"),
         (["--page", "https://c.example/"], 1, "there is no page https://c.example/"),
         (["--page", "https://c.example/", "--block", "1"], 2, "--block or --page, not both"),
     ],

@@ -74,6 +74,14 @@ def test_contradicting_options_are_an_error(scrapy, database, options):
     assert len(pages(database)) == 2
 
 
+def test_an_age_beyond_all_calendars_is_an_error(scrapy, database):
+    for days in ("36501", "800000", "9" * 20):
+        refused = scrapy("prune", "--older-than", days, "--yes")
+        assert refused.returncode == 2
+        assert f"--older-than is {days}; it takes a number of days from 1 to 36,500" in refused.stdout + refused.stderr
+    assert len(pages(database)) == 2
+
+
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"y\n", 0, 1), (b"\n", 1, 2)])
 def test_on_a_terminal_it_asks(environment, database, answer, code, left):
     ours, theirs = pty.openpty()
