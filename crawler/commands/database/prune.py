@@ -12,6 +12,7 @@ from crawler.errors import StoreError
 from crawler.reading.history import read_page_history
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
+from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.prune import PruneSelection, count_prunable, prune_pages
 from crawler.terminal import confirm, count_of, expect_no_arguments, print_json, print_line, run_command
 from crawler.urls import parse_site
@@ -66,15 +67,16 @@ class PruneCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._prune(opts))
 
     def _prune(self, opts: argparse.Namespace) -> None:
+        rules = DuplicateRules(self.config.dedup_scope, self.config.dedup_distance)
         with self.database() as engine:
-            pruned = _pruned(engine, opts)
+            pruned = _pruned(engine, opts, rules)
         if opts.json:
             print_json(pruned)
         else:
             print_line(f"{'would remove' if opts.dry_run else 'removed'} {_sentence(pruned)}")
 
 
-def _pruned(engine: Engine, opts: argparse.Namespace) -> PruneCounts:
+def _pruned(engine: Engine, opts: argparse.Namespace, rules: DuplicateRules) -> PruneCounts:
     """Remove the pages after the user's consent; in a dry run only count them."""
     selection = PruneSelection.of(opts.site, opts.url, opts.older_than)
     expected = count_prunable(engine, selection)
@@ -85,7 +87,7 @@ def _pruned(engine: Engine, opts: argparse.Namespace) -> PruneCounts:
         return expected
     if not opts.yes and not confirm(f"This removes {_sentence(expected)}. Go on?"):
         raise StoreError("nothing was removed; --yes removes without asking")
-    return prune_pages(engine, selection)
+    return prune_pages(engine, selection, rules)
 
 
 def _expect_known(engine: Engine, opts: argparse.Namespace) -> None:

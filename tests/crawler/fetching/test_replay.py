@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from uuid import uuid4
 
+import brotli
 import pytest
 from scrapy import Request
 from scrapy.http import Response
@@ -12,6 +13,7 @@ from scrapy.http import Response
 from crawler.errors import ReplayError
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import ReplayMiss, open_replay
+from crawler.reports.sources import open_target
 
 DATA = Path(os.environ.get("BLOCKSIEVE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sites"
 LIMIT = 100_000
@@ -227,6 +229,21 @@ def test_a_file_that_is_not_a_warc_is_named(tmp_path, body):
     path.write_bytes(body)
     with pytest.raises(ReplayError, match=r"a\.warc\.gz (is damaged|holds no HTTP response)"):
         open_replay(path, LIMIT)
+
+
+def test_a_brotli_body_is_unpacked_by_its_reader(warc):
+    packed = brotli.compress(b"<p>a page that is long enough to be packed" * 9)
+    path = warc(("https://x.example/br", 200, HTML | {"Content-Encoding": "br"}, packed))
+    found = open_replay(path, LIMIT).find("https://x.example/br")
+    assert (found.body, ("Content-Encoding", "br") in found.headers) == (packed, True)
+    (source,) = open_target(str(path), None, LIMIT).sources
+    assert source.load().body == b"<p>a page that is long enough to be packed" * 9
+
+
+def test_an_address_that_is_no_url_is_left_out(warc, caplog):
+    path = warc(("https://x.example/a", 200, HTML, b"a"), ("http://[bad/v6", 200, HTML, b"b"))
+    assert open_replay(path, LIMIT).urls() == ["https://x.example/a"]
+    assert "leaves out 'http://[bad/v6', which is no URL" in caplog.text
 
 
 def test_a_warc_compressed_as_a_whole_is_named_with_a_remedy(warc):
