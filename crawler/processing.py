@@ -45,7 +45,7 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, check_models, expect_everywhere, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +102,6 @@ class CleanStep:
             check_models()
             return cls(crawler, method, options)
         assert crawler.stats
-        expect_everywhere(method)
         task = CleanTask(method, dict(options), config.fingerprinter, config.cleaning_seconds)
         return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 

@@ -67,7 +67,6 @@ class MethodTable(MutableMapping[str, Method]):
 
     def __init__(self, own: Mapping[str, Method]) -> None:
         self._own = dict(own)
-        self._shipped = frozenset(own)
         self._found: dict[str, Method] = {}
 
     def __getitem__(self, name: str) -> Method:
@@ -81,14 +80,6 @@ class MethodTable(MutableMapping[str, Method]):
         if name not in self:
             raise OptionError(f"unknown method {name!r}; {did_you_mean(name, self)}")
         return self[name]
-
-    def expect_everywhere(self, name: str) -> None:
-        """Raise OptionError for a method that was registered in this process, and that its workers cannot find."""
-        if name in self._own and name not in self._shipped:
-            raise OptionError(
-                f"the method {name!r} is registered in this process only, and cleaning processes do not see it; name "
-                f"it as an entry point of the group {ENTRY_POINTS!r}"
-            )
 
     def __setitem__(self, name: str, method: Method) -> None:
         if not _NAME.fullmatch(name):

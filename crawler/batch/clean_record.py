@@ -32,7 +32,7 @@ from crawler.storage.pages import describe_page
 from crawler.storage.tables import signed
 from crawler.urls import url_key
 from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, Outcome, ProcessedPage
-from crawler.workers.tasks import WorkerTask, load_models, load_stemmer
+from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,6 +123,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     memory_bytes: int = 0
 
     def prepare(self) -> None:
+        expect_method(self.settings["CLEANING_METHOD"])
         load_models()
         load_stemmer()
         # What the first page loads is not what a page takes.

@@ -20,7 +20,6 @@ from crawler.batch.output import OutputFolder
 from crawler.batch.stages import BAND_ROWS_MAX, BLOCKS_PER_TASK, Plan
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
-from crawler.workers.tasks import expect_everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,7 +113,6 @@ def batch_settings(config: Config, settings: Mapping[str, Any]) -> dict[str, Any
             f"CLEANING_METHOD is {config.cleaning_method}, which needs a {method.needs}; a batch job has none: choose "
             "another --method"
         )
-    expect_everywhere(config.cleaning_method)
     if config.dedup_scope not in _SCOPES:
         raise ConfigError(f"DEDUP_SCOPE is {config.dedup_scope!r}; a batch job takes {', '.join(_SCOPES)}")
     found = {name: getattr(config, name.lower()) for name in _SETTINGS}

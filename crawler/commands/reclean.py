@@ -44,7 +44,6 @@ from crawler.terminal import (
     run_printing_command,
 )
 from crawler.urls import parse_site
-from crawler.workers.tasks import expect_everywhere
 
 if TYPE_CHECKING:
     import argparse
@@ -174,7 +173,6 @@ def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -
     method = opts.method or config.cleaning_method
     if METHODS[method].needs == "layout":
         raise ConfigError(f"the method {method} needs a page's layout, which is not stored")
-    expect_everywhere(method)
     chosen = None if opts.site is None else parse_site(opts.site)
     profile = config.profile if method == config.cleaning_method else NO_PROFILE
     settings = {PROFILE: profile, "CLEANING_METHOD": method, "CLEANING_OPTIONS": dict(config.cleaning_options)}

@@ -15,10 +15,11 @@ from cleaning.blocks import kept_decisions
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
 from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_model
+from cleaning.methods import ENTRY_POINTS
 from cleaning.page_fingerprint import FingerprintedBlock, Fingerprinter, PageFingerprint
 from cleaning.parse import decode
 from cleaning.terms import terms
-from crawler.errors import ConfigError, SetupError
+from crawler.errors import SetupError
 from crawler.visit import PageStructure, UnparsedPage
 
 if TYPE_CHECKING:
@@ -63,14 +64,6 @@ class PageToClean:
     def from_stored(cls, body: bytes, url: str | None, encoding: str | None, *, structure: bool = False) -> Self:
         """Return a stored page. Without an encoding the encoding is detected again."""
         return cls(body, url, encoding or decode(body, url=url).encoding, structure=structure)
-
-
-def expect_everywhere(method: str) -> None:
-    """Raise ConfigError for a method that only this process knows: workers could not clean by it."""
-    try:
-        METHODS.expect_everywhere(method)
-    except OptionError as error:
-        raise ConfigError(str(error)) from error
 
 
 class WorkerTask(ABC, Generic[ResultT]):
@@ -141,6 +134,7 @@ class CleanTask(WorkerTask[SentPage]):
     seconds: float
 
     def prepare(self) -> None:
+        expect_method(self.method)
         load_models()
         load_stemmer()
 
@@ -173,6 +167,7 @@ class FingerprintTask(WorkerTask[SentFingerprint]):
     seconds: float
 
     def prepare(self) -> None:
+        expect_method(self.method)
         load_models()
         load_stemmer()
 
@@ -195,6 +190,17 @@ def parse_again(page: PageToClean) -> Page:
         layout=page.layout,
         template=page.template,
     )
+
+
+def expect_method(name: str) -> None:
+    """Raise SetupError for a method that this process does not know: it was registered in another one."""
+    try:
+        METHODS.find(name)
+    except OptionError as error:
+        raise SetupError(
+            f"a cleaning process cannot use the method {name!r}: {error}; a method that is registered in one process "
+            f"is unknown to the others: name it as an entry point of the group {ENTRY_POINTS!r}"
+        ) from error
 
 
 def load_models() -> None:

@@ -10,9 +10,11 @@ import pytest
 from scrapy.utils.test import get_crawler
 from shifts import Shift
 
+from cleaning.methods import METHODS
+from cleaning.page_fingerprint import Fingerprinter
 from crawler.errors import SetupError, WorkerError, WorkerLostError, WorkerTimeoutError
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import PageToClean
+from crawler.workers.tasks import CleanTask, PageToClean
 from crawler.workers.worker import ANSWER_HEAD, AnswerKind
 
 pytestmark = pytest.mark.slow
@@ -55,6 +57,13 @@ def run(pool, *whats):
 
 def own_children():
     return psutil.Process().children(recursive=True)
+
+
+def test_a_method_that_only_this_process_knows_stops_the_start(stats, monkeypatch):
+    monkeypatch.setitem(METHODS, "registered", METHODS["pab"])
+    task = CleanTask("registered", {}, Fingerprinter(), LONG)
+    with pytest.raises(SetupError, match="cannot use the method 'registered': unknown method 'registered'"):
+        WorkerPool.start(1, task, stats)
 
 
 def test_pages_are_distributed_to_all_workers(pool):
