@@ -24,6 +24,19 @@ def test_an_archive_becomes_tables_and_then_rows(scrapy, tmp_path):
     assert "b.example" in scrapy("search", word).stdout
 
 
+@pytest.mark.slow
+def test_inputs_that_cannot_be_read_are_counted_and_none_at_all_is_a_failure(scrapy, tmp_path):
+    (tmp_path / "junk.parquet").write_bytes(b"no table")
+    failed = scrapy("batch", "junk.parquet", "--out", "none", "--workers", "1")
+    assert failed.returncode == 1
+    assert "1 input file of 1 could not be read to the end" in failed.stderr
+    assert "no input file could be read" in failed.stderr
+    write_warc(tmp_path / "a.warc.gz", PAGES)
+    done = scrapy("batch", "junk.parquet", "a.warc.gz", "--out", "some", "--workers", "1")
+    assert (done.returncode, "3 pages" in done.stdout) == (0, True), done.stderr
+    assert "1 input file of 2 could not be read to the end" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
