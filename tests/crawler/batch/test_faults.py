@@ -142,6 +142,33 @@ def test_a_killed_cleaning_process_is_replaced(gate, inputs, tmp_path):
     assert summary.lost == {}
 
 
+def test_a_cleaning_process_that_is_killed_at_its_start_does_not_end_the_job(gate, inputs, tmp_path):
+    """The replacement of a killed process is killed too: the task begins again with another one."""
+    killed = []
+
+    def cleaners(task):
+        return [child for child in task.children() if child.pid not in killed]
+
+    def kill(task):
+        while not (found := cleaners(task)):
+            pass
+        killed.append(found[0].pid)
+        found[0].kill()
+
+    def damage():
+        (task,) = tasks_of(psutil.Process())
+        kill(task)
+        gate.open()  # now its next page finds it dead, and another one is started
+        kill(task)
+
+    done = while_it_waits(gate, 1, damage)
+    summary = run_batch(options(tmp_path / "out", inputs, workers=1))
+    done.result()
+    assert len(killed) == 2
+    assert summary.counts["stored/pages"] == FILES * PAGES
+    assert summary.lost == {}
+
+
 def test_a_job_whose_own_process_was_killed_is_continued(gate, inputs, tmp_path, expect_all):
     """The first file is done, the next are being read. Their processes end with the job."""
     (tmp_path / "first").mkdir()
