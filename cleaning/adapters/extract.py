@@ -84,12 +84,10 @@ def _check(output_format: str, others: dict[str, Any]) -> None:
         raise OptionError(f"the option output_format is {output_format!r}; it takes {', '.join(FORMATS)}")
     for name, value in others.items():
         if name not in _WITHOUT_EFFECT | _WITHOUT_COUNTERPART:
-            raise OptionError(f"there is no option {name}; {did_you_mean(name, _NAMES)}")
+            known = [*list(signature(extract).parameters)[:-1], *sorted(_WITHOUT_EFFECT | _WITHOUT_COUNTERPART)]
+            raise OptionError(f"there is no option {name}; {did_you_mean(name, known)}")
         if name in _WITHOUT_COUNTERPART and value:
             raise OptionError(f"the option {name} is {value!r}; Blocksieve has no counterpart: leave it out")
-
-
-_NAMES = (*list(signature(extract).parameters)[:-1], *sorted(_WITHOUT_EFFECT | _WITHOUT_COUNTERPART))
 
 
 def _without_tables(decision: Decision) -> Decision:

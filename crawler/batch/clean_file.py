@@ -183,20 +183,13 @@ class _FileCleaner:
         self._base = file.number << ID_BITS
         self._pages = self._blocks = self._records = 0
         self._others = OtherRequests()
+        self._unreadable: InputError | None = None
         self._page_ids_by_record: dict[str, int] = {}
 
     async def run(self) -> None:
         """Clean all records. Raises InputError when those before the unreadable place are cleaned, and SetupError."""
         waiting: _Waiting | None = None
-        unreadable: InputError | None = None
-        records = read_records(self._file, self._rules.records, self._rules.max_bytes, self._others)
-        while True:
-            try:
-                record = next(records, None)
-            except InputError as error:
-                record, unreadable = None, error
-            if record is None:
-                break
+        for record in self._read_records():
             self._count_record()
             if isinstance(record, PassedRecord):
                 self._pass(record)
@@ -213,8 +206,15 @@ class _FileCleaner:
         self.counts["records"] = self._records
         self.counts["pages"] = self._pages
         self.counts["blocks"] = self._blocks
-        if unreadable is not None:
-            raise unreadable
+        if self._unreadable is not None:
+            raise self._unreadable
+
+    def _read_records(self) -> Iterator[Answer | PassedRecord]:
+        """Yield the file's records up to its end, or to the place where it cannot be read."""
+        try:
+            yield from read_records(self._file, self._rules.records, self._rules.max_bytes, self._others)
+        except InputError as error:
+            self._unreadable = error
 
     def _count_record(self) -> None:
         self._records += 1

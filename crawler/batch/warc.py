@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import zlib
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 else:
     try:
@@ -96,7 +96,7 @@ def read_warc(file: BinaryIO, max_bytes: int) -> Iterator[WarcRecord | LostRecor
         except _LostError as lost:
             yield LostRecord(reader.offset, lost.damage)
             damaged = True
-        if damaged and not source.recover(reader.take_rest(), has_more=count > 0):
+        if damaged and not source.recover(reader.take_rest(), after_others=count > 0):
             return
 
 
@@ -121,22 +121,11 @@ class _PlainSource:
         found, self._rest = self._rest, b""
         return found or self._file.read(_CHUNK_BYTES)
 
-    def recover(self, rest: tuple[int, bytes], *, has_more: bool) -> bool:  # noqa: ARG002 — of both sources
+    def recover(self, rest: tuple[int, bytes], *, after_others: bool) -> bool:  # noqa: ARG002 — of both sources
         """Go to the next record behind the place of some bytes that were read; return False if there is none."""
-        self.offset, pending = rest
-        while True:
-            found = _NEXT_RECORD.search(pending)
-            if found:
-                self.offset += found.end()
-                self._rest = pending[found.end() :]
-                return True
-            more = self._file.read(_CHUNK_BYTES)
-            if not more:
-                self._rest = b""
-                return False
-            kept = pending[-len(_RECORD_START) - 3 :]
-            self.offset += len(pending) - len(kept)
-            pending = kept + more
+        found = _find_record(rest[1], self.read)
+        self.offset, self._rest = (rest[0] + found[0], found[1]) if found else (rest[0], b"")
+        return found is not None
 
     def is_packed(self) -> bool:
         return False
@@ -190,14 +179,15 @@ class _GzipSource:
                 return found
         return b""
 
-    def recover(self, rest: tuple[int, bytes], *, has_more: bool) -> bool:
+    def recover(self, rest: tuple[int, bytes], *, after_others: bool) -> bool:
         """Go to the next record of a member that holds several, else to the next member; return False if there is none.
 
         A member of its own may quote a record in its text, so it is only passed over.
         """
-        self._has_several |= has_more or self.offset == 0
+        self._has_several |= after_others or self.offset == 0
         try:
-            if self._has_several and self._find_record(rest[1]):
+            if self._has_several and (found := _find_record(rest[1], self.read)):
+                self._rest = found[1]
                 return True
             while self.read():
                 pass
@@ -214,16 +204,6 @@ class _GzipSource:
         return True
 
     def is_packed(self) -> bool:
-        return True
-
-    def _find_record(self, pending: bytes) -> bool:
-        """Go to the next record in the member's unpacked bytes, of which some were read; return False at its end."""
-        while (found := _NEXT_RECORD.search(pending)) is None:
-            more = self.read()
-            if not more:
-                return False
-            pending = pending[-len(_RECORD_START) - 3 :] + more
-        self._rest = pending[found.end() :]
         return True
 
     def _skip_padding(self) -> None:
@@ -264,6 +244,22 @@ class _GzipSource:
                 return True
             self._position += 1
             self._pending = self._pending[1:]
+
+
+def _find_record(pending: bytes, read: Callable[[], bytes]) -> tuple[int, bytes] | None:
+    """Return how many bytes stand before the next record, and the bytes from it on; None if there is none.
+
+    Some bytes were read already; `read` returns more of them, b"" at the end.
+    """
+    passed = 0
+    while (found := _NEXT_RECORD.search(pending)) is None:
+        more = read()
+        if not more:
+            return None
+        kept = pending[-len(_RECORD_START) - 3 :]
+        passed += len(pending) - len(kept)
+        pending = kept + more
+    return passed + found.end(), pending[found.end() :]
 
 
 def _is_record(packed: bytes) -> bool:

@@ -191,7 +191,8 @@ class _Inheritance:
                 original = self._promote(left.pop(0))
             moved = [row for row in left if self._duplicates(row, original)]
             move_sightings(self.connection, moved, original, self.change_log)
-            left = [row for row in left if not self._duplicates(row, original)]
+            settled = {row["id"] for row in moved}
+            left = [row for row in left if row["id"] not in settled]
 
     def _find_stored(self, row: RowMapping) -> OriginalBlock | None:
         """Return the nearest block, on a page that stays, that a visit would find for this sighting.
