@@ -8,10 +8,14 @@ import sqlite3
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from contextlib import closing
-from pathlib import Path
+from importlib.metadata import distribution
+from pathlib import Path, PurePath
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from cleaning._native import COMPILED_NAMES
 from crawler.demo.run import BASE_URL, FAST_SETTINGS, run_site
@@ -21,6 +25,9 @@ PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 HAS_COMPILER = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
 CHECK = ROOT / "tests" / "support" / "check_core.py"
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DEPENDENCIES = PROJECT["dependencies"]
+OUR_COMMANDS = PROJECT["entry-points"]["scrapy.commands"]
 MODULES = list(COMPILED_NAMES)
 CORE = f"from cleaning._native import load_compiled; print(*map(load_compiled, {MODULES}))"
 
@@ -249,3 +256,120 @@ def test_the_add_on_serves_the_documented_project_whose_packages_are_named_like_
         ]
         texts = [text for (text,) in database.execute("SELECT text FROM informative_block ORDER BY position")]
     assert [text.split()[:2] for text in texts] == [["The", "river"], ["Nobody", "was"]]
+
+
+def _base_distributions():
+    """Return the distributions of the base install: the project's dependencies and theirs, without any extra."""
+    distributions, waiting = {}, [Requirement(line) for line in DEPENDENCIES]
+    while waiting:
+        requirement = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        name = canonicalize_name(requirement.name)
+        if name not in distributions:
+            distributions[name] = distribution(name)
+            waiting += map(Requirement, distributions[name].requires or [])
+    return list(distributions.values())
+
+
+def _link_distribution(installed_files, site):
+    """Link the packages of a distribution into another folder of packages; a namespace package entry by entry."""
+    for name in {PurePath(file).parts[0] for file in installed_files.files if ".." not in file.parts}:
+        package = Path(installed_files.locate_file(name))
+        if package.is_dir() and package.suffix != ".dist-info" and not (package / "__init__.py").exists():
+            (site / name).mkdir(exist_ok=True)
+            for entry in package.iterdir():
+                (site / name / entry.name).symlink_to(entry)
+        else:
+            (site / name).symlink_to(package)
+
+
+@pytest.fixture(scope="module")
+def base_python(wheel, tmp_path_factory):
+    """The Python of an environment that has the wheel and the base dependencies, but no extra."""
+    environment = tmp_path_factory.mktemp("base")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    for base_distribution in _base_distributions():
+        _link_distribution(base_distribution, site)
+    subprocess.run([*PIP, "install", "--no-deps", "--target", site, wheel], check=True)
+    return environment / "bin" / "python"
+
+
+# Runs commands in one process, and prints the exit code and the output of each as JSON. The line "help" stands for the
+# help of every command.
+COMMANDS = """
+import contextlib, io, json, sys
+from scrapy import cmdline
+from scrapy.utils.project import get_project_settings, inside_project
+
+def execute(arguments):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            cmdline.execute(["scrapy", *arguments])
+        except SystemExit as end:
+            return [end.code or 0, output.getvalue()]
+
+lines = sys.stdin.read().splitlines()
+if lines == ["help"]:
+    commands = cmdline._get_commands_dict(get_project_settings(), inside_project())
+    lines = ["", "-h", *(name + " -h" for name in commands)]
+json.dump({line: execute(line.split()) for line in lines}, sys.stdout)
+"""
+
+
+def run_commands(python, folder, lines, settings_module=""):
+    """Return the exit code and the output of each command."""
+    done = subprocess.run(
+        [python, "-P", "-c", COMMANDS],
+        cwd=folder,
+        env={"PATH": str(folder), "HOME": str(folder), "SCRAPY_SETTINGS_MODULE": settings_module},
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("place", ["empty", "settings", "checkout"])
+def test_every_command_has_its_help_with_the_base_install(base_python, place, tmp_path):
+    folder = ROOT if place == "checkout" else tmp_path
+    results = run_commands(base_python, folder, ["help"], "crawler.settings" if place == "settings" else "")
+    assert {f"{name} -h" for name in OUR_COMMANDS} <= set(results)
+    assert {line: output for line, (code, output) in results.items() if code or "Usage" not in output} == {}
+
+
+def test_a_command_names_the_extra_that_it_needs(base_python, tmp_path):
+    (tmp_path / "page.html").write_text(STORY)
+    more = "needs more packages: pip install"
+    needs = {
+        "batch page.html --out tables": f"scrapy batch {more} 'blocksieve[batch]' (",
+        "batch page.html --out tables --engine ray": f"scrapy batch {more} 'blocksieve[cluster]' (",
+        "import tables": f"scrapy import {more} 'blocksieve[batch]' (",
+        "serve": f"scrapy serve {more} 'blocksieve[web]' (",
+        "export blocks.parquet": "Parquet needs pyarrow: pip install 'blocksieve[parquet]' (",
+        "explain page.html --method vce": "rendering needs scrapy-playwright, which is not installed: pip install "
+        "'blocksieve[render]'",
+        "status -s DATABASE_URL=postgresql+psycopg://127.0.0.1/x": "PostgreSQL needs a driver: pip install "
+        "'blocksieve[postgres]' (",
+        "crawl archive -s REPLAY=. -s METRICS=m.prom": "scrapy crawl: METRICS needs prometheus_client: pip install "
+        "'blocksieve[metrics]'",
+    }
+    (tmp_path / "index.tsv").write_text("file\npage.html\n")
+    results = run_commands(base_python, tmp_path, ["initdb", *needs], "crawler.settings")
+    assert results.pop("initdb")[0] == 0
+    unclear = {line: results[line] for line, message in needs.items() if message not in results[line][1]}
+    assert unclear == {}
+    assert all(code for code, _ in results.values())
+
+
+def test_archives_are_crawled_and_pages_are_cleaned_with_the_base_install(base_python, tmp_path):
+    (tmp_path / "page.html").write_text(STORY)
+    (tmp_path / "index.tsv").write_text("file\npage.html\n")
+    lines = ["compare page.html --methods default,pab", "explain page.html", "crawl archive -s REPLAY=."]
+    results = run_commands(base_python, tmp_path, lines, "crawler.settings")
+    assert {line: output for line, (code, output) in results.items() if code} == {}
+    assert (tmp_path / "blocks.db").exists()

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Rows = Any
 """A structured array."""
 
+BLOCKS_PER_TASK = 500_000
+"""The blocks of a partition: the number bounds the memory of a task, see docs/scale.md."""
+
 NOTHING = -1
 """The id of no block."""
 

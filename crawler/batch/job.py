@@ -12,12 +12,13 @@ from cleaning import METHODS
 from crawler.batch import stages
 from crawler.batch.clean_file import CleaningRules, clean_file
 from crawler.batch.clean_record import RecordTask
+from crawler.batch.duplicates import BLOCKS_PER_TASK
 from crawler.batch.engine import Engine, LocalEngine, RayEngine, SerialEngine, Task
 from crawler.batch.filters import RecordFilter
 from crawler.batch.finish import finish_range
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
 from crawler.batch.output import OutputFolder
-from crawler.batch.stages import BAND_ROWS_MAX, BLOCKS_PER_TASK, Plan
+from crawler.batch.stages import BAND_ROWS_MAX, Plan
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
 

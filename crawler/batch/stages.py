@@ -18,6 +18,7 @@ from xxhash import xxh3_64_intdigest
 from crawler.batch.clean_file import ID_BITS, cleaned_names
 from crawler.batch.columns import read_table
 from crawler.batch.duplicates import (
+    BLOCKS_PER_TASK,
     EDGE,
     KEY,
     LEADER,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 Rows = Any
 """A structured array."""
-
-BLOCKS_PER_TASK = 500_000
-"""So many blocks make a partition: it bounds the memory of a task, see docs/scale.md."""
 
 BAND_ROWS_MAX = 4 * BLOCKS_PER_TASK
 """A band with more leaders than this is divided among several tasks."""

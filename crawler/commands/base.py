@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawler.config import Config
+from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 
@@ -38,3 +39,15 @@ class BlocksieveCommand:
         with opened_engine(self.config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             yield engine
+
+
+@contextmanager
+def needs_extra(command: str, extra: str) -> Iterator[None]:
+    """Raise SetupError, which names the extra, if an import in the block fails.
+
+    A command imports the packages of an extra when it runs: `scrapy -h` imports every command.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise SetupError(f"{command} needs more packages: pip install 'blocksieve[{extra}]' ({error})") from error

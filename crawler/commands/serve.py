@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.commands.base import BlocksieveCommand
-from crawler.errors import ConfigError, SetupError
+from crawler.commands.base import BlocksieveCommand, needs_extra
+from crawler.errors import ConfigError
 from crawler.storage import schema
 from crawler.storage.database import location_of, opened_engine
 from crawler.terminal import expect_no_arguments, print_line, run_command
@@ -72,11 +72,9 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._serve(opts.host, opts.port, opts.token))
 
     def _serve(self, host: str, port: int, token: str | None) -> None:
-        try:
+        with needs_extra("scrapy serve", "web"):
             from crawler.web.app import make_app  # noqa: PLC0415 — an extra
             from crawler.web.guard import Access  # noqa: PLC0415 — as above
-        except ImportError as error:
-            raise SetupError(f"scrapy serve needs more packages: pip install 'blocksieve[web]' ({error})") from error
         assert self.settings is not None  # set by scrapy.cmdline
         access = Access.of(host, token)
         with opened_engine(self.config.database_url, must_exist=True, query_seconds=_QUERY_SECONDS) as engine:

@@ -29,12 +29,12 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler.batch.clean_file import ID_BITS
-from crawler.batch.duplicates import KEY
+from crawler.batch.duplicates import BLOCKS_PER_TASK, KEY
 from crawler.batch.engine import LocalEngine
 from crawler.batch.job import BatchOptions, _Job, _Stages
 from crawler.batch.near import BAND_BITS, BANDS, near_pairs_of_band
 from crawler.batch.output import OutputFolder
-from crawler.batch.stages import BLOCKS_PER_TASK, Plan, read_sightings, spread, write_partitions
+from crawler.batch.stages import Plan, read_sightings, spread, write_partitions
 
 DISTANCE = 3
 SITES = 1_000

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawler.batch.duplicates import BLOCKS_PER_TASK
 from crawler.batch.filters import RecordFilter
-from crawler.batch.job import BatchOptions, batch_settings, run_batch
-from crawler.batch.stages import BLOCKS_PER_TASK
-from crawler.commands.base import BlocksieveCommand
+from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.config import Config
 from crawler.errors import BatchError
 from crawler.monitoring.progress import StatusLine
@@ -121,6 +120,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             self.exitcode = _INTERRUPTED
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+        with needs_extra("scrapy batch", "cluster" if opts.engine == "ray" else "batch"):
+            from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
         config = Config.read(self.settings)
         records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from crawler.batch.load import import_tables
-from crawler.commands.base import BlocksieveCommand
+from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.monitoring.progress import ProgressCounter
 from crawler.storage.database import location_of_url
 from crawler.terminal import count_of, expect_one_argument, print_error, print_json, print_line, run_command
@@ -48,6 +47,8 @@ class ImportCommand(BlocksieveCommand, ScrapyCommand):
             self.exitcode = _INTERRUPTED
 
     def _import(self, folder: str, opts: argparse.Namespace) -> None:
+        with needs_extra("scrapy import", "batch"):
+            from crawler.batch.load import import_tables  # noqa: PLC0415 — an extra
         config = self.config
         with ProgressCounter("pages", config.progress) as counting:
             counts = import_tables(folder, config, counting.show)
