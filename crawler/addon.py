@@ -51,6 +51,7 @@ _RESERVATIONS = "crawler.fetching.reservations.ReservationsMiddleware"
 _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
 # Outermost: Scrapy and projects use orders from 100 on, so it sees each response as the spider does.
 _CLEANING_MIDDLEWARE_ORDER = 10
+_AUTO_THROTTLE = "crawler.fetching.throttling.AutoThrottle"
 _HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
 _COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # A replay contacts no site, so it needs no delays and no retries, and serves saved pages unchanged.
@@ -191,7 +192,7 @@ def _add_components(settings: BaseSettings) -> None:
 
 def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:
     """Remove our components that store or decide what is stored; without callbacks those that clean pages too."""
-    removed = {*ours.EXTENSIONS, _RESERVATIONS}
+    removed = {*ours.EXTENSIONS, _RESERVATIONS} - {_AUTO_THROTTLE}
     if not calls_back:
         removed |= {_RESPONSE_FILTER, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}
     for table in _COMPONENT_TABLES:

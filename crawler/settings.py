@@ -42,6 +42,8 @@ ITEM_PIPELINES = {
 }
 # The last three are only active if SUMMARY, METRICS and ARCHIVE name a file.
 EXTENSIONS = {
+    "scrapy.extensions.throttle.AutoThrottle": None,
+    "crawler.fetching.throttling.AutoThrottle": 0,
     "crawler.reclean.TemplateExtension": 490,
     "crawler.monitoring.progress.ProgressLine": 500,
     "crawler.monitoring.summary.EndTable": 505,

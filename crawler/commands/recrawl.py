@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ANNOUNCED = "its sitemap announces a change; "
+_TOO_LATE = "its next visit was written for %s, later than REVISIT_MAX_SECONDS allows, so it is due now; "
 _COLUMNS = ("url", "kind", "method", "last seen", "changed", "due since", "why")
 
 
@@ -254,8 +255,16 @@ def _plan_rows(
             "visits": history.visits,
             "changes": history.changes,
             "due_since": one.next_visit,
-            "why": _ANNOUNCED * one.announced + schedule.explain_next_visit(history, now, config.revisits),
+            "why": _reason(one, now, config),
         }
+
+
+def _reason(revisit: Revisit, now: datetime, config: Config) -> str:
+    """Return why a page is visited."""
+    latest = now + timedelta(seconds=config.revisit_max_seconds)
+    too_late = revisit.next_visit is not None and revisit.next_visit > latest
+    notes = _TOO_LATE % format_time(revisit.next_visit) * too_late + _ANNOUNCED * revisit.announced
+    return notes + schedule.explain_next_visit(revisit.history, now, config.revisits)
 
 
 def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+    from crawler.config import Config
+
 _CRAWLS_MAX = 10_000
 _SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
 _SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
@@ -103,15 +105,16 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
 
     def _show(self, crawls: int, *, as_json: bool) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            status = _status(connection, self.config.database_url, crawls)
+            status = _status(connection, self.config, crawls)
         if as_json:
             print_json(_as_json(status))
         else:
             _print(status)
 
 
-def _status(connection: Connection, url: str, crawls: int) -> _Status:
+def _status(connection: Connection, config: Config, crawls: int) -> _Status:
     now = database_now(connection)
+    url = config.database_url
     return _Status(
         database=location_of_url(url),
         schema=schema.HEAD,
@@ -121,7 +124,7 @@ def _status(connection: Connection, url: str, crawls: int) -> _Status:
         crawls=queries.last_crawls(connection, crawls),
         queues=crawls_.crawl_queues(connection, now),
         hosts=crawls_.slow_hosts(connection, now),
-        due=crawls_.count_due(connection, now),
+        due=crawls_.count_due(connection, now, config.revisits),
     )
 
 

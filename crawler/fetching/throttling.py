@@ -20,6 +20,7 @@ from scrapy.core.downloader import Downloader as ScrapyDownloader
 from scrapy.downloadermiddlewares import robotstxt
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, NotSupported
+from scrapy.extensions.throttle import AutoThrottle as ScrapyAutoThrottle
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.asyncio import AsyncioLoopingCall
@@ -134,6 +135,19 @@ def failure_outcome(error: BaseException | None) -> Outcome:
     if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in text:
         return Outcome.TOO_LARGE
     return Outcome.DOWNLOAD_FAILED
+
+
+class AutoThrottle(ScrapyAutoThrottle):
+    """Scrapy's AutoThrottle, for which "304 Not Modified" is an answer like "200 OK".
+
+    Scrapy lowers a delay after a 200 only, because errors and redirects are quick whatever the server's load. A
+    re-crawl gets little else than 304s: its delays would only rise.
+    """
+
+    def _adjust_delay(self, slot: Slot, latency: float, response: Response) -> None:
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            response = response.replace(status=HTTPStatus.OK.value)
+        super()._adjust_delay(slot, latency, response)
 
 
 class CrawlDelay:
@@ -260,13 +274,14 @@ class RefusalBackoff:
     def record(self, response: Response, outcome: Outcome, *, served: bool) -> str | None:
         """Record how a visit ended; `served` if it had pages or items. Return the evidence that its host needs a pause.
 
+        A page that is not modified shows as well as a page with text that the site serves us.
         The evidence is None unless this visit and enough others of the host had quota or CAPTCHA pages.
         """
         name = host_of(response.url)
         self._recent.add(name, response.url, outcome)
         if outcome in REFUSAL_OUTCOMES:
             self._record_refusal(response, name)
-        elif served:
+        elif served or outcome is Outcome.NOT_MODIFIED:
             self._record_success(response)
         if outcome not in {Outcome.PAGE, Outcome.SECTION} and "Retry-After" in response.headers:
             self._record_retry_after(response)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.processing import StoreThread
+    from crawler.schedule import RevisitBounds
     from crawler.storage.pages import PageValidators, ReadPolicy
     from crawler.storage.requests import Ack, LeasedRequest, QueueStatus
     from crawler.visit import LeaseToken, RequestRecord
@@ -66,8 +67,8 @@ class RequestEnd(StrEnum):
 class CrawlWorker:
     """One process that works on a crawl: its lease id, the length of a lease, and how often a request is tried.
 
-    `max_pause_seconds` is the longest pause of a host; a longer one in the database is a clock error. Without a
-    `reader` all pages are fetched unconditionally.
+    `max_pause_seconds` is the longest pause of a host; a longer one in the database is a clock error. `revisits` bounds
+    the time between two visits to a page. Without a `reader` all pages are fetched unconditionally.
     """
 
     crawl_id: int
@@ -75,6 +76,7 @@ class CrawlWorker:
     lease_seconds: float
     max_attempts: int
     max_pause_seconds: float
+    revisits: RevisitBounds
     reader: ReadPolicy | None = None
     is_recrawl: bool = False
 
@@ -116,13 +118,19 @@ def push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpd
     if update.renew:
         until = now + timedelta(seconds=worker.lease_seconds)
         requests.renew_lease(connection, worker.crawl_id, worker.lease_id, until)
-    not_due = keys_not_due(connection, update.new, now) if worker.is_recrawl else frozenset()
+    not_due = _keys_not_due(connection, worker, update, now)
     added = requests.add_due_requests(connection, worker.crawl_id, update.new, not_due, now)
     if update.seeded:
         mark_seeded(connection, worker.crawl_id, now)
     if update.delays:
         requests.set_host_delays(connection, update.delays)
     return len(added.not_due)
+
+
+def _keys_not_due(connection: Connection, worker: CrawlWorker, update: FrontierUpdate, now: datetime) -> frozenset[str]:
+    if not worker.is_recrawl:
+        return frozenset()
+    return keys_not_due(connection, update.new, now, worker.revisits)
 
 
 def lease_batch(

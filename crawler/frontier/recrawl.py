@@ -102,11 +102,11 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
     budget = _remaining_budget(connection, choice, config, now)
     if not choice.only_due:
         return due.all_revisits(connection, choice.site)[:budget]
-    waiting = {one.history.key: one for one in due.due_revisits(connection, now, choice.site)}
+    waiting = {one.history.key: one for one in due.due_revisits(connection, now, config.revisits, choice.site)}
     announced = [one for one in waiting.values() if one.announced][:budget]
     left = len(waiting) if budget is None else budget - len(announced)
     others = [one for one in waiting.values() if not one.announced]
-    found = [schedule.due_page(one.history, one.next_visit or now, config.revisits) for one in others]
+    found = [schedule.due_page(one.history, min(one.next_visit or now, now), config.revisits) for one in others]
     return announced + [waiting[one.history.key] for one in schedule.choose_due_pages(found, left, now)]
 
 

@@ -363,6 +363,7 @@ def crawl_worker(config: Config, joined: JoinedCrawl, origin: PageOrigin | None,
         lease_seconds=config.frontier_lease_seconds,
         max_attempts=config.frontier_max_attempts,
         max_pause_seconds=config.host_pause_max_seconds,
+        revisits=config.revisits,
         reader=reader,
         is_recrawl=is_recrawl,
     )

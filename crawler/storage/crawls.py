@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, literal_column, null, select, update
+from sqlalchemy import delete, func, insert, literal_column, null, or_, select, update
 from xxhash import xxh64_intdigest
 
 from crawler.redact import redact_arguments
@@ -265,11 +266,21 @@ def slow_hosts(connection: Connection, now: datetime) -> list[HostState]:
     return [HostState(*row) for each in statements for row in connection.execute(each.limit(_HOSTS_MAX))]
 
 
-def count_due(connection: Connection, now: datetime) -> DueCounts:
+def is_due(table: Table, now: datetime, bounds: RevisitBounds) -> ColumnElement[bool]:
+    """Return the condition of the pages or sections whose next visit has come.
+
+    A next visit later than the longest interval counts as now: it was written while a clock was ahead, or under a
+    longer REVISIT_MAX_SECONDS.
+    """
+    latest = now + timedelta(seconds=bounds.max_seconds)
+    return or_(table.c.next_visit <= now, table.c.next_visit > latest)
+
+
+def count_due(connection: Connection, now: datetime, bounds: RevisitBounds) -> DueCounts:
     """Return the counts of due and retired pages and sections."""
     return DueCounts(
-        _count_due_rows(connection, page, now),
-        _count_due_rows(connection, section, now),
+        _count_due_rows(connection, page, is_due(page, now, bounds)),
+        _count_due_rows(connection, section, is_due(section, now, bounds)),
         _count_retired(connection, page),
         _count_retired(connection, section),
     )
@@ -355,9 +366,9 @@ def _count_leased(connection: Connection, now: datetime) -> dict[int, dict[str, 
     return found
 
 
-def _count_due_rows(connection: Connection, table: Table, now: datetime) -> int:
+def _count_due_rows(connection: Connection, table: Table, due: ColumnElement[bool]) -> int:
     # Pages without a spider cannot be visited again.
-    conditions = (table.c.retired_at.is_(None), table.c.next_visit <= now, table.c.spider.is_not(None))
+    conditions = (table.c.retired_at.is_(None), due, table.c.spider.is_not(None))
     return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection, Row
 
-    from crawler.schedule import VisitHistory
+    from crawler.schedule import RevisitBounds, VisitHistory
     from crawler.visit import RequestRecord
 
 REVISITS_MAX = 100_000
@@ -65,10 +65,12 @@ class RevisitRequest:
     settings: Mapping[str, Any]
 
 
-def due_revisits(connection: Connection, now: datetime, site: str | None = None) -> list[Revisit]:
+def due_revisits(
+    connection: Connection, now: datetime, bounds: RevisitBounds, site: str | None = None
+) -> list[Revisit]:
     """Return the pages and sections, of one site or all, whose next visit is due."""
     return list(
-        _unique(_read_revisits(connection, table, table.c.next_visit <= now, site) for table in (section, page))
+        _unique(_read_revisits(connection, table, crawls.is_due(table, now, bounds), site) for table in (section, page))
     )
 
 
@@ -97,7 +99,9 @@ def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> lis
 
 def count_recent_visits(connection: Connection, now: datetime) -> int:
     """Return the number of visits of the re-crawls that ended, or were interrupted, in the last 24 hours."""
-    columns = select(crawl.c.arguments, crawl.c.totals).where(crawl.c.finished > now - _DAY)
+    # Not a crawl that ended by a clock that was ahead.
+    recent = crawl.c.finished.between(now - _DAY, now + _DAY)
+    columns = select(crawl.c.arguments, crawl.c.totals).where(recent)
     totals = [row.totals for row in connection.execute(columns) if RECRAWL in row.arguments]
     return sum(number for one in totals for name, number in one.items() if name.startswith("visit/"))
 

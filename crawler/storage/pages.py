@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, exists, insert, select, update
@@ -528,7 +528,9 @@ def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool
     )
 
 
-def keys_not_due(connection: Connection, records: Sequence[RequestRecord], now: datetime) -> frozenset[str]:
+def keys_not_due(
+    connection: Connection, records: Sequence[RequestRecord], now: datetime, bounds: RevisitBounds
+) -> frozenset[str]:
     """Return the keys of the requests for pages and sections that have a next visit: a re-crawl does not follow them.
 
     A retired page or section is visited when a link leads to it, but not before its own next visit would be due.
@@ -536,7 +538,8 @@ def keys_not_due(connection: Connection, records: Sequence[RequestRecord], now: 
     asked = {one.key: target_key(one) for one in records if is_repeatable(one)}
     found: set[str] = set()
     for table in (page, section) if asked else ():
-        waits = table.c.retired_at.is_(None) | (table.c.next_visit > now)
+        latest = now + timedelta(seconds=bounds.max_seconds)
+        waits = table.c.retired_at.is_(None) | table.c.next_visit.between(now, latest)
         columns = select(table.c.url_key).where(table.c.url_key.in_(set(asked.values())), table.c.spider.is_not(None))
         found.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
     return frozenset(request_key for request_key, key in asked.items() if key in found)

@@ -506,7 +506,9 @@ def _follow(connection: Connection, crawl_id: int, visits: Sequence[Visit], poli
         return frozenset()
     children = [record for visit in visits for record in visit.requests]
     now = requests.database_now(connection)
-    not_due = pages.keys_not_due(connection, children, now) if policy.is_recrawl else frozenset()
+    not_due: frozenset[str] = frozenset()
+    if policy.is_recrawl:
+        not_due = pages.keys_not_due(connection, children, now, policy.revisits)
     added = requests.add_due_requests(connection, crawl_id, children, not_due, now)
     pages.record_lastmods(connection, children, now)
     refusing = {host_of(visit.url): visit for visit in visits if visit.lease_token and visit.pause_evidence}

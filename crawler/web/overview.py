@@ -63,8 +63,8 @@ def read_overview(at: DatabaseSnapshot, _question: Nothing, totals: Kept[Totals]
         database=location_of(engine),
         bytes=backend_of(engine).size_bytes(engine),
         totals=totals.read(lambda: _count_rows(connection)),
-        due_pages=count_due(connection, page, at.now),
-        due_sections=count_due(connection, section, at.now),
+        due_pages=count_due(at, page),
+        due_sections=count_due(at, section),
         days=_days(latest, at.now.date()),
         open_crawls=open_crawls(connection, at.now),
         crawls=[convert(one, CrawlRecord, from_attributes=True) for one in latest[:_SHOWN_CRAWLS]],
@@ -87,10 +87,10 @@ def open_crawls(connection: Connection, now: datetime) -> list[OpenCrawl]:
     return [_open_crawl(one, every.get(one.crawl_id, 0)) for one in queues]
 
 
-def count_due(connection: Connection, table: Table, now: datetime) -> int:
+def count_due(at: DatabaseSnapshot, table: Table) -> int:
     """Return how many pages or sections are due; only those that can be visited again have a next visit."""
-    due = select(func.count()).select_from(table).where(table.c.retired_at.is_(None), table.c.next_visit <= now)
-    return connection.scalar(due) or 0
+    conditions = (table.c.retired_at.is_(None), crawls_.is_due(table, at.now, at.config.revisits))
+    return at.connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
 
 
 def slow_hosts(connection: Connection, now: datetime) -> list[SlowHost]:

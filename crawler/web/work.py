@@ -12,6 +12,7 @@ from crawler import schedule
 from crawler.config import explain_settings
 from crawler.errors import QueryError
 from crawler.redact import redact_text
+from crawler.storage.crawls import is_due
 from crawler.storage.pages import PAGE_HISTORY, SECTION_HISTORY, page_history, section_history
 from crawler.storage.tables import crawl, page, request, section
 from crawler.web.overview import count_due
@@ -111,10 +112,10 @@ def read_schedule(at: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnsw
         _due_rows(at, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
     )
     return ScheduleAnswer(
-        due_pages=count_due(at.connection, page, at.now),
-        due_sections=count_due(at.connection, section, at.now),
+        due_pages=count_due(at, page),
+        due_sections=count_due(at, section),
         budget=at.config.revisit_budget,
-        days=list(_days(at.connection, at.now)),
+        days=list(_days(at)),
         sections=[_due_row(at, row, None) for row in _due_rows(at, section, ROWS)],
         pages=[_due_row(at, row, row.id) for row in shown],
         next=following,
@@ -124,7 +125,7 @@ def read_schedule(at: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnsw
 def _due_rows(at: DatabaseSnapshot, table: Table, limit: int, *conditions: ColumnElement[bool]) -> list[Any]:
     history = [column for column in (PAGE_HISTORY if table is page else SECTION_HISTORY) if column.name != "id"]
     columns = select(table.c.id, table.c.url, table.c.next_visit, *history)
-    due = columns.where(table.c.retired_at.is_(None), table.c.next_visit <= at.now, *conditions)
+    due = columns.where(table.c.retired_at.is_(None), is_due(table, at.now, at.config.revisits), *conditions)
     return list(at.connection.execute(due.order_by(table.c.next_visit, table.c.id).limit(limit)))
 
 
@@ -145,20 +146,24 @@ def _due_row(at: DatabaseSnapshot, row: Any, page_id: int | None) -> DueRow:
     return DueRow(page=page_id, url=row.url, due=row.next_visit, last_seen=row.last_seen, why=why)
 
 
-def _days(connection: Connection, now: datetime) -> Iterator[DueDay]:
-    """Yield the days of the week to come, from today."""
-    midnight = datetime.combine(now.date(), time(), now.tzinfo)
-    start = None
+def _days(at: DatabaseSnapshot) -> Iterator[DueDay]:
+    """Yield the days of the week to come; what is due already counts for today."""
+    midnight = datetime.combine(at.now.date(), time(), at.now.tzinfo)
+    start = at.now
     for number in range(_DAYS):
         end = midnight + timedelta(days=number + 1)
-        counts = {table: _count_between(connection, table, start, end) for table in (page, section)}
+        counts = {table: _count_between(at.connection, table, start, end) for table in (page, section)}
+        if number == 0:
+            counts = {table: count + count_due(at, table) for table, count in counts.items()}
         yield DueDay(day=(end - timedelta(days=1)).date(), pages=counts[page], sections=counts[section])
         start = end
 
 
-def _count_between(connection: Connection, table: Table, start: datetime | None, end: datetime) -> int:
-    counted = select(func.count()).select_from(table).where(table.c.retired_at.is_(None), table.c.next_visit < end)
-    return connection.scalar(counted if start is None else counted.where(table.c.next_visit >= start)) or 0
+def _count_between(connection: Connection, table: Table, start: datetime, end: datetime) -> int:
+    """Return how many rows have their next visit after `start` and not after `end`."""
+    between = (table.c.next_visit > start, table.c.next_visit <= end)
+    counted = select(func.count()).select_from(table).where(table.c.retired_at.is_(None), *between)
+    return connection.scalar(counted) or 0
 
 
 def read_settings(at: DatabaseSnapshot, _question: Nothing) -> SettingList:

@@ -9,11 +9,14 @@ from types import SimpleNamespace
 import pytest
 from scrapy import Request
 from scrapy.core.downloader import Slot
+from scrapy.extensions.throttle import AutoThrottle as ScrapyAutoThrottle
 from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
+from scrapy.utils.test import get_crawler
 
-from crawler.fetching.throttling import RefusalBackoff
+from crawler import settings as ours
+from crawler.fetching.throttling import AutoThrottle, RefusalBackoff
 from crawler.visit import Outcome
 
 SITE = "slow.example"
@@ -105,6 +108,33 @@ def test_a_quick_refusal_does_not_reduce_the_delay(refuse, slot):
     slot.delay /= 2  # what AutoThrottle does after a quick answer
     refuse()
     assert slot.delay == 4.0
+
+
+def test_unmodified_pages_restore_the_delay_and_end_a_row_of_refusals(backoff, refuse, slot):
+    refuse()
+    refuse()
+    refuse()
+    assert slot.delay == 4.0
+    for number in range(2):
+        backoff.record(response(f"known-{number}", 304), Outcome.NOT_MODIFIED, served=False)
+    assert slot.delay == 1.0
+    assert backoff._in_a_row == 0
+
+
+@pytest.mark.parametrize(("status", "delay"), [(200, 0.6), (304, 0.6), (404, 1.0), (301, 1.0)])
+def test_autothrottle_lowers_the_delay_after_a_304_as_after_a_200(slot, status, delay):
+    crawler = get_crawler(settings_dict={"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_TARGET_CONCURRENCY": 1.0})
+    throttle = AutoThrottle.from_crawler(crawler)
+    throttle.mindelay, throttle.maxdelay = 0.0, 60.0
+    throttle._adjust_delay(slot, 0.2, response(status=status))
+    assert slot.delay == delay
+
+
+def test_our_autothrottle_takes_the_place_of_scrapys():
+    crawler = get_crawler(settings_dict={"ADDONS": ours.ADDONS, "AUTOTHROTTLE_ENABLED": True, "LOG_ENABLED": False})
+    crawler._apply_settings()
+    throttles = [type(one) for one in crawler.extensions.middlewares if isinstance(one, ScrapyAutoThrottle)]
+    assert throttles == [AutoThrottle]
 
 
 def test_pages_restore_the_delay_from_before(refuse, serve_page, slot):

@@ -10,6 +10,7 @@ from sqlalchemy import update
 from crawler.errors import StoreError
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient
 from crawler.processing import StoreThread
+from crawler.schedule import RevisitBounds
 from crawler.storage import schema
 from crawler.storage.crawls import join_crawl
 from crawler.storage.database import open_engine, write_transaction
@@ -29,7 +30,7 @@ class Process:
             crawl_id = join_crawl(connection, "test", {}, fresh=False).crawl_id
         self.thread = StoreThread(get_crawler(), Store(engine))
         self.leased, self.delays = [], {}
-        worker = CrawlWorker(crawl_id, lease_id, 60.0, 3, 3600.0)
+        worker = CrawlWorker(crawl_id, lease_id, 60.0, 3, 3600.0, RevisitBounds())
         self.client = LeaseClient(
             self.thread,
             worker,

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import JSON, event, insert, update
 
+from crawler.schedule import RevisitBounds
 from crawler.storage import crawls, requests
 from crawler.storage.crawls import begin_crawl, end_crawl, join_crawl
 from crawler.storage.database import read_transaction, write_transaction
@@ -46,10 +47,10 @@ def fail(store_wanted, take, wanted, end):
     return run
 
 
-def test_an_empty_database_has_nothing_waiting(seen):
+def test_an_empty_database_has_nothing_waiting(seen, now):
     assert seen(crawls.crawl_queues) == []
     assert seen(crawls.slow_hosts) == []
-    assert seen(crawls.count_due) == crawls.DueCounts(0, 0, 0, 0)
+    assert seen(crawls.count_due, now, RevisitBounds()) == crawls.DueCounts(0, 0, 0, 0)
 
 
 def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, take, wanted, now):
@@ -107,7 +108,9 @@ def test_what_is_due_and_what_is_retired_is_counted(seen, engine, save, visit, n
         connection.execute(update(page).where(page.c.id == 5).values(next_visit=now - timedelta(days=9)))
         connection.execute(update(page).where(page.c.id == 6).values(next_visit=now, spider=None))
         connection.execute(insert(section), [a_section(1, now, None), a_section(2, now, now)])
-    assert seen(crawls.count_due) == crawls.DueCounts(pages=2, sections=1, retired_pages=1, retired_sections=1)
+    assert seen(crawls.count_due, now, RevisitBounds()) == crawls.DueCounts(
+        pages=2, sections=1, retired_pages=1, retired_sections=1
+    )
 
 
 def a_section(number, next_visit, retired_at):

@@ -4,13 +4,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from crawler.config import RECRAWL
-from crawler.schedule import PageKind
+from crawler.schedule import PageKind, RevisitBounds
 from crawler.storage import crawls, due, requests
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import write_transaction
 from crawler.storage.store import Store
+from crawler.storage.tables import crawl
 from crawler.visit import Outcome, RequestRecord, Visit
 
 LATER = timedelta(days=60)
@@ -73,27 +75,27 @@ def urls(revisits):
 
 def test_nothing_is_due_before_its_time(keep, read, ask, now):
     keep(read("https://a.example/1"))
-    assert ask(due.due_revisits, now) == []
-    (found,) = ask(due.due_revisits, now + LATER)
+    assert ask(due.due_revisits, now, RevisitBounds()) == []
+    (found,) = ask(due.due_revisits, now + LATER, RevisitBounds())
     assert (found.url, found.is_section, found.history.visits) == ("https://a.example/1", False, 1)
     assert found.history.key == "https://a.example/1"
 
 
 def test_sections_are_due_too_and_come_first(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
-    found = ask(due.due_revisits, now + LATER)
+    found = ask(due.due_revisits, now + LATER, RevisitBounds())
     assert urls(found) == ["https://a.example/", "https://a.example/1"]
     assert [one.history.kind for one in found] == [PageKind.SECTION, PageKind.OTHER]
 
 
 def test_what_is_page_and_section_is_visited_once(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/1"))
-    assert [one.is_section for one in ask(due.due_revisits, now + LATER)] == [True]
+    assert [one.is_section for one in ask(due.due_revisits, now + LATER, RevisitBounds())] == [True]
 
 
 def test_a_site_can_be_picked(keep, read, ask, now):
     keep(read("https://a.example/1"), read("https://b.example/1"))
-    assert urls(ask(due.due_revisits, now + LATER, "b.example")) == ["https://b.example/1"]
+    assert urls(ask(due.due_revisits, now + LATER, RevisitBounds(), "b.example")) == ["https://b.example/1"]
     assert urls(ask(due.all_revisits, "a.example")) == ["https://a.example/1"]
 
 
@@ -101,7 +103,7 @@ def test_pages_that_are_retired_or_cannot_be_visited_again_are_never_due(engine,
     keep(read("https://a.example/1"), visit("https://a.example/2", "two"))
     gone = Visit("https://a.example/1", now, Outcome.NOT_FOUND, 410, request=asked("https://a.example/1"))
     keep(gone)
-    assert ask(due.due_revisits, now + LATER) == ask(due.all_revisits) == []
+    assert ask(due.due_revisits, now + LATER, RevisitBounds()) == ask(due.all_revisits) == []
 
 
 def test_without_a_time_the_oldest_visit_comes_first(keep, read, ask):
@@ -112,7 +114,7 @@ def test_without_a_time_the_oldest_visit_comes_first(keep, read, ask):
 def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
     keep(read("https://a.example/1", 1), spider="two", arguments={"token": "1"})
-    found = ask(due.due_revisits, now + LATER)
+    found = ask(due.due_revisits, now + LATER, RevisitBounds())
     ways = ask(due.revisit_requests, found[::-1])
     assert [(way.revisit.url, way.spider) for way in ways] == [
         ("https://a.example/1", "two"),
@@ -124,7 +126,7 @@ def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, lis
 
 def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
-    assert begin(ask(due.due_revisits, now + LATER)) == 2
+    assert begin(ask(due.due_revisits, now + LATER, RevisitBounds())) == 2
     (crawl,) = rows("SELECT * FROM crawl WHERE state = 'open'")
     assert crawl["seeded"] is not None
     assert [row["state"] for row in rows("SELECT state FROM request WHERE crawl_id = :id", id=crawl["id"])] == [
@@ -135,7 +137,7 @@ def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
 
 def test_a_recrawl_is_no_generation_of_the_crawl(engine, keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
-    begin(ask(due.due_revisits, now + LATER))
+    begin(ask(due.due_revisits, now + LATER, RevisitBounds()))
     with write_transaction(engine) as connection:
         assert not crawls.join_crawl(connection, "one", {"a": "1"}, fresh=False).resumed
         assert crawls.join_crawl(connection, "one", {"a": "1", RECRAWL: "{}"}, fresh=False).resumed
@@ -143,7 +145,7 @@ def test_a_recrawl_is_no_generation_of_the_crawl(engine, keep, read, ask, begin,
 
 def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due_revisits, now + LATER)
+    found = ask(due.due_revisits, now + LATER, RevisitBounds())
     assert (begin(found), begin(found)) == (1, 0)
     assert rows("SELECT count(*) AS n FROM request") == [{"n": 1}]
     assert rows("SELECT count(*) AS n FROM crawl WHERE state = 'open'") == [{"n": 1}]
@@ -151,7 +153,7 @@ def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
 
 def test_what_was_visited_in_the_meantime_is_not_visited_again(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
-    found = ask(due.due_revisits, now + LATER)
+    found = ask(due.due_revisits, now + LATER, RevisitBounds())
     keep(read("https://a.example/1", 1))
     assert begin(found) == 1
     assert [row["url"] for row in rows("SELECT url FROM request")] == ["https://a.example/2"]
@@ -159,7 +161,7 @@ def test_what_was_visited_in_the_meantime_is_not_visited_again(keep, read, ask, 
 
 def test_where_nothing_is_left_nothing_begins(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due_revisits, now + LATER)
+    found = ask(due.due_revisits, now + LATER, RevisitBounds())
     keep(read("https://a.example/1", 1))
     before = rows("SELECT id, state FROM crawl ORDER BY id")
     assert begin(found) is None
@@ -170,14 +172,14 @@ def test_where_nothing_is_left_nothing_begins(keep, read, ask, begin, rows, now)
 def test_an_unfinished_recrawl_is_found_and_joined(keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
     assert ask(due.open_recrawls) == []
-    begin(ask(due.due_revisits, now + LATER))
+    begin(ask(due.due_revisits, now + LATER, RevisitBounds()))
     assert [tuple(row) for row in ask(due.open_recrawls)] == [("one", {"a": "1", RECRAWL: "{}"})]
     assert begin([]) == 0
 
 
 def test_the_visits_of_a_day_are_those_of_recrawls(engine, keep, read, ask, begin, now):
     keep(read("https://a.example/1"))
-    begin(ask(due.due_revisits, now + LATER))
+    begin(ask(due.due_revisits, now + LATER, RevisitBounds()))
     store = Store(engine)
     joined = store.join_crawl("one", {"a": "1", RECRAWL: "{}"}, CrawlPolicy())
     store.end_crawl(joined.crawl_id, "finished", {"visit/page": 3, "visit/not_found": 2, "store/pages_new": 9})
@@ -187,3 +189,27 @@ def test_the_visits_of_a_day_are_those_of_recrawls(engine, keep, read, ask, begi
         present = requests.database_now(connection)
         assert due.count_recent_visits(connection, present) == 5
         assert due.count_recent_visits(connection, present + timedelta(days=2)) == 0
+
+
+def test_what_a_clock_that_was_ahead_put_off_is_due_now(keep, read, listing, ask, now):
+    ahead = timedelta(days=400)
+    late = replace(read("https://a.example/1"), at=now + ahead)
+    keep(late, replace(listing("https://a.example/"), at=now + ahead), read("https://a.example/2"))
+    bounds = RevisitBounds()
+    assert urls(ask(due.due_revisits, now, bounds)) == ["https://a.example/", "https://a.example/1"]
+    counts = ask(crawls.count_due, now, bounds)
+    assert (counts.pages, counts.sections) == (1, 1)
+    # Under a longer interval their time may still come.
+    assert ask(due.due_revisits, now, RevisitBounds(max_seconds=450 * 86_400.0)) == []
+    # A visit by the right clock ends it.
+    keep(read("https://a.example/1"))
+    assert urls(ask(due.due_revisits, now, bounds)) == ["https://a.example/"]
+
+
+def test_a_recrawl_that_ended_by_a_clock_that_was_ahead_uses_up_no_budget(engine, ask, now):
+    with write_transaction(engine) as connection:
+        for moment in (now, now + timedelta(days=400)):
+            crawl_id = crawls.begin_crawl(connection, "one", {RECRAWL: "{}"})
+            crawls.end_crawl(connection, crawl_id, "finished", {"visit/page": 5}, finished=True)
+            connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(finished=moment))
+    assert ask(due.count_recent_visits, now) == 5

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from xxhash import xxh64_intdigest
 
+from crawler.schedule import RevisitBounds
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import REVISIT_KEY, PageOrigin, PageValidators, ReadPolicy, find_validators, keys_not_due
 from crawler.storage.requests import LeasedRequest, add_due_requests
@@ -126,7 +127,7 @@ def test_nothing_is_asked_for_no_requests(ask):
 def spared(engine):
     def of(*wanted, at):
         with engine.connect() as connection:
-            return keys_not_due(connection, wanted, at)
+            return keys_not_due(connection, wanted, at, RevisitBounds())
 
     return of
 
@@ -146,6 +147,8 @@ def test_a_retired_page_is_looked_for_where_something_leads_there_again(keep, re
     keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
     assert spared(WANTED, at=now + timedelta(days=1, hours=1)) == {"key"}
     assert spared(WANTED, at=now + timedelta(days=99)) == frozenset()
+    # Its time was written by a clock that was ahead.
+    assert spared(WANTED, at=now - timedelta(days=99)) == frozenset()
 
 
 def test_pages_that_cannot_be_visited_by_themselves_are_not_spared(engine, visit, spared, now):

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
+from crawler.schedule import RevisitBounds
 from crawler.storage import due
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import SitemapEvidence, read_lastmod, record_lastmods, record_sitemap_evidence
@@ -72,7 +73,9 @@ def believed(engine):
 
 def due_now(engine):
     with engine.connect() as connection:
-        return {(one.url.rpartition("/")[2], one.announced) for one in due.due_revisits(connection, SEEN)}
+        return {
+            (one.url.rpartition("/")[2], one.announced) for one in due.due_revisits(connection, SEEN, RevisitBounds())
+        }
 
 
 @pytest.mark.parametrize(
