@@ -19,6 +19,7 @@ SCHEDULER = "crawler.frontier.scheduler.Frontier"
 DOWNLOADER = "crawler.fetching.throttling.Downloader"
 DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.ResponseFilterMiddleware": 10,
+    "crawler.fetching.redirects.RedirectGuard": 20,
     "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.fetching.reservations.ReservationsMiddleware": 110,

@@ -31,6 +31,7 @@ from twisted.python.failure import Failure
 from crawler.config import Config
 from crawler.errors import ArchiveError
 from crawler.fetching.network import AddressRefused
+from crawler.fetching.redirects import RedirectLoop
 from crawler.monitoring.exit_status import FIRST_FAILURE_STAT, FinishReason
 from crawler.redact import redact_text
 from crawler.urls import host_of
@@ -54,6 +55,7 @@ _CLOSING_CHECK_SECONDS = 0.5
 _MAX_SECONDS = 10**9  # larger integers may overflow a float
 _LAST_ANSWERS = 8
 _SHOWN_CHARS = 40
+_TOO_MANY_REDIRECTS = "max redirections reached"  # the text of Scrapy's exception
 # Refused pages of a host, at least, before it counts as refusing.
 _MIN_REFUSED_PAGES = 2
 
@@ -65,9 +67,9 @@ class NotSentError(IgnoreRequest):
 class Downloader(ScrapyDownloader):
     """Scrapy's downloader, which also applies Crawl-delays and counts requests that end without a response.
 
-    They are counted as `visit/robots`, `visit/address`, `visit/too_large` or `visit/download_failed`. Only the
-    downloader sees all of them: an exception that a middleware raises on a response (a decompression bomb, a redirect
-    loop) reaches no other middleware and no callback.
+    They are counted as `visit/robots`, `visit/address`, `visit/too_large`, `visit/redirect_loop` or
+    `visit/download_failed`. Only the downloader sees all of them: an exception that a middleware raises on a response
+    (a decompression bomb, a redirect loop) reaches no other middleware and no callback.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -121,7 +123,8 @@ class Downloader(ScrapyDownloader):
 
 def failure_text(error: BaseException | None) -> str:
     """Return why a request ended without a response; never an empty text."""
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"{text}, more than REDIRECT_MAX_TIMES" if text == _TOO_MANY_REDIRECTS else text
 
 
 def failure_outcome(error: BaseException | None) -> Outcome:
@@ -132,6 +135,8 @@ def failure_outcome(error: BaseException | None) -> Outcome:
         return Outcome.ADDRESS
     if isinstance(error, IgnoreRequest) and "robots.txt" in text:
         return Outcome.ROBOTS
+    if isinstance(error, RedirectLoop) or text == _TOO_MANY_REDIRECTS:
+        return Outcome.REDIRECT_LOOP
     if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in text:
         return Outcome.TOO_LARGE
     return Outcome.DOWNLOAD_FAILED

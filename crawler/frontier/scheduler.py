@@ -16,8 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from scrapy import signals
-from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy import Request, signals
+from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import CloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import AsyncioLoopingCall
@@ -27,6 +27,7 @@ from crawler.config import RECRAWL, Config
 from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation
+from crawler.fetching.redirects import MemoryScheduler, RecentKeys, redirect_chain, sets_cookies
 from crawler.frontier.failures import RequestFailures
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient, RequestEnd
 from crawler.frontier.serialize import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.core.downloader import Downloader, Slot
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
@@ -86,6 +87,9 @@ class Frontier(BaseScheduler):
         self._timer = AsyncioLoopingCall(self._tick)
         self._slots = DownloadSlots(crawler)
         self._quiet_ticks = 0
+        # Both ends of redirects whose targets are requests of their own, and targets that have answered.
+        self._unanswered = RecentKeys()
+        self._answered = RecentKeys()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
@@ -94,10 +98,11 @@ class Frontier(BaseScheduler):
         if context.store_thread is None:
             if not context.looks_only:
                 logger.info("This crawl stores no visits, so its requests are kept in memory only")
-            return Scheduler.from_crawler(crawler)
+            return MemoryScheduler.from_crawler(crawler)
         frontier = cls(crawler, context.store_thread, Config.read(crawler.settings))
         context.frontier = frontier
         crawler.signals.connect(frontier.spider_idle, signal=signals.spider_idle)
+        crawler.signals.connect(frontier._note_answer, signal=signals.response_received)
         return frontier
 
     # What Scrapy's engine calls.
@@ -151,6 +156,8 @@ class Frontier(BaseScheduler):
                 self._client.push(self.serialize(request))
             elif leased.record.key.split("+")[0] == self._key(request).split("+")[0]:
                 self._queue.add(request, monotonic())
+            elif self._is_followed(request):
+                self._queue.add(revalidation.without_conditions(request), monotonic())
             else:
                 self._redirect(request, leased)
         except FrontierError as error:
@@ -266,10 +273,30 @@ class Frontier(BaseScheduler):
             self._queue.add(request, monotonic() + max(0.0, (leased.start_at - batch.now).total_seconds()))
         self._wake_engine()
 
+    def _is_followed(self, request: Request) -> bool:
+        """Return True for the target of a redirect that is part of the leased request, not a request of its own.
+
+        As requests of their own, the second A of A → B → A and the B of a second page would be known already, and
+        another process would not have the cookies. A target that has answered this process is not followed: a thousand
+        addresses may have moved to one.
+        """
+        key = self._url_key(request)
+        if any(self._url_key(Request(url)) == key for url in redirect_chain(request)):
+            return True
+        if key in self._answered:
+            return False
+        return sets_cookies(request, self._crawler) or key in self._unanswered
+
+    def _note_answer(self, request: Request) -> None:
+        """Remember the target of a redirect that is not redirected further."""
+        if redirect_chain(request):
+            self._answered.update([self._url_key(request)])
+
     def _redirect(self, request: Request, leased: LeasedRequest) -> None:
         """Store the target of a redirect as a request of its own, unless it is known, and end the leased request."""
         suffix = leased.record.key.partition("+")[2]
-        key = self._key(request.replace(dont_filter=False))
+        key = self._url_key(request)
+        self._unanswered.update([key, leased.record.key.partition("+")[0]])
         # Middlewares may have added values for this process only; the spider's own values are stored already.
         meta = {name: value for name, value in request.meta.items() if is_json(value)}
         bare = revalidation.without_conditions(request).replace(callback=None, errback=None, meta=meta)
@@ -282,11 +309,15 @@ class Frontier(BaseScheduler):
         self._client.acknowledge(Ack(token, state, end, error))
         self._sync()
 
-    def _key(self, request: Request, origin: str = "") -> str:
-        """Return the key of a request within its crawl; an unfiltered request has a key of its own."""
+    def _url_key(self, request: Request) -> str:
+        """Return the fingerprint of a request, which equal requests share."""
         fingerprinter = self._crawler.request_fingerprinter
         assert fingerprinter is not None
-        key = fingerprinter.fingerprint(request).hex()
+        return fingerprinter.fingerprint(request).hex()
+
+    def _key(self, request: Request, origin: str = "") -> str:
+        """Return the key of a request within its crawl; an unfiltered request has a key of its own."""
+        key = self._url_key(request)
         if not request.dont_filter:
             return key
         # If a crawl died before all start requests were stored, its next run yields them again in the same order.

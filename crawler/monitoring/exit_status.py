@@ -76,6 +76,7 @@ CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT, which stop
 FAILED_OUTCOMES = (
     Outcome.HTTP_ERROR,
     Outcome.DOWNLOAD_FAILED,
+    Outcome.REDIRECT_LOOP,
     Outcome.CALLBACK_FAILED,
     Outcome.CLEANING_FAILED,
     Outcome.CLEANING_TIMEOUT,
@@ -165,7 +166,7 @@ def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) ->
     if left_alone:
         most = max(left_alone, key=lambda outcome: visits[outcome])
     failure = str(stats.get(FIRST_FAILURE_STAT, ""))
-    if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED} and failure:
+    if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED, Outcome.REDIRECT_LOOP} and failure:
         parts.append(failure)
     unfollowed = _count_stat(stats, NOFOLLOW_STAT)
     if unfollowed and most is Outcome.SECTION:

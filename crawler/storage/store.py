@@ -465,6 +465,7 @@ _FAILED_OUTCOMES = frozenset(
         Outcome.FORBIDDEN,
         Outcome.HTTP_ERROR,
         Outcome.DOWNLOAD_FAILED,
+        Outcome.REDIRECT_LOOP,
         Outcome.CLEANING_FAILED,
         Outcome.CLEANING_TIMEOUT,
         Outcome.PIPELINE_FAILED,

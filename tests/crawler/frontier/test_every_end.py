@@ -124,9 +124,7 @@ ENDS = {
     "/moved": ("done", "redirected", 0),
     "/target": ("done", "page", 0),
     "/moved-to-known": ("done", "redirected", 0),
-    "/circle-a": ("done", "redirected", 0),
-    "/circle-b": ("done", "redirected", 0),
-    "/circle-of-itself": ("failed", "download_failed", 0),
+    "/circle-of-itself": ("failed", "redirect_loop", 0),
     "/private": ("done", "robots", 0),
     "/refused": ("failed", "download_failed", 0),
     "/unknown-host": ("failed", "download_failed", 0),
@@ -173,16 +171,20 @@ def test_every_end_is_acknowledged_and_the_crawl_ends_by_itself(run, serve, site
 
     assert crawled.code == 0, crawled.log
     assert database.crawls()[0]["state"] == "finished"
-    assert database.requests() == ENDS
+    ends = database.requests()
+    # Both are start requests: the second one that answers closes the circle.
+    assert {ends.pop("/circle-a"), ends.pop("/circle-b")} == {("done", "redirected", 0), ("failed", "redirect_loop", 0)}
+    assert ends == ENDS
     assert {one["lease_id"] for one in database.rows("SELECT lease_id FROM request")} == {None}
     times = Counter(path for path, _ in asked)
+    assert max(times.pop("/circle-a"), times.pop("/circle-b")) <= 3
     assert {path: count for path, count in times.items() if count > 1} == {
         "/fails-at-once": 2,
         "/fails-later": 2,
         "/missing-rescue-fails": 2,
         "/copies-itself": 2,
         "/tries-itself-again": 2,
-        "/circle-of-itself": 21,  # REDIRECT_MAX_TIMES
+        "/circle-of-itself": 2,
     }
     assert "/private" not in times
     several = [f"/several-pages?{number}" for number in range(12)]

@@ -20,6 +20,7 @@ FAILED = {
     Outcome.FORBIDDEN,
     Outcome.HTTP_ERROR,
     Outcome.DOWNLOAD_FAILED,
+    Outcome.REDIRECT_LOOP,
     Outcome.CLEANING_FAILED,
     Outcome.CLEANING_TIMEOUT,
     Outcome.PIPELINE_FAILED,

@@ -1,0 +1,120 @@
+"""Redirects that lead back to an address of their own chain: A → B → A.
+
+Sites redirect so to set a cookie or to ask for consent. With cookies the second request for A gets its page, so the
+request must not count as a duplicate. Without cookies, and on a broken site, the chain never ends: `RedirectGuard`
+bounds it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from scrapy.core.scheduler import Scheduler
+from scrapy.exceptions import IgnoreRequest
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+# How often a chain may ask for one address. With cookies, a site may first set one for its visitor and then one for
+# the consent.
+_VISITS_WITH_COOKIES, _VISITS_WITHOUT = 3, 2
+_PERMANENT = frozenset({301, 308})
+_RECENT_MAX = 10_000
+
+
+class RedirectLoop(IgnoreRequest):
+    """The redirects of a request lead back to an address that they have led to before."""
+
+
+class RedirectGuard:
+    """Downloader middleware that ends a chain of redirects that leads to one address too often.
+
+    Without cookies all addresses of such a chain are remembered: a further page that is redirected to one of them fails
+    at once, because a site that does this does it on every page.
+    """
+
+    def __init__(self, crawler: Crawler, *, has_cookies: bool) -> None:
+        self._crawler = crawler
+        self._has_cookies = has_cookies
+        self._max_visits = _VISITS_WITH_COOKIES if has_cookies else _VISITS_WITHOUT
+        self._looping = RecentKeys()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler, has_cookies=crawler.settings.getbool("COOKIES_ENABLED"))
+
+    def process_request(self, request: Request) -> None:
+        """Raises RedirectLoop."""
+        chain = redirect_chain(request)
+        if not chain:
+            return
+        is_known = not self._has_cookies and request.url in self._looping
+        if not is_known and chain.count(request.url) < self._max_visits:
+            return
+        if not self._has_cookies:
+            self._looping.update([*chain, request.url])
+        self._warn(request)
+        raise RedirectLoop(f"the redirects from {chain[0]} lead back to {request.url}{self._advice}")
+
+    @property
+    def _advice(self) -> str:
+        if self._has_cookies:
+            return f" for the {self._max_visits}rd time"
+        return "; sites do this to set a cookie: COOKIES_ENABLED=true keeps cookies"
+
+    def _warn(self, request: Request) -> None:
+        """Log the first loop of a crawl."""
+        assert self._crawler.stats
+        if not self._crawler.stats.get_value("redirects/loops"):
+            logger.warning("The redirects to %s lead in a circle%s", request.url, self._advice)
+        self._crawler.stats.inc_value("redirects/loops")
+
+
+class MemoryScheduler(Scheduler):
+    """Scrapy's scheduler, whose duplicate filter lets the redirects pass that must be followed."""
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.url in redirect_chain(request) or sets_cookies(request, self.crawler):
+            request.dont_filter = True
+        return super().enqueue_request(request)
+
+
+class RecentKeys:
+    """The last keys that were added, in bounded memory."""
+
+    def __init__(self, most: int = _RECENT_MAX) -> None:
+        self._most = most
+        self._keys: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def update(self, keys: list[str]) -> None:
+        """Add keys, and forget the oldest beyond the bound."""
+        for key in keys:
+            self._keys[key] = None
+            self._keys.move_to_end(key)
+        while len(self._keys) > self._most:
+            self._keys.popitem(last=False)
+
+
+def redirect_chain(request: Request) -> list[str]:
+    """Return the URLs that have led to a request by redirects, first to last; [] if it is no target of a redirect."""
+    return list(request.meta.get("redirect_urls", ()))
+
+
+def sets_cookies(request: Request, crawler: Crawler | None) -> bool:
+    """Return True for the target of a temporary redirect in a crawl with cookies.
+
+    The redirect may set a cookie that only this process gets, and many pages may pass through one target.
+    """
+    reasons = request.meta.get("redirect_reasons", ())
+    has_cookies = crawler is not None and crawler.settings.getbool("COOKIES_ENABLED")
+    return has_cookies and bool(reasons) and reasons[-1] not in _PERMANENT
