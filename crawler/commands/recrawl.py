@@ -1,6 +1,6 @@
 """`scrapy recrawl`: visit stored pages and sections again. Cron may run it as often as it likes.
 
-0    all crawls succeeded, or nothing was due
+0    all crawls succeeded, nothing was due, or another process visits what is due
 1    a crawl failed, or pages could not be visited: their spider is gone, or its arguments contain secrets
 2    a setting, an option or the installation is wrong: nothing was crawled
 130  Ctrl-C stopped the crawl; the pages fetched before are stored, and the next run visits the rest
@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +19,14 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.commands.crawl import CrawlCommand, exit_code_of, record_stop_signal
+from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, WaitingCrawl, exit_code_of
 from crawler.config import Config, is_on_command_line
 from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
-from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, STOP_SIGNAL_STAT
+from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE
 from crawler.storage import due, schema
-from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.database import has_crawl_lock, opened_engine, read_transaction, write_transaction
 from crawler.storage.queries import expect_site
 from crawler.terminal import (
     count_of,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
     from crawler.frontier.recrawl import RecrawlGroup
     from crawler.storage.due import Revisit
+    from crawler.visit import RequestRecord
 
 logger = logging.getLogger(__name__)
 
@@ -58,34 +58,44 @@ _COLUMNS = ("url", "kind", "method", "last seen", "changed", "due since", "why")
 
 @dataclass(slots=True)
 class _Run:
-    """The crawl of a group and its exit code. Without a crawler, there was nothing to do or the start failed."""
+    """The crawl of a group, the number of addresses that were queued for it, and its exit code.
+
+    If it `runs_elsewhere`, another process visits them.
+    """
 
     group: RecrawlGroup
     pages: int = 0
-    crawler: Crawler | None = None
     exit_code: int = EXIT_SUCCESS
+    runs_elsewhere: bool = False
 
 
 class RecrawlCommand(CrawlCommand):
     def syntax(self) -> str:
-        return "[--due] [--site SITE] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
+        return "[--due] [--site SITE] [--url URL] [--section URL] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
 
     def short_desc(self) -> str:
         return "Visit stored pages and sections again: those that are due, or all"
 
     def long_desc(self) -> str:
         return (
-            "Visit stored pages and sections again, in one crawl for each spider that found them: with --due those "
-            "that are due, the most worthwhile first; otherwise all, the oldest visit first. Each page is cleaned by "
+            "Visit stored pages and sections again, in one crawl for each spider and its arguments, several at the "
+            "same time (PARALLEL_CRAWLS): with --due those that are due, the most worthwhile first; otherwise all, the "
+            "oldest visit first. Each page is cleaned by "
             "the method and options that cleaned it last, unless -s CLEANING_METHOD=M says otherwise. New pages that "
-            "sections link to are fetched; stored pages are fetched when they are due themselves. A second process "
-            "that runs the command shares the work. REVISIT_BUDGET limits the visits of a day."
+            "sections link to are fetched; stored pages are fetched when they are due themselves. If another process "
+            "runs a re-crawl already, this one adds its pages to the queue and leaves it alone; with --join it shares "
+            "the work. REVISIT_BUDGET limits the visits of a day."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--due", action="store_true", help="visit only pages and sections that are due")
         parser.add_argument("--site", metavar="SITE", help="visit only pages of a site: a domain or a URL of it")
+        parser.add_argument("--url", action="append", metavar="URL", help="visit only the page at URL; may be repeated")
+        parser.add_argument(
+            "--section", action="append", metavar="URL", help="visit only the section at URL; may be repeated"
+        )
+        parser.add_argument("--join", action="store_true", help="take part in re-crawls that other processes run")
         parser.add_argument("--limit", type=int, metavar="N", help="visit at most N stored pages and sections")
         parser.add_argument("--dry-run", action="store_true", help="print what would be visited and why; fetch nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
@@ -96,7 +106,14 @@ class RecrawlCommand(CrawlCommand):
             raise UsageError(f"--limit is {opts.limit}; it must be 0 or more", print_help=False)
         try:
             site = None if opts.site is None else urls.parse_site(opts.site)
-            self.exitcode = self._recrawl(RecrawlChoice(only_due=opts.due, site=site, limit=opts.limit), opts)
+            choice = RecrawlChoice(
+                only_due=opts.due,
+                site=site,
+                limit=opts.limit,
+                pages=tuple(opts.url or ()),
+                sections=tuple(opts.section or ()),
+            )
+            self.exitcode = self._recrawl(choice, opts)
         except CrawlerError as error:
             print_error(f"scrapy recrawl: {error}")
             self.exitcode = EXIT_USAGE
@@ -110,18 +127,20 @@ class RecrawlCommand(CrawlCommand):
                 if choice.site is not None:
                     expect_site(connection, choice.site)
                 chosen = choose_revisits(connection, choice, config, now)
-                planned = group_revisits(connection, chosen)
+                planned = group_revisits(connection, chosen, with_unfinished=not choice.has_addresses)
         self._announce_changes(planned)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
         exit_code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
         if opts.dry_run:
             _print_plan(list(_plan_rows(planned, chosen, config, now)), as_json=opts.json)
             return exit_code
-        runs = self._crawl_all(runnable, opts.spargs, config)
+        runs = self._crawl_all(runnable, opts, config)
         if opts.json:
             print_json({"crawls": [_run_summary(one) for one in runs]})
         elif not runnable:
             print_line("There is nothing to visit.")
+        else:
+            _print_running_elsewhere(runs)
         if len(runs) < len(runnable):
             exit_code = EXIT_FAILURE
         return max((one.exit_code for one in runs if one.exit_code), default=exit_code)
@@ -162,68 +181,95 @@ class RecrawlCommand(CrawlCommand):
             print_error(f"  {way.revisit.url}")
         return False
 
-    def _crawl_all(self, planned: Sequence[RecrawlGroup], given: Mapping[str, str], config: Config) -> list[_Run]:
-        """Crawl the groups one after the other and return the runs. A signal ends the current crawl and the loop."""
-        process = self.crawler_process
-        assert process is not None
+    def _crawl_all(self, planned: Sequence[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[_Run]:
+        """Crawl the groups, several at a time, and return the runs. A signal ends all crawls."""
         runs: list[_Run] = []
-        left = iter(planned)
+        options = _RunOptions(config, opts.spargs, join=opts.join, processes=_processes_each(planned, config))
 
-        def start_next(ended: asyncio.Task[None] | None = None) -> None:
-            if ended is not None:
-                crawler = runs[-1].crawler
-                assert crawler is not None
-                runs[-1].exit_code = _exit_code(runs[-1], ended)
-                if STOP_SIGNAL_STAT in _stats(crawler):
-                    return
-            for group in left:
-                runs.append(run := self._begin(group, given, config))
-                if run.crawler is not None:
-                    task = process.crawl(run.crawler, **group.filled(given))
-                    assert isinstance(task, asyncio.Task)  # as Scrapy's AsyncCrawlerProcess returns it
-                    if ended is None:
-                        task.get_loop().call_soon(record_stop_signal, run.crawler)
-                    else:
-                        record_stop_signal(run.crawler)
-                    task.add_done_callback(start_next)
-                    return
+        def waiting(group: RecrawlGroup) -> WaitingCrawl:
+            settings = {**group.settings, **self._changes(group)}
+            return WaitingCrawl(_claims(group, settings, config), lambda: self._begin(group, settings, options, runs))
 
-        start_next()
-        if runs and runs[-1].crawler is not None:
-            process.start()
+        ParallelCrawls(self.crawler_process, map(waiting, planned), config.parallel_crawls).run()
         return runs
 
-    def _begin(self, group: RecrawlGroup, given: Mapping[str, str], config: Config) -> _Run:
-        """Queue a group's requests in the database. The run has no crawler if nothing is left to do."""
+    def _begin(
+        self, group: RecrawlGroup, settings: Mapping[str, Any], options: _RunOptions, runs: list[_Run]
+    ) -> CrawlStart | None:
+        """Queue a group's requests in the database. Return None if this process has nothing to do."""
         crawler = self._create_crawler(group.spider)
-        for name, value in {**group.settings, **self._changes(group)}.items():
+        for name, value in {**settings, **options.processes}.items():
             crawler.settings.set(name, value, priority="cmdline")
-        wanted = group.requests(crawler)
+        arguments = group.filled(options.given)
+        run = _Run(group)
+        runs.append(run)
         try:
-            with opened_engine(config.database_url, must_exist=True) as engine, write_transaction(engine) as connection:
-                begun = due.begin_recrawl(connection, group.spider, group.filled(given), wanted)
+            begun = _queue(options.config, group.spider, arguments, group.requests(crawler))
         except CrawlerError as error:
             print_error(f"scrapy recrawl: {group.spider}: {error}")
-            return _Run(group, exit_code=EXIT_FAILURE)
+            run.exit_code = EXIT_FAILURE
+            return None
         if begun is None:
-            return _Run(group)
-        logger.info("Visiting %s again by the spider %s", count_of(begun, "stored address"), group.spider)
-        return _Run(group, begun, crawler)
+            return None
+        run.pages, run.runs_elsewhere = begun.added, begun.is_active and not options.join
+        if run.runs_elsewhere:
+            return None
+        logger.info("Visiting %s again by the spider %s", count_of(begun.added, "stored address"), group.spider)
+
+        def record_end(error: BaseException | None) -> None:
+            run.exit_code = _exit_code(group, crawler, error)
+
+        return CrawlStart(crawler, arguments, record_end)
 
 
-def _exit_code(run: _Run, ended: asyncio.Task[None]) -> int:
-    assert run.crawler is not None
-    error = None if ended.cancelled() else ended.exception()
+@dataclass(frozen=True, slots=True)
+class _RunOptions:
+    """What all crawls of a run share; `processes` are settings that divide the cleaning processes among them."""
+
+    config: Config
+    given: Mapping[str, str]
+    join: bool
+    processes: Mapping[str, Any]
+
+
+def _processes_each(planned: Sequence[RecrawlGroup], config: Config) -> dict[str, Any]:
+    """Return the setting CLEANING_PROCESSES of each crawl: those that run at a time share the number."""
+    crawls = min(len(planned), config.parallel_crawls)
+    if config.cleaning_processes == 0 or crawls == 0:
+        return {}
+    return {"CLEANING_PROCESSES": max(1, config.cleaning_processes // crawls)}
+
+
+def _claims(group: RecrawlGroup, settings: Mapping[str, Any], config: Config) -> frozenset[str]:
+    """Return what no two crawls may have at the same time: their host, a file, a browser."""
+    claims = {"host": group.main_host, "archive": config.archive, "metrics": config.metrics}
+    if settings.get("RENDER", config.render):
+        claims["browser"] = "any"
+    return frozenset(f"{kind} {name}" for kind, name in claims.items() if name)
+
+
+def _queue(
+    config: Config, spider: str, arguments: Mapping[str, str], records: Sequence[tuple[Revisit, RequestRecord]]
+) -> due.BegunRecrawl | None:
+    """Begin or join a re-crawl; `is_active` is right on both kinds of database."""
+    with opened_engine(config.database_url, must_exist=True) as engine:
+        with write_transaction(engine) as connection:
+            begun = due.begin_recrawl(connection, spider, arguments, records, config.frontier_lease_seconds)
+        locked = None if begun is None else has_crawl_lock(engine, begun.crawl_id)
+    return begun if begun is None or locked is None else replace(begun, is_active=locked)
+
+
+def _exit_code(group: RecrawlGroup, crawler: Crawler, error: BaseException | None) -> int:
     if isinstance(error, CrawlerError):
-        print_error(f"scrapy recrawl: {run.group.spider}: {error}")
+        print_error(f"scrapy recrawl: {group.spider}: {error}")
         return EXIT_FAILURE
-    stats = _stats(run.crawler)
+    stats = _stats(crawler)
     if error is not None or not stats:
-        logger.error("The crawl of %s failed", run.group.spider, exc_info=error)
+        logger.error("The crawl of %s failed", group.spider, exc_info=error)
         return EXIT_FAILURE
     # Another process may have made all the requests.
     idle = stats.get("finish_reason") == "finished" and not any(name.startswith("visit/") for name in stats)
-    return EXIT_SUCCESS if idle else exit_code_of(run.crawler, "recrawl")
+    return EXIT_SUCCESS if idle else exit_code_of(crawler, "recrawl")
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:
@@ -286,10 +332,24 @@ def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     make_console().print(make_table("To visit", _COLUMNS, shown) if shown else Text("There is nothing to visit."))
 
 
+def _print_running_elsewhere(runs: Sequence[_Run]) -> None:
+    """Print a sentence about the re-crawls that another process runs."""
+    others = [run for run in runs if run.runs_elsewhere]
+    if not others:
+        return
+    crawls = "the re-crawl" if len(runs) == 1 else f"{len(others)} of {len(runs)} re-crawls"
+    added = sum(run.pages for run in others)
+    print_line(
+        f"Another process runs {crawls} already, so {count_of(added, 'stored address')} "
+        f"{'was' if added == 1 else 'were'} added to its queue; --join would share the work."
+    )
+
+
 def _run_summary(run: _Run) -> dict[str, Any]:
     return {
         "spider": run.group.spider,
         "arguments": dict(run.group.arguments),
         "begun_with": run.pages,
         "exit_code": run.exit_code,
+        "runs_elsewhere": run.runs_elsewhere,
     }

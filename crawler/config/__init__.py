@@ -317,6 +317,13 @@ class RevisitSettings(Theme):
     revisit_budget: int = option(
         0, integer(0, 1_000_000_000), "Largest number of visits of `scrapy recrawl` in 24 hours. 0 sets no limit."
     )
+    parallel_crawls: int = option(
+        8,
+        integer(1, 100),
+        "Largest number of crawls that `scrapy recrawl` and `scrapy sites crawl` run at the same time. Crawls of the "
+        "same host, or with the same `ARCHIVE` or `METRICS`, run one after the other, and so do crawls with `RENDER`. "
+        "The crawls at one time share `CLEANING_PROCESSES`; each has at least one.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

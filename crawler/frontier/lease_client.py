@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 
 from crawler.errors import StoreError
 from crawler.storage import requests
-from crawler.storage.crawls import mark_seeded
+from crawler.storage.crawls import mark_active, mark_seeded
 from crawler.storage.database import check_damage
 from crawler.storage.pages import PageAbsence, find_validators, is_repeatable, keys_not_due, target_key
 from crawler.storage.requests import LeaseOptions, lease_requests, queue_status
@@ -118,6 +118,7 @@ def push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpd
     if update.renew:
         until = now + timedelta(seconds=worker.lease_seconds)
         requests.renew_lease(connection, worker.crawl_id, worker.lease_id, until)
+        mark_active(connection, worker.crawl_id, until)
     not_due = _keys_not_due(connection, worker, update, now)
     added = requests.add_due_requests(connection, worker.crawl_id, update.new, not_due, now)
     if update.seeded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from crawler.config import RECRAWL, Config
 from crawler.redact import REDACTED
 from crawler.storage import due
 from crawler.storage.pages import REVISIT_KEY, PageOrigin
+from crawler.storage.tables import page, section
 from crawler.urls import host_of
 from crawler.visit import METHOD_META_KEY, RequestRecord
 
@@ -31,11 +33,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecrawlChoice:
-    """Which pages to revisit: due ones or all, of one site or all, and at most how many (None: no limit)."""
+    """Which pages to revisit: due ones or all, of one site or all, and at most how many (None: no limit).
+
+    If `pages` or `sections` have addresses, only the pages and sections there; no unfinished re-crawl is continued.
+    """
 
     only_due: bool = False
     site: str | None = None
     limit: int | None = None
+    pages: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+
+    @property
+    def has_addresses(self) -> bool:
+        return bool(self.pages or self.sections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,12 @@ class RecrawlGroup:
     arguments: Mapping[str, str]
     settings: Mapping[str, Any] = field(default_factory=dict)
     revisits: tuple[RevisitRequest, ...] = field(default=())
+
+    @property
+    def main_host(self) -> str:
+        """The host of most pages and sections; without any that of the argument `url`, "" if there is none."""
+        hosts = Counter(host_of(revisit.revisit.url) for revisit in self.revisits)
+        return hosts.most_common(1)[0][0] if hosts else host_of(self.arguments.get("url", ""))
 
     @property
     def redacted(self) -> list[str]:
@@ -100,6 +117,8 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
     Without `only_due` the order is that of the last visits, the oldest first.
     """
     budget = _remaining_budget(connection, choice, config, now)
+    if choice.has_addresses:
+        return _addressed_revisits(connection, choice, now)[:budget]
     if not choice.only_due:
         return due.all_revisits(connection, choice.site)[:budget]
     waiting = {one.history.key: one for one in due.due_revisits(connection, now, config.revisits, choice.site)}
@@ -110,8 +129,10 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
     return announced + [waiting[one.history.key] for one in schedule.choose_due_pages(found, left, now)]
 
 
-def group_revisits(connection: Connection, revisits: Sequence[Revisit]) -> list[RecrawlGroup]:
-    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last.
+def group_revisits(
+    connection: Connection, revisits: Sequence[Revisit], *, with_unfinished: bool = True
+) -> list[RecrawlGroup]:
+    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last, if wanted.
 
     Pages that were read by different settings are visited by different crawls.
     """
@@ -121,11 +142,26 @@ def group_revisits(connection: Connection, revisits: Sequence[Revisit]) -> list[
         group = RecrawlGroup(one.spider, one.arguments, one.settings)
         found.setdefault(_crawl_key(group), group)
         by_crawl.setdefault(_crawl_key(group), []).append(one)
-    for row in due.open_recrawls(connection):
+    for row in due.open_recrawls(connection) if with_unfinished else ():
         origin = PageOrigin.of(row.spider, row.arguments, json.loads(row.arguments[RECRAWL]))
         group = RecrawlGroup(row.spider, origin.arguments, origin.settings)
         found.setdefault(_crawl_key(group), group)
     return [replace(group, revisits=tuple(by_crawl.get(key, ()))) for key, group in found.items()]
+
+
+def _addressed_revisits(connection: Connection, choice: RecrawlChoice, now: datetime) -> list[Revisit]:
+    """Return the sections and pages at the chosen addresses, each once. Raises QueryError for an unknown address."""
+    revisits = {
+        (table.name, revisit.row_id): revisit
+        for table, addresses in ((section, choice.sections), (page, choice.pages))
+        for address in addresses
+        for revisit in due.revisits_at(connection, table, address)
+    }
+    return [
+        revisit
+        for revisit in revisits.values()
+        if not choice.only_due or (revisit.next_visit is not None and revisit.next_visit <= now)
+    ]
 
 
 def _remaining_budget(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
@@ -38,7 +39,7 @@ class ProgressLine:
     `mode` is `on`, `off`, or `auto`: on a terminal only.
     """
 
-    def __init__(self, stats: StatsCollector, mode: str) -> None:
+    def __init__(self, stats: StatsCollector | SummedStats, mode: str) -> None:
         self._stats = stats
         self._console = Console(stderr=True)
         self._shown = mode == "on" or (mode == "auto" and self._console.is_terminal)
@@ -98,6 +99,36 @@ class ProgressLine:
             self._live.update(self.line(), refresh=True)
         else:
             self._console.print(self.line(), soft_wrap=True)
+
+
+class SummedStats:
+    """The counters of several crawls as sums, for one progress line."""
+
+    def __init__(self) -> None:
+        self._running: list[Crawler] = []
+        self._ended: Counter[str] = Counter()
+
+    def add(self, crawler: Crawler) -> None:
+        self._running.append(crawler)
+
+    def end(self, crawler: Crawler) -> None:
+        """Keep the counts of a crawl that has ended, and forget its crawler."""
+        self._ended.update(_counts(crawler))
+        self._running.remove(crawler)
+
+    def get_value(self, name: str, default: int = 0) -> int:
+        return self.get_stats().get(name, default)
+
+    def get_stats(self) -> dict[str, int]:
+        return dict(sum(map(_counts, self._running), self._ended))
+
+
+def _counts(crawler: Crawler) -> Counter[str]:
+    try:
+        stats = crawler.stats.get_stats()
+    except RuntimeError:  # Scrapy raises this while the crawler has no stats
+        return Counter()
+    return Counter({name: number for name, number in stats.items() if isinstance(number, int)})
 
 
 def _redirect_log(old: object, new: object) -> None:

@@ -74,6 +74,9 @@ class Backend(Protocol):
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
         """Lock a crawl for this process; None where only the time of a lease shows which processes are alive."""
 
+    def has_crawl_lock(self, engine: Engine, crawl_id: int) -> bool | None:
+        """Return True if a process has locked a crawl; None where locks do not show it."""
+
     def server(self, connection: Connection) -> str:
         """Return the identity of the server and of the database on it; "" for a file."""
 
@@ -113,7 +116,7 @@ class CrawlFileLock:
     @classmethod
     def acquire(cls, database: Path, crawl_id: int) -> Self:
         """Return the lock on a crawl into a database file. Raises StoreError if the lock file cannot be made."""
-        path = database.with_name(f"{database.name}-crawl-{crawl_id}")
+        path = _lock_path(database, crawl_id)
         while True:
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -127,6 +130,21 @@ class CrawlFileLock:
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 return cls(path, descriptor, database, alone=alone)
             os.close(descriptor)  # another process removed the file in between
+
+    @classmethod
+    def is_held(cls, database: Path, crawl_id: int) -> bool:
+        """Return True if a living process has a lock on a crawl."""
+        try:
+            descriptor = os.open(_lock_path(database, crawl_id), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            path = _lock_path(database, crawl_id)
+            raise StoreError(f"the lock file {path} cannot be read: {error.strerror}") from error
+        try:
+            return not _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
 
     def check(self) -> None:
         """Raise StoreError if the database file was deleted or replaced.
@@ -148,6 +166,10 @@ class CrawlFileLock:
         if _flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB):
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+
+def _lock_path(database: Path, crawl_id: int) -> Path:
+    return database.with_name(f"{database.name}-crawl-{crawl_id}")
 
 
 def _flock(descriptor: int, kind: int) -> bool:

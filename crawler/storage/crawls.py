@@ -123,6 +123,17 @@ def mark_seeded(connection: Connection, crawl_id: int, now: datetime) -> None:
     connection.execute(update(crawl).where(crawl.c.id == crawl_id, crawl.c.seeded.is_(None)).values(seeded=now))
 
 
+def mark_active(connection: Connection, crawl_id: int, until: datetime) -> None:
+    """Record that a process works at a crawl, at least until then."""
+    connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(active_until=until))
+
+
+def is_active(connection: Connection, crawl_id: int, now: datetime) -> bool:
+    """Return True if a process has promised to work at a crawl now; one that was killed since has promised it too."""
+    until = connection.scalar(select(crawl.c.active_until).where(crawl.c.id == crawl_id))
+    return until is not None and until > now
+
+
 def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
     """Begin a crawl, whether others are open or not, and return its id; secrets in its arguments are redacted."""
     return _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
@@ -137,7 +148,8 @@ def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mappin
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _sum(before.get(name), value) for name, value in totals.items()}
-    values = {"reason": reason, "finished": database_now(connection)}
+    # Another process that works at it renews its promise soon.
+    values = {"reason": reason, "finished": database_now(connection), "active_until": None}
     if finished and not _has_open_requests(connection, crawl_id):
         values["state"] = CrawlState.FINISHED.value
         before = {name: value for name, value in before.items() if name != _ERROR}

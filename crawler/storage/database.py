@@ -100,6 +100,11 @@ def database_size_bytes(url: str) -> int:
         return backend_of(engine).size_bytes(engine)
 
 
+def has_crawl_lock(engine: Engine, crawl_id: int) -> bool | None:
+    """Return True if a living process works at a crawl; None on a server, where `crawls.is_active` tells."""
+    return backend_of(engine).has_crawl_lock(engine, crawl_id)
+
+
 def check_damage(engine: Engine) -> None:
     """Raise StoreError if the database file is damaged; this reads the whole file."""
     if (found := backend_of(engine).find_damage(engine)) is not None:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
+from crawler import urls
 from crawler.config import RECRAWL
+from crawler.errors import QueryError
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
 from crawler.storage.crawls import CrawlState
@@ -74,6 +76,27 @@ def due_revisits(
     )
 
 
+def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]:
+    """Return the page, or the section, at an address as fetched or canonical, as a list of at most one.
+
+    Raises QueryError if none is stored there, or if it is not visited again.
+    """
+    key, plain = urls.url_key(url), urls.without_credentials(url)
+    stored = select(table.c.id, table.c.retired_at, table.c.spider, table.c.next_visit)
+    matches = stored.where(or_(table.c.url_key == key, table.c.url == plain)).order_by(table.c.url_key != key)
+    row = connection.execute(matches).first()
+    if row is None:
+        raise QueryError(f"no {table.name} is stored at {plain}; `scrapy recrawl --dry-run` lists the addresses")
+    if row.retired_at is not None:
+        raise QueryError(
+            f"the {table.name} at {plain} has been gone from its site since {row.retired_at:%Y-%m-%d}, so it is not "
+            "visited again; `scrapy crawl` finds it if it is back"
+        )
+    if row.spider is None or row.next_visit is None:
+        raise QueryError(f"the {table.name} at {plain} was not fetched by a crawl, so no spider can visit it again")
+    return list(_read_revisits(connection, table, table.c.id == row.id, None))
+
+
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:
     """Return all pages and sections, of one site or all, that can be visited again; the oldest visit first."""
     found = _unique(
@@ -112,14 +135,30 @@ def open_recrawls(connection: Connection) -> list[Row[str, dict[str, str]]]:
     return [row for row in rows if RECRAWL in row.arguments]
 
 
+@dataclass(frozen=True, slots=True)
+class BegunRecrawl:
+    """A re-crawl and the number of pages and sections that were added to it.
+
+    `is_active` is True if another process had promised to work at it.
+    """
+
+    crawl_id: int
+    added: int
+    is_active: bool
+
+
 def begin_recrawl(
-    connection: Connection, spider: str, arguments: Mapping[str, str], records: Sequence[tuple[Revisit, RequestRecord]]
-) -> int | None:
+    connection: Connection,
+    spider: str,
+    arguments: Mapping[str, str],
+    records: Sequence[tuple[Revisit, RequestRecord]],
+    lease_seconds: float,
+) -> BegunRecrawl | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
-    `arguments` are the spider's and RECRAWL. Return the number of pages and sections that this adds; None if there are
-    none and no re-crawl is open, so that none begins. Call it first in its transaction: of two processes that start
-    together one begins, and both join.
+    `arguments` are the spider's and RECRAWL. Return None if nothing is added and no re-crawl is open, so that none
+    begins. Without another active process, this one promises to work at it for `lease_seconds`. Call it first in its
+    transaction: of two processes that start together one begins, and both join.
     """
     with connection.begin_nested() as attempt:
         joined = crawls.join_crawl(connection, spider, arguments, fresh=False)
@@ -131,7 +170,11 @@ def begin_recrawl(
             return None
         now = requests.database_now(connection)
         crawls.mark_seeded(connection, joined.crawl_id, now)
-        return requests.add_requests(connection, joined.crawl_id, left, now)
+        is_active = crawls.is_active(connection, joined.crawl_id, now)
+        if not is_active:
+            crawls.mark_active(connection, joined.crawl_id, now + timedelta(seconds=lease_seconds))
+        added = requests.add_requests(connection, joined.crawl_id, left, now)
+        return BegunRecrawl(joined.crawl_id, added, is_active)
 
 
 def _read_revisits(

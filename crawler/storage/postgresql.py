@@ -136,6 +136,9 @@ class PostgreSQLBackend:
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
         return None
 
+    def has_crawl_lock(self, engine: Engine, crawl_id: int) -> bool | None:  # noqa: ARG002 — as above
+        return None
+
     def server(self, connection: Connection) -> str:
         return str(connection.scalar(_SERVER))
 

@@ -107,6 +107,9 @@ class SQLiteBackend:
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
         return CrawlFileLock.acquire(_path(engine.url), crawl_id)
 
+    def has_crawl_lock(self, engine: Engine, crawl_id: int) -> bool | None:
+        return CrawlFileLock.is_held(_path(engine.url), crawl_id)
+
     def server(self, connection: Connection) -> str:  # noqa: ARG002 — the protocol's
         return ""
 

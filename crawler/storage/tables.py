@@ -294,6 +294,7 @@ crawl = Table(
     _required("totals", JSON),
     Column("settings", JSON),  # those of its last command line
     Column("seeded", UtcDateTime),  # when all its start requests were in the queue
+    Column("active_until", UtcDateTime),  # until then a process has promised to work at it
     sqlite_autoincrement=True,
 )
 

@@ -1,6 +1,7 @@
 """A site that changes between crawls, speaks ETag and Last-Modified, and tells what it was asked for."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,17 +59,19 @@ class Asked:
 
 
 class Site:
-    """`pages` by path, to be changed at will; `asked` lists all requests."""
+    """`pages` by path, to be changed at will; `asked` lists all requests. Each address is a host of its own."""
 
-    def __init__(self):
+    def __init__(self, address="127.0.0.1"):
         self.pages = {}
         self.asked = []
         self._changed = {}
+        self._open = threading.Event()
+        self._open.set()
         self._clock = count(1_700_000_000, 60)
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((address, 0), _Handler)
         self._server.site = self
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{address}:{self._server.server_port}"
 
     def put(self, path, body, **values):
         self.pages[path] = Page(body, **values)
@@ -81,7 +84,25 @@ class Site:
         """The paths of pages asked for, in order; those answered with a status."""
         return [one.path for one in self.asked if one.path not in HOST_FILES and status in {None, one.status}]
 
+    def hold(self):
+        """Answer no further request, other than for the files of the host, until `let_go`."""
+        self._open.clear()
+
+    def let_go(self):
+        self._open.set()
+
+    def wait_until_open(self):
+        assert self._open.wait(300)
+
+    def wait_for(self, number):
+        """Wait until so many pages were asked for, answered or not."""
+        deadline = time.monotonic() + 300
+        while len(self.paths()) < number:
+            assert time.monotonic() < deadline, self.paths()
+            time.sleep(0.02)
+
     def close(self):
+        self.let_go()
         self._server.shutdown()
         self._server.server_close()
 
@@ -117,6 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
             status, body = 304, b""
             headers |= {"ETag": page.lies} if page.lies else {}
         site.asked.append(Asked(self.path, bool(tag or since), status))
+        if self.path not in HOST_FILES:
+            site.wait_until_open()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

@@ -64,7 +64,9 @@ def begin(engine):
     def of(revisits, spider="one", arguments=None):
         with write_transaction(engine) as connection:
             wanted = [(one, asked(one.url)) for one in revisits]
-            return due.begin_recrawl(connection, spider, (arguments or {"a": "1"}) | {RECRAWL: "{}"}, wanted)
+            arguments = (arguments or {"a": "1"}) | {RECRAWL: "{}"}
+            begun = due.begin_recrawl(connection, spider, arguments, wanted, 60.0)
+            return None if begun is None else begun.added
 
     return of
 

@@ -29,8 +29,8 @@ from sqlalchemy import Column, Text
 
 from crawler.storage.tables import VIEWS
 
-revision = "0002"
-down_revision = "0001"
+revision = "9000"
+down_revision = "HEAD"
 
 
 def upgrade():
@@ -42,7 +42,7 @@ def upgrade():
         batch.add_column(Column("note", Text, nullable=False, server_default="none"))
     for view in VIEWS:
         op.execute(view)
-"""
+""".replace("HEAD", schema.HEAD)
 BROKEN = REVISION + "    1 / 0\n"
 
 
@@ -71,8 +71,8 @@ def later(tmp_path):
     """Our migrations with one more revision."""
     folder = tmp_path / "migrations"
     shutil.copytree("crawler/storage/migrations", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "0002_note.py").write_text(REVISION)
-    return Migrations(str(folder), ("0001", "0002"))
+    (folder / "versions" / "9000_note.py").write_text(REVISION)
+    return Migrations(str(folder), (*schema.MIGRATIONS.revisions, "9000"))
 
 
 def found(engine, query):
@@ -121,7 +121,7 @@ def test_a_later_revision_changes_the_tables_and_keeps_the_rows(empty, later, sa
     save_first(visit("https://a.example/1", "one bridge"), visit("https://a.example/2", "two"))
     tables = ("page", "block", "document_frequency", "change_log", "block_tokens")
     before = {table: read(empty, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
-    with pytest.raises(StoreError, match=r"has schema 0001, .* needs 0002; `scrapy upgrade`"):
+    with pytest.raises(StoreError, match=rf"has schema {schema.HEAD}, .* needs 9000; `scrapy upgrade`"):
         schema.check_schema(empty, later)
     schema.upgrade_schema(empty, later)
     schema.check_schema(empty, later)
@@ -130,8 +130,35 @@ def test_a_later_revision_changes_the_tables_and_keeps_the_rows(empty, later, sa
         assert read(empty, f"SELECT * FROM {table} ORDER BY 1, 2") == [
             row | changed.get(table, {}) for row in before[table]
         ]
-    with pytest.raises(StoreError, match=r"schema 0002.*schema 0001.*install the newer version"):
+    with pytest.raises(StoreError, match=rf"schema 9000.*schema {schema.HEAD}.*install the newer version"):
         schema.check_schema(empty)
+
+
+# What takes a database back to the revision before each one; the newest is the last.
+REVERSALS = {"0002": ["ALTER TABLE crawl DROP COLUMN active_until"]}
+
+
+def columns(engine):
+    """Return the names of the columns of all tables."""
+    with engine.connect() as connection:
+        inspector = inspect(connection)
+        return {table: {column["name"] for column in inspector.get_columns(table)} for table in ours(engine)}
+
+
+def test_a_database_of_the_first_schema_is_upgraded_with_its_rows(empty, save_first, visit):
+    save_first(visit("https://a.example/1", "one bridge"))
+    before = columns(empty), {table: read(empty, f"SELECT * FROM {table}") for table in ("crawl", "page", "block")}
+    with empty.begin() as connection:
+        for revision in reversed(schema.MIGRATIONS.revisions[1:]):
+            for statement in REVERSALS[revision]:
+                connection.exec_driver_sql(statement)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    with pytest.raises(StoreError, match="has schema 0001"):
+        schema.check_schema(empty)
+    schema.upgrade_schema(empty)
+    schema.check_schema(empty)
+    after = columns(empty), {table: read(empty, f"SELECT * FROM {table}") for table in ("crawl", "page", "block")}
+    assert after == before
 
 
 def test_triggers_survive_a_later_revision(empty, later, save_first, visit):
@@ -147,7 +174,7 @@ def test_triggers_survive_a_later_revision(empty, later, save_first, visit):
 
 def test_a_revision_that_fails_leaves_the_database_as_it_was(empty, later, save_first, visit):
     save_first(visit("https://a.example/1", "one bridge"))
-    Path(later.location, "versions", "0002_note.py").write_text(BROKEN)
+    Path(later.location, "versions", "9000_note.py").write_text(BROKEN)
     with pytest.raises(ZeroDivisionError):
         schema.upgrade_schema(empty, later)
     schema.check_schema(empty)
@@ -158,7 +185,7 @@ def test_a_revision_that_fails_leaves_the_database_as_it_was(empty, later, save_
 def test_an_empty_database_gets_the_newest_revision_at_once(empty, later):
     schema.upgrade_schema(empty, later)
     with empty.connect() as connection:
-        assert schema.current_revision(connection) == "0002"
+        assert schema.current_revision(connection) == "9000"
 
 
 def test_preparing_creates_once(empty):
@@ -200,7 +227,7 @@ def test_a_newer_schema_is_refused_with_both_revisions(engine):
     with engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     for action in (schema.check_schema, schema.prepare_schema, schema.upgrade_schema):
-        with pytest.raises(StoreError, match=r"schema 9999.*schema 0001.*install the newer version"):
+        with pytest.raises(StoreError, match=rf"schema 9999.*schema {schema.HEAD}.*install the newer version"):
             action(engine)
 
 

@@ -1,0 +1,118 @@
+"""`scrapy recrawl` runs the crawls of several sites side by side, and those of cron do not pile up."""
+
+import json
+import signal
+from contextlib import ExitStack
+
+import pytest
+from changing_site import Site, article, listing, prose
+from sqlalchemy import text
+
+from crawler.storage.database import opened_engine
+
+PAGES = 4
+
+
+class Sites:
+    """Sites and the database that their crawls share."""
+
+    def __init__(self, world, sites):
+        self.world = world
+        self.sites = sites
+
+    def crawl(self):
+        for number, site in enumerate(self.sites):
+            paths = [f"/news/{page}" for page in range(1, PAGES + 1)]
+            site.put("/news/", listing(*paths))
+            for page, path in enumerate(paths):
+                seed = 100 * number + page
+                site.put(path, article(f"Title {seed}", prose(seed), prose(seed + 50)))
+            arguments = ("-a", f"url={site.url}/news/", "-a", r"allow=/news/\d+")
+            finished = self.world.scrapy("crawl", "section", *arguments)
+            assert finished.returncode == 0, finished.stderr
+            site.asked.clear()
+
+
+@pytest.fixture
+def three_sites(world):
+    with ExitStack() as stack:
+        sites = [world.site, Site("127.0.0.2"), Site("127.0.0.3")]
+        for site in sites[1:]:
+            stack.callback(site.close)
+        made = Sites(world, sites)
+        made.crawl()
+        yield made
+
+
+def test_a_slow_site_delays_no_other(three_sites):
+    world, (slow, *fast) = three_sites.world, three_sites.sites
+    slow.hold()
+    process = world.started("recrawl")
+    for site in fast:
+        site.wait_for(PAGES + 1)
+    # Nothing of the slow site has been answered, and the fast ones are stored.
+    ended = "SELECT count(*) FROM crawl WHERE state = 'finished'"
+    while scalar(world, ended) < 5:
+        assert process.poll() is None
+    slow.let_go()
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert len(slow.paths()) == PAGES + 1
+    order = world.rows("SELECT arguments FROM crawl ORDER BY finished DESC LIMIT 1")
+    assert slow.url in str(order[0]["arguments"])
+
+
+def scalar(world, query):
+    with opened_engine(world.url) as engine, engine.connect() as connection:
+        return connection.scalar(text(query))
+
+
+def test_a_second_recrawl_adds_to_the_queue_of_the_first_and_ends(three_sites):
+    world, (slow, other, _) = three_sites.world, three_sites.sites
+    slow.hold()
+    process = world.started("recrawl", "--site", slow.url)
+    slow.wait_for(1)
+    second = world.scrapy("recrawl", "--site", slow.url)
+    assert second.returncode == 0
+    assert second.stdout == (
+        "Another process runs the re-crawl already, so 0 stored addresses were added to its queue; --join would share "
+        "the work.\n"
+    )
+    # What nobody visits yet is visited by the second, and the first is left alone.
+    third = world.scrapy("recrawl", "--json")
+    crawls = json.loads(third.stdout)["crawls"]
+    assert sorted(crawl["runs_elsewhere"] for crawl in crawls) == [False, False, True]
+    assert len(other.paths()) == PAGES + 1
+    slow.let_go()
+    process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert sorted(slow.paths()) == ["/news/", *(f"/news/{page}" for page in range(1, PAGES + 1))]
+
+
+def test_a_killed_recrawl_does_not_block_the_next(three_sites):
+    world, (slow, *_) = three_sites.world, three_sites.sites
+    slow.hold()
+    process = world.started("recrawl", "--site", slow.url)
+    slow.wait_for(1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=300)
+    slow.let_go()
+    slow.asked.clear()
+    assert world.scrapy("recrawl", "--site", slow.url).returncode == 0
+    assert len(slow.paths()) >= PAGES
+    assert world.rows("SELECT count(*) AS n FROM crawl WHERE state = 'open'") == [{"n": 0}]
+
+
+def test_a_page_or_a_section_alone_is_visited_by_its_address(three_sites):
+    world, (site, other, _) = three_sites.world, three_sites.sites
+    assert world.scrapy("recrawl", "--url", f"{site.url}/news/2", "--url", f"{site.url}/news/2").returncode == 0
+    assert site.paths() == ["/news/2"]
+    assert world.scrapy("recrawl", "--section", f"{other.url}/news/").returncode == 0
+    assert other.paths() == ["/news/"]
+    assert world.scrapy("recrawl", "--due", "--url", f"{site.url}/news/1").stdout == "There is nothing to visit.\n"
+    unknown = world.scrapy("recrawl", "--url", f"{site.url}/news/")
+    assert (unknown.returncode, f"no page is stored at {site.url}/news/" in unknown.stderr) == (2, True)
+    world.change("UPDATE page SET retired_at = '2024-05-01 00:00:00' WHERE url = :url", url=f"{site.url}/news/1")
+    gone = world.scrapy("recrawl", "--url", f"{site.url}/news/1")
+    assert (gone.returncode, "has been gone from its site since 2024-05-01" in gone.stderr) == (2, True)
+    assert site.paths() == ["/news/2"]
