@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,8 @@ class Page:
     url: str | None = None
     encoding: str | None = None
     parse_warnings: tuple[ParseWarning, ...] = ()
-    layout: Layout | None = None
-    template: frozenset[int] | None = None
+    layout: Layout | None = field(default=None, repr=False)
+    template: frozenset[int] | None = field(default=None, repr=False)
 
 
 class Kind(StrEnum):

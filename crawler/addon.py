@@ -52,6 +52,7 @@ _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
 # Outermost: Scrapy and projects use orders from 100 on, so it sees each response as the spider does.
 _CLEANING_MIDDLEWARE_ORDER = 10
 _AUTO_THROTTLE = "crawler.fetching.throttling.AutoThrottle"
+_STORE_PIPELINE = "pipelines.store.StorePipeline"
 _HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
 _COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # A replay contacts no site, so it needs no delays and no retries, and serves saved pages unchanged.
@@ -105,6 +106,7 @@ class Blocksieve:
         if not self.context.looks_only:
             _warn_of_missing_core()
             _check_feeds(settings)
+            _check_pipelines(settings)
             if config.archive:
                 _check_archive(settings, config)
 
@@ -130,8 +132,7 @@ class Cleaning:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, which stops the crawl; NotConfigured would skip the add-on."""
-        addons = [load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None]
-        if Blocksieve in addons:
+        if Blocksieve in addons_in_use(settings):
             raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; remove one of them")
         _check_host_project(Config.read(settings))
         if self._looks_only:
@@ -140,6 +141,12 @@ class Cleaning:
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
+
+
+def addons_in_use(settings: BaseSettings) -> set[type]:
+    """Return those of our two add-ons that ADDONS has."""
+    addons = {load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None}
+    return addons & {Blocksieve, Cleaning}
 
 
 def looking_command(crawler: Crawler) -> str | None:
@@ -188,6 +195,32 @@ def _add_components(settings: BaseSettings) -> None:
             continue
         for path, order in getattr(ours, table).items():
             settings.setdefault_in_component_priority_dict(table, load_object(path), order)
+
+
+def _check_pipelines(settings: BaseSettings) -> None:
+    """Raise ConfigError for a project's pipeline that would get visits where it expects items.
+
+    StorePipeline turns visits into items. A pipeline before it says that it handles visits by its attribute
+    `takes_visits`.
+    """
+    orders = {load_object(path): order for path, order in settings.getdict("ITEM_PIPELINES").items()}
+    store_order = orders.get(load_object(_STORE_PIPELINE))
+    ours_loaded = set(map(load_object, ours.ITEM_PIPELINES))
+    for pipeline, order in orders.items():
+        is_later = order is None or (store_order is not None and order > store_order)
+        if is_later or pipeline in ours_loaded or getattr(pipeline, "takes_visits", False):
+            continue
+        name = f"{pipeline.__module__}.{pipeline.__qualname__}"
+        if store_order is None:
+            order_problem = f"runs {name} without {_STORE_PIPELINE}"
+            remedy = "add that pipeline before it"
+        else:
+            order_problem = f"runs {name} (order {order}) before {_STORE_PIPELINE} (order {store_order})"
+            remedy = f"give it an order above {store_order}"
+        raise ConfigError(
+            f"ITEM_PIPELINES {order_problem}, so it would get visits in place of items; {remedy}, or set "
+            f"{pipeline.__name__}.takes_visits = True if it handles crawler.visit.Visit"
+        )
 
 
 def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:

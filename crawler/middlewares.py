@@ -33,7 +33,7 @@ from crawler.fetching.response_filter import (
 )
 from crawler.fetching.throttling import RefusalBackoff
 from crawler.frontier.serialize import START_NUMBER
-from crawler.monitoring.exit_status import NOARCHIVE_STAT, NOFOLLOW_STAT
+from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
 from crawler.visit import FetchedPage, Outcome, UnparsedPage, Visit
 
@@ -167,9 +167,15 @@ class VisitMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         config = Config.read(crawler.settings)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
-        if config.replay:
-            return cls(crawler, None)  # a replay contacts no site
-        return cls(crawler, RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row, config.host_refused_share))
+        backoff = None  # a replay contacts no site
+        if not config.replay:
+            backoff = RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row, config.host_refused_share)
+        middleware = cls(crawler, backoff)
+        crawler.signals.connect(middleware.item_error, signal=signals.item_error)
+        return middleware
+
+    def item_error(self) -> None:
+        self._crawler.stats.inc_value(FAILED_ITEMS_STAT)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the start requests, unless the frontier has stored all of them."""

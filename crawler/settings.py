@@ -36,10 +36,11 @@ DOWNLOAD_HANDLERS = {
     "s3": "crawler.fetching.network.SchemeHandler",
 }
 SPIDER_MIDDLEWARES = {"crawler.middlewares.VisitMiddleware": 10}
+# Below zero, because the pipelines of a project have orders from 0 to 1000: they come later and get items, not visits.
 ITEM_PIPELINES = {
-    "pipelines.clean.CleanPipeline": 300,
-    "pipelines.dedup.DedupPipeline": 400,
-    "pipelines.store.StorePipeline": 500,
+    "pipelines.clean.CleanPipeline": -300,
+    "pipelines.dedup.DedupPipeline": -200,
+    "pipelines.store.StorePipeline": -100,
 }
 # The last three are only active if SUMMARY, METRICS and ARCHIVE name a file.
 EXTENSIONS = {

@@ -113,6 +113,9 @@ class RequestRecord:
     priority: int = 0
     not_before: datetime | None = None
 
+    def __repr__(self) -> str:
+        return f"<RequestRecord {self.method} {self.url}>"
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseToken:
@@ -182,6 +185,9 @@ class FetchedPage:
     method: str | None = None
     noarchive: bool = False
 
+    def __repr__(self) -> str:
+        return f"<FetchedPage {self.url}: {len(self.body):,} bytes>"
+
     @property
     def tree(self) -> Page:
         """The parsed page; never edit it."""
@@ -208,6 +214,9 @@ class PageStructure:
     places: tuple[BlockPlace, ...]
     texts: dict[int, str]
     kept: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<PageStructure: {len(self.markdown):,} characters of Markdown>"
 
     @classmethod
     def of(cls, cleaned: CleanPage) -> Self:
@@ -249,7 +258,7 @@ class CleanedPage:
 
     fetched: FetchedPage
     cleaned: CleanPage
-    fingerprinted: PageFingerprint | None = None
+    fingerprinted: PageFingerprint | None = field(default=None, repr=False)
     structure: PageStructure | None = None
 
 
@@ -263,7 +272,7 @@ class ProcessedPage:
 
     fetched: FetchedPage
     cleaned: CleanPage
-    blocks: tuple[FingerprintedBlock, ...]
+    blocks: tuple[FingerprintedBlock, ...] = field(repr=False)
     fingerprint: int | None = None
     structure: PageStructure | None = None
 
@@ -299,6 +308,11 @@ class Visit:
     requests: tuple[RequestRecord, ...] = ()
     part: int = 1
     parts: int = 1
+
+    def __repr__(self) -> str:
+        """Return a short text, because Scrapy logs the whole item if a pipeline fails."""
+        name = "Visit" if self.page is None else f"Visit with {type(self.page).__name__}"
+        return f"<{name} {self.url}: {self.outcome}, status {self.status}>"
 
     @property
     def ends_request(self) -> bool:

@@ -49,6 +49,9 @@ class CleanPage:
     known_structure: StructureNode | None = field(default=None, repr=False, compare=False)
     source: StructureSource | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return f"<CleanPage {self.url}: {len(self.kept)} of {len(self.decisions)} blocks kept by {self.method}>"
+
     @property
     def title(self) -> str | None:
         return self.metadata.title

@@ -25,11 +25,17 @@ from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.project import inside_project
 
 from cleaning.declare import did_you_mean
-from crawler.addon import check_packages
+from crawler.addon import Blocksieve, addons_in_use, check_packages
 from crawler.config import Config
 from crawler.context import context_of
 from crawler.errors import ConfigError, CrawlerError
-from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_USAGE, STOP_SIGNAL_STAT, find_exit_status
+from crawler.monitoring.exit_status import (
+    EXIT_FAILURE,
+    EXIT_USAGE,
+    STOP_SIGNAL_STAT,
+    find_exit_status,
+    find_storing_status,
+)
 from crawler.monitoring.progress import ProgressLine, SummedStats
 from crawler.workers.worker import collect_less_garbage
 
@@ -50,19 +56,6 @@ OUTSIDE = (
 # What Scrapy logs at INFO about its parts and counters; a table of ours says how the crawl went.
 _DETAIL_LOGGERS = ("addons", "crawler", "middleware", "statscollectors", "utils.log")
 LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
-
-
-class CrawlEntryPoint(ScrapyCrawl):
-    """Scrapy's own `crawl` in every project; outside of projects it says how to get one.
-
-    It stands before CrawlCommand, because Scrapy takes the last command of a module in COMMANDS_MODULE.
-    """
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().process_options(args, opts)
-        if not inside_project():
-            _print_error(OUTSIDE)
-            sys.exit(EXIT_USAGE)
 
 
 class CrawlCommand(ScrapyCrawl):
@@ -113,6 +106,27 @@ class CrawlCommand(ScrapyCrawl):
             logger.error("The crawl failed", exc_info=error)
             return EXIT_FAILURE
         raise error
+
+
+class CrawlEntryPoint(CrawlCommand):
+    """`crawl` in other projects: ours if one of our add-ons is in use, Scrapy's own otherwise.
+
+    Outside of projects it says how to get one.
+    """
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        ScrapyCrawl.process_options(self, args, opts)
+        self._given_settings = arglist_to_dict(opts.set)
+        if not inside_project():
+            _print_error(OUTSIDE)
+            sys.exit(EXIT_USAGE)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None
+        if addons_in_use(self.settings):
+            super().run(args, opts)
+        else:
+            ScrapyCrawl.run(self, args, opts)
 
 
 def check_log_level(level: object) -> None:
@@ -253,7 +267,11 @@ class ParallelCrawls:
 
 def exit_code_of(crawler: Crawler, command: str = "crawl") -> int:
     """Return the exit code of a finished crawl, and print the reason if it is not 0."""
-    ending = find_exit_status(crawler.stats.get_stats(), Config.read(crawler.settings).max_refused_share)
+    stats = crawler.stats.get_stats()
+    if Blocksieve in addons_in_use(crawler.settings):
+        ending = find_exit_status(stats, Config.read(crawler.settings).max_refused_share)
+    else:
+        ending = find_storing_status(stats)
     if ending.problem:
         _print_error(ending.problem, command)
     return ending.exit_code

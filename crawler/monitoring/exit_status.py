@@ -31,6 +31,9 @@ NOFOLLOW_STAT = "directives/nofollow_links"
 NOARCHIVE_STAT = "directives/noarchive_pages"
 """The stat with the number of pages whose HTML is not kept because they say noarchive."""
 
+FAILED_ITEMS_STAT = "item/failed"
+"""The stat with the number of items for which a pipeline of the project raised an error."""
+
 FIRST_FAILURE_STAT = "download/first_failure"
 """The stat with the URL of the first request that ended without a response, and why."""
 
@@ -132,6 +135,16 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
     return ExitStatus(EXIT_FAILURE, problem) if problem else ExitStatus(EXIT_SUCCESS)
 
 
+def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
+    """Return the exit status of a host project's crawl: a failure only if pages could not be stored."""
+    reason = str(stats.get("finish_reason", ""))
+    if error := stats.get("store/error"):
+        return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
+    if reason in {FinishReason.STORE_FAILED, FinishReason.WORKERS_FAILED}:
+        return ExitStatus(EXIT_FAILURE, FAILURE_REASONS[reason])
+    return ExitStatus(EXIT_SUCCESS)
+
+
 def _interrupted(number: int | None) -> ExitStatus:
     """Return the exit status of a stopped crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
     if number is None:
@@ -154,7 +167,15 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
         failed = 0 < total == sum(visits[outcome] for outcome in FAILED_OUTCOMES)
     else:
         failed = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]
-    return _explain_no_page(visits, stats) if failed else None
+    return _explain_no_page(visits, stats) if failed else _find_failed_items(stats)
+
+
+def _find_failed_items(stats: Mapping[str, Any]) -> str | None:
+    failed_items = _count_stat(stats, FAILED_ITEMS_STAT)
+    total_items = failed_items + _count_stat(stats, "item_scraped_count")
+    if 2 * failed_items <= total_items:
+        return None
+    return f"a pipeline of the project raised errors for {failed_items:,} of {total_items:,} items: see the log"
 
 
 def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) -> str:
@@ -223,6 +244,7 @@ class CrawlEndHook:
 _NOT_COUNTERS = frozenset({CRAWL_ID_STAT, QUEUED_STAT})
 _STORED_PREFIXES = (
     "visit/",
+    "item/",
     "blocks/",
     "page/",
     "dedup/",

@@ -101,7 +101,7 @@ def test_a_host_project_gets_our_components_and_keeps_its_choices():
     theirs = Settings({"ITEM_PIPELINES": {"pipelines.store.StorePipeline": None}})
     updated(theirs)
     pipelines = {str(getattr(key, "__name__", key)): order for key, order in theirs.getdict("ITEM_PIPELINES").items()}
-    assert pipelines == {"pipelines.store.StorePipeline": None, "CleanPipeline": 300, "DedupPipeline": 400}
+    assert pipelines == {"pipelines.store.StorePipeline": None, "CleanPipeline": -300, "DedupPipeline": -200}
     assert [key.__name__ for key in theirs.getdict("SPIDER_MIDDLEWARES")] == ["VisitMiddleware"]
     assert theirs["DOWNLOADER"] == "crawler.fetching.throttling.Downloader"
 

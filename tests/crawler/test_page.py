@@ -1,11 +1,14 @@
 """`page()`: what a callback yields for a content page."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 from scrapy.http import HtmlResponse, TextResponse
 
+from cleaning import clean
+from cleaning.page_fingerprint import FingerprintedBlock
 from crawler.fetching.response_filter import PageResponse
 from crawler.page import page
+from crawler.visit import CleanedPage, Outcome, PageStructure, ProcessedPage, Visit
 
 HTML = {"Content-Type": "text/html"}
 
@@ -16,6 +19,22 @@ def test_metadata_stated_by_the_spider_is_kept_apart_from_the_page():
     stated = fetched.stated
     assert (stated.title, stated.author, stated.published, stated.section) == ("A title", "Jo", "2024-05-03", "News")
     assert (fetched.url, fetched.body, fetched.etag, fetched.last_modified) == (response.url, b"<p>text", '"1"', None)
+
+
+def test_the_values_of_a_visit_have_a_short_repr_at_each_step():
+    story = "<title>A bridge</title>" + "<p>The river rose in the night, and the old bridge was closed." * 1_000
+    fetched = page(HtmlResponse("https://x.example/", body=story.encode(), headers=HTML))
+    cleaned = clean(fetched.tree)
+    structure = PageStructure.of(cleaned)
+    blocks = tuple(FingerprintedBlock(decision, 1, 2, 3) for decision in cleaned.decisions)
+    steps = (
+        fetched,
+        CleanedPage(fetched, cleaned, structure=structure),
+        ProcessedPage(fetched, cleaned, blocks, 1, structure),
+    )
+    visits = [Visit(fetched.url, datetime.now(UTC), Outcome.PAGE, 200, page=step) for step in steps]
+    assert repr(visits[-1]) == "<Visit with ProcessedPage https://x.example/: page, status 200>"
+    assert max(len(repr(value)) for value in (*steps, *visits, cleaned, structure)) < 500
 
 
 def test_any_text_response_is_accepted():

@@ -10,6 +10,8 @@ from crawler.visit import Visit
 
 
 class Collect:
+    takes_visits = True
+
     def __init__(self, crawler):
         self.crawler = crawler
 

@@ -16,6 +16,8 @@ SPIDER = """
 
 
     class Drop:
+        takes_visits = True
+
         def process_item(self, item):
             if isinstance(item, Visit) and "dropped" in item.url:
                 raise DropItem("not wanted")
@@ -27,7 +29,7 @@ SPIDER = """
     class TheSpider(scrapy.Spider):
         name = "the_spider"
         allowed_domains = ["127.0.0.1", "unknown.invalid"]
-        custom_settings = {"ITEM_PIPELINES": {Drop: 350}}
+        custom_settings = {"ITEM_PIPELINES": {Drop: -150}}
 
         async def start(self):
             for path in self.paths.split():
