@@ -379,7 +379,13 @@ class StoreStep:
             await asyncio.wait(self._saving)
 
     def end_crawl(self, reason: str) -> None:
-        """Write the crawl's end and its counts, after `close`, and close the database."""
+        """Write the crawl's end and its counts, after `close`, and close the database.
+
+        If the last batch was not stored, the crawl did not finish, whatever Scrapy's reason is.
+        """
+        if self.thread.failed:
+            reason = FinishReason.STORE_FAILED
+            self._stats.set_value("finish_reason", reason)
         for imbalance in find_imbalances(self._stats.get_stats()):
             self._stats.inc_value("store/imbalances")
             logger.error("The crawl's counts do not add up: %s", imbalance)

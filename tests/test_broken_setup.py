@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from textwrap import dedent
 
 import processes
 import psycopg
@@ -135,6 +136,46 @@ def test_a_full_disk_stops_the_crawl_and_loses_nothing_stored(tmp_path, saved_pa
     again = crawl(tmp_path, saved_pages, *SMALL_BATCHES)
     assert again.returncode == 0, again.stderr
     assert texts(tmp_path / "blocks.db") == texts(tmp_path / "whole.db")
+
+
+HOST_PROJECT = {
+    "scrapy.cfg": "[settings]\ndefault = host_settings\n",
+    "host_settings.py": """
+        SPIDER_MODULES = ["host_spiders"]
+        ADDONS = {"crawler.addon.Cleaning": 500}
+        PAGES_FROM = ["/story/"]
+        EXTENSIONS = {"full_disk.FullDisk": 1}
+    """,
+    "host_spiders.py": """
+        from scrapy import Request, Spider
+
+        class Stories(Spider):
+            name = "stories"
+
+            async def start(self):
+                for number in range(8):
+                    yield Request(f"{self.site}/story/{number}")
+
+            def parse(self, response):
+                yield {"url": response.url}
+    """,
+    "full_disk.py": FULL_DISK,
+}
+
+
+def test_a_disk_that_is_full_at_the_last_batch_of_a_host_project_fails_its_crawl(tmp_path, saved_pages, serve, answer):
+    for name, text in HOST_PROJECT.items():
+        (tmp_path / name).write_text(dedent(text), "utf-8")
+    pages = [(saved_pages / f"{number}.html").read_text("utf-8") for number in range(8)]
+    stated = [text.replace("<html>", "<html lang=en>") for text in pages]  # no model of languages is unpacked
+    site, _ = serve({f"/story/{number}": answer(text) for number, text in enumerate(stated)})
+    # One batch, which is written when the crawl has already finished.
+    command = [sys.executable, "-m", "scrapy", "crawl", "stories", "-a", f"site={site}", "-s", "STORE_BATCH_SECONDS=60"]
+    full = processes.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert full.returncode == 1, full.stderr
+    assert full.stderr.splitlines()[-1].startswith("scrapy crawl: the database failed: ")
+    assert "'finish_reason': <FinishReason.STORE_FAILED: 'store_failed'>" in full.stderr
+    assert "'item_scraped_count': 8" in full.stderr
 
 
 @pytest.mark.parametrize("cleaners", [0, 2])

@@ -86,6 +86,9 @@ FAILED_OUTCOMES = (
 )
 """Visits that failed: neither the site nor the crawl wanted it so."""
 
+# Visits whose page was there, but could not be cleaned or stored.
+_PROCESSING_FAILURES = (Outcome.CLEANING_FAILED, Outcome.CLEANING_TIMEOUT, Outcome.PIPELINE_FAILED)
+
 # What to do about a crawl without pages, by the outcome of most of its visits.
 _REMEDIES: Mapping[Outcome, str] = {
     Outcome.SECTION: "no link seemed to lead to an article; with the spider section, -a allow=PATTERN says which do",
@@ -136,12 +139,17 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
 
 
 def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
-    """Return the exit status of a host project's crawl: a failure only if pages could not be stored."""
+    """Return the exit status of a host project's crawl: a failure only if its pages could not be stored."""
     reason = str(stats.get("finish_reason", ""))
     if error := stats.get("store/error"):
         return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
     if reason in {FinishReason.STORE_FAILED, FinishReason.WORKERS_FAILED}:
         return ExitStatus(EXIT_FAILURE, FAILURE_REASONS[reason])
+    failed_pages = sum(_count_stat(stats, f"visit/{outcome}") for outcome in _PROCESSING_FAILURES)
+    total_pages = failed_pages + _count_stat(stats, f"visit/{Outcome.PAGE}")
+    if 2 * failed_pages > total_pages:
+        problem = f"cleaning or storing failed for {failed_pages:,} of {total_pages:,} pages: see the log"
+        return ExitStatus(EXIT_FAILURE, problem)
     return ExitStatus(EXIT_SUCCESS)
 
 

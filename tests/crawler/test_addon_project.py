@@ -1,4 +1,4 @@
-"""A project with the add-on Blocksieve and pipelines of its own: they get items, or one sentence says what to change."""
+"""A project with the add-on Blocksieve and pipelines of its own: they get items, or a sentence says what to change."""
 
 import json
 import os
@@ -58,9 +58,8 @@ LISTING = "<title>News</title><a href=/river>One</a>"
 @pytest.fixture
 def run_project(tmp_path, serve, answer):
     """Crawl the project with these pipelines and their orders; return the finished process."""
-    site, _ = serve(
-        {"/": answer(LISTING)} | {f"/{name}": answer(STORY.format(name, "x" * 60_000)) for name in ("river", "lake")}
-    )
+    stories = {f"/{name}": answer(STORY.format(name, "x" * 60_000)) for name in ("river", "lake")}
+    site, _ = serve({"/": answer(LISTING)} | stories)
     package = tmp_path / "newsroom"
     package.mkdir()
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = newsroom.settings\n")

@@ -27,11 +27,8 @@ def test_the_values_of_a_visit_have_a_short_repr_at_each_step():
     cleaned = clean(fetched.tree)
     structure = PageStructure.of(cleaned)
     blocks = tuple(FingerprintedBlock(decision, 1, 2, 3) for decision in cleaned.decisions)
-    steps = (
-        fetched,
-        CleanedPage(fetched, cleaned, structure=structure),
-        ProcessedPage(fetched, cleaned, blocks, 1, structure),
-    )
+    cleaned_step = CleanedPage(fetched, cleaned, structure=structure)
+    steps = (fetched, cleaned_step, ProcessedPage(fetched, cleaned, blocks, 1, structure))
     visits = [Visit(fetched.url, datetime.now(UTC), Outcome.PAGE, 200, page=step) for step in steps]
     assert repr(visits[-1]) == "<Visit with ProcessedPage https://x.example/: page, status 200>"
     assert max(len(repr(value)) for value in (*steps, *visits, cleaned, structure)) < 500

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from crawler.monitoring.exit_status import (
+    FAILED_ITEMS_STAT,
     FAILURE_REASONS,
     FIRST_FAILURE_STAT,
     STOP_SIGNAL_STAT,
@@ -12,6 +13,7 @@ from crawler.monitoring.exit_status import (
     FinishReason,
     find_exit_status,
     find_imbalances,
+    find_storing_status,
     queued_requests,
     stored_counters,
 )
@@ -210,3 +212,31 @@ def test_the_database_s_queue_is_counted_if_there_is_one():
     assert queued_requests(in_memory) == 5
     assert queued_requests(in_memory | {"frontier/queued": 0}) == 0
     assert queued_requests({"frontier/queued": 12, "scheduler/dequeued": 4}) == 12
+
+
+@pytest.mark.parametrize(("failed", "scraped", "exit_code"), [(1, 9, 0), (5, 5, 0), (6, 4, 1), (9, 0, 1)])
+def test_a_crawl_fails_if_pipelines_failed_for_most_items(failed, scraped, exit_code):
+    ending = end(**{FAILED_ITEMS_STAT: failed, "item_scraped_count": scraped})
+    assert ending.exit_code == exit_code
+    if exit_code:
+        total = failed + scraped
+        assert ending.problem == f"a pipeline of the project raised errors for {failed} of {total} items: see the log"
+
+
+@pytest.mark.parametrize(
+    ("stats", "problem"),
+    [
+        ({}, None),
+        ({"visit/page": 0, "visit/not_found": 9}, None),
+        ({"finish_reason": "shutdown"}, None),
+        ({"visit/cleaning_failed": 9}, None),
+        ({"visit/cleaning_failed": 9, "visit/pipeline_failed": 1}, "cleaning or storing failed for 10 of 19 pages"),
+        ({"store/error": "the disk is full"}, "the database failed: the disk is full"),
+        ({"finish_reason": "store_failed"}, "the database failed"),
+        ({"finish_reason": "workers_failed"}, "a cleaning process"),
+    ],
+)
+def test_the_crawl_of_a_host_project_fails_only_if_its_pages_were_not_stored(stats, problem):
+    ending = find_storing_status(STORED | stats)
+    assert ending.exit_code == (problem is not None)
+    assert (ending.problem or "").startswith(problem or "")
