@@ -189,6 +189,7 @@ def _settle_method(settings: BaseSettings) -> Config:
 def _add_components(settings: BaseSettings) -> None:
     """Add the components in `crawler/settings.py` to a project with its own settings; the project's choices win."""
     settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
+    settings.set("REQUEST_FINGERPRINTER_CLASS", ours.REQUEST_FINGERPRINTER_CLASS, priority="addon")
     for table in _COMPONENT_TABLES:
         # A table given on the command line is used as it is.
         if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:

@@ -26,7 +26,7 @@ from crawler.config.profiles import PROFILES
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
 from crawler.fetching.response_filter import EMPTY_PAGE
-from crawler.monitoring.exit_status import CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
+from crawler.monitoring.exit_status import CANONICAL_STAT, CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
 from crawler.storage.boilerplate import read_template
 from crawler.storage.database import location_of_url
@@ -473,6 +473,8 @@ class StoreStep:
                 self._stats.inc_value("store/pages_lost")
         elif saved.other_method and isinstance(visit.page, ProcessedPage):
             self._warn_of_method(saved.other_method, visit.page)
+        if saved.doubted_canonical:
+            self._warn_of_canonical(saved.doubted_canonical, visit)
         if saved.state not in {PageState.LOST, PageState.NONE}:
             self._stats.inc_value(f"store/pages_{saved.state}")
         for stat, name in _COUNT_BY_STAT.items():
@@ -491,6 +493,18 @@ class StoreStep:
                 before,
             )
         self._stats.inc_value("store/pages_other_method")
+
+    def _warn_of_canonical(self, canonical: str, visit: Visit) -> None:
+        """Count a page whose canonical address is not believed; the first one is logged."""
+        if not self._stats.get_value(CANONICAL_STAT):
+            logger.warning(
+                "%s states the canonical address %s, where a listing or a page with another text is, or which other "
+                "texts state too; it is stored under its own address. Further such pages are counted as %s",
+                visit.url,
+                canonical,
+                CANONICAL_STAT,
+            )
+        self._stats.inc_value(CANONICAL_STAT)
 
 
 def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:

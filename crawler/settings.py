@@ -16,6 +16,7 @@ ADDONS = {"crawler.addon.Blocksieve": 100}
 # A response is filtered and parsed, becomes one visit with the callback's output, and is cleaned, fingerprinted and
 # stored.
 SCHEDULER = "crawler.frontier.scheduler.Frontier"
+REQUEST_FINGERPRINTER_CLASS = "crawler.frontier.serialize.PageFingerprinter"
 DOWNLOADER = "crawler.fetching.throttling.Downloader"
 DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.ResponseFilterMiddleware": 10,

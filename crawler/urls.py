@@ -28,6 +28,7 @@ _SESSION = re.compile(
     r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|sessionid|session_id", re.IGNORECASE
 )
 _SHORT_SESSION = re.compile(r"(?:sid|sess|zenid|oscsid)=(?=\w*\d)(?=\w*[a-z])\w{16,}", re.IGNORECASE)
+_SPELLING = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
 _SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/", re.IGNORECASE)
 
 
@@ -53,11 +54,29 @@ def url_key(url: str, canonical: str | None = None) -> str:
 
     It is the canonical form of `canonical`, the page's own rel=canonical, if that is credible, otherwise of `url`.
     Credible is an http(s) URL within the page's own site, except the site's root for a page elsewhere: many templates
-    point every article at the home page, which would make all of them one page. Fragments, user names, passwords,
-    session ids and tracking parameters are left out. A key beyond `MAX_KEY_CHARS` is cut and ends in a hash.
+    point every article at the home page, which would make all of them one page. A store also compares what it has
+    (`crawler.storage.addresses`). Fragments, user names, passwords, session ids and tracking parameters are left out; a
+    fragment that begins with `!` names a page of its own and stays. A key beyond `MAX_KEY_CHARS` is cut and ends in a
+    hash.
     """
     key = _canonicalise(canonical if canonical is not None and _is_credible(canonical, url) else url)
     return key if len(key) <= MAX_KEY_CHARS else f"{key[: MAX_KEY_CHARS - 17]}#{xxh64_hexdigest(key.encode())}"
+
+
+def is_respelled(key: str, other: str) -> bool:
+    """Return True if two URL keys differ in nothing but http or https, and a leading `www.`."""
+    return _SPELLING.sub("", key, count=1) == _SPELLING.sub("", other, count=1)
+
+
+def has_own_fragment(url: str) -> bool:
+    """Return True if the fragment of a URL names a page of its own, as `#!/news/1`: a script shows that page."""
+    fragment = url.partition("#")[2].strip()
+    return fragment.startswith("!") and fragment != "!"
+
+
+def without_fragment(url: str) -> str:
+    """Return the URL without its fragment, unless that names a page of its own."""
+    return url if has_own_fragment(url) else url.partition("#")[0]
 
 
 def site_of(url: str) -> str:
@@ -110,7 +129,7 @@ def _is_credible(canonical: str, url: str) -> bool:
 
 
 def _is_root(parts: SplitResult) -> bool:
-    return parts.path in {"", "/"} and not parts.query
+    return parts.path in {"", "/"} and not parts.query and not parts.fragment.startswith("!")
 
 
 def _split(url: str) -> SplitResult | None:
@@ -126,6 +145,6 @@ def _split(url: str) -> SplitResult | None:
 def _canonicalise(url: str) -> str:
     plain = without_tracking(without_credentials(url))
     try:
-        return canonicalize_url(plain)
+        return canonicalize_url(plain, keep_fragments=has_own_fragment(plain))
     except ValueError:
         return plain.partition("#")[0]

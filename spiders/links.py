@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log
 from typing import TYPE_CHECKING
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from lxml import etree
 
-from crawler.urls import site_of, without_tracking
+from crawler.urls import has_own_fragment, site_of, without_fragment, without_tracking
 from spiders.dates import is_calendar, iso_day, url_date
 from spiders.link_features import Anchor, article_log_odds
 
@@ -71,7 +71,7 @@ def article_links(
 
 def links_within(response: TextResponse, *tags: str) -> Iterator[tuple[HtmlElement, str]]:
     """Yield the elements that link to other pages of the same site, with their absolute URLs without fragments."""
-    own, here = site_of(response.url), urldefrag(response.url).url
+    own, here = site_of(response.url), without_fragment(response.url)
     for element in islice(response.selector.root.iter(*tags), _LINKS_MAX):
         url = _absolute_url(response, element.get("href") or "")
         if url is not None and url != here and site_of(url) == own:
@@ -88,7 +88,7 @@ def page_anchors(response: TextResponse) -> list[Anchor]:
 def page_url(response: TextResponse, href: str) -> str | None:
     """Return the absolute URL of a link to another page of the site, None for any other link."""
     url = _absolute_url(response, href)
-    if url is None or url == urldefrag(response.url).url or site_of(url) != site_of(response.url):
+    if url is None or url == without_fragment(response.url) or site_of(url) != site_of(response.url):
         return None
     return url
 
@@ -141,10 +141,10 @@ def _may_be_page(url: str) -> bool:
 
 def _absolute_url(response: TextResponse, href: str) -> str | None:
     href = href.strip()
-    if not href or href.startswith("#") or len(href) > _URL_MAX_CHARS:
+    if not href or (href.startswith("#") and not has_own_fragment(href)) or len(href) > _URL_MAX_CHARS:
         return None
     try:
-        url = urldefrag(response.urljoin(href)).url
+        url = without_fragment(response.urljoin(href))
     except ValueError:
         return None
     return url if url.startswith(("http://", "https://")) else None

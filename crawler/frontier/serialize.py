@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Request
+from scrapy.utils.request import RequestFingerprinter, fingerprint
 
 from crawler.errors import FrontierError
 from crawler.fetching.revalidation import KNOWN_PAGE
 from crawler.redact import redact_text
 from crawler.storage.pages import REVISIT_KEY
-from crawler.urls import host_of, without_credentials
+from crawler.urls import has_own_fragment, host_of, without_credentials
 from crawler.visit import RequestRecord
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ _TRANSIENT_META = frozenset(
 _PROXY, _ENVIRONMENT_PROXY = "proxy", "_scheme_proxy"
 
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class PageFingerprinter(RequestFingerprinter):
+    """Scrapy's fingerprints of requests, except that `#!/1` and `#!/2` are two pages, as in `crawler.urls.url_key`."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return fingerprint(request, keep_fragments=has_own_fragment(request.url))
 
 
 def serialize_request(request: Request, spider: Spider, key: str) -> RequestRecord:

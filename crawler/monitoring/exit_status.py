@@ -30,6 +30,8 @@ NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
 NOARCHIVE_STAT = "directives/noarchive_pages"
 """The stat with the number of pages whose HTML is not kept because they say noarchive."""
+CANONICAL_STAT = "page/canonical_doubted"
+"""The stat with the number of pages that state a canonical address which other pages show to be wrong."""
 
 FAILED_ITEMS_STAT = "item/failed"
 """The stat with the number of items for which a pipeline of the project raised an error."""

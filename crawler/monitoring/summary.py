@@ -19,6 +19,7 @@ from scrapy.exceptions import NotConfigured
 from cleaning.blocks import Reason
 from crawler.config import RECRAWL, Config, given_arguments
 from crawler.monitoring.exit_status import (
+    CANONICAL_STAT,
     CRAWL_ID_STAT,
     FAILED_OUTCOMES,
     CrawlEndHook,
@@ -180,8 +181,8 @@ def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
 
 
 def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:
-    """Return what the spider counted itself, what a replay did, and what directives of pages forbade."""
-    prefixes = (f"{spider.name}/", "replay/", "directives/")
+    """Return what the spider counted itself, what a replay did, what directives of pages forbade, and doubts."""
+    prefixes = (f"{spider.name}/", "replay/", "directives/", CANONICAL_STAT)
     return {name: value for name, value in sorted(stats.items()) if name.startswith(prefixes) and value}
 
 

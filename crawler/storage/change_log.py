@@ -109,6 +109,11 @@ class ChangeLog:
         self._connection.execute(insert(removed_block).from_select(["block_id", "changed"], blocks))
         self._upsert(self._described_rows().where(page.c.id.in_(pages)))
 
+    def forget_page(self, page_id: int) -> None:
+        """Drop what was recorded of a page, before `remove_pages` records it."""
+        for recorded in (self._added, self._described, self._touched, self._restructured):
+            recorded.discard(page_id)
+
     def remove_block(self, block_id: int) -> None:
         """Record a block, on a page that stays, before it is deleted."""
         self._connection.execute(insert(removed_block), {"block_id": block_id, "changed": self.sequence})

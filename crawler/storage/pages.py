@@ -26,7 +26,7 @@ from crawler import schedule
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.tables import batched, insert_on_conflict, last_id, page, page_structure, section, sitemap_trust
-from crawler.urls import host_of, site_of, url_key, without_credentials
+from crawler.urls import host_of, is_respelled, site_of, url_key, without_credentials
 from crawler.visit import METHOD_META_KEY, Outcome, ProcessedPage
 
 if sys.version_info >= (3, 14):
@@ -177,6 +177,16 @@ class PageRecord:
         return str(self.columns["url_key"])
 
     @property
+    def own_key(self) -> str:
+        """The key of the page's own address, whatever address the page states."""
+        return url_key(str(self.columns["url"]))
+
+    @property
+    def is_restated(self) -> bool:
+        """Whether the page states another address than its own, and not only another spelling of it."""
+        return not is_respelled(self.key, self.own_key)
+
+    @property
     def site(self) -> str:
         return str(self.columns["site"])
 
@@ -189,6 +199,10 @@ class PageRecord:
     def has_origin(self) -> bool:
         """Whether the page can be visited again."""
         return "spider" in self.columns
+
+    def at_own_address(self) -> Self:
+        """Return the page under the key of its own address; the one that it states is doubted."""
+        return replace(self, columns=self.columns | {"url_key": self.own_key, "doubted_canonical": self.key})
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +235,7 @@ class StoredPage:
     retired: bool
     has_structure: bool
     history: VisitHistory
+    title: str | None
     description: tuple[object, ...]
     method: str
 
@@ -250,6 +265,7 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
         "scheme": source.scheme,
         "children": _count_children(visit),
         "options_hash": source.options_hash,
+        "doubted_canonical": None,
     }
     return PageRecord(
         visit.at, page, columns | _record_origin(visit, source.origin, page.cleaned.method), source.bounds
@@ -295,6 +311,7 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         retired=bool(row.retired),
         has_structure=bool(row.has_structure),
         history=page_history(row),
+        title=row.title,
         description=tuple(getattr(row, name) for name in _DESCRIPTION),
         method=row.method,
     )
@@ -439,9 +456,11 @@ def sole_records(
         return
     concerned = Counter[str]()
     for visit, record in pairs:
-        concerned.update({visit_key(visit, record)} | ({record.key} if record else set()))
+        concerned.update({visit_key(visit, record)} | ({record.key, record.own_key} if record else set()))
     for visit, record in pairs:
-        if record is not None and concerned[record.key] == 1 and visit.lease_token not in lost:
+        if record is None or visit.lease_token in lost:
+            continue
+        if record.key == record.own_key and concerned[record.key] == 1:
             yield record
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import bindparam, delete, false, select, update
 from cleaning.fingerprint import SCHEMES
 from crawler import schedule
 from crawler.storage import crawls, pages, queries, reclean, requests
+from crawler.storage.addresses import PageAddresses, UnlockedPageError
 from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
 from crawler.storage.change_log import ChangeLog
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
+    from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import NewSighting, PageComparison
     from crawler.storage.crawls import JoinedCrawl
@@ -82,6 +84,7 @@ class SavedVisit:
     `refreshed` counts rows of earlier visits, `revived` those of them that had been gone. `exact` and `near` count new
     sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that the
     page no longer shows. `other_method` is the method that cleaned the page before, if it was another one.
+    `doubted_canonical` is the address that the page states for itself, if that is not believed.
     `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
     the children that a re-crawl does not follow.
     """
@@ -98,6 +101,7 @@ class SavedVisit:
     gone: int = 0
     other_method: str | None = None
     near_duplicate_pages: int = 0
+    doubted_canonical: str | None = None
     not_due: int = 0
 
 
@@ -204,19 +208,29 @@ class Store:
         return self._save_pairs(crawl_id, [(one.visit, one.record(source)) for one in imported])
 
     def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:
-        return self.write(lambda connection: self._save(connection, crawl_id, pairs))
+        try:
+            return self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=False))
+        except UnlockedPageError:
+            return self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=True))
 
     def _save(
-        self, connection: Connection, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]
+        self,
+        connection: Connection,
+        crawl_id: int,
+        pairs: Sequence[tuple[Visit, PageRecord | None]],
+        *,
+        everything: bool,
     ) -> list[SavedVisit]:
         visits = [visit for visit, _ in pairs]
         absences = [found for visit, record in pairs if (found := find_absence(visit, record))]
-        # 1. Lock everything that the batch looks up or inserts.
-        alone = self._lock(connection, absences, self._lock_keys(pairs))
+        # 1. Lock everything that the batch looks up or inserts, or all that there is.
+        alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. The visits of those that another process has taken over are lost.
         lost = acknowledge_visits(connection, visits, self._policy.max_attempts)
         batch = _Batch.begin(connection)
-        lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, alone=alone)
+        addresses = self._page_addresses(batch, alone=alone)
+        addresses.prefetch([record for _, record in pairs if record is not None])
+        lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
         lifecycle.prefetch(pairs)
         # One statement inserts what is new, as far as no other visit of the batch could see it too early.
         sole = pages.sole_records(pairs, lost)
@@ -224,7 +238,7 @@ class Store:
         saved = [
             SavedVisit(visit.url, PageState.LOST)
             if visit.lease_token in lost
-            else self._save_visit(batch, lifecycle, visit, record)
+            else self._save_visit(batch, lifecycle, addresses, visit, record)
             for visit, record in pairs
         ]
         # 9. Write search tokens, structures and change log, decide again what is boilerplate, and update the trust in
@@ -237,19 +251,25 @@ class Store:
         return list(_with_not_due(saved, visits, not_due))
 
     def _save_visit(
-        self, batch: _Batch, lifecycle: PageLifecycle, visit: Visit, record: PageRecord | None
+        self,
+        batch: _Batch,
+        lifecycle: PageLifecycle,
+        addresses: PageAddresses,
+        visit: Visit,
+        record: PageRecord | None,
     ) -> SavedVisit:
-        if record is not None:
-            saved = self._save_page(batch, lifecycle, visit, record)
-            lifecycle.record_other_target(visit, record)
-            return saved
-        # 3. A visit without a page: update the page and the section at its address.
-        return lifecycle.record_visit(visit)
+        if record is None:
+            # 3. A visit without a page: update the page and the section at its address.
+            return lifecycle.record_visit(visit)
+        placed = addresses.place(record)
+        saved = self._save_page(batch, lifecycle, visit, placed)
+        lifecycle.record_other_target(visit, placed.record)
+        return replace(saved, doubted_canonical=placed.record.columns["doubted_canonical"])
 
-    def _save_page(self, batch: _Batch, lifecycle: PageLifecycle, visit: Visit, record: PageRecord) -> SavedVisit:
-        connection = batch.connection
-        # 4. Find the stored page, and all blocks and sightings of its earlier visits.
-        stored = None if record.key in batch.new_pages else pages.find_page(connection, record.key)
+    def _save_page(self, batch: _Batch, lifecycle: PageLifecycle, visit: Visit, placed: PlacedPage) -> SavedVisit:
+        connection, record = batch.connection, placed.record
+        # 4. Find all blocks and sightings of the stored page's earlier visits.
+        stored = placed.stored
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
         comparison = self._blocks.compare(record.page.blocks, earlier)
@@ -345,7 +365,8 @@ class Store:
         def work(connection: Connection) -> list[SavedVisit]:
             alone = self._lock(connection, absences, [page_key(one.key) for one in absences])
             batch = _Batch.begin(connection)
-            lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, alone=alone)
+            addresses = self._page_addresses(batch, alone=alone)
+            lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
             saved = [lifecycle.record_absence(one) for one in absences]
             batch.write(self._bounds)
             return saved
@@ -364,9 +385,27 @@ class Store:
         """Stop waiting for a database that is away: further work fails at once. Any thread may call it."""
         self._writer.stop_waiting()
 
-    def _lock(self, connection: Connection, absences: Sequence[PageAbsence], keys: Iterable[int]) -> bool:
-        """Lock the keys, or everything if a page may be retired; return True if everything is locked."""
-        if not may_retire(connection, absences):
+    def _page_addresses(self, batch: _Batch, *, alone: bool) -> PageAddresses:
+        return PageAddresses(
+            batch.connection,
+            batch.change_log,
+            batch.boilerplate,
+            batch.structures,
+            self._near_duplicates,
+            batch.new_pages,
+            alone=alone or self.engine.dialect.name == "sqlite",  # where one transaction writes at a time
+        )
+
+    def _lock(
+        self,
+        connection: Connection,
+        absences: Sequence[PageAbsence],
+        keys: Iterable[int],
+        *,
+        everything: bool = False,
+    ) -> bool:
+        """Lock the keys, or everything if that is asked for or a page may be retired; return True for everything."""
+        if not everything and not may_retire(connection, absences):
             lock(connection, keys)
             return False
         lock_all(connection)
@@ -377,6 +416,7 @@ class Store:
         for visit, record in pairs:
             yield page_key(pages.visit_key(visit, record))
             if record is not None:
+                yield page_key(record.own_key)
                 yield from self._page_lock_keys(record, record.page)
 
     def _page_lock_keys(
@@ -584,6 +624,7 @@ class PageLifecycle:
         near_duplicates: NearDuplicatePages,
         policy: CrawlPolicy,
         origin: PageOrigin | None,
+        addresses: PageAddresses,
         *,
         alone: bool,
     ) -> None:
@@ -592,6 +633,7 @@ class PageLifecycle:
         self._near_duplicates = near_duplicates
         self._policy = policy
         self._origin = origin
+        self._addresses = addresses
         self._alone = alone
         self._evidence: list[pages.SitemapEvidence] = []
         self._unknown: frozenset[str] = frozenset()
@@ -632,6 +674,8 @@ class PageLifecycle:
 
     def record_other_target(self, visit: Visit, record: PageRecord) -> None:
         """Record what a re-visit that found a page says of the page or section that it was for."""
+        if pages.visit_key(visit, record) == record.columns["doubted_canonical"]:
+            return  # the page was stored there, and has moved to its own address
         if (absence := find_absence(visit, record)) is not None:
             self.record_absence(absence)
         elif visit.request is not None and REVISIT_KEY in visit.request.meta:
@@ -663,6 +707,8 @@ class PageLifecycle:
         bounds = self._policy.revisits
         if visit.outcome is Outcome.SECTION and visit.request is not None and self._origin is not None:
             pages.record_section(self._connection, visit, visit.request, self._origin, bounds)
+            if visit.requests:
+                self._addresses.add_section(key)
         else:
             pages.defer_section(self._connection, key, visit.at, bounds)
 

@@ -45,6 +45,11 @@ class StructureWriter:
             self._stored.add(page_id)
         self._structures[page_id] = structure
 
+    def forget(self, page_id: int) -> None:
+        """Drop what was collected of a page that is about to be deleted."""
+        self._structures.pop(page_id, None)
+        self._stored.discard(page_id)
+
     def write(self, change_log: ChangeLog) -> None:
         """Replace the rows of all pages, and record in the change log the pages whose structure is another one."""
         before = self._read_nodes()

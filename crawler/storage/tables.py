@@ -333,7 +333,9 @@ page = Table(
     Column("options_hash", Bits64),  # xxh64 of the cleaning method's options
     Column("lastmod", Text),  # what a sitemap has said since the last visit
     *_absence_columns(),
+    Column("doubted_canonical", Key),  # the URL key that the page states and is not stored under
     _partial_index("ix_page_next_visit", "next_visit", where="retired_at IS NULL"),
+    _partial_index("ix_page_doubted_canonical", "doubted_canonical", where="doubted_canonical IS NOT NULL"),
     sqlite_autoincrement=True,
 )
 

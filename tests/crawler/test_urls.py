@@ -166,3 +166,14 @@ def test_parameters_that_may_identify_a_page_are_unchanged(url):
 @given(st.text(max_size=100))
 def test_removing_tracking_twice_changes_nothing_more(url):
     assert without_tracking(without_tracking(url)) == without_tracking(url)
+
+
+def test_a_hashbang_fragment_is_part_of_the_key():
+    assert url_key("https://a.example/#!/news/1") != url_key("https://a.example/#!/news/2")
+    assert url_key("https://a.example/?b=1&a=2#!/news/1") == url_key("https://a.example/?a=2&b=1#!/news/1")
+    assert url_key("https://a.example/x#!") == url_key("https://a.example/x#top") == "https://a.example/x"
+
+
+def test_a_hashbang_page_does_not_believe_that_it_is_the_home_page():
+    own = url_key("https://a.example/#!/news/1")
+    assert url_key("https://a.example/#!/news/1", "https://a.example/") == own

@@ -247,3 +247,13 @@ def test_the_text_of_a_large_link_is_that_of_its_beginning():
     assert link_text(link) == "First"
     (link,) = listing(f"<a href='/x'><b>First</b> {'<i></i>' * 90}last</a>").selector.root.iter("a")
     assert link_text(link) == "First last"
+
+
+def test_hashbang_links_lead_to_pages_of_their_own():
+    page = listing(
+        '<a href="#!/story/1">One</a> <a href="/tech/#!/story/2">Two</a> <a href="#!">Up</a> <a href="#a">A</a>'
+    )
+    assert [link.url for link in article_links(page, allow=re.compile("story"))] == [
+        "https://www.portal.example/tech/#!/story/1",
+        "https://www.portal.example/tech/#!/story/2",
+    ]

@@ -11,6 +11,7 @@ from crawler.errors import FrontierError
 from crawler.frontier.serialize import (
     LEASED_REQUEST_ID,
     START_NUMBER,
+    PageFingerprinter,
     WatchedErrback,
     deserialize_request,
     secret_parts,
@@ -168,3 +169,12 @@ def test_only_a_proxy_chosen_by_the_spider_is_stored():
 def test_transient_values_are_not_passed_to_children():
     meta = {LEASED_REQUEST_ID: 5, START_NUMBER: "start0", "download_latency": 0.1, "depth": 1}
     assert stored(scrapy.Request(URL, meta=meta)).meta == {"depth": 1}
+
+
+def test_hashbang_addresses_are_requests_of_their_own():
+    fingerprint = PageFingerprinter().fingerprint
+    first, second, plain, other = (
+        fingerprint(scrapy.Request(f"https://a.example/{end}")) for end in ("#!/1", "#!/2", "#top", "#!")
+    )
+    assert len({first, second, plain}) == 3
+    assert plain == other == fingerprint(scrapy.Request("https://a.example/"))

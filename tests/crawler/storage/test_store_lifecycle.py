@@ -283,11 +283,18 @@ def test_a_page_whose_address_leads_elsewhere_is_missed(engine, keep, read, stor
     assert stored().misses == 1
 
 
-def test_a_revisit_that_finds_a_page_of_another_key_misses_its_own(keep, read, rows):
+def test_a_revisit_that_finds_another_canonical_address_keeps_the_history(keep, read, rows):
     keep(read(URL, "one"))
     keep(read(URL, "one", mark=URL, canonical="https://a.example/moved", day=1))
+    found = rows("SELECT url_key, misses, visits FROM page ORDER BY id")
+    assert found == [{"url_key": "https://a.example/moved", "misses": 0, "visits": 2}]
+
+
+def test_a_revisit_that_finds_a_page_at_another_address_misses_its_own(keep, read, rows):
+    keep(read(URL, "one"))
+    keep(replace(read(OTHER, "two", day=1), request=asked(URL, URL)))
     found = rows("SELECT url_key, misses FROM page ORDER BY id")
-    assert found == [{"url_key": URL, "misses": 1}, {"url_key": "https://a.example/moved", "misses": 0}]
+    assert found == [{"url_key": URL, "misses": 1}, {"url_key": OTHER, "misses": 0}]
 
 
 def test_a_visit_without_a_frontier_leaves_the_way_as_it_is(engine, keep, read, visit, stored):

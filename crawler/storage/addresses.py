@@ -1,0 +1,223 @@
+"""The key under which a page is stored: whether the address that it states for itself is believed.
+
+A page may state another address than its own (rel=canonical): a print version states the article's. Many templates
+state one address on all their pages: the listing's, the site's with a language, or the newest article's. If that were
+believed, pages with different texts would overwrite each other. So an address that a page states is doubted
+
+- if a section, or a page with another text, is at that address,
+- if a page with another text states it too,
+- if it was doubted for a page that still states it.
+
+Then the page is stored under its own address, and remembers the other one in the column `doubted_canonical`. A page
+that was believed before the others came is moved back to its own address.
+
+Two texts are those of one page if they have most of their terms in common; a common title needs fewer. Everything is
+decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in which pages
+and processes come does not matter. To change a third page takes all locks: `UnlockedPageError` asks for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, select, update
+
+from cleaning.terms import terms
+from crawler.errors import StoreError
+from crawler.storage import pages
+from crawler.storage.blocks import VisitedPage, mark_gone, read_earlier
+from crawler.storage.boilerplate import BoilerplateChange
+from crawler.storage.structure import delete_structures
+from crawler.storage.tables import block, page, section, sighting
+from crawler.urls import is_respelled, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from crawler.storage.blocks import EarlierRow
+    from crawler.storage.boilerplate import BoilerplateCounter
+    from crawler.storage.change_log import ChangeLog
+    from crawler.storage.near_duplicates import NearDuplicatePages
+    from crawler.storage.pages import PageRecord, StoredPage
+    from crawler.storage.structure import StructureWriter
+
+# The share of terms, of those that either text has, that both must have to be texts of one page. An edited article
+# keeps 0.9 of them; two articles of a site have 0.1 to 0.3 in common, and up to 0.7 if menus were kept.
+_MIN_SHARE = 0.8
+_MIN_SHARE_WITH_TITLE = 0.5
+
+_DOUBTED_BEFORE = select(page.c.doubted_canonical).where(
+    page.c.doubted_canonical.in_(bindparam("keys", expanding=True))
+)
+_SECTION_KEYS = select(section.c.url_key).where(section.c.url_key.in_(bindparam("keys", expanding=True)))
+
+
+class UnlockedPageError(StoreError):
+    """The transaction would change a page that it has not locked: run it again with everything locked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What identifies a page beside its addresses: the title and the terms of its text."""
+
+    title: str | None
+    terms: frozenset[str]
+
+    @classmethod
+    def of(cls, title: str | None, texts: Iterable[str]) -> PageText:
+        return cls(title, frozenset(term for text in texts for term in terms(text)))
+
+    def is_same(self, other: PageText) -> bool:
+        """Return True if these are probably two texts of one page; two pages without text need a common title."""
+        has_title = self.title is not None and self.title == other.title
+        either = self.terms | other.terms
+        if not either:
+            return has_title
+        share = len(self.terms & other.terms) / len(either)
+        return share >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPage:
+    """A page as it is to be stored, under the key that counts, and the page stored under that key."""
+
+    record: PageRecord
+    stored: StoredPage | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageAddresses:
+    """Finds the keys under which the pages of one batch are stored.
+
+    `new_pages` has the ids, by key, of pages that are inserted but not saved yet. With `alone`, nobody else writes.
+    """
+
+    connection: Connection
+    change_log: ChangeLog
+    boilerplate: BoilerplateCounter
+    structures: StructureWriter
+    near_duplicates: NearDuplicatePages
+    new_pages: dict[str, int]
+    alone: bool
+    doubted: set[str] = field(default_factory=set)
+
+    def prefetch(self, records: Iterable[PageRecord]) -> None:
+        """Read, in two queries, which of the addresses that pages state are sections or were doubted before."""
+        keys = sorted({record.key for record in records if record.is_restated})
+        if keys:
+            for statement in (_DOUBTED_BEFORE, _SECTION_KEYS):
+                self.doubted.update(self.connection.scalars(statement, {"keys": keys}))
+
+    def place(self, record: PageRecord) -> PlacedPage:
+        """Return the page under the key that counts, with the page stored there; other pages there give way."""
+        if record.key in self.new_pages:
+            return PlacedPage(record, None)
+        stored = pages.find_page(self.connection, record.key)
+        if stored is not None and not self._is_same_page(record, stored):
+            if not is_respelled(url_key(stored.url), record.key):
+                self._give_way(stored)
+            stored = None
+            if record.is_restated:
+                self.doubted.add(record.key)
+        if record.key == record.own_key:
+            return PlacedPage(record, stored)
+        if record.key in self.doubted and (stored is None or self._is_claimed(stored)):
+            if stored is not None:
+                self._give_way(stored)
+            own = record.at_own_address()
+            return PlacedPage(own, pages.find_page(self.connection, own.key))
+        return PlacedPage(record, self._join(record, stored))
+
+    def add_section(self, key: str) -> None:
+        """Record that a section is at an address: a page that states it gives way."""
+        self.doubted.add(key)
+        stored = pages.find_page(self.connection, key)
+        if stored is not None and self._is_claimed(stored):
+            self._give_way(stored)
+
+    def _is_claimed(self, stored: StoredPage) -> bool:
+        """Return True if a page is stored under an address that is not its own."""
+        return not is_respelled(url_key(stored.url), stored.history.key)
+
+    def _is_same_page(self, record: PageRecord, stored: StoredPage) -> bool:
+        """Return True if a visit is one to the stored page: at the same address, or with the same text."""
+        if is_respelled(url_key(stored.url), record.own_key) or stored.body_hash == record.columns["body_hash"]:
+            return True
+        rows = read_earlier(self.connection, stored.page_id)
+        texts = [row.text for row in rows if not row.gone] or [row.text for row in rows]
+        before = PageText.of(stored.title, texts)
+        blocks = record.page.blocks
+        return PageText.of(record.columns["title"], [one.decision.block.text for one in blocks]).is_same(before)
+
+    def _join(self, record: PageRecord, stored: StoredPage | None) -> StoredPage | None:
+        """Return the page at the address that a page states, with what is stored at the page's own address."""
+        own = pages.find_page(self.connection, record.own_key)
+        if own is None:
+            return stored
+        if stored is None:
+            self._set_key(own, record.key, None)
+        else:
+            self._absorb(own, stored)
+        return pages.find_page(self.connection, record.key)
+
+    def _give_way(self, stored: StoredPage) -> None:
+        """Store a page under its own address instead of the one that it states."""
+        self._expect_alone()
+        own = url_key(stored.url)
+        self._delete_unsaved(own)
+        other = pages.find_page(self.connection, own)
+        if other is None:
+            self._set_key(stored, own, stored.history.key)
+        else:
+            self._absorb(stored, other)
+
+    def _set_key(self, stored: StoredPage, key: str, doubted: str | None) -> None:
+        values = {"url_key": key, "doubted_canonical": doubted}
+        self.connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
+
+    def _delete_unsaved(self, key: str) -> None:
+        """Delete the row of a page that is inserted but not saved yet: nothing refers to it."""
+        page_id = self.new_pages.pop(key, None)
+        if page_id is not None:
+            self.connection.execute(delete(page).where(page.c.id == page_id))
+
+    def _absorb(self, old: StoredPage, into: StoredPage) -> None:
+        """Make two stored pages one: the rows of the old page become earlier rows of the other, and it is deleted."""
+        self._expect_alone()
+        rows = read_earlier(self.connection, old.page_id)
+        self._hide(old, [row for row in rows if not row.gone])
+        chosen = select(page.c.id).where(page.c.id == old.page_id)
+        self.near_duplicates.remove(self.connection, chosen)
+        self.structures.forget(old.page_id)
+        delete_structures(self.connection, chosen)
+        for table, values in ((block, {"site": into.site}), (sighting, {})):
+            moved = {"page_id": into.page_id, "changed": self.change_log.sequence} | values
+            self.connection.execute(update(table).where(table.c.page_id == old.page_id).values(moved))
+        self.change_log.forget_page(old.page_id)
+        self.change_log.remove_pages(chosen)
+        self.change_log.touch_page(into.page_id)
+        self.connection.execute(delete(page).where(page.c.id == old.page_id))
+        self.connection.execute(update(page).where(page.c.id == into.page_id).values(_joint_history(old, into)))
+
+    def _hide(self, stored: StoredPage, live: Sequence[EarlierRow]) -> None:
+        """Mark the texts of a page as gone, and count them for its site no more."""
+        at = stored.history.last_seen
+        mark_gone(self.connection, VisitedPage(stored.page_id, stored.site, at, self.change_log.sequence), live)
+        if not stored.retired:
+            self.boilerplate.add(BoilerplateChange.of_retired(stored.site, live))
+
+    def _expect_alone(self) -> None:
+        if not self.alone:
+            raise UnlockedPageError("a page gives way to another one, which changes rows that are not locked")
+
+
+def _joint_history(old: StoredPage, into: StoredPage) -> dict[str, Any]:
+    """Return the columns of a page that has absorbed another one, at which the same text was found."""
+    return {
+        "first_seen": min(old.history.first_seen, into.history.first_seen),
+        "visits": old.history.visits + into.history.visits,
+        "changes": old.history.changes + into.history.changes,
+    }

@@ -1,0 +1,315 @@
+"""Which address a page is stored under: canonical addresses that are believed, and those that are not."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import permutations
+from threading import Barrier
+
+import pytest
+from sqlalchemy import inspect, text
+
+from crawler.schedule import RevisitBounds
+from crawler.storage import schema
+from crawler.storage.addresses import PageText
+from crawler.storage.crawls import CrawlPolicy
+from crawler.storage.database import read_transaction
+from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.store import PageState, Store
+from crawler.visit import Outcome, RequestRecord, Visit
+
+SITE = "https://a.example"
+LISTING = f"{SITE}/news/"
+TOPICS = ("harbour", "glacier", "violin", "parliament", "orchard")
+
+
+def article(topic):
+    """Two paragraphs that have nothing in common with those of another topic."""
+    return [" ".join(f"{topic}{part}{number}" for number in range(25)) for part in ("first", "second")]
+
+
+def address(topic):
+    return f"{SITE}/news/{topic}.html"
+
+
+@pytest.fixture
+def lying(visit):
+    """A visit of an article that states the listing as its canonical address."""
+
+    def make(topic, *, day=0, canonical=LISTING, **values):
+        return visit(address(topic), *article(topic), day=day, canonical=canonical, title=topic, **values)
+
+    return make
+
+
+@pytest.fixture
+def addresses(rows):
+    """The pages as (URL, key, doubted canonical address), in the order of their URLs."""
+
+    def read():
+        found = rows("SELECT url, url_key, doubted_canonical FROM page ORDER BY url")
+        return [(row["url"], row["url_key"], row["doubted_canonical"]) for row in found]
+
+    return read
+
+
+def own_addresses(*topics):
+    return [(address(topic), address(topic), LISTING) for topic in sorted(topics)]
+
+
+@pytest.mark.parametrize("canonical", [LISTING, f"{SITE}/index.html", f"{SITE}/?lang=en", address("orchard")])
+def test_articles_that_state_one_canonical_address_stay_apart(save, lying, addresses, page_texts, canonical):
+    saved = [save(lying(topic, canonical=canonical))[0] for topic in TOPICS[:4]]
+    assert [one.state for one in saved] == [PageState.NEW] * 4
+    assert [one.doubted_canonical for one in saved] == [None, canonical, canonical, canonical]
+    assert addresses() == [(address(topic), address(topic), canonical) for topic in sorted(TOPICS[:4])]
+    assert [page_texts(address(topic)) for topic in TOPICS[:4]] == [article(topic) for topic in TOPICS[:4]]
+
+
+def test_articles_of_one_batch_stay_apart(save, lying, addresses):
+    saved = save(*(lying(topic) for topic in TOPICS))
+    assert {one.state for one in saved} == {PageState.NEW}
+    assert addresses() == own_addresses(*TOPICS)
+
+
+def test_a_later_crawl_finds_each_article_again(store, lying, addresses, rows):
+    for day in range(3):
+        crawl_id = store.begin_crawl("test", {})
+        saved = [store.save(crawl_id, [lying(topic, day=day)])[0] for topic in TOPICS]
+    assert {one.state for one in saved} == {PageState.UNCHANGED}
+    assert addresses() == own_addresses(*TOPICS)
+    assert rows("SELECT DISTINCT visits, changes FROM page") == [{"visits": 3, "changes": 0}]
+
+
+def test_an_article_that_no_longer_states_the_listing_keeps_its_history(save, lying, visit, addresses, rows):
+    save(*(lying(topic) for topic in TOPICS[:2]))
+    honest = visit(address(TOPICS[0]), *article(TOPICS[0]), day=1, title=TOPICS[0])
+    assert save(honest)[0].state is PageState.UNCHANGED
+    assert addresses() == [
+        (address("glacier"), address("glacier"), LISTING),
+        (address("harbour"), address("harbour"), None),
+    ]
+    assert rows("SELECT visits FROM page ORDER BY url") == [{"visits": 1}, {"visits": 2}]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_order_of_listing_and_articles_does_not_matter(save, lying, visit, addresses, order):
+    listing = visit(LISTING, *(" ".join(article(topic)[0].split()[:9]) for topic in TOPICS), title="News")
+    visits = [listing, lying("harbour"), lying("violin")]
+    for number in order:
+        save(visits[number])
+    assert addresses() == [(LISTING, LISTING, None), *own_addresses("harbour", "violin")]
+
+
+def test_a_single_liar_gives_way_when_the_listing_comes(save, lying, visit, addresses, page_texts):
+    save(lying("harbour"))
+    assert addresses() == [(address("harbour"), LISTING, None)]
+    assert save(visit(LISTING, "Today's headlines of our town", title="News"))[0].state is PageState.NEW
+    assert addresses() == [(LISTING, LISTING, None), *own_addresses("harbour")]
+    assert page_texts(address("harbour")) == article("harbour")
+
+
+@pytest.fixture
+def joined(engine):
+    """A store that has joined a crawl whose pages and sections can be visited again."""
+    store = Store(engine)
+    crawl_id = store.join_crawl("one", {}, CrawlPolicy(revisits=RevisitBounds(3600, 864_000))).crawl_id
+    yield lambda *visits: store.save(crawl_id, visits)
+    if store._crawl_lock is not None:
+        store._crawl_lock.close()
+
+
+def asked(url, key=None):
+    meta = {} if key is None else {REVISIT_KEY: key}
+    return RequestRecord("key", url, "a.example", callback="parse_article", meta=meta)
+
+
+def section_visit(now, url=LISTING):
+    child = RequestRecord("child", address("harbour"), "a.example")
+    return Visit(url, now, Outcome.SECTION, 200, children=1, request=asked(url), requests=(child,))
+
+
+@pytest.mark.parametrize("section_first", [True, False])
+def test_an_address_of_a_section_is_not_believed(joined, lying, now, addresses, section_first):
+    visits = [section_visit(now), replace(lying("harbour"), request=asked(address("harbour")))]
+    for one in visits if section_first else reversed(visits):
+        joined(one)
+    assert addresses() == own_addresses("harbour")
+
+
+def test_a_revisit_of_a_page_that_gives_way_does_not_miss_the_section(joined, lying, now, rows):
+    request = asked(address("harbour"), LISTING)
+    joined(replace(lying("harbour"), request=asked(address("harbour"))))
+    joined(section_visit(now))
+    joined(replace(lying("harbour", day=1), request=request))
+    assert rows("SELECT misses FROM section") == [{"misses": 0}]
+    assert rows("SELECT url_key, misses, visits FROM page") == [
+        {"url_key": address("harbour"), "misses": 0, "visits": 2}
+    ]
+
+
+VARIANTS = (
+    f"{SITE}/news/harbour.html?print=1",
+    f"{SITE}/news/harbour.html?page=all",
+    f"{SITE}/amp/harbour",
+    "https://m.a.example/news/harbour.html",
+    "http://www.a.example/news/harbour.html?utm_source=mail",
+)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant_first", [True, False])
+def test_variants_with_the_same_text_are_one_page(save, visit, rows, variant, variant_first):
+    own = address("harbour")
+    pair = [
+        visit(own, *article("harbour"), canonical=own, title="harbour"),
+        visit(variant, *article("harbour"), "Printed for you", canonical=own, title="harbour - print"),
+    ]
+    for one in pair if variant_first else reversed(pair):
+        save(one)
+    save(*pair)
+    assert rows("SELECT url_key, doubted_canonical, visits FROM page") == [
+        {"url_key": own, "doubted_canonical": None, "visits": 4}
+    ]
+
+
+def test_an_edit_between_two_variants_is_a_change_of_one_page(save, visit, addresses):
+    own, print_version = address("harbour"), VARIANTS[0]
+    save(visit(print_version, *article("harbour"), canonical=own, title="harbour"))
+    edited = [article("harbour")[0], article("harbour")[1] + " corrected today"]
+    assert save(visit(own, *edited, day=1, canonical=own, title="harbour"))[0].state is PageState.CHANGED
+    assert addresses() == [(own, own, None)]
+
+
+def test_pages_of_a_long_article_do_not_overwrite_its_first_page(save, visit, addresses, page_texts):
+    own = address("harbour")
+    save(visit(own, *article("harbour"), canonical=own, title="harbour"))
+    save(visit(f"{own}?page=2", *article("orchard"), canonical=own, title="harbour"))
+    assert addresses() == [(own, own, None), (f"{own}?page=2", f"{own}?page=2", own)]
+    assert page_texts(own) == article("harbour")
+
+
+def test_a_doubted_variant_that_shows_the_same_text_again_joins_its_page(save, visit, addresses, rows, page_texts):
+    own, print_version = address("harbour"), VARIANTS[0]
+    save(visit(own, *article("harbour"), canonical=own, title="harbour"))
+    save(visit(print_version, *article("violin"), canonical=own, title="harbour", day=1))
+    assert len(addresses()) == 2
+    saved = save(visit(print_version, *article("harbour"), canonical=own, title="harbour", day=2))
+    assert saved[0].state is PageState.UNCHANGED
+    assert [(key, doubted) for _, key, doubted in addresses()] == [(own, None)]
+    assert page_texts(print_version) == article("harbour")
+    assert rows("SELECT visits FROM page") == [{"visits": 3}]
+    assert rows("SELECT id FROM block WHERE page_id NOT IN (SELECT id FROM page)") == []
+
+
+def test_a_variant_that_states_its_canonical_address_later_keeps_its_history(save, visit, addresses, rows):
+    own, print_version = address("harbour"), VARIANTS[0]
+    save(visit(print_version, *article("harbour"), title="harbour"))
+    save(visit(print_version, *article("harbour"), canonical=own, title="harbour", day=1))
+    assert save(visit(own, *article("harbour"), canonical=own, title="harbour", day=2))[0].state is PageState.UNCHANGED
+    assert addresses() == [(own, own, None)]
+    assert rows("SELECT visits FROM page") == [{"visits": 3}]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_page_that_states_its_address_with_https_later_keeps_its_history(save, visit, rows, together):
+    plain = [f"http://a.example/{number}" for number in (1, 2)]
+    save(*(visit(url, *article(url[-1])) for url in plain))
+    later = [visit(url, *article(url[-1]), canonical=url.replace("http:", "https:"), day=1) for url in plain]
+    for batch in [later] if together else [[one] for one in later]:
+        save(*batch)
+    assert rows("SELECT url_key, visits FROM page ORDER BY url_key") == [
+        {"url_key": url.replace("http:", "https:"), "visits": 2} for url in plain
+    ]
+
+
+def test_a_site_that_begins_to_state_one_address_everywhere_loses_nothing(save, lying, visit, addresses, rows):
+    save(*(visit(address(topic), *article(topic), title=topic) for topic in TOPICS))
+    saved = save(*(lying(topic, day=1) for topic in TOPICS))
+    assert {one.state for one in saved} == {PageState.UNCHANGED}
+    assert addresses() == own_addresses(*TOPICS)
+    assert rows("SELECT DISTINCT visits FROM page") == [{"visits": 2}]
+
+
+def test_pages_that_an_earlier_version_made_one_come_apart(save, lying, engine, addresses, page_texts):
+    """Four articles stored one over the other: one row under the listing, with the address of the last one."""
+    save(lying("violin"))
+    save(*(lying(topic, day=1) for topic in TOPICS))
+    assert addresses() == own_addresses(*TOPICS)
+    assert [page_texts(address(topic)) for topic in TOPICS] == [article(topic) for topic in TOPICS]
+
+
+@pytest.mark.parametrize("held", ["harbour", "orchard"])
+def test_a_page_gives_way_to_what_is_stored_at_its_own_address(save, lying, visit, engine, rows, held):
+    def move(key, to):
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE page SET url_key = :to WHERE url_key = :key"), {"key": key, "to": to})
+
+    save(lying("harbour"))
+    move(LISTING, f"{SITE}/away")
+    save(visit(address("harbour"), *article(held), day=1))
+    move(f"{SITE}/away", LISTING)
+    save(lying("violin", day=2))
+    assert rows("SELECT url, url_key, visits FROM page ORDER BY url") == [
+        {"url": address("harbour"), "url_key": address("harbour"), "visits": 2},
+        {"url": address("violin"), "url_key": address("violin"), "visits": 1},
+    ]
+    assert rows("SELECT site, pages FROM site") == [{"site": "a.example", "pages": 2}]
+    assert rows("SELECT id FROM block WHERE page_id NOT IN (SELECT id FROM page)") == []
+
+
+def test_two_writers_that_store_liars_at_once_lose_nothing(closing_store, lying, addresses, store):
+    crawl_id = store.begin_crawl("test", {})
+    started = Barrier(2)
+
+    def write(topics):
+        with closing_store() as own:
+            started.wait()
+            for topic in topics:
+                own.save(crawl_id, [lying(topic)])
+
+    with ThreadPoolExecutor(2) as pool:
+        for written in [pool.submit(write, TOPICS[:3]), pool.submit(write, TOPICS[3:])]:
+            written.result()
+    assert addresses() == own_addresses(*TOPICS)
+
+
+def test_documents_are_counted_once_after_pages_came_apart(save, lying, rows):
+    save(*(lying(topic) for topic in TOPICS))
+    save(*(lying(topic, day=1) for topic in TOPICS))
+    assert rows("SELECT site, pages FROM site") == [{"site": "a.example", "pages": len(TOPICS)}]
+    assert rows("SELECT DISTINCT pages FROM document_frequency") == [{"pages": 1}]
+
+
+@pytest.mark.parametrize("address", ["#!/news/1", "#!news/1"])
+def test_hashbang_addresses_are_pages_of_their_own(save, visit, addresses, address):
+    save(visit(f"{SITE}/{address}", *article("harbour")), visit(f"{SITE}/{address}2", *article("violin")))
+    assert [key for _, key, _ in addresses()] == [f"{SITE}/{address}", f"{SITE}/{address}2"]
+
+
+def test_two_texts_are_of_one_page_if_most_terms_are_in_both():
+    whole = PageText.of("harbour", article("harbour"))
+    assert whole.is_same(PageText.of("harbour", article("harbour")[:1]))
+    assert not whole.is_same(PageText.of("another title", article("harbour")[:1]))
+    assert whole.is_same(PageText.of("another title", [*article("harbour"), "printed today"]))
+    assert not whole.is_same(PageText.of("harbour", article("violin")))
+
+
+def test_pages_without_text_are_one_page_if_their_titles_are():
+    assert PageText.of("Photo 1", []).is_same(PageText.of("Photo 1", []))
+    assert not PageText.of("Photo 1", []).is_same(PageText.of("Photo 2", []))
+    assert not PageText.of(None, []).is_same(PageText.of(None, []))
+
+
+def test_the_former_schema_is_upgraded_with_its_pages(engine, save, visit, rows):
+    save(visit(address("harbour"), *article("harbour")))
+    before = rows("SELECT * FROM page")
+    indexes = {one["name"] for one in inspect(engine).get_indexes("page")}
+    with engine.begin() as connection:
+        connection.execute(text("DROP INDEX ix_page_doubted_canonical"))
+        connection.execute(text("ALTER TABLE page DROP COLUMN doubted_canonical"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0002'"))
+    schema.upgrade_schema(engine)
+    assert rows("SELECT * FROM page") == before
+    assert {one["name"] for one in inspect(engine).get_indexes("page")} == indexes
+    with read_transaction(engine) as connection:
+        assert schema.current_revision(connection) == schema.HEAD
