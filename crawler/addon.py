@@ -26,7 +26,7 @@ from w3lib.url import file_uri_to_path
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from crawler import settings as ours
-from crawler.config import Config
+from crawler.config import Config, use_database_settings
 from crawler.config.profiles import PROFILES
 from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
@@ -35,6 +35,7 @@ from crawler.fetching.render.browser import MISSING_EXTRA, Browser
 from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import open_replay
 from crawler.page import page_adapter
+from crawler.storage.schema import read_settings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -86,7 +87,7 @@ class Blocksieve:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would skip the add-on."""
-        config = _settle_method(settings)
+        config = _settle_method(settings, looks_only=self.context.looks_only)
         _add_components(settings)
         if self._looking is not None:
             _switch_to_looking(settings, config, calls_back=self._looking in _CALLBACK_COMMANDS)
@@ -137,6 +138,7 @@ class Cleaning:
         _check_host_project(Config.read(settings))
         if self._looks_only:
             return
+        _with_database_settings(settings)
         _warn_of_missing_core()
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
@@ -168,9 +170,9 @@ def _warn_of_missing_core() -> None:
         logger.warning("%s", missing)
 
 
-def _settle_method(settings: BaseSettings) -> Config:
+def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
     """Return the settings, with RENDER for a method that needs it. Raises ConfigError if the method cannot work."""
-    config = Config.read(settings)
+    config = Config.read(settings) if looks_only else _with_database_settings(settings)
     if config.profile in PROFILES:
         logger.info("This crawl repeats the system of a paper: %s", PROFILES[config.profile].paper)
     method, needs = config.cleaning_method, METHODS[config.cleaning_method].needs
@@ -183,6 +185,12 @@ def _settle_method(settings: BaseSettings) -> Config:
     if settings.get("RENDER") is not None:
         raise ConfigError(f"CLEANING_METHOD={method} needs the layout of pages from a browser: unset RENDER=false")
     settings.set("RENDER", value=True, priority="addon")
+    return Config.read(settings)
+
+
+def _with_database_settings(settings: BaseSettings) -> Config:
+    """Return the settings; those that nobody has set have the values that the database keeps."""
+    use_database_settings(settings, read_settings(Config.read(settings).database_url))
     return Config.read(settings)
 
 

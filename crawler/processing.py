@@ -29,6 +29,7 @@ from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import CANONICAL_STAT, CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
 from crawler.redact import redact_text
 from crawler.storage.boilerplate import read_template
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import location_of_url
 from crawler.storage.store import PageState, Store
 from crawler.time_limit import time_limit
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from cleaning import CleanPage, Page
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.storage.boilerplate import SiteTemplate
-    from crawler.storage.crawls import CrawlPolicy, JoinedCrawl
+    from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.store import SavedVisit
     from crawler.visit import LeaseToken
     from crawler.workers.tasks import SentPage
@@ -344,7 +345,10 @@ class StoreStep:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Open the database. Raises StoreError."""
         config = Config.read(crawler.settings)
-        return cls(crawler, config, StoreThread(crawler, Store.open(config)))
+        store = Store.open(config)
+        if (change := store.keep_settings(config)) is not None:
+            logger.warning("%s%s", change[0].upper(), change[1:])
+        return cls(crawler, config, StoreThread(crawler, store))
 
     def open(self) -> None:
         """Begin to store. Without a frontier in the database this begins the crawl there."""
@@ -558,7 +562,9 @@ class StoreThread:
 
     def begin_crawl(self, spider: Spider) -> None:
         """Begin a crawl whose requests are not in the database."""
-        self._set_crawl_id(self.store.begin_crawl(spider.name, given_arguments(spider)))
+        config = Config.read(self._crawler.settings)
+        policy = CrawlPolicy(options_hash=config.options_hash, settings=config.page_settings)
+        self._set_crawl_id(self.store.begin_crawl(spider.name, given_arguments(spider), policy))
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         """Run the work in the thread and return its result. Raises StoreError if it raises anything."""

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scrapy import signals
 from xxhash import xxh64_intdigest
 
-from cleaning import METHODS, PageError
+from cleaning import METHODS, OptionError, Options, PageError
 from cleaning.methods import informative_sections
-from crawler.config import Config
+from crawler.config import Config, changed_settings, hash_options
 from crawler.context import context_of
 from crawler.errors import WorkerError
 from crawler.fetching.replay import ReplayMiss
@@ -40,6 +40,7 @@ from crawler.storage.reclean import (
     advance_reclean,
     begin_reclean,
     count_pages_after,
+    read_methods,
     read_newest_pages,
     read_pages_after,
     read_reclean_progress,
@@ -73,19 +74,17 @@ _BLOCK_COUNTS = ("stored", "refreshed", "revived", "exact", "near", "boilerplate
 
 @dataclass(frozen=True, slots=True)
 class RecleanPlan:
-    """What a run does: which pages, how they are cleaned, and in how many processes.
+    """What a run does: which pages, and in how many processes.
 
-    `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. `options_hash`
-    is the hash of `options`. A `dry_run` stores nothing, and no later run continues it. `templates` are those of sites
-    that are known; others are learned if the method needs them. With `structure` the structure of all pages is stored;
-    without it, that of the pages which have one is renewed.
+    A page is cleaned by the method and options that cleaned it last, unless the settings of the `job` name others.
+    `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. A `dry_run`
+    stores nothing, and no later run continues it. `templates` are those of sites that are known; others are learned if
+    the method needs them. With `structure` the structure of all pages is stored; without it, that of the pages which
+    have one is renewed.
     """
 
     job: RecleanJob
-    method: str
-    options: Mapping[str, Any]
     fingerprinter: Fingerprinter
-    options_hash: int
     limit: int | None
     processes: int
     seconds: float
@@ -106,8 +105,41 @@ class SkipReason(StrEnum):
     """Its record in the archive cannot be read."""
     RETIRED = "retired"
     """It no longer exists on its site, and its blocks are gone."""
+    NO_LAYOUT = "no_layout"
+    """It was cleaned by the layout in a browser, which is not stored."""
+    OPTIONS_UNKNOWN = "options_unknown"
+    """An earlier version stored a hash of its cleaning options, but not the options."""
     OVERTAKEN = "overtaken"
     """A crawl stored it again while it was being cleaned."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageCleaning:
+    """How a stored page is cleaned again; `settings` are stored with it, for its next visits."""
+
+    method: str
+    options: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, page: PageToReclean, wanted: Mapping[str, Any]) -> Self | SkipReason:
+        """Return how a page is cleaned by the wanted settings, and where they are silent by its own.
+
+        Raises OptionError for a method or an option that is not known here.
+        """
+        own = {**(page.settings or {}), "CLEANING_METHOD": page.method}
+        settings = own | changed_settings(own, wanted)
+        method, options = str(settings["CLEANING_METHOD"]), settings.get("CLEANING_OPTIONS")
+        if METHODS.find(method).needs == "layout":
+            return SkipReason.NO_LAYOUT
+        if options is None and page.options_hash not in {None, hash_options({})}:
+            return SkipReason.OPTIONS_UNKNOWN
+        Options.read(options or {})
+        settings["CLEANING_OPTIONS"] = options or {}
+        return cls(method, options or {}, settings)
+
+    def __str__(self) -> str:
+        return " ".join((self.method, *(f"{name}={value}" for name, value in sorted(self.options.items()))))
 
 
 class PageBodies(Protocol):
@@ -160,8 +192,8 @@ class RecleanResult:
 
     `pages` counts all its pages: `changed`, `unchanged`, `failed` (cleaning failed) and `skipped` by reason. `blocks`
     has the counts of `crawler.storage.store.SavedVisit`. `named` lists the first failed and skipped pages. The run is
-    `complete` once no page is left. `structures` counts pages whose structure was stored. `processes` counts workers
-    that died.
+    `complete` once no page is left. `structures` counts pages whose structure was stored. `cleaned_by` counts the pages
+    by method and options. `processes` counts workers that died.
     """
 
     pages: int = 0
@@ -172,10 +204,11 @@ class RecleanResult:
     blocks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_BLOCK_COUNTS, 0))
     named: list[SkippedPage] = field(default_factory=list)
     structures: int = 0
+    cleaned_by: dict[str, int] = field(default_factory=dict)
     complete: bool = False
     processes: dict[str, int] = field(default_factory=dict)
 
-    def count(self, saved: SavedVisit, *, structure: bool) -> None:
+    def count(self, saved: SavedVisit, cleaned_by: str, *, structure: bool) -> None:
         """Count a page that was cleaned, with or without its structure."""
         if saved.state is PageState.DEFERRED:
             self.skip(saved.url, SkipReason.OVERTAKEN)
@@ -186,6 +219,7 @@ class RecleanResult:
         for name in _BLOCK_COUNTS:
             self.blocks[name] += getattr(saved, name)
         self.structures += structure
+        self.cleaned_by[cleaned_by] = self.cleaned_by.get(cleaned_by, 0) + 1
 
     def skip(self, url: str, reason: SkipReason) -> None:
         """Count a page that is skipped."""
@@ -268,10 +302,7 @@ class TemplateExtension:
         """Clean the pages of sites again that a method cleaned by another template, or without one."""
         plan = RecleanPlan(
             job=RecleanJob(""),  # one for each site
-            method=method,
-            options=dict(config.cleaning_options),
             fingerprinter=config.fingerprinter,
-            options_hash=config.options_hash,
             limit=None,
             processes=max(1, config.cleaning_processes),
             seconds=config.cleaning_seconds,
@@ -279,7 +310,7 @@ class TemplateExtension:
             structure=config.structure,
         )
         count = RecleanResult()
-        task = FingerprintTask(method, dict(plan.options), plan.fingerprinter, plan.seconds)
+        task = FingerprintTask((method,), plan.fingerprinter, plan.seconds)
         pool = await asyncio.to_thread(WorkerPool.start, plan.processes, task, count)
         try:
             for learned in stale:
@@ -347,7 +378,7 @@ async def run_reclean(
 
     Raises StoreError, and SetupError if the workers cannot be started.
     """
-    task = FingerprintTask(plan.method, dict(plan.options), plan.fingerprinter, plan.seconds)
+    task = FingerprintTask(await asyncio.to_thread(_methods, store, plan), plan.fingerprinter, plan.seconds)
     result = RecleanResult()
     pool = await asyncio.to_thread(WorkerPool.start, plan.processes, task, result)
     try:
@@ -357,12 +388,20 @@ async def run_reclean(
         pool.close()
 
 
+def _methods(store: Store, plan: RecleanPlan) -> tuple[str, ...]:
+    """Return the methods that a run needs, as far as they exist here."""
+    if (method := plan.job.settings.get("CLEANING_METHOD")) is not None:
+        return (method,)
+    return tuple(method for method in store.read(partial(read_methods, job=plan.job)) if method in METHODS)
+
+
 @dataclass(frozen=True, slots=True)
 class _PageInWork:
-    """A page that is being cleaned, or the reason why it is skipped."""
+    """A page that is being cleaned in some way, or the reason why it is not: why it is skipped, or an error."""
 
     page: PageToReclean
-    cleaning: asyncio.Task[SentFingerprint] | SkipReason
+    result: asyncio.Task[SentFingerprint] | SkipReason | OptionError
+    cleaning: PageCleaning | None = None
 
 
 class RecleanRun:
@@ -419,11 +458,18 @@ class RecleanRun:
         body = SkipReason.RETIRED if page.retired else self._bodies.find(page)
         if isinstance(body, SkipReason):
             return _PageInWork(page, body)
+        try:
+            cleaning = PageCleaning.of(page, self._plan.job.settings)
+        except OptionError as error:
+            return _PageInWork(page, error)
+        if isinstance(cleaning, SkipReason):
+            return _PageInWork(page, cleaning)
         structure = self._plan.structure or page.has_structure
         to_clean = PageToClean.from_stored(body, known_url(page.url), page.encoding, structure=structure)
-        if METHODS[self._plan.method].needs == "template":
+        to_clean = replace(to_clean, method=cleaning.method, options=dict(cleaning.options))
+        if METHODS[cleaning.method].needs == "template":
             to_clean = replace(to_clean, template=self._template_of(page.site))
-        return _PageInWork(page, asyncio.ensure_future(self._pool.run(to_clean)))
+        return _PageInWork(page, asyncio.ensure_future(self._pool.run(to_clean)), cleaning)
 
     def _template_of(self, site: str) -> frozenset[int]:
         """Return the template of a site, learned anew at its first page; an empty one if it has only one page."""
@@ -436,30 +482,35 @@ class RecleanRun:
         return self._templates[site]
 
     async def _finish(self, batch: Sequence[_PageInWork]) -> None:
-        recleaned = [page for one in batch if (page := await self._recleaned(one)) is not None]
+        recleaned = [page for in_work in batch if (page := await self._recleaned(in_work)) is not None]
+        ways = {in_work.page.key: str(in_work.cleaning) for in_work in batch}
         record_progress: Callable[[Connection], None] = partial(
             advance_reclean, job=self._plan.job, after_page=batch[-1].page.page_id, pages=len(batch)
         )
         save = partial(self._store.save_recleaned, recleaned, None if self._plan.dry_run else record_progress)
         for page, saved in zip(recleaned, await asyncio.to_thread(save), strict=True):
-            self._result.count(saved, structure=page.structure is not None)
+            self._result.count(saved, ways[page.page.key], structure=page.structure is not None)
 
-    async def _recleaned(self, one: _PageInWork) -> RecleanedPage | None:
-        if isinstance(one.cleaning, SkipReason):
-            self._result.skip(one.page.url, one.cleaning)
+    async def _recleaned(self, in_work: _PageInWork) -> RecleanedPage | None:
+        page, cleaning, result = in_work.page, in_work.cleaning, in_work.result
+        if isinstance(result, SkipReason):
+            self._result.skip(page.url, result)
+            return None
+        if isinstance(result, OptionError):
+            self._result.fail(page.url, f"it was cleaned by {page.method}: {result}; --method NAME chooses another")
             return None
         try:
-            sent = await one.cleaning
+            sent = await result
         except (WorkerError, PageError) as error:
-            self._result.fail(one.page.url, str(error))
+            self._result.fail(page.url, str(error))
             return None
-        plan, found = self._plan, sent.found
+        assert cleaning is not None  # it is in work
         return RecleanedPage(
-            one.page,
-            plan.method,
-            plan.options_hash,
-            found.blocks,
-            found.fingerprint,
-            plan.job.settings,
+            page,
+            cleaning.method,
+            hash_options(cleaning.options),
+            sent.found.blocks,
+            sent.found.fingerprint,
+            cleaning.settings,
             sent.structure,
         )

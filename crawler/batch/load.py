@@ -22,7 +22,9 @@ from cleaning.blocks import Block, Decision, Kind, Metadata, Page, Reason
 from crawler.batch.columns import read_rows
 from crawler.batch.finish import part_name
 from crawler.batch.output import OutputFolder
+from crawler.config import CLEANING_SETTINGS, hash_options
 from crawler.errors import BatchError
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import read_transaction
 from crawler.storage.pages import ImportedPage
 from crawler.storage.store import Store
@@ -48,18 +50,25 @@ Row = dict[str, Any]
 """A row of a table by the names of its columns."""
 
 
-def import_tables(folder: str, config: Config, report: Callable[[int], None] = lambda _pages: None) -> dict[str, int]:
+def import_tables(
+    folder: str,
+    config: Config,
+    report: Callable[[int], None] = lambda _pages: None,
+    warn: Callable[[str], None] = lambda _sentence: None,
+) -> dict[str, int]:
     """Store the pages of a finished batch job in the database DATABASE_URL, and return the counts.
 
-    `report` hears the number of pages so far. Raises BatchError if the folder holds no finished job, or one whose
-    settings differ, and StoreError if the database cannot be written.
+    `report` hears the number of pages so far, `warn` what changes for later commands. Raises BatchError if the folder
+    holds no finished job, or one whose settings differ, and StoreError if the database cannot be written.
     """
     output = OutputFolder(folder)
     _check(output, config)
     store = Store.open(replace(config, keep_html=False))
     counts: Counter[str] = Counter()
     try:
-        crawl_id = store.begin_crawl(_SPIDER, {"folder": folder})
+        if (change := store.keep_settings(config)) is not None:
+            warn(change)
+        crawl_id = store.begin_crawl(_SPIDER, {"folder": folder}, _policy(output))
         for name in output.names("pages"):
             if (part := _PART.fullmatch(name)) is None:
                 continue  # of another program, such as Spark's _SUCCESS
@@ -71,6 +80,13 @@ def import_tables(folder: str, config: Config, report: Callable[[int], None] = l
     finally:
         store.close()
     return dict(counts)
+
+
+def _policy(output: OutputFolder) -> CrawlPolicy:
+    """Return how the job has cleaned its pages."""
+    settings = output.read_json("batch.json")["settings"]
+    known = {name: settings[name] for name in CLEANING_SETTINGS if name in settings}
+    return CrawlPolicy(options_hash=hash_options(known["CLEANING_OPTIONS"]), settings=known)
 
 
 def read_pages(output: OutputFolder, number: int, fingerprinter: Fingerprinter) -> Iterator[ImportedPage]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawler.config import Config
+from crawler.config import Config, use_database_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
@@ -39,6 +39,12 @@ class BlocksieveCommand:
         with opened_engine(self.config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             yield engine
+
+    def use_database_settings(self) -> Config:
+        """Return the settings; those that nobody has set have the values that the database keeps."""
+        assert self.settings is not None  # set by scrapy.cmdline
+        use_database_settings(self.settings, schema.read_settings(self.config.database_url))
+        return self.config
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
@@ -25,7 +25,7 @@ from scrapy.exceptions import UsageError
 from cleaning import METHODS, OptionError
 from cleaning._native import explain_missing_core
 from crawler.commands.base import BlocksieveCommand
-from crawler.config.profiles import NO_PROFILE, PROFILE
+from crawler.config import CLEANING_SETTINGS, command_line_settings
 from crawler.errors import ConfigError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
@@ -47,6 +47,7 @@ from crawler.urls import parse_site
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from crawler.config import Config
     from crawler.fetching.replay import ReplaySource
@@ -68,16 +69,17 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Clean all stored pages again with CLEANING_METHOD and CLEANING_OPTIONS, from the HTML in the database or "
-            "from an ARCHIVE of the crawl (a WARC file), and store the result as if the last visit of each page had "
-            "been cleaned so. Visits and their times stay the same. The command may be interrupted at any time and "
+            "Clean all stored pages again, from the HTML in the database or from an ARCHIVE of the crawl (a WARC "
+            "file), and store the result as if the last visit of each page had been cleaned so. Each page is cleaned "
+            "by the method and options that cleaned it last, unless --method, -s CLEANING_OPTIONS or -s PROFILE says "
+            "otherwise. Visits and their times stay the same. The command may be interrupted at any time and "
             "continues when it runs again. `scrapy recrawl` keeps to the new method; other crawls need -s "
             "CLEANING_METHOD=M."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--method", metavar="M", help="method of cleaning (default: CLEANING_METHOD)")
+        parser.add_argument("--method", metavar="M", help="method of cleaning (default: each page's own)")
         parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
         parser.add_argument("--limit", type=int, metavar="N", help="stop after N pages; the same command continues")
         parser.add_argument(
@@ -119,15 +121,20 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
 
     def _reclean(self, args: list[str], opts: argparse.Namespace) -> int:
         """Clean the pages again, print the result, and return how many pages could not be cleaned."""
-        config = self.config
+        assert self.settings is not None  # set by scrapy.cmdline
+        if opts.method is not None:
+            self.settings.set("CLEANING_METHOD", opts.method, "cmdline")
+        config = self.use_database_settings()
         archive = Path(args[0]).expanduser().resolve() if args else None
-        plan = _make_plan(config, opts, archive)
+        plan = _make_plan(config, command_line_settings(self.settings), opts, archive)
         bodies: PageBodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
         with self.database():
             pass  # the store opens the database itself: this only checks that it exists and has the current schema
         if (missing := explain_missing_core()) is not None:
             print_error(missing)
         with closing(Store.open(config)) as store:
+            if not opts.dry_run and (change := store.keep_settings(config)) is not None:
+                print_error(change)
             earlier = start_reclean(store, plan, restart=opts.restart)
             if earlier is not None:
                 print_error(_going_on(earlier))
@@ -136,7 +143,7 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
                 store.end_reclean(plan.job)
         print_progress("")
         if opts.format == "json":
-            print_json(asdict(result) | {"dry_run": opts.dry_run, "method": plan.method})
+            print_json(asdict(result) | {"dry_run": opts.dry_run})
         else:
             _print(result, opts)
         return result.failed
@@ -168,24 +175,21 @@ def _open(archive: Path, config: Config) -> ReplaySource:
     return open_replay(archive, config.page_max_bytes)
 
 
-def _make_plan(config: Config, opts: argparse.Namespace, archive: Path | None) -> RecleanPlan:
+def _make_plan(
+    config: Config, wanted: Mapping[str, Any], opts: argparse.Namespace, archive: Path | None
+) -> RecleanPlan:
     """Return the work to do. Raises ConfigError for a method that cannot clean stored bytes."""
-    method = opts.method or config.cleaning_method
-    if METHODS[method].needs == "layout":
+    settings = {name: value for name, value in wanted.items() if name in CLEANING_SETTINGS and name != "STRUCTURE"}
+    method = settings.get("CLEANING_METHOD")
+    if method is not None and METHODS[method].needs == "layout":
         raise ConfigError(f"the method {method} needs a page's layout, which is not stored")
-    chosen = None if opts.site is None else parse_site(opts.site)
-    profile = config.profile if method == config.cleaning_method else NO_PROFILE
-    settings = {PROFILE: profile, "CLEANING_METHOD": method, "CLEANING_OPTIONS": dict(config.cleaning_options)}
+    site = None if opts.site is None else parse_site(opts.site)
     if config.structure:
         settings["STRUCTURE"] = True
-    asked = {"method": method, "options": config.options_hash, "archive": archive and str(archive), "site": chosen}
-    asked["structure"] = config.structure
+    key = {"settings": settings, "archive": archive and str(archive), "site": site}
     return RecleanPlan(
-        job=RecleanJob(json.dumps(asked, sort_keys=True), chosen, settings),
-        method=method,
-        options=dict(config.cleaning_options),
+        job=RecleanJob(json.dumps(key, sort_keys=True), site, settings),
         fingerprinter=config.fingerprinter,
-        options_hash=config.options_hash,
         limit=opts.limit,
         processes=opts.processes,
         seconds=config.cleaning_seconds,
@@ -205,6 +209,7 @@ def _print(result: RecleanResult, opts: argparse.Namespace) -> None:
         print_line("Nothing is stored. The result would be:")
     out.print(make_table(count_of(result.pages, "page"), ("pages", "count"), states.items()))
     out.print(make_table("Blocks", ("blocks", "count"), result.blocks.items()))
+    out.print(make_table("Cleaned by", ("method and options", "pages"), sorted(result.cleaned_by.items())))
     if result.structures:
         print_line(f"Markdown and places: {count_of(result.structures, 'page')}")
     for named in result.named[:_NAMED]:

@@ -20,8 +20,7 @@ from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
 from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, WaitingCrawl, exit_code_of
-from crawler.config import Config, is_on_command_line
-from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
+from crawler.config import Config, changed_settings, command_line_settings
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE
@@ -148,13 +147,7 @@ class RecrawlCommand(CrawlCommand):
     def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
         """Return the settings by which the command line lets a group be read in another way than before."""
         assert self.settings is not None
-        given, settings = Config.read(self.settings).page_settings, self.settings
-        if is_on_command_line(settings, PROFILE):
-            return group.changes({name: given[name] for name in {PROFILE, *profile_settings(settings)} & given.keys()})
-        changes = group.changes({name: given[name] for name in given if is_on_command_line(settings, name)})
-        profile = PROFILES.get(group.settings.get(PROFILE, NO_PROFILE))
-        ends = profile is not None and not changes.keys().isdisjoint(profile.settings)
-        return changes | {PROFILE: NO_PROFILE} if ends else changes
+        return changed_settings(group.settings, command_line_settings(self.settings))
 
     def _announce_changes(self, planned: Sequence[RecrawlGroup]) -> None:
         """Print which pages the command line lets be read in another way than before."""

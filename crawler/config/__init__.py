@@ -67,13 +67,20 @@ PAGE_SETTINGS = (
     "RENDER",
     "RENDER_JAVASCRIPT",
     "STRUCTURE",
+    "KEEP_HTML",
+    "PAGE_MAX_BYTES",
     *DIRECTIVE_SETTINGS,
 )
 """The settings by which a crawl reads pages. They are stored with each page and section, and re-crawls use them."""
 
+CLEANING_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE")
+"""Those of PAGE_SETTINGS that `scrapy reclean` uses, and that are stored with pages which no crawl can visit again."""
+
 _DAY = 86_400.0
 _YEAR = 365 * _DAY
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+# Above a default, and below everything that a project or a user sets.
+_DATABASE_PRIORITY = (SETTINGS_PRIORITIES["command"] + SETTINGS_PRIORITIES["addon"]) // 2
 # Settings whose default is the environment variable of the same name.
 _FROM_ENVIRONMENT = frozenset({"DATABASE_URL"})
 
@@ -214,6 +221,13 @@ class DuplicateSettings(Theme):
     boilerplate_min_share: float = option(
         0.10, number(0.0, 1.0), "Share of a site's pages that must have a text before it counts as boilerplate."
     )
+
+
+DATABASE_SETTINGS = tuple(name.upper() for name in declared_options(DuplicateSettings))
+"""The settings that all pages of a database share, because texts of different pages are compared and counted.
+
+The database keeps the values of its last writer. They take the place of defaults.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -472,9 +486,19 @@ class Config(
         return {name: _as_json(getattr(self, name.lower())) for name in PAGE_SETTINGS}
 
     @property
+    def database_settings(self) -> dict[str, Any]:
+        """The values of DATABASE_SETTINGS."""
+        return {name: getattr(self, name.lower()) for name in DATABASE_SETTINGS}
+
+    @property
     def options_hash(self) -> int:
         """A hash of the cleaning options; two crawls with the same options have the same one."""
-        return xxh64_intdigest(json.dumps(self.cleaning_options, sort_keys=True, default=str).encode())
+        return hash_options(self.cleaning_options)
+
+
+def hash_options(options: Mapping[str, Any]) -> int:
+    """Return the hash of cleaning options that is stored with each page."""
+    return xxh64_intdigest(json.dumps(dict(options), sort_keys=True, default=str).encode())
 
 
 def _as_json(value: Any) -> Any:
@@ -484,6 +508,33 @@ def _as_json(value: Any) -> Any:
 def is_on_command_line(settings: BaseSettings, name: str) -> bool:
     """Return True if a setting was given with `-s`."""
     return (settings.getpriority(name) or 0) >= _COMMAND_LINE
+
+
+def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
+    """Return the settings by which the command line says that pages are read, those of its profile included."""
+    values = Config.read(settings).page_settings
+    names = {name for name in values if is_on_command_line(settings, name)}
+    if PROFILE in names:
+        names |= profile_settings(settings).keys() & values.keys()
+    return {name: value for name, value in values.items() if name in names}
+
+
+def changed_settings(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the wanted settings that differ from a page's stored ones.
+
+    PROFILE=none is one of them if the others end the profile by which the page was read.
+    """
+    changes = {name: value for name, value in wanted.items() if stored.get(name) != value}
+    profile = PROFILES.get(stored.get(PROFILE, NO_PROFILE))
+    ends = profile is not None and PROFILE not in wanted and not changes.keys().isdisjoint(profile.settings)
+    return changes | {PROFILE: NO_PROFILE} if ends else changes
+
+
+def use_database_settings(settings: BaseSettings, kept: Mapping[str, Any]) -> None:
+    """Set those of DATABASE_SETTINGS that nobody has set to the values that the database keeps."""
+    for name in DATABASE_SETTINGS:
+        if name in kept and settings.get(name) is None:
+            settings.set(name, kept[name], _DATABASE_PRIORITY)
 
 
 def themes() -> tuple[type[Theme], ...]:
@@ -548,8 +599,8 @@ class ExplainedSetting:
     """A setting as declared and its present value.
 
     `low`, `high` and `choices` are None if there is no such limit. `value` has its secrets replaced. `set_by` is
-    default, environment, add-on, project, spider, command line or a profile. `problem` says why the value would stop a
-    crawl.
+    default, environment, database, add-on, project, spider, command line or a profile. `problem` says why the value
+    would stop a crawl.
     """
 
     name: str
@@ -624,7 +675,7 @@ def _set_by(name: str, settings: BaseSettings) -> str:
     if settings.get(name) is None:
         return "default" if _given(name, settings) is None else "environment"
     priority = settings.getpriority(name) or 0
-    names = {number: word for word, number in SETTINGS_PRIORITIES.items()}
+    names = {number: word for word, number in SETTINGS_PRIORITIES.items()} | {_DATABASE_PRIORITY: "database"}
     word = names.get(priority, f"priority {priority}")
     return _SET_BY.get(word, word)
 

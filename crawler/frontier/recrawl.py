@@ -96,10 +96,6 @@ class RecrawlGroup:
         own = {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
         return own | {RECRAWL: json.dumps(dict(self.settings), sort_keys=True)}
 
-    def changes(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the given settings that differ from the ones by which the pages were read."""
-        return {name: value for name, value in given.items() if self.settings.get(name) != value}
-
     def requests(self, crawler: Crawler) -> list[tuple[Revisit, RequestRecord]]:
         """Return the request of each page and section, with the key that the spider's crawler gives it."""
         method = Config.read(crawler.settings).cleaning_method

@@ -23,6 +23,7 @@ from xxhash import xxh64_intdigest
 
 from cleaning.terms import normalise
 from crawler import schedule
+from crawler.config import CLEANING_SETTINGS
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.tables import batched, insert_on_conflict, last_id, page, page_structure, section, sitemap_trust
@@ -154,13 +155,17 @@ class PageOrigin:
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """The crawl that reads a page, and how it reads it; with an `origin` the page can be visited again."""
+    """The crawl that reads a page, and how it reads it; with an `origin` the page can be visited again.
+
+    `settings` has values of `crawler.config.PAGE_SETTINGS`.
+    """
 
     crawl_id: int
     scheme: str
     bounds: RevisitBounds
     origin: PageOrigin | None = None
     options_hash: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,10 +271,19 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
         "children": _count_children(visit),
         "options_hash": source.options_hash,
         "doubted_canonical": None,
+        "settings": _cleaning_settings(source.settings, page.cleaned.method),
     }
     return PageRecord(
         visit.at, page, columns | _record_origin(visit, source.origin, page.cleaned.method), source.bounds
     )
+
+
+def _cleaning_settings(settings: Mapping[str, Any], method: str) -> dict[str, Any] | None:
+    """Return what `scrapy reclean` needs of the settings by which a page was read; None if they are not known."""
+    if not settings:
+        return None
+    own = {name: settings[name] for name in CLEANING_SETTINGS if name in settings}
+    return own | {"CLEANING_METHOD": method}
 
 
 def describe_page(page: ProcessedPage) -> dict[str, Any]:
@@ -396,9 +410,18 @@ def update_page(
     }
     if stored.has_origin or record.has_origin:
         values["next_visit"] = next_visit(after, record.at, record.bounds)
+    if not record.has_origin:
+        values["settings"] = _merged_settings(connection, stored, record)
     if stored.body_hash != values["body_hash"] or stored.has_html != keep_html:
         values["html"] = compress(record.page.fetched.body) if keep_html else None
     connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
+
+
+def _merged_settings(connection: Connection, stored: StoredPage, record: PageRecord) -> dict[str, Any] | None:
+    """Return how a page is read again that a replay or import has just cleaned: its own way, but by the new method."""
+    before = connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id))
+    cleaned = record.columns["settings"]
+    return {**(before or {}), **cleaned} if cleaned else None if before is None else dict(before)
 
 
 def compress(body: bytes) -> bytes:
@@ -542,9 +565,14 @@ def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool
         and (row.spider, row.arguments) == (policy.origin.spider, policy.origin.arguments)
         and (row.callback, row.cb_kwargs) == (record.callback, record.cb_kwargs)
         and row.method == method
-        and row.settings == {**policy.origin.settings, "CLEANING_METHOD": method}
+        and _agree(row.settings, {**policy.origin.settings, "CLEANING_METHOD": method})
         and bool(row.has_html) == policy.keep_html
     )
+
+
+def _agree(stored: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Return True if a page was read by these settings, as far as an earlier version stored them."""
+    return all(stored.get(name, value) == value for name, value in settings.items())
 
 
 def keys_not_due(

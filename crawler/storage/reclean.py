@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, delete, func, insert, select, update
 
 from cleaning.fingerprint import distance
+from crawler.config import changed_settings
 from crawler.storage.boilerplate import learnable
 from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
@@ -38,6 +39,9 @@ _RECLEAN_COLUMNS = (
     page.c.body_hash,
     page.c.encoding,
     page.c.retired_at,
+    page.c.method,
+    page.c.options_hash,
+    page.c.settings,
     HAS_STRUCTURE,
 )
 
@@ -46,8 +50,8 @@ _RECLEAN_COLUMNS = (
 class RecleanJob:
     """The work of a run: all runs of the same work have the same `key`; `site` is None for the pages of all sites.
 
-    `settings` are the method, its options and the profile of the run, which later visits use too. With a `method`,
-    only pages that it cleaned are chosen.
+    `settings` are those by which the run cleans otherwise than each page was cleaned before; later visits use them too.
+    With a `method`, only pages that it cleaned are chosen.
     """
 
     key: str
@@ -64,7 +68,10 @@ class RecleanJob:
 
 @dataclass(frozen=True, slots=True)
 class PageToReclean:
-    """A stored page; `html` is compressed, as stored, and None if it was not kept or not asked for."""
+    """A stored page; `html` is compressed, as stored, and None if it was not kept or not wanted.
+
+    `method`, `options_hash` and `settings` say how it was cleaned; `settings` is None if that was not stored.
+    """
 
     page_id: int
     url: str
@@ -73,6 +80,9 @@ class PageToReclean:
     body_hash: int
     encoding: str | None
     retired: bool
+    method: str
+    options_hash: int | None
+    settings: Mapping[str, Any] | None
     html: bytes | None = None
     has_structure: bool = False
 
@@ -81,7 +91,7 @@ class PageToReclean:
 class RecleanedPage:
     """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives.
 
-    `settings` are those of the job. Without a `structure` that of the page is deleted.
+    `settings` are those by which it was cleaned. Without a `structure` that of the page is deleted.
     """
 
     page: PageToReclean
@@ -125,6 +135,11 @@ def end_reclean(connection: Connection, job: RecleanJob) -> None:
     connection.execute(delete(reclean).where(reclean.c.key == job.key))
 
 
+def read_methods(connection: Connection, job: RecleanJob) -> list[str]:
+    """Return the methods that have cleaned the pages of a job."""
+    return list(connection.scalars(select(page.c.method).where(job.chosen).distinct().order_by(page.c.method)))
+
+
 def count_pages_after(connection: Connection, job: RecleanJob, after_page: int) -> int:
     """Return the number of pages after one that are to be cleaned."""
     return connection.scalar(select(func.count()).select_from(page).where(job.chosen, page.c.id > after_page)) or 0
@@ -158,6 +173,9 @@ def _page_to_reclean(row: Any, *, html: bool) -> PageToReclean:
         body_hash=row.body_hash,
         encoding=row.encoding,
         retired=row.retired_at is not None,
+        method=row.method,
+        options_hash=row.options_hash,
+        settings=row.settings,
         html=row.html if html else None,
         has_structure=bool(row.has_structure),
     )
@@ -182,25 +200,26 @@ def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicat
 
 def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned: RecleanedPage) -> None:
     """Update the page's method, options, settings and fingerprint, if they differ."""
-    before = connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id))
+    columns = (page.c.method, page.c.options_hash, page.c.page_fingerprint, page.c.settings)
+    before = connection.execute(select(*columns).where(page.c.id == stored.page_id)).one()
     values = {
         "method": recleaned.method,
         "options_hash": recleaned.options_hash,
         "page_fingerprint": recleaned.fingerprint,
+        "settings": {**(before.settings or {}), **recleaned.settings},
     }
-    differs = [page.c[name].is_distinct_from(value) for name, value in values.items()]
-    changed = differs[0] | differs[1] | differs[2]
-    # A page without settings cannot be visited again.
-    settings = {} if before is None else {"settings": {**before, **recleaned.settings}}
-    connection.execute(update(page).where(page.c.id == stored.page_id, changed).values(values | settings))
+    if values != before._asdict():
+        connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
 
 
 def update_recleaned_sections(connection: Connection, job: RecleanJob) -> None:
     """Let new pages of the job's sections be cleaned as their stored ones are now."""
+    if not job.settings:
+        return
     chosen = select(section.c.id, section.c.settings)
     if job.site is not None:
         chosen = chosen.where(section.c.site == job.site)
     for row in connection.execute(chosen).all():
-        settings = {**row.settings, **job.settings}
-        if settings != row.settings:
-            connection.execute(update(section).where(section.c.id == row.id).values(settings=settings))
+        if changes := changed_settings(row.settings, job.settings):
+            values = {"settings": {**row.settings, **changes}}
+            connection.execute(update(section).where(section.c.id == row.id).values(values))

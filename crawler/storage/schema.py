@@ -9,15 +9,29 @@ import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, inspect, select, text
+from sqlalchemy import delete, func, insert, inspect, select, text
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawler.errors import StoreError
-from crawler.storage.database import location_of, read_transaction, settle_database_id, write_transaction
+from crawler.storage.database import (
+    location_of,
+    opened_engine,
+    read_transaction,
+    settle_database_id,
+    write_transaction,
+)
 from crawler.storage.locks import lock_all
-from crawler.storage.tables import TOKENS_INDEX, VIEWS, exists_on, metadata, page, search_total
+from crawler.storage.tables import (
+    TOKENS_INDEX,
+    VIEWS,
+    database_setting,
+    exists_on,
+    metadata,
+    page,
+    search_total,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +46,7 @@ class Migrations:
     """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
 
     location: str = "crawler:storage/migrations"
-    revisions: tuple[str, ...] = ("0001", "0002", "0003")
+    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004")
 
     @property
     def head(self) -> str:
@@ -98,6 +112,49 @@ def check_fingerprint_scheme(engine: Engine, scheme: str) -> None:
             f"Blocksieve with this FINGERPRINT_WEIGHTING makes {scheme!r}, and the two cannot be compared; restore the "
             "setting, renew all fingerprints with `scrapy dedup --refingerprint`, or use another DATABASE_URL"
         )
+
+
+def read_settings(url: str) -> dict[str, Any]:
+    """Return the settings that a database keeps for all its pages; {} for one that cannot be read yet."""
+    try:
+        with opened_engine(url, must_exist=True) as engine:
+            check_schema(engine)
+            with read_transaction(engine) as connection:
+                return _kept_settings(connection)
+    except StoreError:
+        return {}  # the store will say what is wrong, unless it creates the database
+
+
+def keep_settings(engine: Engine, values: Mapping[str, Any]) -> str | None:
+    """Store the values of the settings that all pages of a database share.
+
+    Return a sentence that names the earlier values of those that change; None if none changes.
+    """
+    with read_transaction(engine) as connection:
+        if _kept_settings(connection) == values:
+            return None
+    with write_transaction(engine) as connection:
+        lock_all(connection)
+        before = _kept_settings(connection)
+        connection.execute(delete(database_setting).where(database_setting.c.name.in_(list(values))))
+        rows = [{"name": name, "value": value} for name, value in values.items()]
+        connection.execute(insert(database_setting), rows)
+    changes = [name for name in values if before.get(name, values[name]) != values[name]]
+    if not changes:
+        return None
+    return (
+        f"the database {location_of(engine)} had {_listed_settings(before, changes)}; this command changes it to "
+        f"{_listed_settings(values, changes)}, which later commands use too unless they name another value"
+    )
+
+
+def _kept_settings(connection: Connection) -> dict[str, Any]:
+    rows = connection.execute(select(database_setting.c.name, database_setting.c.value))
+    return {row.name: row.value for row in rows}
+
+
+def _listed_settings(values: Mapping[str, Any], names: Sequence[str]) -> str:
+    return " ".join(f"{name}={values[name]}" for name in names)
 
 
 def current_revision(connection: Connection) -> str | None:

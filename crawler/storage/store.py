@@ -32,7 +32,7 @@ from crawler.storage.near_duplicates import (
 )
 from crawler.storage.pages import REVISIT_KEY, PageAbsence, PageOrigin, PageSource
 from crawler.storage.requests import Ack, RequestState
-from crawler.storage.schema import check_fingerprint_scheme, prepare_schema
+from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prepare_schema
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
 from crawler.urls import host_of, without_credentials
@@ -154,6 +154,10 @@ class Store:
             writer=RetryingWriter(config.database_wait_seconds),
         )
 
+    def keep_settings(self, config: Config) -> str | None:
+        """Let the database keep its settings for later commands; return a sentence if some change."""
+        return keep_settings(self.engine, config.database_settings)
+
     def close(self) -> None:
         """Close the connections; the store cannot be used afterwards."""
         if self._crawl_lock is not None:
@@ -176,8 +180,9 @@ class Store:
             self.write(lambda connection: requests.release_all_leases(connection, joined.crawl_id))
         return joined
 
-    def begin_crawl(self, spider: str, arguments: Mapping[str, Any]) -> int:
+    def begin_crawl(self, spider: str, arguments: Mapping[str, Any], policy: CrawlPolicy = CrawlPolicy()) -> int:  # noqa: B008 — frozen
         """Begin a crawl whose requests are not in the database, and return its id."""
+        self._policy = policy
         return self.write(lambda connection: crawls.begin_crawl(connection, spider, arguments))
 
     def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> bool:
@@ -199,12 +204,14 @@ class Store:
         The ten steps of the transaction are numbered in `_save`, `_save_visit` and `_save_page`. Raises StoreError if
         the database is full, read-only, damaged, locked or away for too long.
         """
-        source = PageSource(crawl_id, self._scheme, self._policy.revisits, self.origin, self._policy.options_hash)
+        policy = self._policy
+        source = PageSource(crawl_id, self._scheme, policy.revisits, self.origin, policy.options_hash, policy.settings)
         return self._save_pairs(crawl_id, [(visit, pages.page_record(visit, source)) for visit in visits])
 
     def save_imported(self, crawl_id: int, imported: Sequence[ImportedPage]) -> list[SavedVisit]:
         """Store a batch of pages that `scrapy batch` has cleaned, as `save` stores visits."""
-        source = PageSource(crawl_id, self._scheme, self._policy.revisits)
+        policy = self._policy
+        source = PageSource(crawl_id, self._scheme, policy.revisits, None, policy.options_hash, policy.settings)
         return self._save_pairs(crawl_id, [(one.visit, one.record(source)) for one in imported])
 
     def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:

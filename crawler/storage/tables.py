@@ -624,6 +624,11 @@ database_id = Table(
     _required("sequence", BigInteger),
 )
 
+# The values of crawler.config.DATABASE_SETTINGS that its last writer used.
+database_setting = Table(
+    "database_setting", metadata, _required("name", Key, primary_key=True), _required("value", JSON)
+)
+
 
 _VIEW_TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "page_id", "block_id"), BigInteger),

@@ -35,7 +35,7 @@ ResultT = TypeVar("ResultT")
 class PageToClean:
     """A page on its way to a worker: its bytes, and what parsing them in the crawl has already decided.
 
-    `structure` says whether its structure is wanted.
+    `structure` says whether its structure is wanted. `options` are those of the page, None for those of the task.
     """
 
     body: bytes
@@ -46,6 +46,7 @@ class PageToClean:
     template: frozenset[int] | None = None
     method: str | None = None
     structure: bool = False
+    options: dict[str, Any] | None = None
 
     @classmethod
     def from_fetched(
@@ -157,22 +158,26 @@ class SentFingerprint:
 
 @dataclass(frozen=True)
 class FingerprintTask(WorkerTask[SentFingerprint]):
-    """The task of `scrapy reclean`'s workers: clean pages and fingerprint them."""
+    """The task of `scrapy reclean`'s workers: clean pages, each by its own method and options, and fingerprint them.
+
+    `methods` are all that the pages need.
+    """
 
     result_type = SentFingerprint
 
-    method: str
-    options: dict[str, Any]
+    methods: tuple[str, ...]
     fingerprinter: Fingerprinter
     seconds: float
 
     def prepare(self) -> None:
-        expect_method(self.method)
+        for method in self.methods:
+            expect_method(method)
         load_models()
         load_stemmer()
 
     def work(self, page: PageToClean) -> SentFingerprint:
-        cleaned = clean(parse_again(page), method=page.method or self.method, **self.options)
+        assert page.method is not None  # `reclean` sets it
+        cleaned = clean(parse_again(page), method=page.method, **(page.options or {}))
         found = self.fingerprinter.fingerprint(cleaned.decisions)
         return SentFingerprint(found, PageStructure.of(cleaned) if page.structure else None)
 

@@ -10,7 +10,19 @@ from scrapy import Spider
 from scrapy.settings import Settings
 
 from cleaning.declare import declared_options, integer, option, required, web_url
-from crawler.config import Config, explain_setting, explain_settings, given_arguments, read_arguments
+from crawler.config import (
+    CLEANING_SETTINGS,
+    DATABASE_SETTINGS,
+    PAGE_SETTINGS,
+    Config,
+    changed_settings,
+    command_line_settings,
+    explain_setting,
+    explain_settings,
+    given_arguments,
+    read_arguments,
+    use_database_settings,
+)
 from crawler.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -214,3 +226,45 @@ def test_a_mistake_is_named(given, says):
 def test_what_another_program_adds_is_not_given():
     spider = Spider("section", url="https://me:secret@x.example/", pages="2", _job="e86ef20a", _recrawl="1")
     assert given_arguments(spider) == {"url": "https://me:secret@x.example/", "pages": "2", "_recrawl": "1"}
+
+
+# What a page or database holds does not depend on these: they say where, when, how fast and how long.
+RUN_SETTINGS = """
+DATABASE_URL DATABASE_WAIT_SECONDS STORE_BATCH_PAGES STORE_BATCH_SECONDS CLEANING_PROCESSES CLEANING_SECONDS
+FRONTIER_LEASE_SECONDS FRONTIER_MAX_ATTEMPTS FRONTIER_WAIT_SECONDS CONTACT CRAWL_DELAY_MAX HOST_REFUSED_SHARE
+HOST_PAUSE_SECONDS HOST_PAUSE_MAX_SECONDS MAX_REFUSALS_IN_A_ROW MAX_REFUSED_SHARE ALLOW_ADDRESSES CONDITIONAL
+REVISIT_MIN_SECONDS REVISIT_MAX_SECONDS REVISIT_BUDGET RENDER_SECONDS CHROMIUM CHROMIUM_SANDBOX ARCHIVE REPLAY PORTALS
+PAGES_FROM PAGES_OF_TYPES PAGES_MIN_CONFIDENCE PROGRESS SUMMARY METRICS METRICS_SECONDS
+""".split()
+
+
+def test_every_setting_belongs_to_pages_to_the_database_or_to_a_run():
+    declared = {one.name for one in explain_settings(settings())}
+    kinds = [PAGE_SETTINGS, DATABASE_SETTINGS, RUN_SETTINGS]
+    assert sum(map(len, kinds)) == len(declared)
+    assert declared == set().union(*kinds)
+    assert set(CLEANING_SETTINGS) < set(PAGE_SETTINGS)
+
+
+def test_the_database_s_settings_take_the_place_of_defaults_only():
+    kept = Config(dedup_scope="site", dedup_distance=1, boilerplate_min_pages=7).database_settings
+    plain = settings()
+    use_database_settings(plain, kept)
+    assert Config.read(plain).database_settings == kept
+    assert explain_setting("DEDUP_SCOPE", plain).set_by == "database"
+    project = settings(DEDUP_SCOPE="page")
+    use_database_settings(project, kept)
+    assert (Config.read(project).dedup_scope, Config.read(project).dedup_distance) == ("page", 1)
+    profile = settings(PROFILE="pab2015")
+    use_database_settings(profile, kept)
+    assert (Config.read(profile).dedup_scope, Config.read(profile).dedup_distance) == ("off", 1)
+
+
+def test_the_command_line_changes_how_a_page_is_read_and_may_end_its_profile():
+    stored = read(PROFILE="pab2015").page_settings
+    assert changed_settings(stored, command_line_settings(settings("project", CLEANING_METHOD="eniw"))) == {}
+    given = command_line_settings(settings("cmdline", CLEANING_METHOD="eniw"))
+    assert changed_settings(stored, given) == {"CLEANING_METHOD": "eniw", "PROFILE": "none"}
+    assert changed_settings(stored, command_line_settings(settings("cmdline", CLEANING_METHOD="pab"))) == {}
+    other = command_line_settings(settings("cmdline", PROFILE="subtree", STRUCTURE="true"))
+    assert changed_settings(stored, other).keys() == {"PROFILE", "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE"}

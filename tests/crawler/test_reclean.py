@@ -12,6 +12,7 @@ from sqlalchemy import text as sql
 
 from cleaning import clean
 from cleaning.page_fingerprint import Fingerprinter
+from crawler.config import Config, hash_options
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import open_replay
 from crawler.reclean import (
@@ -24,9 +25,11 @@ from crawler.reclean import (
     start_reclean,
 )
 from crawler.storage import schema
+from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import open_engine, read_transaction
 from crawler.storage.reclean import RecleanJob, read_reclean_progress
 from crawler.storage.store import Store
+from crawler.storage.tables import signed
 from crawler.workers.pool import WorkerPool
 from crawler.workers.tasks import FingerprintTask
 
@@ -54,17 +57,16 @@ def sqlite(tmp_path):
 
 @pytest.fixture(scope="module")
 def running():
-    """Start one pool for each method, because most of the time of a run is its start."""
+    """Start one pool for all runs, because most of the time of a run is its start."""
     started = {}
     with asyncio.Runner() as runner:
 
         def work(store, given, bodies, report):
             earlier = start_reclean(store, given, restart=False)
-            if given.method not in started:
-                task = FingerprintTask(given.method, dict(given.options), given.fingerprinter, given.seconds)
-                started[given.method] = WorkerPool.start(1, task, RecleanResult())
+            if not started:
+                started["pool"] = WorkerPool.start(1, FingerprintTask((), Fingerprinter(), 60.0), RecleanResult())
             result = RecleanResult()
-            work = RecleanRun(store, bodies, given, started[given.method], result)
+            work = RecleanRun(store, bodies, given, started["pool"], result)
             runner.run(work.run(earlier.after_page if earlier else 0, report))
             return result
 
@@ -86,9 +88,10 @@ def reclean(running):
     return work
 
 
-def plan(method, limit=None, **more):
-    job = RecleanJob(json.dumps(method))
-    return RecleanPlan(job, method, {}, Fingerprinter(), 0, limit, processes=1, seconds=60.0, **more)
+def plan(method=None, limit=None, **more):
+    settings = {} if method is None else {"CLEANING_METHOD": method, "CLEANING_OPTIONS": {}}
+    job = RecleanJob(json.dumps(method), settings=settings)
+    return RecleanPlan(job, Fingerprinter(), limit, processes=1, seconds=60.0, **more)
 
 
 def progress(store, given):
@@ -194,3 +197,82 @@ def test_a_page_without_stored_html_and_one_that_times_out_are_named_and_stay(sq
     assert "CLEANING_SECONDS" in result.named[0].reason
     assert result.processes == {}
     assert state(sqlite) == before
+
+
+WAYS = (
+    ("default", {}),
+    ("default", {"favour": "recall"}),
+    ("pab", {"pab_outer_share": 0.0}),
+    ("pab", {}),
+    ("eniw", {"max_blocks": 100}),
+    ("subtree", {"subtree_alpha": 5, "subtree_beta": 10}),
+)
+LINKS = '<p>See <a href="https://other.example/">this other site</a> and more words.</p>'
+
+
+def visit_in_way(number, body, method, options):
+    """The visit of a page that was cleaned by a method with these options."""
+    plain = visit(number, body)
+    cleaned = clean(body, address(number), method=method, **options)
+    keys = Fingerprinter().fingerprint(cleaned.decisions)
+    page = replace(plain.page, cleaned=cleaned, blocks=keys.blocks, fingerprint=keys.fingerprint)
+    return replace(plain, page=page)
+
+
+def fill_in_ways(engine):
+    """Store a page for each way, as a crawl by this method and these options does."""
+    store = Store(engine)
+    for number, (method, options) in enumerate(WAYS):
+        config = Config(cleaning_method=method, cleaning_options=options)
+        policy = CrawlPolicy(options_hash=config.options_hash, settings=config.page_settings)
+        crawl_id = store.begin_crawl("test", {"number": str(number)}, policy)
+        body = html(number).replace("</body>", f"{LINKS}</body>")
+        store.save(crawl_id, [visit_in_way(number, body, method, options)])
+    return store
+
+
+def cleaned_pages(engine):
+    with read_transaction(engine) as connection:
+        rows = connection.execute(sql("SELECT method, options_hash, settings FROM page ORDER BY id")).mappings()
+        return [dict(row) for row in rows]
+
+
+def test_pages_of_several_methods_and_options_stay_as_they_were_cleaned(engine, reclean):
+    store = fill_in_ways(engine)
+    before, marked, stored = state(engine), marks(engine), cleaned_pages(engine)
+    result = reclean(store, plan())
+    assert (result.pages, result.unchanged, result.failed, result.skipped) == (len(WAYS), len(WAYS), 0, {})
+    assert result.cleaned_by == {
+        "default": 1,
+        "default favour=recall": 1,
+        "pab pab_outer_share=0.0": 1,
+        "pab": 1,
+        "eniw max_blocks=100": 1,
+        "subtree subtree_alpha=5 subtree_beta=10": 1,
+    }
+    assert (state(engine), marks(engine), cleaned_pages(engine)) == (before, marked, stored)
+    # What the command line names counts for all pages, and nothing else changes.
+    job = RecleanJob("options", settings={"CLEANING_OPTIONS": {"pab_outer_share": 0.5}})
+    result = reclean(store, replace(plan(), job=job))
+    assert [page["method"] for page in cleaned_pages(engine)] == [method for method, _ in WAYS]
+    assert {page["options_hash"] for page in cleaned_pages(engine)} == {signed(hash_options({"pab_outer_share": 0.5}))}
+    assert result.changed >= 1  # with `pab_outer_share` at 0, the block with a link was noise
+
+
+def test_a_page_that_cannot_be_cleaned_as_before_is_counted_with_the_reason(sqlite, reclean):
+    store = fill_in_ways(sqlite)
+    with sqlite.begin() as connection:
+        connection.execute(sql("UPDATE page SET method = 'mine' WHERE id = 1"))
+        connection.execute(sql("UPDATE page SET method = 'vce' WHERE id = 2"))
+        # As an earlier version stored the pages of a replay.
+        connection.execute(sql("UPDATE page SET settings = NULL WHERE id IN (3, 4)"))
+    before = state(sqlite)
+    result = reclean(store, plan())
+    assert (result.unchanged, result.failed, result.skipped) == (3, 1, {"no_layout": 1, "options_unknown": 1})
+    assert state(sqlite) == before
+    reasons = {named.url: named.reason for named in result.named}
+    assert reasons[address(0)].startswith("it was cleaned by mine: unknown method 'mine'")
+    assert reasons[address(0)].endswith("; --method NAME chooses another")
+    assert reasons[address(2)] == "options_unknown"
+    assert reclean(store, plan("pab")).failed == 0
+    assert {page["method"] for page in cleaned_pages(sqlite)} == {"pab"}

@@ -49,9 +49,9 @@ class ImportCommand(BlocksieveCommand, ScrapyCommand):
     def _import(self, folder: str, opts: argparse.Namespace) -> None:
         with needs_extra("scrapy import", "batch"):
             from crawler.batch.load import import_tables  # noqa: PLC0415 — an extra
-        config = self.config
+        config = self.use_database_settings()
         with ProgressCounter("pages", config.progress) as counting:
-            counts = import_tables(folder, config, counting.show)
+            counts = import_tables(folder, config, counting.show, print_error)
         if opts.json:
             print_json(counts)
             return

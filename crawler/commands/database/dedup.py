@@ -12,7 +12,15 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.dedup import deduplicate, refingerprint
 from crawler.storage.near_duplicates import DuplicateRules
-from crawler.terminal import count_of, expect_no_arguments, print_json, print_line, print_progress, run_command
+from crawler.terminal import (
+    count_of,
+    expect_no_arguments,
+    print_error,
+    print_json,
+    print_line,
+    print_progress,
+    run_command,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -51,12 +59,14 @@ class DedupCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._dedup(opts))
 
     def _dedup(self, opts: argparse.Namespace) -> None:
-        config = self.config
+        config = self.use_database_settings()
         fingerprinter = config.fingerprinter
         rules = DuplicateRules(config.dedup_scope, config.dedup_distance)
         with self.database() as engine:
             pages = refingerprint(engine, fingerprinter, print_progress) if opts.refingerprint else 0
             schema.check_fingerprint_scheme(engine, fingerprinter.scheme)
+            if not opts.dry_run and (change := schema.keep_settings(engine, config.database_settings)) is not None:
+                print_error(change)
             found = deduplicate(engine, rules, print_progress, dry_run=opts.dry_run)
         print_progress("")
         if opts.json:

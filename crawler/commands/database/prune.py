@@ -67,7 +67,8 @@ class PruneCommand(BlocksieveCommand, ScrapyCommand):
         self.exitcode = run_command(lambda: self._prune(opts))
 
     def _prune(self, opts: argparse.Namespace) -> None:
-        rules = DuplicateRules(self.config.dedup_scope, self.config.dedup_distance)
+        config = self.use_database_settings()
+        rules = DuplicateRules(config.dedup_scope, config.dedup_distance)
         with self.database() as engine:
             pruned = _pruned(engine, opts, rules)
         if opts.json:

@@ -109,4 +109,4 @@ def test_a_page_is_cleaned_again_from_an_archive(scrapy, tmp_path):
     done = scrapy("reclean", str(tmp_path), "--processes", "1", "--format", "json")
     found = json.loads(done.stdout)
     assert (found["pages"], found["unchanged"], found["skipped"], found["processes"]) == (1, 1, {}, {})
-    assert (found["complete"], found["dry_run"], found["method"]) == (True, False, "default")
+    assert (found["complete"], found["dry_run"], found["cleaned_by"]) == (True, False, {"default": 1})

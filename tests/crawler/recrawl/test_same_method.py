@@ -21,11 +21,19 @@ def methods(world):
     return {path: (method, json.loads(settings)["CLEANING_OPTIONS"]) for path, method, settings in rows}
 
 
+def kept_scope(world):
+    (row,) = world.rows("SELECT value FROM database_setting WHERE name = 'DEDUP_SCOPE'")
+    return json.loads(row["value"])
+
+
 def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
     world.site.put("/news/", listing(*PATHS))
     for path in PATHS:
         put(world.site, path)
-    assert world.crawl(CLEANING_METHOD="pab", CLEANING_OPTIONS=json.dumps(OPTIONS)).returncode == 0
+    first = world.crawl(
+        CLEANING_METHOD="pab", CLEANING_OPTIONS=json.dumps(OPTIONS), DEDUP_SCOPE="site", PAGE_MAX_BYTES="5000000"
+    )
+    assert first.returncode == 0
     before = {path: world.texts(path) for path in PATHS}
     assert before["/news/1"][-1] == "Buy lamp 1"
     # The first page has another text and the section a new page; all are read again by cron's command.
@@ -38,23 +46,33 @@ def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
     again = world.scrapy("recrawl", "--due")
     assert again.returncode == 0
     assert "CLEANING_METHOD" not in again.stderr
+    assert kept_scope(world) == "site"
+    assert "DEDUP_SCOPE" not in again.stderr
+    assert json.loads(world.page("/news/4")["settings"])["PAGE_MAX_BYTES"] == 5_000_000
+    # Without flags every page is cleaned again as it was.
+    same = world.scrapy("reclean", "--processes", "1", "--format", "json")
+    result = json.loads(same.stdout)
+    assert (result["pages"], result["changed"], result["cleaned_by"]) == (4, 0, {"pab pab_outer_share=0.25": 4})
+    assert kept_scope(world) == "site"
     assert methods(world) == dict.fromkeys([*PATHS, "/news/4"], ("pab", OPTIONS))
     assert {path: world.texts(path) for path in PATHS[1:]} == {path: before[path] for path in PATHS[1:]}
     assert world.texts("/news/1")[-1] == "Buy lamp 1"
     # Cleaned again, all pages and the section follow the new method.
     assert world.scrapy("reclean", "--method", "eniw", "--processes", "1").returncode == 0
-    assert methods(world) == dict.fromkeys([*PATHS, "/news/4"], ("eniw", {}))
+    assert methods(world) == dict.fromkeys([*PATHS, "/news/4"], ("eniw", OPTIONS))
     assert json.loads(world.rows("SELECT settings FROM section")[0]["settings"])["CLEANING_METHOD"] == "eniw"
     # Told otherwise, it says so; the other options stay.
     world.make_due("/news/2")
-    told = world.scrapy("recrawl", "--due", CLEANING_METHOD="default")
+    told = world.scrapy("recrawl", "--due", CLEANING_METHOD="default", DEDUP_SCOPE="all")
     assert told.returncode == 0
+    assert "had DEDUP_SCOPE=site; this command changes it to DEDUP_SCOPE=all, which later commands use" in told.stderr
+    assert kept_scope(world) == "all"
     assert (
         "1 page or section was read with CLEANING_METHOD=eniw; it is now read with CLEANING_METHOD=default, "
         "as the command line says" in told.stderr
     )
-    assert methods(world)["/news/2"] == ("default", {})
-    assert methods(world)["/news/1"] == ("eniw", {})
+    assert methods(world)["/news/2"] == ("default", OPTIONS)
+    assert methods(world)["/news/1"] == ("eniw", OPTIONS)
     assert "Buy lamp 2" not in world.texts("/news/2")
     # An ordinary crawl that changes the method warns once.
     changed = world.crawl(CLEANING_METHOD="pab", fresh="1")

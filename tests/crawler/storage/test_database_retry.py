@@ -108,7 +108,7 @@ def test_a_crawl_waits_for_the_template_of_a_site(engine, shut_at_next_read, now
 def test_cleaning_again_waits_for_what_it_reads(engine, shut_at_next_read, caplog):
     store, config = Store(engine, writer=RetryingWriter(30)), Config()
     result = RecleanResult()
-    plan = RecleanPlan(RecleanJob("test"), "ce", {}, config.fingerprinter, 0, limit=None, processes=1, seconds=1)
+    plan = RecleanPlan(RecleanJob("test"), config.fingerprinter, limit=None, processes=1, seconds=1)
     shut_at_next_read()
     assert learn_template(store, StoredBodies(), "a.example") is None
     shut_at_next_read()

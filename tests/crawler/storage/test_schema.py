@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
+from crawler.config import Config
 from crawler.errors import StoreError
 from crawler.reading.search import search
 from crawler.storage import schema
@@ -36,7 +38,7 @@ down_revision = "HEAD"
 def upgrade():
     op.add_column("page", Column("note", Text))
     for view in ("placed_block", "page_text", "informative_block"):
-        op.execute(f"DROP VIEW {view}")
+        op.execute("DROP VIEW " + view)
     recreate = "always" if op.get_context().dialect.name == "sqlite" else "never"
     with op.batch_alter_table("block", recreate=recreate) as batch:
         batch.add_column(Column("note", Text, nullable=False, server_default="none"))
@@ -135,7 +137,11 @@ def test_a_later_revision_changes_the_tables_and_keeps_the_rows(empty, later, sa
 
 
 # What takes a database back to the revision before each one; the newest is the last.
-REVERSALS = {"0002": ["ALTER TABLE crawl DROP COLUMN active_until"]}
+REVERSALS = {
+    "0002": ["ALTER TABLE crawl DROP COLUMN active_until"],
+    "0003": ["DROP INDEX ix_page_doubted_canonical", "ALTER TABLE page DROP COLUMN doubted_canonical"],
+    "0004": ["DROP TABLE database_setting"],
+}
 
 
 def columns(engine):
@@ -259,3 +265,35 @@ def test_a_page_s_text_is_read_through_indexes(engine):
     assert any("ix_block_page_id" in step for step in steps)
     assert any("ix_sighting_page_id" in step for step in steps)
     assert not any(step.startswith(("SCAN block", "SCAN sighting")) for step in steps)
+
+
+KEPT = Config(dedup_scope="site", boilerplate_min_share=0.25)
+
+
+def test_a_database_keeps_the_settings_that_its_pages_share(engine):
+    url = engine.url.render_as_string(hide_password=False)
+    assert schema.read_settings(url) == {}
+    store = Store(engine)
+    assert store.keep_settings(KEPT) is None
+    assert schema.read_settings(url) == KEPT.database_settings
+    assert KEPT.database_settings == {
+        "DEDUP_SCOPE": "site",
+        "DEDUP_DISTANCE": 3,
+        "FINGERPRINT_WEIGHTING": "modified",
+        "FINGERPRINT_MIN_TERMS": KEPT.fingerprint_min_terms,
+        "BOILERPLATE_MIN_PAGES": 3,
+        "BOILERPLATE_MIN_SHARE": 0.25,
+    }
+    assert store.keep_settings(KEPT) is None
+    change = store.keep_settings(replace(KEPT, dedup_scope="all", boilerplate_min_pages=5))
+    assert change.endswith(
+        "had DEDUP_SCOPE=site BOILERPLATE_MIN_PAGES=3; this command changes it to DEDUP_SCOPE=all "
+        "BOILERPLATE_MIN_PAGES=5, which later commands use too unless they name another value"
+    )
+    assert schema.read_settings(url)["DEDUP_SCOPE"] == "all"
+
+
+def test_a_database_that_cannot_be_read_yet_keeps_no_settings(empty, tmp_path):
+    assert schema.read_settings(f"sqlite:///{tmp_path / 'missing.db'}") == {}
+    assert not (tmp_path / "missing.db").exists()
+    assert schema.read_settings(empty.url.render_as_string(hide_password=False)) == {}

@@ -1,5 +1,7 @@
 """A page cleaned in a worker: the same as from its tree in the crawl."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -103,7 +105,9 @@ def test_what_is_sent_arrives_as_it_was():
     assert arrived == found
     assert arrived.structure == found.structure
     assert arrived.markdown == found.markdown != ""
-    keys = FingerprintTask("default", {}, Fingerprinter(), 1.0).work(PageToClean.from_fetched(fetched(PAGE.encode())))
+    again = replace(PageToClean.from_fetched(fetched(PAGE.encode())), method="default", options={"max_blocks": 500})
+    assert there_and_back(again, PageToClean) == again
+    keys = FingerprintTask(("default",), Fingerprinter(), 1.0).work(again)
     assert keys.found.blocks
     assert keys.structure is None
     assert there_and_back(keys, SentFingerprint) == keys
@@ -111,11 +115,12 @@ def test_what_is_sent_arrives_as_it_was():
 
 def test_the_structure_is_sent_if_it_is_wanted():
     page = fetched(PAGE.encode())
-    asked, unasked = (PageToClean.from_fetched(page, structure=wanted) for wanted in (True, False))
+    asked, unasked = (
+        replace(PageToClean.from_fetched(page, structure=wanted), method="default") for wanted in (True, False)
+    )
     made = PageStructure.of(clean(page.tree))
     assert made.markdown
-    for task in (CleanTask, FingerprintTask):
-        work = task("default", {}, Fingerprinter(), 1.0)
+    for work in (CleanTask("default", {}, Fingerprinter(), 1.0), FingerprintTask(("default",), Fingerprinter(), 1.0)):
         assert work.work(unasked).structure is None
         assert there_and_back(work.work(asked), work.result_type).structure == made
 
