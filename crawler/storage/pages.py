@@ -410,18 +410,16 @@ def update_page(
     }
     if stored.has_origin or record.has_origin:
         values["next_visit"] = next_visit(after, record.at, record.bounds)
-    if not record.has_origin:
-        values["settings"] = _merged_settings(connection, stored, record)
+    if not record.has_origin and (settings := values.pop("settings")) is not None:
+        # A replay or an import: the page is visited again in its own way, but cleaned by the new method.
+        values["settings"] = {**_stored_settings(connection, stored), **settings}
     if stored.body_hash != values["body_hash"] or stored.has_html != keep_html:
         values["html"] = compress(record.page.fetched.body) if keep_html else None
     connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
 
 
-def _merged_settings(connection: Connection, stored: StoredPage, record: PageRecord) -> dict[str, Any] | None:
-    """Return how a page is read again that a replay or import has just cleaned: its own way, but by the new method."""
-    before = connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id))
-    cleaned = record.columns["settings"]
-    return {**(before or {}), **cleaned} if cleaned else None if before is None else dict(before)
+def _stored_settings(connection: Connection, stored: StoredPage) -> dict[str, Any]:
+    return connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id)) or {}
 
 
 def compress(body: bytes) -> bytes:

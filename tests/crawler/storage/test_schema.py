@@ -38,7 +38,7 @@ down_revision = "HEAD"
 def upgrade():
     op.add_column("page", Column("note", Text))
     for view in ("placed_block", "page_text", "informative_block"):
-        op.execute("DROP VIEW " + view)
+        op.execute(f"DROP VIEW {view}")
     recreate = "always" if op.get_context().dialect.name == "sqlite" else "never"
     with op.batch_alter_table("block", recreate=recreate) as batch:
         batch.add_column(Column("note", Text, nullable=False, server_default="none"))
