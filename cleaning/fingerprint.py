@@ -36,6 +36,8 @@ _TIE = 1e-12
 _CHUNK = 256
 _REACH = 896
 _POWERS = 18
+_LOWER_HALF = (1 << 32) - 1
+_RECENT_MIN = 32
 Item = TypeVar("Item")
 
 
@@ -72,9 +74,24 @@ def pure_fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting) -> 
 def digest(text: str) -> int:
     """Return the unsigned 64-bit digest of a text's terms; case, spaces and stop words make no difference.
 
-    All texts without terms share one digest. Compare the terms of texts with equal digests.
+    The digest of a text without terms is that of its characters. Compare the terms, or the texts, if digests are equal.
     """
-    return digest_terms(terms(text))
+    return text_digest(text, terms(text))
+
+
+def text_digest(text: str, sequence: Sequence[str]) -> int:
+    """Return the digest of a text that has this sequence of terms.
+
+    A text without terms has a digest of its characters: the lower half hashes them, the upper half is that of no terms.
+    """
+    if sequence:
+        return digest_terms(sequence)
+    return digest_terms(()) & ~_LOWER_HALF | xxh64_intdigest(text.encode(errors="replace")) & _LOWER_HALF
+
+
+def has_terms(digest: int) -> bool:
+    """Return False for the digest of a text without terms, such as "* * *" or "It wasn't."."""
+    return (digest ^ digest_terms(())) > _LOWER_HALF
 
 
 def digest_terms(sequence: Sequence[str]) -> int:
@@ -117,24 +134,57 @@ class NearFingerprints(Generic[Item]):
         bands = max_distance + 1
         edges = [BITS * band // bands for band in range(bands + 1)]
         self._bands = [(low, (1 << high - low) - 1) for low, high in pairwise(edges)]
-        self._by_band: dict[tuple[int, int], list[tuple[int, Item]]] = {}
+        self._by_band: dict[tuple[int, int], _Bucket[Item]] = {}
 
     def nearest(self, fingerprint: int) -> NearMatch[Item] | None:
         """Return the nearest item added so far; None if none is within `max_distance`."""
-        others = (other for key in self._keys(fingerprint) for other in self._by_band.get(key, ()))
-        found = min(((distance(fingerprint, value), item) for value, item in others), key=_bits_of, default=None)
-        return None if found is None or found[0] > self._max_distance else NearMatch(found[1], found[0])
+        buckets = (self._by_band[key] for key in self._keys(fingerprint) if key in self._by_band)
+        nearest = min((bucket.nearest(fingerprint) for bucket in buckets), key=_bits_of, default=None)
+        return None if nearest is None or nearest.bits > self._max_distance else nearest
 
     def add(self, fingerprint: int, item: Item) -> None:
         for key in self._keys(fingerprint):
-            self._by_band.setdefault(key, []).append((fingerprint, item))
+            if key not in self._by_band:
+                self._by_band[key] = _Bucket()
+            self._by_band[key].add(fingerprint, item)
 
     def _keys(self, fingerprint: int) -> list[tuple[int, int]]:
         return [(low, fingerprint >> low & mask) for low, mask in self._bands]
 
 
-def _bits_of(found: tuple[int, object]) -> int:
-    return found[0]
+class _Bucket(Generic[Item]):
+    """The items whose fingerprints are equal in a band.
+
+    A page of 10 MB can have 80,000 blocks in one bucket. All but the last few are compared by numpy, at a nanosecond
+    each, which takes seconds for such a page, not half an hour.
+    """
+
+    def __init__(self) -> None:
+        self._packed = np.empty(0, np.uint64)
+        self._recent: list[int] = []
+        self._items: list[Item] = []
+
+    def add(self, fingerprint: int, item: Item) -> None:
+        self._items.append(item)
+        self._recent.append(fingerprint)
+        # Packed anew at each growth by an eighth: each fingerprint is copied a few times in all.
+        if len(self._recent) > _RECENT_MIN + len(self._packed) // 8:
+            self._packed = np.concatenate((self._packed, np.array(self._recent, np.uint64)))
+            self._recent.clear()
+
+    def nearest(self, fingerprint: int) -> NearMatch[Item]:
+        """Return the first of the nearest items."""
+        numbers = [(distance(fingerprint, value), len(self._packed) + n) for n, value in enumerate(self._recent)]
+        if len(self._packed):
+            bits = np.bitwise_count(self._packed ^ np.uint64(fingerprint))
+            number = int(bits.argmin())
+            numbers.append((int(bits[number]), number))
+        least, number = min(numbers)
+        return NearMatch(self._items[number], least)
+
+
+def _bits_of(match: NearMatch[Item]) -> int:
+    return match.bits
 
 
 def _numbered(sequence: Sequence[str]) -> dict[str, int]:

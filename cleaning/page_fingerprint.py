@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 # The dataclasses below are sent between processes by their annotations, so these are needed at runtime.
 from cleaning.blocks import Decision, Kind, kept_decisions
-from cleaning.fingerprint import SCHEMES, NearFingerprints, Weighting, digest_terms, fingerprint_terms
+from cleaning.fingerprint import SCHEMES, NearFingerprints, Weighting, fingerprint_terms, text_digest
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Fingerprinter:
         unique = len(set(sequence))
         comparable = unique >= self.min_terms and kind is not Kind.HEADING
         fingerprint = fingerprint_terms(sequence, weighting=self.weighting) if comparable else None
-        return BlockKeys(digest_terms(sequence), sequence, unique, fingerprint)
+        return BlockKeys(text_digest(text, sequence), sequence, unique, fingerprint)
 
     def page_fingerprint(self, blocks: Iterable[BlockKeys]) -> int | None:
         """Return the fingerprint of a page that keeps these blocks, in order; None if it has too few unique terms.
@@ -102,11 +102,8 @@ class Fingerprinter:
         return fingerprint_terms(sequence, weighting=self.weighting)
 
     def _compare(self, blocks: Iterable[FingerprintedBlock]) -> Iterable[FingerprintedBlock]:
-        """Return the blocks; each says which earlier one it repeats. A block without terms repeats nothing."""
-        if self.max_distance is None:
-            return blocks
-        earlier = _EarlierBlocks(self.max_distance)
-        return (earlier.compare(block) if block.unique_terms else block for block in blocks)
+        """Return the blocks; each says which earlier one it repeats."""
+        return blocks if self.max_distance is None else map(_EarlierBlocks(self.max_distance).compare, blocks)
 
 
 class _EarlierBlocks:
@@ -119,7 +116,7 @@ class _EarlierBlocks:
     def compare(self, block: FingerprintedBlock) -> FingerprintedBlock:
         """Return the block with the earlier one that it repeats. A block that repeats none is added."""
         same = self._by_digest.get(block.digest)
-        if same is not None:
+        if same is not None and (block.unique_terms or same.decision.block.text == block.decision.block.text):
             return replace(block, repeats=same.decision.block.position)
         if block.fingerprint is not None:
             near = self._by_fingerprint.nearest(block.fingerprint)

@@ -290,6 +290,7 @@ _COUNT_BY_STAT = {
     "dedup/exact": "exact",
     "dedup/near": "near",
     "dedup/boilerplate": "boilerplate",
+    "dedup/not_compared": "not_compared",
     "store/near_duplicate_pages": "near_duplicate_pages",
     "recrawl/not_due": "not_due",
 }
@@ -299,6 +300,8 @@ _COUNT_BY_STAT = {
 _MAX_WAITING_BATCHES = 1
 # A visit without a page takes little of a transaction: a batch takes this many of them in place of one page.
 _VISITS_PER_PAGE = 4
+# So a batch of the default size has 2,000 blocks, or one page: others wait for half a second.
+_BLOCKS_PER_PAGE = 50
 # New requests wait this long for others if the crawl has nothing else to do, so that each does not cost a transaction.
 _GATHER_SECONDS = 0.1
 _NOTHING_LEFT = "finished"  # Scrapy's finish reason of a crawl that nobody stopped
@@ -440,7 +443,8 @@ class StoreStep:
             self._flush_soon.cancel()
             self._flush_soon = None
         while self._pending:
-            count = sum(weight <= self._batch_capacity for weight in accumulate(map(_weight, self._pending)))
+            fitting = sum(weight <= self._batch_capacity for weight in accumulate(map(_weight, self._pending)))
+            count = max(1, fitting)
             batch, self._pending = self._pending[:count], self._pending[count:]
             future = asyncio.ensure_future(self._save(batch))
             self._saving.add(future)
@@ -529,8 +533,10 @@ def _without_tree(visit: Visit) -> Visit:
 
 
 def _weight(visit: Visit) -> int:
-    """Return how much of a batch's capacity a visit takes."""
-    return _VISITS_PER_PAGE if isinstance(visit.page, ProcessedPage) else 1
+    """Return how much of a batch's capacity a visit takes: a page with many blocks takes the place of several."""
+    if not isinstance(visit.page, ProcessedPage):
+        return 1
+    return _VISITS_PER_PAGE * max(1, -(-len(visit.page.blocks) // _BLOCKS_PER_PAGE))
 
 
 class StoreThread:

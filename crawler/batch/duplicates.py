@@ -1,13 +1,13 @@
 """Which blocks of a job are blocks, and which are sightings of an earlier one: what a crawl in the same order decides.
 
-A crawl compares each block with the blocks stored before it. A block with the same terms on the same site is a
+A crawl compares each block with the blocks stored before it. A block with the same terms is a
 duplicate, and a fingerprint within DEDUP_DISTANCE bits is one; of several, the nearest counts, and of these the first.
 What is a sighting is never the original of another. The same decisions, without comparing one after the other:
 
-1. Blocks are grouped by site and digest. The hash `check` stands for their terms.
+1. Blocks are grouped by digest. The hash `check` stands for their terms.
 2. Blocks are grouped by fingerprint. Only the first of a fingerprint, its leader, can be an original: if it is a
    sighting of an earlier block, the others are near that block too. A heading has no fingerprint but may have the terms
-   of a paragraph of its site; a paragraph after such a heading cannot be a leader.
+   of a paragraph; a paragraph after such a heading cannot be a leader.
 3. Pairs of leaders that are near each other are found by bands (see `near`).
 4. In rounds: a leader without an undecided earlier neighbour is an original if none of its earlier neighbours is one.
 5. Each block takes the nearest original before it.
@@ -33,14 +33,14 @@ BLOCKS_PER_TASK = 500_000
 NOTHING = -1
 """The id of no block."""
 
-KEY = np.dtype([("id", "i8"), ("site", "i8"), ("digest", "i8"), ("check", "i8"), ("fingerprint", "i8"), ("has", "?")])
+KEY = np.dtype([("id", "i8"), ("digest", "i8"), ("check", "i8"), ("fingerprint", "i8"), ("has", "?")])
 """A block that is compared with others; `has` says that it has a fingerprint."""
 
 MEMBER = np.dtype(
     [("fingerprint", "i8"), ("id", "i8"), ("digest", "i8"), ("heading", "i8"), ("paragraph", "i8"), ("is_heading", "?")]
 )
 """A block of a fingerprint. `heading` and `paragraph` are the first blocks without and with a fingerprint that have its
-terms on its site, or NOTHING; they are set if there are both. A heading is a member for the fingerprint of its terms.
+terms, or NOTHING; they are set if there are both. A heading is a member for the fingerprint of its terms.
 """
 
 LEADER = np.dtype([("fingerprint", "i8"), ("id", "i8"), ("digest", "i8")])
@@ -69,16 +69,16 @@ SIGHTING = np.dtype(
 
 
 class Grouped(NamedTuple):
-    """Blocks grouped by terms and site: sightings that are certain, and members of fingerprints."""
+    """Blocks grouped by terms: sightings that are certain, and members of fingerprints."""
 
     sightings: Rows
     members: Rows
 
 
 def group_by_terms(keys: Rows) -> Grouped:
-    """Return what the blocks of a partition by site and digest are."""
-    keys = keys[np.lexsort((keys["id"], keys["check"], keys["digest"], keys["site"]))]
-    group = _group_numbers(keys, ("site", "digest", "check"))
+    """Return what the blocks of a partition by digest are."""
+    keys = keys[np.lexsort((keys["id"], keys["check"], keys["digest"]))]
+    group = _group_numbers(keys, ("digest", "check"))
     count = int(group[-1]) + 1 if len(keys) else 0
     heading = _first_of(group, keys["id"], ~keys["has"], count)
     paragraph = _first_of(group, keys["id"], keys["has"], count)

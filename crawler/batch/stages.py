@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xxhash import xxh3_64_intdigest
 
 from crawler.batch.clean_file import ID_BITS, cleaned_names
 from crawler.batch.columns import read_table
@@ -132,13 +131,13 @@ def read_repeated(output: OutputFolder, plan: Plan, range_number: int) -> NDArra
 
 
 def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
-    """Send the keys of a range's blocks to the partitions of their site and digest.
+    """Send the keys of a range's blocks to the partitions of their digest.
 
-    Blocks without terms, those that repeat another of their page and those of pages that do not count are left out.
+    Blocks that repeat another of their page and those of pages that do not count are left out.
     """
     repeated = read_repeated(output, plan, range_number)
     parts = [np.empty(0, KEY)]
-    names = ("id", "page_id", "site", "digest", "check", "fingerprint", "unique_terms", "repeats")
+    names = ("id", "page_id", "digest", "check", "fingerprint", "repeats")
     for number in plan.files_of(range_number):
         table = read_table(output, cleaned_names(number)["blocks"], names)
         keys = np.zeros(len(table), KEY)
@@ -146,11 +145,10 @@ def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, 
             keys[name] = table[name].to_numpy()
         keys["has"] = table["fingerprint"].is_valid().to_numpy()
         keys["fingerprint"] = table["fingerprint"].fill_null(0).to_numpy()
-        keys["site"] = _hashes(table["site"])
-        compared = (table["unique_terms"].to_numpy() > 0) & (table["repeats"].to_numpy() < 0)
+        compared = table["repeats"].to_numpy() < 0
         parts.append(keys[compared & ~np.isin(table["page_id"].to_numpy(), repeated)])
     rows = np.concatenate(parts)
-    targets = spread([rows["site"], rows["digest"]], plan.partitions)
+    targets = spread([rows["digest"]], plan.partitions)
     write_partitions(output, _name("keys", range_number), rows, targets, plan.partitions)
     return {"compared": len(rows)}
 
@@ -345,16 +343,6 @@ def _heavy_bands(output: OutputFolder) -> Rows:
 
 def _unsigned(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(numbers).view(np.uint64)
-
-
-def _hashes(texts: Any) -> NDArray[np.int64]:
-    """Return a hash of each text of an Arrow column; the same text is hashed once."""
-    encoded = texts.combine_chunks().dictionary_encode()
-    hashes = np.array([xxh3_64_intdigest(text.encode()) for text in encoded.dictionary.to_pylist()], np.uint64)
-    found: NDArray[np.int64] = (
-        hashes.view(np.int64)[encoded.indices.to_numpy()] if len(hashes) else np.empty(0, np.int64)
-    )
-    return found
 
 
 def _from_table(table: Any, dtype: np.dtype[Any]) -> Rows:

@@ -210,7 +210,7 @@ class DuplicateSettings(Theme):
     fingerprint_min_terms: int = option(
         20,
         integer(1, 1000),
-        "A block with fewer unique terms is a duplicate only of a block with the same text on the same site.",
+        "A block with fewer unique terms is a duplicate only of a block with the same terms.",
     )
     boilerplate_min_pages: int = option(
         3,

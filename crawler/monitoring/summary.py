@@ -106,6 +106,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
             "dropped": count.each("blocks/", [reason for reason in Reason if reason is not Reason.KEPT]),
         },
         "duplicates": count.each("dedup/", ("exact", "near", "boilerplate")),
+        "not_compared": count("dedup/not_compared"),
         "requests": count("downloader/request_count"),
         "queued": queued_requests(stats),
         "retries": count("retry/count"),
@@ -152,6 +153,7 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("blocks kept", f"{summary['blocks']['kept']:,}"),
         ("dropped", _total_and_parts(None, summary["blocks"]["dropped"])),
         ("duplicates", _total_and_parts(None, summary["duplicates"])),
+        ("not compared", _not_compared(summary["not_compared"])),
         ("refused", _total_and_parts(None, refused)),
         ("failed", _total_and_parts(None, failed)),
         ("other visits", _total_and_parts(None, other)),
@@ -159,7 +161,8 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("queued", f"{summary['queued']:,}"),
         ("time", f"{summary['seconds']:,.1f} s, {summary['pages_per_second']:.1f} pages/s"),
     ]
-    return [row for row in rows if row[0] not in {"queued", "other visits", "counted"} or row[1] not in {"", "0"}]
+    optional = {"queued", "other visits", "counted", "not compared"}
+    return [row for row in rows if row[0] not in optional or row[1] not in {"", "0"}]
 
 
 def format_table(rows: Sequence[tuple[str, str]]) -> list[str]:
@@ -178,6 +181,13 @@ def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
     largest = sorted(((count, name) for name, count in parts.items() if count), key=lambda part: -part[0])
     shown = ", ".join(f"{name} {count:,}" for count, name in largest)
     return f"{total:,} ({shown})" if shown else f"{total:,}"
+
+
+def _not_compared(count: int) -> str:
+    """Return a sentence about texts and pages that may be near-duplicates of stored ones; "" for none."""
+    if not count:
+        return ""
+    return f"{count:,} of texts and pages: too many stored ones resemble them, so a near-duplicate may be stored again"
 
 
 def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, delete, func, or_, select, update
 
-from cleaning.fingerprint import NearFingerprints, digest_terms, distance
+from cleaning.fingerprint import NearFingerprints, distance
 from cleaning.terms import index_tokens, terms
 from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
 from crawler.storage.tables import (
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
 
-# The digest of every block without terms ("* * *"). Two such blocks are equal only if their texts are.
-NO_TERMS = digest_terms([])
 # PostgreSQL stores half as many bytes again, and fails at twice as many. Search does not find the words after these.
 TOKENS_BYTES_MAX = 500_000
 
@@ -221,14 +219,14 @@ def _repeat_kept_blocks(
 
 
 class _PageBlocks:
-    """The candidates that are blocks of the page, by terms and by fingerprint. Those without terms are left out."""
+    """The candidates that are blocks of the page, by terms and by fingerprint."""
 
     def __init__(self, max_distance: int) -> None:
         self._by_digest: dict[int, FingerprintedBlock] = {}
         self._by_fingerprint: NearFingerprints[FingerprintedBlock] = NearFingerprints(max_distance)
 
     def add(self, candidate: FingerprintedBlock) -> None:
-        if not candidate.unique_terms or candidate.digest in self._by_digest:
+        if candidate.digest in self._by_digest:
             return
         self._by_digest[candidate.digest] = candidate
         if candidate.fingerprint is not None:
@@ -236,8 +234,6 @@ class _PageBlocks:
 
     def find(self, candidate: FingerprintedBlock) -> FingerprintedBlock | None:
         """Return the candidate as a repeat of the block that it duplicates; None if it duplicates none."""
-        if not candidate.unique_terms:
-            return None
         same = self._by_digest.get(candidate.digest)
         if same is not None and same_terms(same.decision.block.text, candidate.decision.block.text):
             return replace(candidate, repeats=same.decision.block.position, distance=0)
@@ -260,24 +256,18 @@ class _EarlierPools:
     """The earlier rows by content and state; those higher on the page come first."""
 
     def __init__(self, earlier: Iterable[EarlierRow]) -> None:
-        self._rows: dict[tuple[int, str, bool, bool], deque[EarlierRow]] = {}
+        self._rows: dict[tuple[int, bool, bool], deque[EarlierRow]] = {}
         for row in sorted(earlier, key=lambda row: row.position):
-            key = (*_content_key(row.digest, row.text), row.is_sighting, row.gone)
-            self._rows.setdefault(key, deque()).append(row)
+            self._rows.setdefault((row.digest, row.is_sighting, row.gone), deque()).append(row)
 
     def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
         """Remove and return a row with the candidate's terms: first a sighting for a repeat, otherwise a block."""
         text = candidate.decision.block.text
-        content = _content_key(candidate.digest, text)
         for state in _ORDER_OF_OTHERS if candidate.repeats is None else _ORDER_OF_REPEATS:
-            rows = self._rows.get((*content, *state))
+            rows = self._rows.get((candidate.digest, *state))
             if rows and same_terms(rows[0].text, text):
                 return rows.popleft()
         return None
-
-
-def _content_key(digest: int, text: str) -> tuple[int, str]:
-    return (digest, text if digest == NO_TERMS else "")
 
 
 def _row_identity(row: EarlierRow) -> tuple[bool, int]:
@@ -349,10 +339,10 @@ class BlockWriter:
 
     def write(
         self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter
-    ) -> list[NewSighting]:
-        """Store new candidates as blocks or sightings, refresh the kept rows; return the new sightings."""
+    ) -> FoundOriginals:
+        """Store new candidates as blocks or sightings, refresh the kept rows; return all new sightings."""
         found = self._find_originals(connection, visited, [one for one in comparison.new if one.repeats is None])
-        known = {one.candidate.decision.block.position for one in found}
+        known = {one.candidate.decision.block.position for one in found.sightings}
         fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
         blocks = add_blocks(connection, visited, fresh, tokens)
         self._index.add(
@@ -361,19 +351,19 @@ class BlockWriter:
         )
         kept = _kept_blocks(comparison)
         originals = blocks | _kept_originals(comparison, kept)
-        originals |= {one.candidate.decision.block.position: one.original for one in found}
-        sightings = found + _sightings_of_repeats(comparison.new, originals)
+        originals |= {one.candidate.decision.block.position: one.original for one in found.sightings}
+        sightings = (*found.sightings, *_sightings_of_repeats(comparison.new, originals))
         refresh_rows(connection, visited, comparison.kept, kept)
         tokens.refresh(one for one in comparison.kept if not one.earlier.is_sighting)
         add_sightings(connection, visited, sightings)
         mark_gone(connection, visited, comparison.missing)
-        return sightings
+        return replace(found, sightings=sightings)
 
     def _find_originals(
         self, connection: Connection, visited: VisitedPage, new: list[FingerprintedBlock]
-    ) -> list[NewSighting]:
+    ) -> FoundOriginals:
         if not self._rules.beyond_page:
-            return []
+            return FoundOriginals()
         return find_originals(connection, self._index, visited, new, within_site=self._rules.scope == "site")
 
 
@@ -412,99 +402,147 @@ def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> New
     return NewSighting(one, original, bits, exact=one.digest == original.digest)
 
 
-_ORIGINAL_COLUMNS = select(block.c.id, block.c.page_id, block.c.site, block.c.digest, block.c.fingerprint, block.c.text)
-# A list of bound values would be another statement for each length.
-_ORIGINALS_BY_DIGEST = {
-    "sqlite": "digest IN (SELECT value FROM json_each(?)) AND site = ?",
-    "postgresql": "digest = ANY(%s::bigint[]) AND site = %s",
+SAME_DIGEST_MAX = 8
+"""With how many stored blocks of its digest a text is compared. In a crawled database there is one, unless texts were
+made to have the digest of another."""
+
+# In a database that was filled with a narrower DEDUP_SCOPE, thousands of blocks may have the same digest.
+_PLACES_MAX = 256
+_PLACES_OF_DIGESTS = {
+    "sqlite": """
+    SELECT block.id, block.page_id, block.site, block.digest FROM json_each(?) AS query CROSS JOIN block
+    ON block.id IN (SELECT id FROM block WHERE digest = query.value{of_site} LIMIT {limit})
+    """,
+    "postgresql": """
+    SELECT same.* FROM unnest(%s::bigint[]) AS query(digest) CROSS JOIN LATERAL (
+        SELECT id, page_id, site, digest FROM block WHERE digest = query.digest{of_site} LIMIT {limit}
+    ) AS same
+    """,
 }
-_ORIGINALS_BY_ID = _ORIGINAL_COLUMNS.where(block.c.id.in_(bindparam("ids", expanding=True)))
+_OF_SITE = {"sqlite": " AND site = ?", "postgresql": " AND site = %s"}
+_HAS_ID = block.c.id.in_(bindparam("ids", expanding=True))
+_PLACES_BY_ID = select(block.c.id, block.c.page_id, block.c.site).where(_HAS_ID)
+_ORIGINALS_BY_ID = select(block.c.id, block.c.digest, block.c.fingerprint, block.c.text).where(_HAS_ID)
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredBlock:
-    page_id: int
-    site: str
-    original: OriginalBlock
+class FoundOriginals:
+    """The candidates of a page that duplicate stored blocks.
+
+    `not_compared` counts the candidates that were not compared with all blocks that they may duplicate.
+    """
+
+    sightings: tuple[NewSighting, ...] = ()
+    not_compared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicated:
+    """What a candidate may duplicate: the nearest block by fingerprint, and the first ones of its digest."""
+
+    candidate: FingerprintedBlock
+    near: tuple[int, int] | None
+    """Its distance and id."""
+    same: Sequence[int]
 
 
 def find_originals(
     connection: Connection,
     index: FingerprintIndex,
     visited: VisitedPage,
-    candidates: Iterable[FingerprintedBlock],
+    candidates: Sequence[FingerprintedBlock],
     *,
     within_site: bool,
-) -> list[NewSighting]:
-    """Return the candidates that duplicate a stored block of another page, each with the nearest such block.
+) -> FoundOriginals:
+    """Find the candidates that duplicate a stored block of another page, each with the nearest such block.
 
-    Of several blocks at the same distance, the one stored first. The fingerprint finds near-duplicates, and all blocks
-    with the same terms; the digest finds blocks of the same site, also those without a fingerprint. Candidates without
-    terms duplicate nothing.
+    Of several blocks at the same distance, the one stored first. The digest finds the blocks with the same terms, the
+    fingerprint those that are nearly the same. Only the texts of blocks that may be chosen are read.
     """
-    wanted = [one for one in candidates if one.unique_terms]
-    matches = index.lookup(connection, [one.fingerprint for one in wanted if one.fingerprint is not None])
-    near = _read_originals(connection, [match.owner_id for match in matches])
-    same = _read_originals_of_site(connection, visited.site, [one.digest for one in wanted])
-    options = _OriginalOptions(matches, near, same)
-    found = []
-    for one in wanted:
-        others = [
-            (bits, stored)
-            for bits, stored in options.of(one)
-            if stored.page_id != visited.page_id and not (within_site and stored.site != visited.site)
-        ]
-        if others:
-            bits, stored = min(others, key=lambda option: (option[0], option[1].original.block_id))
-            found.append(NewSighting(one, stored.original, bits, exact=_is_exact(one, stored.original)))
-    return found
+    scope = _DuplicateScope(connection, visited, within_site=within_site)
+    queries = [candidate.fingerprint for candidate in candidates if candidate.fingerprint is not None]
+    matches = index.lookup(connection, queries)
+    nearest = scope.nearest(matches.matches)
+    same = scope.same_digest([candidate.digest for candidate in candidates])
+    options = [
+        _Duplicated(
+            candidate,
+            None if candidate.fingerprint is None else nearest.get(candidate.fingerprint),
+            same.get(candidate.digest, ()),
+        )
+        for candidate in candidates
+    ]
+    ids = {block_id for option in options for block_id in option.same[:SAME_DIGEST_MAX]}
+    originals = _read_originals(connection, sorted(ids | {option.near[1] for option in options if option.near}))
+    sightings = {
+        option.candidate.decision.block.position: new_sighting
+        for option in options
+        if (new_sighting := _nearest_original(option, originals)) is not None
+    }
+    not_compared = sum(
+        option.candidate.fingerprint in matches.not_compared
+        or (len(option.same) > SAME_DIGEST_MAX and option.candidate.decision.block.position not in sightings)
+        for option in options
+    )
+    return FoundOriginals(tuple(sightings.values()), not_compared)
 
 
-class _OriginalOptions:
-    """The stored blocks that a candidate may duplicate, each with its distance."""
+class _DuplicateScope:
+    """The stored blocks that those of a page may duplicate: of other pages, of its site if the rules say so."""
 
-    def __init__(
-        self, matches: Iterable[FingerprintMatch], near: dict[int, _StoredBlock], same: Iterable[_StoredBlock]
-    ) -> None:
-        self._near: dict[int, list[tuple[int, _StoredBlock]]] = defaultdict(list)
-        self._same: dict[int, list[_StoredBlock]] = defaultdict(list)
+    def __init__(self, connection: Connection, visited: VisitedPage, *, within_site: bool) -> None:
+        self._connection = connection
+        self._visited = visited
+        self._site = visited.site if within_site else None
+
+    def nearest(self, matches: Sequence[FingerprintMatch]) -> dict[int, tuple[int, int]]:
+        """Return, by query, the distance and id of the nearest block."""
+        ids = list({match.owner_id for match in matches})
+        rows = (row for part in batched(ids) for row in self._connection.execute(_PLACES_BY_ID, {"ids": list(part)}))
+        included = {row.id for row in rows if self._includes(row.page_id, row.site)}
+        nearest: dict[int, tuple[int, int]] = {}
         for match in matches:
-            self._near[match.query].append((match.distance, near[match.owner_id]))
-        for stored in same:
-            self._same[stored.original.digest].append(stored)
+            option = (match.distance, match.owner_id)
+            if match.owner_id in included and option < nearest.get(match.query, (MAX_DISTANCE + 1, 0)):
+                nearest[match.query] = option
+        return nearest
 
-    def of(self, candidate: FingerprintedBlock) -> list[tuple[int, _StoredBlock]]:
-        near = [] if candidate.fingerprint is None else self._near.get(candidate.fingerprint, [])
-        same = self._same.get(candidate.digest, [])
-        return [*near, *((0, stored) for stored in same if _is_exact(candidate, stored.original))]
+    def same_digest(self, digests: Iterable[int]) -> dict[int, list[int]]:
+        """Return, by digest, the ids of the blocks that have it, in order."""
+        wanted, dialect = [signed(digest) for digest in dict.fromkeys(digests)], self._connection.dialect.name
+        if not wanted:
+            return {}
+        of_site = "" if self._site is None else _OF_SITE[dialect]
+        statement = _PLACES_OF_DIGESTS[dialect].format(of_site=of_site, limit=_PLACES_MAX)
+        parameters = (to_json(wanted) if dialect == "sqlite" else wanted, *([] if self._site is None else [self._site]))
+        ids: dict[int, list[int]] = defaultdict(list)
+        for block_id, page_id, site, digest in self._connection.exec_driver_sql(statement, parameters):
+            if self._includes(page_id, site):
+                ids[unsigned(digest)].append(block_id)
+        return {digest: sorted(of_digest) for digest, of_digest in ids.items()}
+
+    def _includes(self, page_id: int, site: str) -> bool:
+        return page_id != self._visited.page_id and self._site in {None, site}
+
+
+def _nearest_original(option: _Duplicated, originals: Mapping[int, OriginalBlock]) -> NewSighting | None:
+    same = (block_id for block_id in option.same[:SAME_DIGEST_MAX] if block_id in originals)
+    equal = next((block_id for block_id in same if _is_exact(option.candidate, originals[block_id])), None)
+    options = [*([] if equal is None else [(0, equal)]), *([] if option.near is None else [option.near])]
+    if not options:
+        return None
+    bits, block_id = min(options)
+    original = originals[block_id]
+    return NewSighting(option.candidate, original, bits, exact=_is_exact(option.candidate, original))
 
 
 def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
     return candidate.digest == original.digest and same_terms(candidate.decision.block.text, original.text)
 
 
-def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, _StoredBlock]:
-    rows = (row for some in batched(ids) for row in connection.execute(_ORIGINALS_BY_ID, {"ids": list(some)}))
-    return {row.id: _stored_block(row) for row in rows}
-
-
-def _read_originals_of_site(connection: Connection, site: str, digests: Sequence[int]) -> list[_StoredBlock]:
-    if not digests:
-        return []
-    dialect, wanted = connection.dialect.name, [signed(digest) for digest in digests]
-    condition = _ORIGINALS_BY_DIGEST[dialect]
-    rows = connection.exec_driver_sql(
-        f"SELECT id, page_id, digest, fingerprint, text FROM block WHERE {condition}",  # noqa: S608 — of constants
-        (to_json(wanted) if dialect == "sqlite" else wanted, site),
-    )
-    return [
-        _StoredBlock(page_id, site, OriginalBlock(block_id, text, unsigned(digest), bits and unsigned(bits)))
-        for block_id, page_id, digest, bits, text in rows
-    ]
-
-
-def _stored_block(row: Any) -> _StoredBlock:
-    return _StoredBlock(row.page_id, row.site, OriginalBlock(row.id, row.text, row.digest, row.fingerprint))
+def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, OriginalBlock]:
+    rows = (row for part in batched(ids) for row in connection.execute(_ORIGINALS_BY_ID, {"ids": list(part)}))
+    return {row.id: OriginalBlock(row.id, row.text, row.digest, row.fingerprint) for row in rows}
 
 
 _REFRESHED_VALUES: dict[str, Any] = {

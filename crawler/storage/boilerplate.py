@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
-from crawler.storage.blocks import NO_TERMS
+from cleaning.fingerprint import has_terms
 from crawler.storage.tables import block, document_frequency, page, sighting, signed, template, to_json
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class BoilerplateChange:
         cls, site: str, earlier: Iterable[EarlierRow] | None, candidates: Iterable[FingerprintedBlock]
     ) -> BoilerplateChange:
         """Return the change from the page's earlier rows to the candidates; `earlier` is None for a new page."""
-        before = frozenset(row.digest for row in earlier or () if not row.gone) - {NO_TERMS}
-        now = frozenset(one.digest for one in candidates) - {NO_TERMS}
+        before = frozenset(row.digest for row in earlier or () if not row.gone and has_terms(row.digest))
+        now = frozenset(one.digest for one in candidates if has_terms(one.digest))
         return cls(site, int(earlier is None), now - before, before - now)
 
     @classmethod
@@ -159,7 +159,7 @@ def count_texts(connection: Connection, pages: Select[int], times: int) -> None:
     shown = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
         of_sighting.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
     )
-    counts = Counter((row.site, row.digest) for row in connection.execute(shown) if row.digest != NO_TERMS)
+    counts = Counter((row.site, row.digest) for row in connection.execute(shown) if has_terms(row.digest))
     _add_to_texts(connection, {key: times * number for key, number in counts.items()})
 
 

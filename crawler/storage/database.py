@@ -142,6 +142,12 @@ def erase_transaction(engine: Engine) -> Iterator[Connection]:
         backend_of(engine).erase_deleted(engine)
 
 
+# SQLite does not queue its writers: those that wait look every 0.1 s whether the file is free. A process whose writes
+# take long would hardly ever let them in, so it pauses after each.
+_LONG_WRITE_SECONDS = 0.25
+_TURN_SECONDS = 0.12
+
+
 class RetryingWriter:
     """Runs transactions, and waits up to `seconds` for a database that is away; 0 does not wait.
 
@@ -161,7 +167,11 @@ class RetryingWriter:
 
         The work is committed once, even if the answer to a commit was lost. Raises StoreError after the wait.
         """
-        return self._retry(_Attempt(engine, work).run)
+        began = monotonic()
+        result = self._retry(_Attempt(engine, work).run)
+        if engine.dialect.name == "sqlite" and monotonic() - began > _LONG_WRITE_SECONDS:
+            self._stopped.wait(_TURN_SECONDS)
+        return result
 
     def read(self, engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
         """Run work that only reads, as `write` does; each run sees one state of the database."""

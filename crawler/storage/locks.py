@@ -52,16 +52,15 @@ def page_key(url_key: str) -> int:
     return xxh64_intdigest(url_key.encode()) % LOCK_KEYS
 
 
-def block_keys(candidates: Iterable[FingerprintedBlock], site: str) -> Iterator[int]:
-    """Yield the keys of everything that blocks of a site can be duplicates of.
+def block_keys(candidates: Iterable[FingerprintedBlock]) -> Iterator[int]:
+    """Yield the keys of everything that blocks can be duplicates of.
 
-    Fingerprints within three bits have one of their four 16-bit bands in common; equal digests count within a site.
-    A repeat of a block of the same page is not looked up.
+    Fingerprints within three bits have one of their four 16-bit bands in common. A repeat of a block of the same page
+    is not looked up.
     """
-    of_site = xxh64_intdigest(site.encode())
     for one in candidates:
-        if one.repeats is None and one.unique_terms:
-            yield (one.digest ^ of_site) % LOCK_KEYS
+        if one.repeats is None:
+            yield one.digest % LOCK_KEYS
             if one.fingerprint is not None:
                 yield from _band_keys(one.fingerprint)
 

@@ -16,6 +16,7 @@ from cleaning.fingerprint import distance
 from crawler import urls
 from crawler.errors import StoreError
 from crawler.storage.blocks import (
+    SAME_DIGEST_MAX,
     SHARED_COLUMNS,
     OriginalBlock,
     SearchableBlock,
@@ -210,13 +211,14 @@ class _Inheritance:
         return min(options, key=lambda option: (option[0], option[1].block_id), default=(0, None))[1]
 
     def _read_blocks(self, row: RowMapping) -> list[RowMapping]:
-        """Return the staying blocks with a near fingerprint, and those of the site with the same digest."""
-        near = [] if row["fingerprint"] is None else self.index.lookup(self.connection, [row["fingerprint"]])
+        """Return the staying blocks with a near fingerprint, and the first of those with the same digest."""
+        bits = [] if row["fingerprint"] is None else [row["fingerprint"]]
+        near = [match.owner_id for match in self.index.lookup(self.connection, bits).matches]
         staying = select(block).where(not_(block.c.page_id.in_(_selected_pages(self.selection))))
-        of_site = staying.where(block.c.site == row["site"])
-        by_fingerprint = of_site if self.rules.scope == "site" else staying
-        statements = [by_fingerprint.where(block.c.id.in_(ids)) for ids in batched([one.owner_id for one in near])]
-        statements.append(of_site.where(block.c.digest == row["digest"]))
+        if self.rules.scope == "site":
+            staying = staying.where(block.c.site == row["site"])
+        statements = [staying.where(block.c.id.in_(ids)) for ids in batched(near)]
+        statements.append(staying.where(block.c.digest == row["digest"]).order_by(block.c.id).limit(SAME_DIGEST_MAX))
         return [one for each in statements for one in self.connection.execute(each).mappings()]
 
     def _duplicates(self, row: RowMapping, original: OriginalBlock) -> bool:

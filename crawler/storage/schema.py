@@ -46,7 +46,7 @@ class Migrations:
     """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
 
     location: str = "crawler:storage/migrations"
-    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004")
+    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005")
 
     @property
     def head(self) -> str:

@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from crawler.config import Config
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
-    from crawler.storage.blocks import NewSighting, PageComparison
+    from crawler.storage.blocks import FoundOriginals, PageComparison
     from crawler.storage.crawls import JoinedCrawl
+    from crawler.storage.near_duplicates import NearDuplicateChange
     from crawler.storage.pages import ImportedPage, PageRecord, StoredPage
     from crawler.storage.queries import PageOutcome
     from crawler.storage.reclean import PageToReclean, RecleanedPage, RecleanJob
@@ -83,7 +84,8 @@ class SavedVisit:
 
     `refreshed` counts rows of earlier visits, `revived` those of them that had been gone. `exact` and `near` count new
     sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that the
-    page no longer shows. `other_method` is the method that cleaned the page before, if it was another one.
+    page no longer shows. `not_compared` counts the fingerprints, of blocks and of the page, that were not compared with
+    every stored one. `other_method` is the method that cleaned the page before, if it was another one.
     `doubted_canonical` is the address that the page states for itself, if that is not believed.
     `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
     the children that a re-crawl does not follow.
@@ -99,6 +101,7 @@ class SavedVisit:
     near: int = 0
     boilerplate: int = 0
     gone: int = 0
+    not_compared: int = 0
     other_method: str | None = None
     near_duplicate_pages: int = 0
     doubted_canonical: str | None = None
@@ -298,16 +301,15 @@ class Store:
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
         # 7. Look up what the new blocks duplicate, and write blocks and sightings.
         visited = VisitedPage(page_id, record.site, visit.at, batch.change_log.sequence)
-        sightings = self._blocks.write(connection, visited, comparison, batch.tokens)
+        originals = self._blocks.write(connection, visited, comparison, batch.tokens)
         # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
-        became_near_duplicate = self._near_duplicates.update(connection, before, record.page.fingerprint, visit.at)
+        change = self._near_duplicates.update(connection, before, record.page.fingerprint, visit.at)
         was_active = stored is not None and not stored.retired
         known = batch.boilerplate.boilerplate(record.site)
         batch.boilerplate.add(BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks))
         state = PageState.NEW if stored is None else _page_state(comparison)
-        saved = SavedVisit(visit.url, state, page_id, near_duplicate_pages=int(became_near_duplicate))
-        saved = replace(saved, other_method=pages.other_method(stored, record))
-        return _with_counts(saved, comparison, sightings, known)
+        saved = SavedVisit(visit.url, state, page_id, other_method=pages.other_method(stored, record))
+        return _with_counts(_with_near_duplicate(saved, change), comparison, originals, known)
 
     def save_recleaned(
         self, recleaned: Sequence[RecleanedPage], record_progress: Callable[[Connection], None] | None
@@ -346,13 +348,13 @@ class Store:
         batch.structures.put(stored.page_id, recleaned.structure, replaces=stored.has_structure)
         at = stored.history.last_seen
         visited = VisitedPage(stored.page_id, stored.site, at, batch.change_log.sequence)
-        sightings = self._blocks.write(connection, visited, comparison, batch.tokens)
-        became_near_duplicate = self._near_duplicates.update(connection, before, recleaned.fingerprint, at)
+        originals = self._blocks.write(connection, visited, comparison, batch.tokens)
+        change = self._near_duplicates.update(connection, before, recleaned.fingerprint, at)
         known = batch.boilerplate.boilerplate(stored.site)
         batch.boilerplate.add(BoilerplateChange.of(stored.site, earlier, recleaned.blocks))
         state = _page_state(comparison)
-        saved = SavedVisit(stored.url, state, stored.page_id, near_duplicate_pages=int(became_near_duplicate))
-        return _with_counts(saved, comparison, sightings, known)
+        saved = _with_near_duplicate(SavedVisit(stored.url, state, stored.page_id), change)
+        return _with_counts(saved, comparison, originals, known)
 
     def end_reclean(self, job: RecleanJob) -> None:
         """Record that a job is complete: the next run of the same job starts from the first page."""
@@ -431,7 +433,7 @@ class Store:
     ) -> Iterator[int]:
         yield page_key(record.key)
         if self._rules.beyond_page:
-            yield from block_keys(cleaned.blocks, record.site)
+            yield from block_keys(cleaned.blocks)
             yield from page_fingerprint_keys(cleaned.fingerprint)
 
 
@@ -475,12 +477,16 @@ def _page_state(comparison: PageComparison) -> PageState:
     return PageState.CHANGED if comparison.changed else PageState.UNCHANGED
 
 
+def _with_near_duplicate(saved: SavedVisit, change: NearDuplicateChange) -> SavedVisit:
+    return replace(saved, near_duplicate_pages=int(change.became), not_compared=change.not_compared)
+
+
 def _with_counts(
-    saved: SavedVisit, comparison: PageComparison, sightings: Sequence[NewSighting], boilerplate: frozenset[int]
+    saved: SavedVisit, comparison: PageComparison, originals: FoundOriginals, boilerplate: frozenset[int]
 ) -> SavedVisit:
     """Return a result with the counts of a page's candidates; `boilerplate` are the digests known before."""
     dropped = sum(one.digest in boilerplate for one in comparison.new)
-    shown = [one for one in sightings if one.candidate.digest not in boilerplate]
+    shown = [one for one in originals.sightings if one.candidate.digest not in boilerplate]
     exact = sum(one.exact for one in shown)
     return replace(
         saved,
@@ -491,6 +497,7 @@ def _with_counts(
         near=len(shown) - exact,
         boilerplate=dropped,
         gone=len(comparison.missing),
+        not_compared=saved.not_compared + originals.not_compared,
     )
 
 

@@ -343,7 +343,7 @@ block = Table(
     "block",
     metadata,
     _row_id(),
-    # A copy of the page's site: a heading common to thousands of sites is looked up within its own site only.
+    # A copy of the page's site: with DEDUP_SCOPE=site, a text is looked up within its site.
     _required("site", Key),
     _required("text", Text),
     *_content_columns(),
@@ -377,12 +377,17 @@ def _fingerprint_table(name: str, owner: str) -> Table:
         Index(f"ix_{name}_low", "low", info={ONLY_ON: "sqlite"}),
         *(
             Index(
-                f"ix_{name}_band_{band}",
-                text(f"((fingerprint >> {16 * band}) & 65535)"),
+                f"ix_{name}_{part}",
+                text(bits),
                 postgresql_include=["fingerprint", owner],
                 info={ONLY_ON: "postgresql"},
             )
-            for band in range(3)  # the primary key serves the topmost 16 bits
+            # The primary key serves the upper half and the topmost 16 bits.
+            for part, bits in (
+                ("band_0", "((fingerprint >> 0) & 65535)"),
+                ("low_half", "(fingerprint & 4294967295)"),
+                ("band_2", "((fingerprint >> 32) & 65535)"),
+            )
         ),
         sqlite_with_rowid=False,
     )

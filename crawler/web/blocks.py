@@ -81,7 +81,7 @@ def _near_blocks(connection: Connection, original: Any) -> list[NearBlock]:
     if original.fingerprint is None:
         return []
     found = FINGERPRINT_INDEXES[connection.dialect.name]().lookup(connection, [original.fingerprint])
-    bits = {match.owner_id: match.distance for match in found if match.owner_id != original.id}
+    bits = {match.owner_id: match.distance for match in found.matches if match.owner_id != original.id}
     nearest = sorted(bits, key=lambda block_id: (bits[block_id], block_id))[:_NEAR_MAX]
     rows = connection.execute(_SELECT_BLOCK.where(block.c.id.in_(nearest)))
     near = [

@@ -41,7 +41,7 @@ class Database:
 
     def lookup(self, queries):
         with read_transaction(self._engine) as connection:
-            return {(match.query, match.owner_id) for match in self._index.lookup(connection, queries)}
+            return {(match.query, match.owner_id) for match in self._index.lookup(connection, queries).matches}
 
     def add(self, fingerprints, first_id):
         with write_transaction(self._engine) as connection:

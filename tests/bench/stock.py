@@ -10,7 +10,7 @@ from made_up import BLOCKS_OF_PAGE, pages
 from sqlalchemy import insert, text
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.fingerprint import fingerprint_terms, text_digest
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
@@ -97,4 +97,4 @@ def _candidate(position, content, words, priority, score):
     unique = len(set(sequence))
     found = Block(position, "/p", Kind.PARAGRAPH, content, words, 0, priority)
     bits = fingerprint_terms(sequence) if unique >= _FEWEST_TERMS else None
-    return FingerprintedBlock(Decision(found, score, Reason.KEPT), digest_terms(sequence), unique, bits)
+    return FingerprintedBlock(Decision(found, score, Reason.KEPT), text_digest(content, sequence), unique, bits)

@@ -47,10 +47,10 @@ def test_headings_match_by_digest_only():
     assert blocks(LONG, kind=Kind.HEADING)[0].fingerprint is None
 
 
-def test_texts_without_terms_are_never_duplicates():
-    found = blocks("!!!", "!!!")
-    assert [block.unique_terms for block in found] == [0, 0]
-    assert found[1].repeats is None
+def test_texts_without_terms_repeat_equal_ones():
+    compared = blocks("!!!", "It wasn't.", "!!!", "It wasn't.", "it wasn't.")
+    assert {block.unique_terms for block in compared} == {0}
+    assert [block.repeats for block in compared] == [None, None, 0, 1, None]
 
 
 def test_without_a_distance_no_blocks_are_compared():

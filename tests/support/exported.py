@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import digest_terms
+from cleaning.fingerprint import text_digest
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
@@ -45,4 +45,4 @@ def make(url, texts, stated):
 def candidate(position, text):
     sequence = terms(text)
     block = Block(position, "/p", Kind.PARAGRAPH, text, len(text.split()), -1, 0.1)
-    return FingerprintedBlock(Decision(block, -0.5, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
+    return FingerprintedBlock(Decision(block, -0.5, Reason.KEPT), text_digest(text, sequence), len(set(sequence)), None)

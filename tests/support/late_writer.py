@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import digest_terms
+from cleaning.fingerprint import text_digest
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
@@ -51,7 +51,7 @@ def visit(worker, batch):
 def candidate(position, words):
     sequence = terms(words)
     block = Block(position, "/p", Kind.PARAGRAPH, words, len(words.split()), 0, 1.0)
-    return FingerprintedBlock(Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), None)
+    return FingerprintedBlock(Decision(block, 1.0, Reason.KEPT), text_digest(words, sequence), len(set(sequence)), None)
 
 
 def main(url, worker, batches, file):

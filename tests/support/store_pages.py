@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import digest_terms
+from cleaning.fingerprint import text_digest
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
@@ -53,7 +53,7 @@ def candidate(position, kind, text, fingerprint):
     sequence = terms(text)
     block = Block(position, "/p", kind, text, len(text.split()), 0, 1.0)
     return FingerprintedBlock(
-        Decision(block, 1.0, Reason.KEPT), digest_terms(sequence), len(set(sequence)), fingerprint
+        Decision(block, 1.0, Reason.KEPT), text_digest(text, sequence), len(set(sequence)), fingerprint
     )
 
 

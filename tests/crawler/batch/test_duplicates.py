@@ -36,7 +36,7 @@ def distances(key, other, distance):
     if key["has"] and other["has"]:
         bits = ((int(key["fingerprint"]) ^ int(other["fingerprint"])) & BITS).bit_count()
         found += [bits] if bits <= distance else []
-    if key["site"] == other["site"] and same_terms(key, other):
+    if same_terms(key, other):
         found.append(0)
     return found
 
@@ -56,7 +56,7 @@ def in_groups(keys, distance):
 
 
 def made(seed):
-    """Return the keys of a few blocks with few different texts on few sites, in any order."""
+    """Return the keys of a few blocks with few different texts, in any order."""
     chance = random.Random(seed)
     count = chance.randint(0, 60)
     keys, texts = np.zeros(count, KEY), {}
@@ -71,7 +71,7 @@ def made(seed):
             texts[text] = (chance.getrandbits(62), chance.getrandbits(62), signed)
         digest, check, fingerprint = texts[text]
         is_heading = chance.random() < 0.3
-        keys[number] = (number, chance.randint(0, 2), digest, check, 0 if is_heading else fingerprint, not is_heading)
+        keys[number] = (number, digest, check, 0 if is_heading else fingerprint, not is_heading)
     order = list(range(count))
     chance.shuffle(order)
     return keys[order]
@@ -88,11 +88,11 @@ def test_a_sighting_is_no_original():
     """The third text is near the second only, which is a sighting of the first: the third is a block."""
     keys = np.zeros(3, KEY)
     for number, fingerprint in enumerate((0, 0b111, 0b111111)):
-        keys[number] = (number, 1, number, number, fingerprint, True)
+        keys[number] = (number, number, number, fingerprint, True)
     assert in_groups(keys, 3) == {1: (0, 3, False)}
 
 
 def test_equal_digests_of_other_terms_are_not_equal_texts():
     keys = np.zeros(2, KEY)
-    keys[0], keys[1] = (0, 1, 7, 1, 0, False), (1, 1, 7, 2, 0, False)
+    keys[0], keys[1] = (0, 7, 1, 0, False), (1, 7, 2, 0, False)
     assert in_groups(keys, 3) == {}

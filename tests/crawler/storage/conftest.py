@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import digest_terms, fingerprint_terms
+from cleaning.fingerprint import fingerprint_terms, text_digest
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
 from cleaning.terms import terms
@@ -32,7 +32,7 @@ def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, rep
     block = Block(position, f"/html/body/p[{position + 1}]", kind, text, len(text.split()), 0, 1.0)
     return FingerprintedBlock(
         Decision(block, 0.5, Reason.KEPT),
-        digest_terms(sequence) if digest is None else digest,
+        text_digest(text, sequence) if digest is None else digest,
         unique,
         fingerprint,
         repeats,

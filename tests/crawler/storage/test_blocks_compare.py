@@ -90,7 +90,7 @@ def test_a_sighting_of_another_page_s_block_is_kept(candidate):
 def test_blocks_without_terms_are_the_same_letter_for_letter_only(candidate):
     earlier = [block(candidate, 1, "* * *"), block(candidate, 2, "---", position=1)]
     comparison = compare_blocks([candidate(0, "---"), candidate(1, "###")], earlier)
-    assert summary(comparison) == ([(0, 2)], [1], [1], False)
+    assert summary(comparison) == ([(0, 2)], [1], [1], True)
 
 
 def test_another_order_is_a_change_with_nothing_new(candidate):

@@ -1,5 +1,6 @@
 """The index against brute force."""
 
+import random
 from itertools import combinations
 
 import pytest
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 from cleaning.fingerprint import distance
 from crawler.storage import schema
 from crawler.storage.database import open_engine, write_transaction
-from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, BandsIndex, FingerprintMatch, HalvesIndex, IndexEntry
+from crawler.storage.near_duplicates import (
+    CANDIDATES_MAX,
+    FINGERPRINT_INDEXES,
+    BandsIndex,
+    FingerprintMatch,
+    FingerprintMatches,
+    HalvesIndex,
+    IndexEntry,
+)
 
 BOUNDARIES = (0, 15, 16, 31, 32, 47, 48, 63)
 FINGERPRINTS = st.integers(0, 2**64 - 1)
@@ -47,7 +56,7 @@ def mask(bits):
 
 
 def found(connection, index, queries):
-    return {(match.query, match.owner_id, match.distance) for match in index.lookup(connection, queries)}
+    return {(match.query, match.owner_id, match.distance) for match in index.lookup(connection, queries).matches}
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -85,7 +94,7 @@ def test_lookup_equals_brute_force(dialect, engine, stored, near, strangers, mos
     index = FINGERPRINT_INDEXES[dialect](most)
     with write_transaction(engine) as connection:
         index.add(connection, [IndexEntry(fingerprint, block_id) for block_id, fingerprint in enumerate(stored)])
-        matches = index.lookup(connection, queries)
+        matches = index.lookup(connection, queries).matches
         connection.get_transaction().rollback()
     assert len(matches) == len(set(matches))
     assert set(matches) == expected
@@ -103,12 +112,12 @@ def test_a_removed_fingerprint_is_not_found(connection, index):
 
 
 def test_nothing_asked_finds_nothing(connection, index):
-    assert index.lookup(connection, []) == []
+    assert index.lookup(connection, []) == FingerprintMatches()
 
 
 @pytest.mark.sqlite
 def test_a_lookup_seeks_and_never_scans_the_fingerprints(connection, index):
-    rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {index._statement}", ("[1]",)).fetchall()
+    rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {index._statement}", ("[1]", 1)).fetchall()
     steps = [row[3] for row in rows if row[3].split()[1] == "f"]
     assert len(steps) == 2
     assert steps[0].startswith("SEARCH f USING PRIMARY KEY")
@@ -117,19 +126,64 @@ def test_a_lookup_seeks_and_never_scans_the_fingerprints(connection, index):
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("analysed", [False, True], ids=["new", "analysed"])
-def test_a_lookup_among_many_seeks_an_index_for_each_band(connection, index, analysed):
+def test_a_lookup_among_many_seeks_the_indexes(connection, index, analysed):
     """Also in a table that the server has no statistics of yet, and in a plan for any queries."""
     many = "SELECT hashint8extended(n, 0), n FROM generate_series(1, 100000) AS n"
     connection.exec_driver_sql(f"INSERT INTO fingerprint {many}")
     if analysed:
         connection.exec_driver_sql("ANALYZE fingerprint")
     connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
-    connection.exec_driver_sql(f"PREPARE page (bigint[], int) AS {index._statement % ('$1', '$2')}")
-    steps = [row[0] for row in connection.exec_driver_sql("EXPLAIN EXECUTE page ('{1,2}', 3)")]
-    connection.exec_driver_sql("DEALLOCATE page")
-    used = ("pk_fingerprint", *(f"ix_fingerprint_band_{band}" for band in range(3)))
-    assert [sum(name in step for step in steps) for name in used] == [1, 1, 1, 1], steps
-    assert not any("Seq Scan" in step for step in steps)
+    used = ("pk_fingerprint", "ix_fingerprint_low_half", "ix_fingerprint_band_0", "ix_fingerprint_band_2")
+    for statement, times in zip(index._statements, ([1, 1, 1, 1], [1, 1, 0, 0]), strict=True):
+        connection.exec_driver_sql(f"PREPARE page (bigint[], int) AS {statement % ('$1', '$2')}")
+        steps = [row[0] for row in connection.exec_driver_sql("EXPLAIN EXECUTE page ('{1,2}', 3)")]
+        connection.exec_driver_sql("DEALLOCATE page")
+        assert [sum(name in step for step in steps) for name in used] == times, steps
+        assert not any("Seq Scan" in step for step in steps)
+
+
+# What the members of a full bucket have in common, and the bits in which they differ.
+FULL_BUCKETS = {
+    "upper half": range(32),
+    "lower half": range(32, 64),
+    "upper band": range(48),
+    "lower band": range(16, 64),
+}
+
+
+def scattered(base, bits, count):
+    """Return fingerprints that differ from the base in random ones of these bits."""
+    chance = random.Random(7)
+    return list({base ^ mask(bit for bit in bits if chance.random() < 0.5) for _ in range(count)})
+
+
+@pytest.mark.parametrize("bucket", FULL_BUCKETS)
+def test_a_full_bucket_hides_nothing_of_others(connection, index, bucket):
+    """Queries whose halves are not full find everything, and those in the full bucket find only what is there."""
+    full = scattered(0x9234567890ABCDEF, FULL_BUCKETS[bucket], 3 * CANDIDATES_MAX)
+    chance = random.Random(8)
+    stored = full + [chance.getrandbits(64) for _ in range(300)]
+    index.add(connection, [IndexEntry(bits, number) for number, bits in enumerate(stored)])
+    near = [bits ^ mask(chance.sample(range(64), chance.randint(0, 3))) for bits in (*stored[-300:], *full[:20])]
+    matches = index.lookup(connection, near)
+    truth = {
+        FingerprintMatch(query, bits, number, distance(query, bits))
+        for query in near
+        for number, bits in enumerate(stored)
+        if distance(query, bits) <= 3
+    }
+    assert set(matches.matches) <= truth
+    assert {match for match in truth if match.query not in matches.not_compared} <= set(matches.matches)
+    halves_are_full = bucket.endswith("half")
+    assert not matches.not_compared & set(near[:300])
+    assert bool(matches.not_compared) == halves_are_full
+
+
+def test_a_query_with_many_equal_fingerprints_gets_a_bounded_answer(connection, index):
+    index.add(connection, [IndexEntry(5, number) for number in range(2 * CANDIDATES_MAX)])
+    matches = index.lookup(connection, [5, 2**40 + 5, 2**64 - 1])
+    assert matches.not_compared == {5, 2**40 + 5}
+    assert 0 < len([match for match in matches.matches if match.query == 5]) <= CANDIDATES_MAX + 1
 
 
 @pytest.mark.parametrize("most", [-1, 4])

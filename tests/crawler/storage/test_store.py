@@ -125,17 +125,44 @@ def test_the_same_page_twice_in_a_batch_is_one_page(save, visit, rows):
 
 
 @pytest.mark.parametrize("kind", [Kind.HEADING, Kind.PARAGRAPH])
-def test_blocks_without_fingerprint_are_duplicates_within_their_site_only(save, visit, candidate, kind):
+def test_blocks_without_fingerprint_are_duplicates_on_any_site(save, visit, candidate, kind):
     text = "Frequently asked questions"
     save(visit("https://www.a.example/1", candidate(0, text, kind=kind)))
-    assert save(visit("https://b.example/", candidate(0, text, kind=kind)))[0].stored == 1
+    assert save(visit("https://b.example/", candidate(0, text, kind=kind)))[0].exact == 1
     assert save(visit("https://blog.a.example/2", candidate(0, text, kind=kind)))[0].exact == 1
 
 
-def test_blocks_without_terms_are_never_duplicates(save, visit):
-    save(visit("https://a.example/1", "* * *"))
-    assert save(visit("https://a.example/2", "* * *"))[0].stored == 1
-    assert save(visit("https://a.example/2", "* * *", day=1))[0].refreshed == 1
+SHORT_TEXTS = (
+    "The ferry to the island leaves at seven from the old pier, and the last one sails at ten.",
+    "Köprü yarın sabah trafiğe kapatılacak.",
+    "It wasn't.",
+    "* * *",
+    "新桥明天通车。",
+)
+
+
+@pytest.mark.parametrize("text", SHORT_TEXTS)
+def test_a_verbatim_copy_is_found_at_any_length_on_any_site(save, visit, rows, text):
+    save(visit("https://a.example/1", text))
+    copies = [visit(f"https://{name}.example/2", text) for name in "abc"]
+    assert [(saved.stored, saved.exact) for saved in save(*copies)] == [(0, 1)] * 3
+    again = [visit(f"https://{name}.example/2", text, day=1) for name in "abc"]
+    assert [saved.refreshed for saved in save(*again)] == [1, 1, 1]
+    assert rows("SELECT count(*) AS number FROM page_text") == [{"number": 4}]
+
+
+@pytest.mark.parametrize(("text", "other"), [("* * *", "---"), ("It wasn't.", "It was."), ("It wasn't.", "it wasn't.")])
+def test_texts_without_terms_are_equal_letter_for_letter_only(save, visit, text, other):
+    save(visit("https://a.example/1", text))
+    assert save(visit("https://a.example/2", other))[0].stored == 1
+
+
+def test_within_a_site_a_short_text_of_another_is_none(engine, save, visit):
+    store = Store(engine, rules=DuplicateRules("site"))
+    crawl = store.begin_crawl("test", {})
+    store.save(crawl, [visit("https://a.example/1", "short words", "It wasn't.")])
+    (saved,) = store.save(crawl, [visit("https://b.example/1", "short words", "It wasn't.")])
+    assert (saved.stored, saved.exact) == (2, 0)
 
 
 def test_the_same_digest_with_other_terms_is_no_duplicate(save, visit, candidate):
