@@ -168,6 +168,8 @@ def text(check: Callable[[str], object] | None = None, takes: str = "a text") ->
     """A text; `check` raises ValueError for one that is not allowed."""
 
     def convert(given: object) -> str:
+        if isinstance(given, bool | dict | list | tuple | set):
+            raise ValueError(f"a {type(given).__name__} is no text")  # noqa: TRY004 — as for every bad value
         if check is not None:
             check(str(given))
         return str(given)

@@ -26,7 +26,8 @@ from w3lib.url import file_uri_to_path
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from crawler import settings as ours
-from crawler.config import Config, use_database_settings
+from crawler.config import Config, is_on_command_line, misspelt_settings, use_database_settings
+from crawler.config.names import alias_of, name_in_use, set_ours
 from crawler.config.profiles import PROFILES
 from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
@@ -56,6 +57,8 @@ _AUTO_THROTTLE = "crawler.fetching.throttling.AutoThrottle"
 _STORE_PIPELINE = "pipelines.store.StorePipeline"
 _HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
 _COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
+# Settings without a use in the add-on Cleaning, and the values that switch them off.
+_UNUSED_BY_CLEANING: dict[str, Any] = {"RENDER": False, "REPLAY": "", "ARCHIVE": ""}
 # A replay contacts no site, so it needs no delays and no retries, and serves saved pages unchanged.
 _REPLAY_SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
@@ -106,6 +109,7 @@ class Blocksieve:
             _check_addresses(settings)
         if not self.context.looks_only:
             _warn_of_missing_core()
+            _warn_of_misspelt(settings)
             _check_feeds(settings)
             _check_pipelines(settings)
             if config.archive:
@@ -133,13 +137,15 @@ class Cleaning:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, which stops the crawl; NotConfigured would skip the add-on."""
+        _leave_to_project(settings)
         if Blocksieve in addons_in_use(settings):
             raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; remove one of them")
-        _check_host_project(Config.read(settings))
+        _check_host_project(settings)
         if self._looks_only:
             return
         _with_database_settings(settings)
         _warn_of_missing_core()
+        _warn_of_misspelt(settings)
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
@@ -170,6 +176,11 @@ def _warn_of_missing_core() -> None:
         logger.warning("%s", missing)
 
 
+def _warn_of_misspelt(settings: BaseSettings) -> None:
+    for sentence in misspelt_settings(settings):
+        logger.warning("%s", sentence)
+
+
 def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
     """Return the settings, with RENDER for a method that needs it. Raises ConfigError if the method cannot work."""
     config = Config.read(settings) if looks_only else _with_database_settings(settings)
@@ -182,9 +193,9 @@ def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
         )
     if needs != "layout" or config.render:
         return config
-    if settings.get("RENDER") is not None:
+    if settings.get(name_in_use("RENDER", settings)) is not None:
         raise ConfigError(f"CLEANING_METHOD={method} needs the layout of pages from a browser: unset RENDER=false")
-    settings.set("RENDER", value=True, priority="addon")
+    set_ours(settings, "RENDER", value=True, priority="addon")
     return Config.read(settings)
 
 
@@ -322,8 +333,8 @@ def _switch_to_rendering(settings: BaseSettings, config: Config) -> None:
 
 def _switch_to_looking(settings: BaseSettings, config: Config, *, calls_back: bool) -> None:
     _remove_components(settings, calls_back=calls_back)
-    _force(settings, "CLEANING_PROCESSES", 0)
-    _force(settings, "ARCHIVE", "")
+    _force(settings, name_in_use("CLEANING_PROCESSES", settings), 0)
+    _force(settings, name_in_use("ARCHIVE", settings), "")
     if calls_back:
         adapter = page_adapter(config.cleaning_method, config.cleaning_options, structure=config.structure)
         ItemAdapter.ADAPTER_CLASSES = [adapter, *ItemAdapter.ADAPTER_CLASSES]
@@ -339,11 +350,22 @@ def _force(settings: BaseSettings, name: str, value: Any) -> None:
     settings.set(name, value, priority=SETTINGS_PRIORITIES["cmdline"])
 
 
-def _check_host_project(config: Config) -> None:
-    for name, given in (("RENDER", config.render), ("REPLAY", config.replay), ("ARCHIVE", config.archive)):
-        if given:
+def _leave_to_project(settings: BaseSettings) -> None:
+    """Switch off our settings that Cleaning cannot use where a project has its own under their plain names."""
+    for name, off in _UNUSED_BY_CLEANING.items():
+        value = settings.get(name_in_use(name, settings))
+        if name_in_use(name, settings) == name and value is not None and not is_on_command_line(settings, name):
+            settings.set(alias_of(name), off, priority="addon")
+            logger.info("%s is %r; the add-on Cleaning takes it for a setting of the project's own", name, value)
+
+
+def _check_host_project(settings: BaseSettings) -> None:
+    config = Config.read(settings)
+    for name in _UNUSED_BY_CLEANING:
+        if value := getattr(config, name.lower()):
             raise ConfigError(
-                f"{name} is {given!r}, but the add-on Cleaning uses the pages that the project itself fetches: unset it"
+                f"{name_in_use(name, settings)} is {value!r}, but the add-on Cleaning uses the pages that the project "
+                "itself fetches: unset it"
             )
     method = config.cleaning_method
     if METHODS[method].needs is not None:

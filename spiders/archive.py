@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from crawler.config import ArgumentSpider
+from crawler.config import ArgumentSpider, Config
 from crawler.errors import ConfigError
 from crawler.fetching.replay import replay_source
 from crawler.page import page
@@ -39,7 +39,7 @@ class ArchiveSpider(ArgumentSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        if not crawler.settings.get("REPLAY"):
+        if not Config.read(crawler.settings).replay:
             raise ConfigError("REPLAY is not set: add -s REPLAY=PATH, a folder with index.tsv or a WARC file")
         return spider
 

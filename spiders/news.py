@@ -15,6 +15,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from cleaning.declare import integer, option, required, text, words_of
 from crawler.config import Config
+from crawler.config.names import set_ours
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
 from crawler.errors import ConfigError
@@ -300,8 +301,8 @@ def _apply_portal_settings(
         settings.set("CLOSESPIDER_TIMEOUT", seconds, priority="spider")
     rendered = [portal.name for portal in portals if portal.render]
     if rendered and not config.render:
-        settings.set("RENDER", value=True, priority="spider")
-        if not settings.getbool("RENDER"):
+        set_ours(settings, "RENDER", value=True, priority="spider")
+        if not Config.read(settings).render:
             raise ConfigError(f"RENDER=false, but the row of {rendered[0]!r} says render = true")
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawler.config import Config, use_database_settings
+from crawler.config import Config, misspelt_settings, use_database_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
+from crawler.terminal import print_error
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from scrapy.settings import Settings
@@ -26,6 +28,12 @@ class BlocksieveCommand:
     requires_crawler_process: bool = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     settings: Settings | None
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)  # type: ignore[misc] # of ScrapyCommand, the next class of each command
+        assert self.settings is not None
+        for sentence in misspelt_settings(self.settings):
+            print_error(sentence)
 
     @property
     def config(self) -> Config:

@@ -27,6 +27,7 @@ from scrapy.utils.project import inside_project
 from cleaning.declare import did_you_mean
 from crawler.addon import Blocksieve, addons_in_use, check_packages
 from crawler.config import Config
+from crawler.config.names import set_ours
 from crawler.context import context_of
 from crawler.errors import ConfigError, CrawlerError
 from crawler.monitoring.exit_status import (
@@ -260,7 +261,7 @@ class ParallelCrawls:
         """Let all crawls share one progress line."""
         mode = Config.read(crawler.settings).progress
         self._stats.add(crawler)
-        crawler.settings.set("PROGRESS", "off", priority="cmdline")
+        set_ours(crawler.settings, "PROGRESS", "off", priority="cmdline")
         if self._progress is None:
             self._progress = ProgressLine(self._stats, mode)
 

@@ -21,6 +21,7 @@ from scrapy.exceptions import UsageError
 from crawler import schedule, urls
 from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, WaitingCrawl, exit_code_of
 from crawler.config import Config, changed_settings, command_line_settings
+from crawler.config.names import set_ours
 from crawler.errors import CrawlerError
 from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE
@@ -192,7 +193,7 @@ class RecrawlCommand(CrawlCommand):
         """Queue a group's requests in the database. Return None if this process has nothing to do."""
         crawler = self._create_crawler(group.spider)
         for name, value in {**settings, **options.processes}.items():
-            crawler.settings.set(name, value, priority="cmdline")
+            set_ours(crawler.settings, name, value, priority="cmdline")
         arguments = group.filled(options.given)
         run = _Run(group)
         runs.append(run)

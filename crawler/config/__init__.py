@@ -25,7 +25,6 @@ from xxhash import xxh64_intdigest
 from cleaning import METHODS, Options
 from cleaning.blocks import PageType
 from cleaning.declare import (
-    closest,
     declared_options,
     did_you_mean,
     integer,
@@ -40,6 +39,7 @@ from cleaning.declare import (
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.page_fingerprint import Fingerprinter
+from crawler.config.names import ALIAS_PREFIX, alias_of, check_aliases, find_misspelt, name_in_use
 from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, is_overridden, profile_settings, settled
 from crawler.errors import ConfigError
 from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
@@ -83,6 +83,7 @@ _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DATABASE_PRIORITY = (SETTINGS_PRIORITIES["command"] + SETTINGS_PRIORITIES["addon"]) // 2
 # Settings whose default is the environment variable of the same name.
 _FROM_ENVIRONMENT = frozenset({"DATABASE_URL"})
+_OUR_SPIDER_LOADER = "crawler.addon.SpiderLoader"
 
 Arguments = TypeVar("Arguments")
 
@@ -456,9 +457,9 @@ class Config(
         """Return the configuration that Scrapy's settings hold.
 
         Raises ConfigError for a value that a setting does not take, for a shortest time between visits above the
-        longest, and for a setting on the command line whose name is nearly one of ours.
+        longest, and for an unknown name that begins with BLOCKSIEVE_.
         """
-        _check_names(settings)
+        check_aliases(settings, _settings())
         config = cls(**{one.name: _value(one, settings) for one in _settings().values()})
         try:
             config.revisits  # noqa: B018 — raises
@@ -507,7 +508,7 @@ def _as_json(value: Any) -> Any:
 
 def is_on_command_line(settings: BaseSettings, name: str) -> bool:
     """Return True if a setting was given with `-s`."""
-    return (settings.getpriority(name) or 0) >= _COMMAND_LINE
+    return (settings.getpriority(name_in_use(name, settings)) or 0) >= _COMMAND_LINE
 
 
 def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
@@ -533,7 +534,7 @@ def changed_settings(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> di
 def use_database_settings(settings: BaseSettings, kept: Mapping[str, Any]) -> None:
     """Set those of DATABASE_SETTINGS that nobody has set to the values that the database keeps."""
     for name in DATABASE_SETTINGS:
-        if name in kept and settings.get(name) is None:
+        if name in kept and settings.get(name_in_use(name, settings)) is None:
             settings.set(name, kept[name], _DATABASE_PRIORITY)
 
 
@@ -547,9 +548,12 @@ def _settings() -> dict[str, Option]:
 
 
 def _given(name: str, settings: BaseSettings) -> Any:
-    """Return a setting as it was given, None if it was not."""
-    found = settings.get(name)
-    return os.environ.get(name) if found is None and name in _FROM_ENVIRONMENT else found
+    """Return a setting as it was given, by its alias or its name, None if it was not."""
+    names = (alias_of(name), name)
+    values = [settings.get(names[0]), settings.get(names[1])]
+    if name in _FROM_ENVIRONMENT:
+        values = [settings.get(names[0]), os.environ.get(names[0]), settings.get(names[1]), os.environ.get(names[1])]
+    return next((value for value in values if value is not None), None)
 
 
 def _value(setting: Option, settings: BaseSettings) -> Any:
@@ -563,30 +567,38 @@ def _value(setting: Option, settings: BaseSettings) -> Any:
     try:
         value = setting.type.read(given)
     except ValueError as error:
-        raise ConfigError(f"{name} is {given!r}; {error}") from error
+        raise ConfigError(
+            f"{name_in_use(name, settings)} is {given!r}; {error}{_clash_hint(name, settings)}"
+        ) from error
     try:
         return settled(name, value, profile) if name in profile else value
     except ValueError as error:
         raise ConfigError(
-            f"{PROFILE}={settings[PROFILE]} means {name}={_shown(profile[name])}, but {name} is {_shown(value)} "
-            f"(set by {_set_by(name, settings)}); leave out one of them"
+            f"{PROFILE}={_given(PROFILE, settings)} means {name}={_shown(profile[name])}, but {name} is "
+            f"{_shown(value)} (set by {_set_by(name, settings)}); leave out one of them"
         ) from error
+
+
+def _clash_hint(name: str, settings: BaseSettings) -> str:
+    """Return what to do if the bad value of a plain name belongs to the host project, "" elsewhere."""
+    is_plain = name_in_use(name, settings) == name
+    if not (is_plain and _in_host_project(settings)) or is_on_command_line(settings, name):
+        return ""
+    return f"; if {name} is a setting of the project's own, set {alias_of(name)}, which counts in its place"
 
 
 def _shown(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-def _check_names(settings: BaseSettings) -> None:
-    """Raise ConfigError for an unknown setting on the command line whose name is nearly ours or Scrapy's."""
-    from scrapy.settings import default_settings  # noqa: PLC0415 — read once at the start of a crawl
+def _in_host_project(settings: BaseSettings) -> bool:
+    """Return True in a project whose settings do not come from crawler/settings.py."""
+    return str(settings.get("SPIDER_LOADER_CLASS")) != _OUR_SPIDER_LOADER
 
-    known = {*_settings(), *filter(str.isupper, dir(default_settings))}
-    for name in settings:
-        if isinstance(name, str) and settings.getpriority(name) == _COMMAND_LINE and name not in known:
-            meant = closest(name, known)
-            if meant is not None:
-                raise ConfigError(f"unknown setting {name}; did you mean {meant!r}?")
+
+def misspelt_settings(settings: BaseSettings) -> list[str]:
+    """Return a sentence for each setting of the command line whose name is nearly one of ours."""
+    return find_misspelt(settings, _settings())
 
 
 # Settings explained (`scrapy settings --explain`)
@@ -622,8 +634,9 @@ def explain_setting(name: str, settings: BaseSettings) -> ExplainedSetting:
     Raises ConfigError for any other name, and suggests the nearest.
     """
     known = _settings()
-    if name.upper() in known:
-        return _explained(known[name.upper()], settings)
+    plain_name = name.upper().removeprefix(ALIAS_PREFIX)
+    if plain_name in known:
+        return _explained(known[plain_name], settings)
     if name in settings:
         raise ConfigError(
             f"{name} is a setting of Scrapy or another package, not of Blocksieve; it is "
@@ -637,7 +650,7 @@ def set_declared_default(name: str, settings: BaseSettings) -> None:
 
     Raises ConfigError for a value of the environment that the setting does not take.
     """
-    setting = _settings().get(name)
+    setting = _settings().get(name.removeprefix(ALIAS_PREFIX))
     if setting is not None and settings.get(name) is None:
         settings.set(name, _value(setting, settings), "default")
 
@@ -666,18 +679,20 @@ def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
         allowed=setting.type.allowed,
         help=setting.help,
         value=_without_secrets(name, value),
-        set_by=f"{PROFILE}={settings[PROFILE]}" if by_profile else _set_by(name, settings),
+        set_by=f"{PROFILE}={_given(PROFILE, settings)}" if by_profile else _set_by(name, settings),
         problem=problem,
     )
 
 
 def _set_by(name: str, settings: BaseSettings) -> str:
-    if settings.get(name) is None:
+    used_name = name_in_use(name, settings)
+    if settings.get(used_name) is None:
         return "default" if _given(name, settings) is None else "environment"
-    priority = settings.getpriority(name) or 0
+    priority = settings.getpriority(used_name) or 0
     names = {number: word for word, number in SETTINGS_PRIORITIES.items()} | {_DATABASE_PRIORITY: "database"}
     word = names.get(priority, f"priority {priority}")
-    return _SET_BY.get(word, word)
+    place = _SET_BY.get(word, word)
+    return place if used_name == name else f"{place} ({used_name})"
 
 
 def _without_secrets(name: str, value: Any) -> Any:

@@ -19,8 +19,13 @@ _SETTINGS_HEAD = """# Settings
 `python -m crawler.config > docs/settings.md` writes this page from the declarations. Do not edit it by hand.
 
 Set these settings like Scrapy's: in a settings module or with `-s NAME=VALUE` on the command line. A bad value stops
-the crawl before it starts, and so does a misspelt name on the command line; the message names the setting, its value
-and what it takes. Scrapy's own settings keep their meaning, and `crawler/settings.py` shows the values that Blocksieve
+the crawl before it starts; the message names the setting, its value and what it takes. A name on the command line that
+is nearly one of these gets a warning, and all others belong to the project or its packages.
+
+Each setting has an alias with the prefix `BLOCKSIEVE_`, such as `BLOCKSIEVE_ARCHIVE`. The alias counts in place of the
+plain name, so that a project can have an `ARCHIVE` of its own. An unknown name with this prefix stops the crawl.
+
+Scrapy's own settings keep their meaning, and `crawler/settings.py` shows the values that Blocksieve
 gives them. `scrapy settings --explain NAME` prints a setting with its present value and where it was set.
 """
 _ARGUMENTS_HEAD = """

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from crawler.config.names import name_in_use
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,14 +83,16 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 
 def profile_settings(settings: BaseSettings) -> Mapping[str, Any]:
     """Return the settings of the profile that is set; none without a profile, or for one that does not exist."""
-    found = PROFILES.get(str(settings.get(PROFILE)))
+    found = PROFILES.get(str(settings.get(name_in_use(PROFILE, settings))))
     return {} if found is None else found.settings
 
 
 def is_overridden(name: str, settings: BaseSettings) -> bool:
     """Return True if the profile has a higher priority than a setting, or if the setting was not given."""
-    given = settings.getpriority(name)
-    return settings.get(name) is None or given is None or given < (settings.getpriority(PROFILE) or 0)
+    used_name = name_in_use(name, settings)
+    priority = settings.getpriority(used_name)
+    profile_priority = settings.getpriority(name_in_use(PROFILE, settings)) or 0
+    return settings.get(used_name) is None or priority is None or priority < profile_priority
 
 
 def settled(name: str, given: Any, profile: Mapping[str, Any]) -> Any:

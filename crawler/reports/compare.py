@@ -22,6 +22,7 @@ from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
 from cleaning.terms import tokenise
 from crawler.config import Config
+from crawler.config.names import name_in_use
 from crawler.errors import CompareError, RenderError, TimeLimitError
 from crawler.fetching.render.browser import Browser
 from crawler.fetching.render.rendering import Rendering
@@ -194,7 +195,7 @@ def read_methods(text: str) -> list[str]:
 def offline_browser(settings: BaseSettings, max_bytes: int) -> Browser:
     """Return a browser for saved pages; scripts, which mostly need their site, run only if RENDER_JAVASCRIPT is set."""
     config = Config.read(settings)
-    javascript = settings.get("RENDER_JAVASCRIPT") is not None and config.render_javascript
+    javascript = settings.get(name_in_use("RENDER_JAVASCRIPT", settings)) is not None and config.render_javascript
     return Browser(Rendering.of(config), network=False, javascript=javascript, max_bytes=max_bytes)
 
 

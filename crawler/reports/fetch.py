@@ -12,6 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 
 import crawler.settings as our_settings
 from cleaning.declare import web_url
+from crawler.config.names import set_ours
 from crawler.errors import CompareError, CrawlerError, SetupError
 from crawler.fetching.response_filter import ResponseRejected, content_type
 from crawler.reports.sources import LoadedPage, ReportTarget, UnreadPage
@@ -111,5 +112,5 @@ def _fetch_settings(settings: BaseSettings) -> Any:
     complete.setmodule(our_settings, priority="default")
     complete.set("ADDONS", complete.getdict("ADDONS") | {_ADDON: 100}, priority="cmdline")
     for name, value in _FORCED.items():
-        complete.set(name, value, priority="cmdline")
+        set_ours(complete, name, value, priority="cmdline")
     return complete

@@ -332,7 +332,10 @@ def _backend_of_url(url: URL) -> Backend:
     if found is None:
         examples = " and ".join(each.example for each in BACKENDS.values())
         shown = redact_url(url.render_as_string(hide_password=False))
-        raise StoreError(f"DATABASE_URL is {shown}; supported are {examples}")
+        raise StoreError(
+            f"DATABASE_URL is {shown}; supported are {examples}; if it is a setting of the project's own, set "
+            "BLOCKSIEVE_DATABASE_URL"
+        )
     return found
 
 

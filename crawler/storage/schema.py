@@ -196,7 +196,7 @@ def _refuse_unknown(connection: Connection, migrations: Migrations) -> None:
     if revision is None and _table_names(connection):
         raise StoreError(
             f"the database {where} holds tables but no schema revision, so it is not Blocksieve's; "
-            "point DATABASE_URL at another one"
+            "point DATABASE_URL at another one, or BLOCKSIEVE_DATABASE_URL if DATABASE_URL is the project's own"
         )
     if revision is not None and revision not in migrations.revisions:
         raise StoreError(

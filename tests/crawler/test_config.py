@@ -93,11 +93,6 @@ def test_a_bad_value_is_named_with_what_is_allowed(name, value, says):
     assert name in str(error.value)
 
 
-def test_a_misspelt_setting_on_the_command_line_names_the_known_one():
-    with pytest.raises(ConfigError, match=r"DEDUP_SCOP.*did you mean 'DEDUP_SCOPE'"):
-        read("cmdline", DEDUP_SCOP="site")
-
-
 def test_settings_of_other_components_pass():
     assert read("cmdline", PLAYWRIGHT_BROWSER_TYPE="chromium").dedup_scope == "all"
 

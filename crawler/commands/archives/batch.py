@@ -19,6 +19,7 @@ from crawler.batch.duplicates import BLOCKS_PER_TASK
 from crawler.batch.filters import RecordFilter
 from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.config import Config
+from crawler.config.names import set_ours
 from crawler.errors import BatchError
 from crawler.monitoring.progress import StatusLine
 from crawler.terminal import count_of, print_error, print_json, print_line, run_command
@@ -110,7 +111,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError("--ray-address needs --engine ray", print_help=False)
         if opts.method:
             assert self.settings is not None
-            self.settings.set("CLEANING_METHOD", opts.method, priority="cmdline")
+            set_ours(self.settings, "CLEANING_METHOD", opts.method, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         try:

@@ -142,7 +142,12 @@ def test_http_is_named_where_https_fails(crawl, serve, answer, stored):
         ("archive", {}, {}, "REPLAY is not set"),
         ("archive", {"path": "x"}, {}, "has no argument 'path'"),
         ("archive", {}, {"REPLAY": "/nowhere"}, "'/nowhere', which does not exist"),
-        ("section", {"url": "https://x.example/"}, {"DEDUP_SCOP": "site"}, "did you mean 'DEDUP_SCOPE'"),
+        (
+            "section",
+            {"url": "https://x.example/"},
+            {"BLOCKSIEVE_DEDUP_SCOP": "site"},
+            "did you mean BLOCKSIEVE_DEDUP_SCOPE",
+        ),
         (
             "section",
             {"url": "https://x.example/"},
