@@ -154,7 +154,8 @@ class Metadata:
 
     `published` and `modified` are ISO dates (`2024-05-03`); `published` is the last update of a page that shows no
     other date. `language` is a two-letter code, or a three-letter code for a language without one. `canonical` and
-    `image` (the lead image) are absolute URLs.
+    `image` (the lead image) are absolute URLs. `headline` is the heading that the page shows, `stated_title` its title
+    element, or what stands in for one; `title` is made of both, without the site's name.
     """
 
     title: str | None = None
@@ -166,6 +167,8 @@ class Metadata:
     canonical: str | None = None
     site_name: str | None = None
     image: str | None = None
+    headline: str | None = None
+    stated_title: str | None = None
 
     @property
     def author(self) -> str | None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from cleaning._native import load_compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
 
 # Scripts without spaces between words: Thai to Myanmar, Khmer, kana, Han with its extensions.
 UNSPACED = (
@@ -39,6 +40,39 @@ _ASCII_SPACES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 fo
 _FIRST_ACCENT, _LAST_ACCENT = 0x300, 0x1FFFF
 _MAX_ACCENTS = 30
 _LONG_STRETCH = 500  # in a shorter one, accents are sorted in a fifth of a millisecond
+# Marks that readers may leave out, by script. In all other scripts (Indic, Thai, kana, ...) marks are letters.
+_ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+_ARABIC_VOWELS = (
+    "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
+)
+# Soft hyphens, zero-width characters, marks of direction, variation selectors.
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f"
+    "\ufeff\U000e0100-\U000e01ef"
+)
+# In Cyrillic a mark makes another letter, except for stress marks and the dots of \u0451.
+_LEFT_OUT = re.compile(
+    f"[{_INVISIBLE}{_HEBREW_POINTS}{_ARABIC_VOWELS}]"
+    f"|(?<![\u0400-\u052f])[{_ACCENTS}]|(?<![\u0413\u041a\u0433\u043a])[\u0300\u0301]|(?<=[\u0415\u0435])\u0308"
+)
+# Letters that Unicode does not decompose, and apostrophes.
+_PLAIN_LETTERS = str.maketrans(
+    {
+        "\u0131": "i",
+        "\u0111": "d",
+        "\u00f8": "o",
+        "\u0142": "l",
+        "\u0127": "h",
+        "\u0167": "t",
+        "\u00e6": "ae",
+        "\u0153": "oe",
+        "\u2019": "'",
+        "\u02bc": "'",
+    }
+)
+# Vowels and final consonants of Hangul that join the letter before them.
+_JOINING_JAMO = re.compile("[\u1160-\u11ff]")
 _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # NUL, the other control characters and lone surrogates, which databases and terminals reject.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -78,7 +112,7 @@ def tokenise(text: str) -> list[str]:
 
 
 def index_tokens(text: str) -> list[str]:
-    """Return the words of a text for the search index, case-folded and in order, with stop words and without stemming.
+    """Return the words of a text for the search index, folded and in order, with stop words and without stemming.
 
     Apostrophes separate words. A run of a script without spaces becomes its character bigrams followed by its last
     character, so that a query finds any part of it: two or more characters as a sequence of bigrams, one character as
@@ -88,7 +122,7 @@ def index_tokens(text: str) -> list[str]:
         words = _split_ascii(text.lower())
         is_long = len(text) > _MAX_PART and max(map(len, words), default=0) > _MAX_PART
         return _ASCII_PART.findall(text.lower()) if is_long else words
-    folded = fold(text)
+    folded = fold_for_search(text)
     if _UNSPACED_START.search(folded) is None:
         return _SPACED_PART.findall(folded)
     words = []
@@ -98,6 +132,35 @@ def index_tokens(text: str) -> list[str]:
         else:
             words.append(part)
     return words
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Consecutive words of a search, often a single one. If `begins` is True, the last one is a prefix."""
+
+    words: tuple[str, ...]
+    begins: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, begins: bool = False) -> Self | None:
+        """Return the words of a text as they are indexed, None if it has no words."""
+        words = index_tokens(text)
+        if not words:
+            return None
+        last = words[-1]
+        if is_unspaced(last):
+            # `cut` ends a run of characters with its last character alone. In a stored text the run may continue.
+            if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
+                words.pop()
+            else:
+                begins = True
+        return cls(tuple(words), begins)
+
+    @property
+    def pattern(self) -> str:
+        """The string that a text's joined words contain if the block contains the phrase."""
+        whole = join_tokens(self.words)
+        return whole.rstrip(" ") if self.begins else whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +174,60 @@ class TokenSpan:
 
 def token_spans(text: str) -> Iterator[TokenSpan]:
     """Yield the words of `index_tokens`, each with its place in the text."""
-    for match in _PART.finditer(text):
-        start, end = match.span()
-        words = index_tokens(match.group())
-        if is_unspaced(match.group()) and len(words) == end - start:
-            yield from (TokenSpan(word, start + i, start + i + len(word)) for i, word in enumerate(words))
+    folded = _fold_with_places(text)
+    for match in _PART.finditer(folded.text):
+        first, end = match.span()
+        if is_unspaced(match.group()):
+            for start in range(first, end):
+                last = min(start + 2, end)
+                yield TokenSpan(folded.text[start:last], folded.starts[start], folded.ends[last - 1])
         else:
-            yield from (TokenSpan(word, start, end) for word in words)
+            yield TokenSpan(match.group(), folded.starts[first], folded.ends[end - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldedText:
+    """A folded text, with the start and the end in the original of each of its characters."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+
+def _fold_with_places(text: str) -> _FoldedText:
+    """Fold a text as `fold_for_search` does, a cluster at a time: a character with all that may join it."""
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in _clusters(text):
+        part = fold_for_search(text[start:end])
+        parts.append(part)
+        starts += [start] * len(part)
+        ends += [end] * len(part)
+    return _FoldedText("".join(parts), starts, ends)
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for place in range(1, len(text)):
+        if not _joins(text[place]):
+            yield start, place
+            start = place
+    if text:
+        yield start, len(text)
+
+
+def _joins(character: str) -> bool:
+    """Return True if a character may become one with the character before it."""
+    if character.isascii():
+        return False
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.category(first) in {"Mn", "Mc", "Me", "Cf"} or _JOINING_JAMO.match(first) is not None
+
+
+def join_tokens(words: Sequence[str]) -> str:
+    """Return the words with a space before and after each, so that a word, or a sequence of them, can be counted."""
+    return f" {'  '.join(words)} " if words else ""
 
 
 def is_unspaced(word: str) -> bool:
@@ -130,9 +240,27 @@ def fold(text: str) -> str:
 
     Of more than 30 accents in a row, in a long stretch without white space, only the first 30 are read.
     """
+    return unicodedata.normalize("NFKC", _with_few_accents(text)).casefold().replace("\u2019", "'")
+
+
+def fold_for_search(text: str) -> str:
+    """Return the text without what a reader may leave out when typing it: for the index and for queries alike.
+
+    No difference: case and width, accents of Latin and Greek letters, the dots of the Turkish i, stroked letters,
+    stress marks and the dots of \u0451 in Cyrillic, Hebrew points, Arabic vowel marks, soft hyphens and other invisible
+    characters. Marks of all other scripts are letters, and stay. A change of this function needs a revision of the
+    schema that writes all stored words anew.
+    """
+    if text.isascii():
+        return text.lower()
+    plain = _LEFT_OUT.sub("", unicodedata.normalize("NFKD", _with_few_accents(text)))
+    return unicodedata.normalize("NFC", plain.casefold()).translate(_PLAIN_LETTERS)
+
+
+def _with_few_accents(text: str) -> str:
     if len(text) > _LONG_STRETCH and max(map(len, text.split()), default=0) > _LONG_STRETCH:
-        text = _accents_in_a_row().sub(r"\1", text)
-    return unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+        return _accents_in_a_row().sub(r"\1", text)
+    return text
 
 
 @cache

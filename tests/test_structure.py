@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("cleaning", "crawler", "pipelines", "spiders")
 MAX_MODULES = 15
 # The six layers of the storage are only read together.
-MAX_MODULES_OF = {"crawler/storage": 22}
+MAX_MODULES_OF = {"crawler/storage": 23}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
 

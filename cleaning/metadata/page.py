@@ -20,7 +20,7 @@ from cleaning.metadata.statements import (
     tidy_text,
     type_names,
 )
-from cleaning.metadata.titles import letters_of, read_site_name, read_title
+from cleaning.metadata.titles import letters_of, read_headline, read_site_name, read_stated_title, read_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,6 +52,8 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
         canonical=_first_url(page, [stated.links.get("canonical"), *stated.meta("og:url")]),
         site_name=read_site_name(stated),
         image=_first_url(page, _images(stated)),
+        headline=read_headline(stated, page.url),
+        stated_title=read_stated_title(stated),
     )
 
 

@@ -69,7 +69,7 @@ def read_title(stated: Statements, url: str | None, text: str = "") -> str | Non
     A heading that agrees with a stated title wins over it, since stated titles are written for search engines. `text`
     is the page's kept text: it tells which part is the title if nothing names the site.
     """
-    site = _Site(frozenset(_site_letters(stated)), frozenset(_labels(url)))
+    site = _site_of(stated, url)
     titles = list(dict.fromkeys(_stated_titles(stated)))
     headings = [heading for heading in stated.headings if not site.is_heading(heading)]
     if not titles:
@@ -80,12 +80,37 @@ def read_title(stated: Statements, url: str | None, text: str = "") -> str | Non
     return _without_label(_without_site(heading, site, text), bare) if heading else bare[0]
 
 
+def read_headline(stated: Statements, url: str | None) -> str | None:
+    """Return the heading that the page shows: the first `h1` that agrees with a stated title, or the first one at all.
+
+    None if the page has none, or only the site's name.
+    """
+    site = _site_of(stated, url)
+    headings = [heading for heading in stated.headings if says_something(heading) and not site.is_heading(heading)]
+    titles = list(_stated_titles(stated))
+    front = is_front_page(url)
+    return (
+        _matching_heading(headings, titles)
+        or _related_heading(headings, titles, front=front)
+        or next(iter(headings), None)
+    )
+
+
+def read_stated_title(stated: Statements) -> str | None:
+    """Return the text of the title element, or of what else states a title; None for a page without any."""
+    return stated.title or next(_stated_titles(stated), None)
+
+
 def read_site_name(stated: Statements) -> str | None:
     """Return the name of the site that the page states; None if it states none."""
     named = (text_of_value(each) for each in stated.objects if "website" in type_names(each))
     metas = map(tidy_text, stated.meta("og:site_name", "application-name"))
     found = (name for names in (named, metas, stated.texts("publisher")) for name in names)
     return next((name for name in found if name and len(name) <= _MAX_NAME_CHARS), None)
+
+
+def _site_of(stated: Statements, url: str | None) -> _Site:
+    return _Site(frozenset(_site_letters(stated)), frozenset(_labels(url)))
 
 
 def letters_of(text: str) -> str:

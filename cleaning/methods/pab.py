@@ -23,7 +23,7 @@ from cleaning.leaves import (
     walk,
 )
 from cleaning.segments import at_position, join_parts, leaf_pieces, priority_tenths, regroup
-from cleaning.terms import normalise, tokenise
+from cleaning.terms import Phrase, index_tokens, join_tokens, normalise, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,15 +96,15 @@ def score_eniw(page: Page, leaves: Sequence[Leaf], options: Options) -> list[flo
 
 
 def keyword_density(text: str, keyword: str) -> float:
-    """Return the density of a keyword in a text: Kd, 0 to 1, over whole words without regard to case.
+    """Return the density of a keyword in a text: Kd, the share of its words that match, from 0 to 1, as in a search.
 
-    A keyword of several words counts where they are in sequence.
+    Occurrences are those of the search index: without regard to case and accents, and apart from apostrophes. A keyword
+    of several words counts where they are in sequence, and no word counts twice.
     """
-    words, sought = tokenise(text), tokenise(keyword)
-    if not words or not sought:
+    words, phrase = tokenise(text), Phrase.read(keyword)
+    if not words or phrase is None:
         return 0.0
-    starts = range(len(words) - len(sought) + 1)
-    return sum(words[start : start + len(sought)] == sought for start in starts) / len(words)
+    return min(1.0, join_tokens(index_tokens(text)).count(phrase.pattern) / len(words))
 
 
 def search_rank(priority: float, text: str, keyword: str) -> float:

@@ -28,7 +28,7 @@ from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import DirectiveReader, crawler_names, reject_unwanted
 from crawler.fetching.response_filter import Rejection, read_page, reject_status
 from crawler.page import get_header
-from crawler.storage.pages import describe_page
+from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
 from crawler.urls import url_key
 from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, Outcome, ProcessedPage
@@ -185,7 +185,10 @@ class RecordCleaner:
         keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]
         found = self._fingerprinter.compare(kept, keys)
         page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+        names = page_names(page)
         columns = describe_page(page) | {
+            "headline": names.headline,
+            "stated_title": names.stated_title,
             "modified": _normalised(cleaned.metadata.modified),
             "type": None if cleaned.type is None else cleaned.type.value,
             "markdown": cleaned.markdown if config.structure else None,

@@ -125,6 +125,8 @@ def _imported(row: Row, blocks: Sequence[Row], fingerprinter: Fingerprinter) -> 
         modified=row["modified"],
         language=row["language"],
         section=row["section"],
+        headline=row.get("headline"),  # older versions wrote neither
+        stated_title=row.get("stated_title"),
     )
     cleaned = CleanPage(row["url"], row["method"], row["encoding"], metadata, decisions)
     keys = fingerprinter.fingerprint(decisions)

@@ -1,4 +1,4 @@
-"""`scrapy search`: find pages by the words of their blocks.
+"""`scrapy search`: find pages by the words of their blocks and titles.
 
 0    the search ran, whether it found anything or not
 1    the query is malformed, or the database cannot be searched
@@ -49,9 +49,10 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Show the pages whose blocks match a query, the best first, with the matches marked. A query consists of "
-            'words, which must all occur, "a phrase", prefix*, -without, one OR another. It is one argument: quote it '
-            "in the shell. Blocks that no page shows any more, and site boilerplate, are not found."
+            "Show the pages whose blocks or titles match a query, the best first, with the matches marked. A query has "
+            'words, which must all occur, "a phrase", prefix*, -without, one OR another; title:word asks for pages '
+            "that are called so. Case and accents do not count. A query is one argument: quote it in the shell. Blocks "
+            "that no page shows any more, and site boilerplate, are not found."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -138,7 +139,12 @@ def _heading(page: FoundPage) -> Text:
 
 def _cells(hit: Hit, *, marks: bool) -> tuple[Text, Text, Text, Text]:
     number = Text(f"{hit.rank:.4f}")
-    return number, Text(str(hit.block_id)), Text(f"{hit.pages:,}"), _marked(hit.excerpt, marks=marks)
+    return (
+        number,
+        Text("title" if hit.block_id is None else str(hit.block_id)),
+        Text(f"{hit.pages:,}"),
+        _marked(hit.excerpt, marks=marks),
+    )
 
 
 def _marked(excerpt: Excerpt, *, marks: bool) -> Text:

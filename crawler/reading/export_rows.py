@@ -19,6 +19,7 @@ from crawler.storage.structure import read_structure_nodes
 from crawler.storage.tables import (
     block,
     change_log,
+    headline,
     informative_block,
     page,
     page_structure,
@@ -120,6 +121,10 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("words", "int32", "number of words in them"),
         ExportColumn("text", "string", "their texts in reading order, one a line"),
         ExportColumn("markdown", "string", "the main text as Markdown, with boilerplate; null without `STRUCTURE`"),
+        ExportColumn(
+            "headline", "string", "the heading that the page shows; null if it has none, or before its next visit"
+        ),
+        ExportColumn("stated_title", "string", "the page's title element, with the site's name; null as above"),
     ),
     ExportContent.CHUNKS: (
         *_ROW_COLUMNS,
@@ -342,6 +347,10 @@ class _PageRows:
         found = select(page_structure.c.page_id, page_structure.c.markdown)
         return {row[0]: row[1] for row in self._connection.execute(found.where(page_structure.c.page_id.in_(ids)))}
 
+    def _read_names(self, ids: Sequence[int]) -> dict[int, Row]:
+        columns = select(headline.c.page_id, headline.c.headline, headline.c.stated_title)
+        return {row[0]: tuple(row[1:]) for row in self._connection.execute(columns.where(headline.c.page_id.in_(ids)))}
+
     def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
         described = {row[0]: row for row in pages}
         texts = (
@@ -350,11 +359,19 @@ class _PageRows:
             .order_by(page_text.c.page_id, page_text.c.position)
         )
         markdown = self._read_markdown(list(described))
+        names = self._read_names(list(described))
         for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(found)
             words = sum(each[1] for each in blocks)
             text = "\n".join(each[2] for each in blocks)
-            yield (*described[page_id], len(blocks), words, text, markdown.get(page_id))
+            yield (
+                *described[page_id],
+                len(blocks),
+                words,
+                text,
+                markdown.get(page_id),
+                *names.get(page_id, (None, None)),
+            )
 
 
 class _ChunkRows(_PageRows):

@@ -1,12 +1,12 @@
-"""The history of a page: its visits, its requests, and how its text changed."""
+"""The history of a page: its visits, its requests, and how its text, headline, author and date changed."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from itertools import product
+from itertools import product, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,37 @@ from crawler import urls
 from crawler.errors import QueryError
 from crawler.reading.text_diff import count_words, dice_similarity, diff_line, diff_words
 from crawler.storage.queries import at_address
-from crawler.storage.tables import batched, block, crawl, near_duplicate_page, page, request, section, sighting
+from crawler.storage.tables import (
+    batched,
+    block,
+    crawl,
+    former_metadata,
+    headline,
+    near_duplicate_page,
+    page,
+    request,
+    section,
+    sighting,
+)
 from crawler.terminal import count_of, format_time, make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from rich.console import Console
     from sqlalchemy.engine import Connection
 
     from crawler.reading.text_diff import DiffPart
+
+METADATA_NAMES = {
+    "headline": "headline",
+    "stated_title": "stated title",
+    "title": "title",
+    "author": "author",
+    "published": "date",
+}
+"""What `MetadataEdit.name` is called for readers."""
 
 # Two texts that are less similar are a removed and an added text, not an edit.
 _SIMILARITY_MIN = 0.5
@@ -67,6 +87,22 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataEdit:
+    """A headline, title, author or date that another one replaced, and the differences; None where there was none.
+
+    `name` is `headline`, `stated_title`, `title`, `author` or `published`. The old value was seen from `first_seen` to
+    `last_seen`.
+    """
+
+    name: str
+    old: str | None
+    new: str | None
+    first_seen: datetime
+    last_seen: datetime
+    parts: tuple[DiffPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageRevision:
     """The changes that a visit found, in reading order. At the `first` visit all texts are added."""
 
@@ -75,6 +111,7 @@ class PageRevision:
     added: tuple[TextLifetime, ...]
     gone: tuple[TextLifetime, ...]
     edited: tuple[TextEdit, ...]
+    metadata: tuple[MetadataEdit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +136,7 @@ class PageFacts:
     url: str
     key: str
     title: str | None
+    headline: str | None
     method: str
     first_seen: datetime
     last_seen: datetime
@@ -151,6 +189,7 @@ def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
         url=row.url,
         key=row.url_key,
         title=row.title,
+        headline=row.headline,
         method=row.method,
         first_seen=row.first_seen,
         last_seen=row.last_seen,
@@ -162,7 +201,19 @@ def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
         near_duplicate_of=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
         texts=sum(text.gone is None for text in texts),
     )
-    return PageHistory(url, known, requests, page_revisions(texts, row.first_seen))
+    return PageHistory(url, known, requests, page_revisions(texts, row.first_seen, _read_edits(connection, row)))
+
+
+def _read_edits(connection: Connection, page_row: Any) -> dict[datetime, list[MetadataEdit]]:
+    """Return what replaced the former values of a page's metadata, by the time of the visit that found it."""
+    edits: defaultdict[datetime, list[MetadataEdit]] = defaultdict(list)
+    rows = connection.execute(_SELECT_FORMER, {"page": page_row.id}).all()
+    for row, following in zip_longest(rows, rows[1:]):
+        is_last = following is None or following.name != row.name
+        new = getattr(page_row, row.name) if is_last else following.value
+        parts = tuple(diff_words(row.value or "", new or ""))
+        edits[row.gone_at].append(MetadataEdit(row.name, row.value, new, row.first_seen, row.last_seen, parts))
+    return edits
 
 
 def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
@@ -227,6 +278,10 @@ _SELECT_PAGE = select(
     page.c.url,
     page.c.url_key,
     page.c.title,
+    page.c.author,
+    page.c.published,
+    headline.c.headline,
+    headline.c.stated_title,
     page.c.method,
     page.c.first_seen,
     page.c.last_seen,
@@ -235,6 +290,12 @@ _SELECT_PAGE = select(
     page.c.changes,
     page.c.next_visit,
     page.c.retired_at,
+).select_from(page.outerjoin(headline))
+
+_SELECT_FORMER = (
+    select(former_metadata)
+    .where(former_metadata.c.page_id == bindparam("page"))
+    .order_by(former_metadata.c.name, former_metadata.c.visit)
 )
 
 _SELECT_ORIGINAL = (
@@ -279,14 +340,20 @@ class _RevisionTexts:
     gone: list[TextLifetime] = field(default_factory=list)
 
 
-def page_revisions(texts: Sequence[TextLifetime], first_seen: datetime) -> tuple[PageRevision, ...]:
-    """Return the visits at which texts were added or removed, the earliest first."""
+def page_revisions(
+    texts: Sequence[TextLifetime], first_seen: datetime, edits: Mapping[datetime, Sequence[MetadataEdit]] | None = None
+) -> tuple[PageRevision, ...]:
+    """Return the visits at which texts were added or removed, or metadata replaced, the earliest first."""
+    edits = edits or {}
     changes: defaultdict[datetime, _RevisionTexts] = defaultdict(_RevisionTexts)
     for text in texts:
         changes[text.first_seen].added.append(text)
         if text.gone is not None:
             changes[text.gone].gone.append(text)
-    return tuple(_page_revision(at, changes[at], first=at == first_seen) for at in sorted(changes))
+    return tuple(
+        replace(_page_revision(time, changes[time], first=time == first_seen), metadata=tuple(edits.get(time, ())))
+        for time in sorted(changes.keys() | edits.keys())
+    )
 
 
 def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
@@ -365,6 +432,8 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
         lines.insert(0, f"known as {page.key}")
     if history.asked not in {page.url, page.key}:
         lines.insert(0, f"requested as {history.asked}")
+    if page.headline and page.headline != page.title:
+        lines.insert(0, f"headline: {page.headline}")
     if page.title:
         lines.insert(0, page.title)
     if page.near_duplicate_of:
@@ -378,13 +447,17 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
 
 def _print_revision(out: Console, revision: PageRevision) -> None:
     counts = f"{len(revision.added):,} added, {len(revision.gone):,} gone, {len(revision.edited):,} edited"
+    if names := [METADATA_NAMES[edit.name] for edit in revision.metadata]:
+        counts += f", another {' and '.join(names)}"
     heading = f"{count_of(len(revision.added), 'text')} at the first visit" if revision.first else counts
     out.print()
     _print_line(out, f"{format_time(revision.at)}  {heading}", "bold")
+    for metadata_edit in revision.metadata:
+        out.print(_edit_line(out, metadata_edit.parts, f"{METADATA_NAMES[metadata_edit.name]}: "), soft_wrap=True)
     # The texts of the first visit are not changes. The JSON output has them.
     lines = [(text.position, _text_line("+", text)) for text in (() if revision.first else revision.added)]
     lines += [(text.position, _text_line("-", text)) for text in revision.gone]
-    lines += [(edit.new.position, _edit_line(out, edit)) for edit in revision.edited]
+    lines += [(edit.new.position, _edit_line(out, edit.parts)) for edit in revision.edited]
     for _, line in sorted(lines, key=itemgetter(0)):
         out.print(line, soft_wrap=True)
 
@@ -394,10 +467,10 @@ def _text_line(sign: str, text: TextLifetime) -> Text:
     return shown.append(f"  (also on {printable(text.of)})", "dim") if text.of else shown
 
 
-def _edit_line(out: Console, edit: TextEdit) -> Text:
+def _edit_line(out: Console, parts: Sequence[DiffPart], name: str = "") -> Text:
     brackets = not out.is_terminal or out.no_color
-    difference = diff_line(edit.parts, brackets=brackets, unchanged_max_chars=_UNCHANGED_MAX_CHARS)
-    return Text().append("  ~ ", "yellow").append_text(difference)
+    difference = diff_line(parts, brackets=brackets, unchanged_max_chars=_UNCHANGED_MAX_CHARS)
+    return Text().append(f"  ~ {name}", "yellow").append_text(difference)
 
 
 def _one_line(text: str) -> str:

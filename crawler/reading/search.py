@@ -1,4 +1,6 @@
-"""Search the stored blocks by words, phrases and prefixes; docs/search.md describes the query language.
+"""Search the stored blocks and the titles of pages by words, phrases and prefixes.
+
+docs/search.md describes the query language.
 
     from crawler.reading.search import search
     from crawler.storage.database import opened_engine, read_transaction
@@ -7,15 +9,15 @@
         for page in search(connection, 'computer "operating system" -games', limit=5):
             print(page.url, [hit.excerpt.text for hit in page.hits])
 
-`search` parses the query, lets the database find and rank blocks (`best_blocks`), and then looks up the pages that show
-the best ones.
+`search` parses the query, lets the database find and rank blocks and titles (`best_blocks`), and then looks up the
+pages that show the best ones. In the index the id of a title is minus the id of its page.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from types import MappingProxyType
@@ -23,11 +25,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import bindparam, select, text
 
-from cleaning.terms import TokenSpan, index_tokens, is_unspaced, token_spans
+from cleaning.terms import Phrase, TokenSpan, is_unspaced, token_spans
 from crawler import urls
 from crawler.errors import QueryError
-from crawler.storage.blocks import join_tokens
-from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, page
+from crawler.storage.blocks import SearchableBlock
+from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, headline, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,6 +101,8 @@ FROM (
       AND {_NOT_BOILERPLATE.format(table="sighting")}
 ) AS places
 GROUP BY block_id
+UNION ALL
+SELECT -page.id, page.id, page.id, 1 FROM page WHERE page.id IN :titled AND page.retired_at IS NULL AND {{of_page}}
 """  # noqa: S608 — of constants
 
 _SHOWN_ON_A_PAGE = """
@@ -109,7 +113,7 @@ _SHOWN_ON_A_PAGE = """
     ) OR EXISTS (
         SELECT 1 FROM sighting JOIN page ON page.id = sighting.page_id
         WHERE sighting.block_id = {block_id} AND sighting.gone_at IS NULL AND {of_page}
-    )
+    ) OR EXISTS (SELECT 1 FROM page WHERE page.id = -{block_id} AND page.retired_at IS NULL AND {of_page})
 )
 """
 
@@ -146,15 +150,6 @@ class SearchFilters:
         domain = None if site is None else urls.parse_site(site)
         return cls(domain, section, None if language is None else re.split("[-_]", language.strip().lower())[0], since)
 
-    def condition(self, block_id: str) -> str:
-        """Return the SQL condition that a page showing the block meets the criteria."""
-        return _SHOWN_ON_A_PAGE.format(block_id=block_id, of_page=self._of_page)
-
-    @property
-    def places(self) -> TextClause:
-        """Return the statement for the pages that show the blocks of the parameter `ids`."""
-        return self.bound(_PAGES_OF_BLOCKS.format(of_page=self._of_page)).bindparams(bindparam("ids", expanding=True))
-
     @property
     def values(self) -> dict[str, Any]:
         """The bound parameters of the criteria."""
@@ -164,13 +159,42 @@ class SearchFilters:
         return {name: value for name, value in given.items() if value is not None}
 
     @property
+    def conditions(self) -> list[str]:
+        """The SQL conditions of the criteria on a page."""
+        return [_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA]
+
+
+@dataclass(frozen=True, slots=True)
+class _PageCriteria:
+    """The conditions on pages, from filters and from the titles in a query, with their bound parameters."""
+
+    conditions: tuple[str, ...]
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, filters: SearchFilters, titles: SqlText | None) -> _PageCriteria:
+        if titles is None:
+            return cls(tuple(filters.conditions), filters.values)
+        return cls((*filters.conditions, titles.sql), {**filters.values, **titles.values})
+
+    def condition(self, block_id: str) -> str:
+        """Return the SQL condition that a page showing the block, or called so, meets the criteria."""
+        return _SHOWN_ON_A_PAGE.format(block_id=block_id, of_page=self._of_page)
+
+    @property
+    def places(self) -> TextClause:
+        """Return the statement for the pages with the blocks of the parameter `ids` and the titles of `titled`."""
+        lists: tuple[Any, ...] = (bindparam("ids", expanding=True), bindparam("titled", expanding=True))
+        return self.bound(_PAGES_OF_BLOCKS.format(of_page=self._of_page)).bindparams(*lists)
+
+    @property
     def _of_page(self) -> str:
-        return " AND ".join(_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA) or "true"
+        return " AND ".join(self.conditions) or "true"
 
     def bound(self, sql: str) -> TextClause:
         """Return a statement that takes `values` as parameters."""
         statement = text(sql)
-        return statement if self.since is None else statement.bindparams(bindparam("since", type_=UtcDateTime))
+        return statement.bindparams(bindparam("since", type_=UtcDateTime)) if "since" in self.values else statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +207,12 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found block with its rank, its text and the excerpt around the match. `pages` counts the pages that show it."""
+    """A found block with its rank, its text and the excerpt around the match. `pages` counts the pages that show it.
 
-    block_id: int
+    If the page's title matches, it is a hit too: of the kind "title", without a block.
+    """
+
+    block_id: int | None
     rank: float
     kind: str
     pages: int
@@ -217,15 +244,17 @@ def search(
 ) -> list[FoundPage]:
     """Return at most `limit` pages with matching blocks, the page with the best block first.
 
-    Only blocks that pages show now and that are not boilerplate are found. A block on several pages is found once: on
-    its own page, if that still shows it and meets the filters. Empty if nothing matches. Raises QueryError for a
-    malformed query.
+    Only blocks that pages show now and that are not boilerplate are found, and titles of pages that are there. A block
+    on several pages is found once: on its own page, if that still shows it and meets the filters. Empty if nothing
+    matches. Raises QueryError for a malformed query.
     """
     asked = parse_query(query)
-    pages = _RankedPages(connection, asked, filters, limit)
+    matcher = MATCHERS[connection.dialect.name]
+    criteria = _PageCriteria.of(filters, _title_condition(matcher, asked))
+    pages = _RankedPages(connection, asked, criteria, limit)
     seen, most = 0, limit * _BLOCKS_PER_PAGE
     while True:
-        ranked = best_blocks(connection, asked, rank, filters, most)
+        ranked = best_blocks(connection, asked, rank, criteria, most)
         pages.add(ranked[seen:], is_priority=rank is Rank.PRIORITY)
         if pages.full or len(ranked) < most:
             return pages.found()
@@ -243,10 +272,10 @@ class _ShownOn:
 class _RankedPages:
     """Collects pages in the order of their best blocks."""
 
-    def __init__(self, connection: Connection, query: Query, filters: SearchFilters, limit: int) -> None:
+    def __init__(self, connection: Connection, query: Query, criteria: _PageCriteria, limit: int) -> None:
         self._connection = connection
         self._query = query
-        self._filters = filters
+        self._criteria = criteria
         self._limit = limit
         self._hits: dict[int, list[Hit]] = {}
 
@@ -258,21 +287,21 @@ class _RankedPages:
         """Add the next best blocks."""
         for some in batched(ranked):
             ids = [block_id for block_id, _ in some]
-            shown = _shown_on(self._connection, self._filters, ids)
-            blocks = {row.id: row for row in self._connection.execute(_SELECT_BLOCKS, {"ids": list(shown)})}
+            shown = _shown_on(self._connection, self._criteria, ids)
+            texts = _read_texts(self._connection, list(shown))
             for block_id, rank in some:
                 if block_id in shown:
-                    row = blocks[block_id]
-                    exact = rank * row.priority / (row.priority + PRIORITY_EPSILON) if is_priority else rank
-                    self._add(
-                        shown[block_id], Hit(row.id, exact, row.kind, shown[block_id].pages, row.text, _NO_EXCERPT)
-                    )
+                    found = texts[block_id]
+                    exact = rank * found.priority / (found.priority + PRIORITY_EPSILON) if is_priority else rank
+                    stored_id = block_id if block_id > 0 else None
+                    pages = shown[block_id].pages
+                    self._add(shown[block_id], Hit(stored_id, exact, found.kind, pages, found.text, _NO_EXCERPT))
 
     def _add(self, shown: _ShownOn, hit: Hit) -> None:
         hits = self._hits.get(shown.page_id)
         if hits is None and not self.full:
             self._hits[shown.page_id] = [hit]
-        elif hits is not None and len(hits) < HITS_PER_PAGE:
+        elif hits is not None and len(hits) < HITS_PER_PAGE and not _is_repeated(hit, hits):
             hits.append(hit)
 
     def found(self) -> list[FoundPage]:
@@ -281,7 +310,10 @@ class _RankedPages:
         return [_found_page(rows[page_id], self._with_excerpts(hits)) for page_id, hits in self._hits.items()]
 
     def _with_excerpts(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        return (replace(hit, excerpt=make_excerpt(hit.text, self._query.phrases)) for hit in hits)
+        titles = () if self._query.title is None else self._query.title.phrases
+        for hit in hits:
+            phrases = self._query.phrases if hit.block_id is not None else (*self._query.phrases, *titles)
+            yield replace(hit, excerpt=make_excerpt(hit.text, phrases))
 
 
 _NO_EXCERPT = Excerpt("", ())
@@ -295,9 +327,43 @@ _SELECT_PAGES = select(
 ).where(page.c.id.in_(_BOUND_IDS))
 
 
-def _shown_on(connection: Connection, filters: SearchFilters, ids: Sequence[int]) -> dict[int, _ShownOn]:
+_SELECT_TITLES = (
+    select(page.c.id, page.c.title, headline.c.headline)
+    .select_from(page.outerjoin(headline))
+    .where(page.c.id.in_(_BOUND_IDS))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundText:
+    """A block or title that matches."""
+
+    kind: str
+    text: str
+    priority: float
+
+
+def _read_texts(connection: Connection, ids: Sequence[int]) -> dict[int, _FoundText]:
+    """Return the texts with these ids of the index."""
+    rows = connection.execute(_SELECT_BLOCKS, {"ids": [number for number in ids if number > 0]})
+    texts = {row.id: _FoundText(row.kind, row.text, row.priority) for row in rows}
+    pages = [-number for number in ids if number < 0]
+    for row in connection.execute(_SELECT_TITLES, {"ids": pages}) if pages else ():
+        if (title := SearchableBlock.of_title(row.id, (row.title, row.headline))) is not None:
+            texts[title.block_id] = _FoundText("title", title.text, title.priority)
+    return texts
+
+
+def _is_repeated(hit: Hit, hits: Iterable[Hit]) -> bool:
+    """Return True for a title whose heading is among the hits, and for a heading whose title is."""
+    titles = [other for other in hits if (other.block_id is None) is not (hit.block_id is None)]
+    return any(other.text.casefold() == hit.text.casefold() for other in titles)
+
+
+def _shown_on(connection: Connection, criteria: _PageCriteria, ids: Sequence[int]) -> dict[int, _ShownOn]:
     """Return where each block is shown. Blocks that no page shows are left out."""
-    rows = connection.execute(filters.places, {"ids": list(ids), **filters.values})
+    titled = [-number for number in ids if number < 0]
+    rows = connection.execute(criteria.places, {"ids": list(ids), "titled": titled, **criteria.values})
     return {row.block_id: _ShownOn(row.own_page or row.first_page, row.pages) for row in rows}
 
 
@@ -308,57 +374,47 @@ def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
 # Word processors replace typed quotation marks with these.
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
 
-_QUERY_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?')
+_QUERY_PART = re.compile(
+    r'(?P<minus>(?<!\S)-)?(?P<field>(?:(?<!\S)|(?<=\s-)|(?<=^-))[A-Za-z_]\w*:(?=["\w*]))?'
+    r'(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?'
+)
 
 _OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
 
-_OPTION = re.compile(rf"(?:{'|'.join(_OPTION_NAMES)}):", re.IGNORECASE)
+_LANGUAGE = 'a query has words, "a phrase", begin*, -without, one OR another, and title:word'
 
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Consecutive words, often a single one. If `begins` is True, the last one is a prefix."""
-
-    words: tuple[str, ...]
-    begins: bool = False
-
-    @classmethod
-    def read(cls, text: str, *, begins: bool = False) -> Phrase | None:
-        """Return the words of a text as they are indexed, None if it has no words."""
-        words = index_tokens(text)
-        if not words:
-            return None
-        last = words[-1]
-        if is_unspaced(last):
-            # `cut` ends a run of characters with its last character alone. In a stored text the run may continue.
-            if len(words) > 1 and len(words[-2]) > 1 and is_unspaced(words[-2]):
-                words.pop()
-            else:
-                begins = True
-        return cls(tuple(words), begins)
-
-    @property
-    def pattern(self) -> str:
-        """The string that a block's joined words contain if the block contains the phrase."""
-        whole = join_tokens(self.words)
-        return whole.rstrip(" ") if self.begins else whole
+_OPERATORS = {
+    "OR": "",
+    "AND": 'words need no AND, all must occur; to search for AND itself, write "AND"',
+    "NOT": 'to exclude a word, write -word; to search for NOT itself, write "NOT"',
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`."""
+    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`.
+
+    The title of its page must meet `title`, which has no title of its own. A query for titles only finds titles.
+    """
 
     wanted: tuple[tuple[Phrase, ...], ...]
     unwanted: tuple[Phrase, ...] = ()
+    title: Query | None = None
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
         """The wanted phrases, each once. They determine a block's rank."""
         return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
 
+    @property
+    def words(self) -> int:
+        """The number of words in all phrases."""
+        own = sum(len(phrase.words) for phrase in (*self.phrases, *self.unwanted))
+        return own + (0 if self.title is None else self.title.words)
+
 
 def parse_query(text: str) -> Query:
-    """Return a parsed query: words that must all occur, "a phrase", prefix*, -without, one OR another.
+    """Return a parsed query: words that must all occur, "a phrase", prefix*, -without, one OR another, title:word.
 
     The result does not depend on the kind of database. Raises QueryError for a query that is malformed or has no wanted
     word.
@@ -369,14 +425,13 @@ def parse_query(text: str) -> Query:
     if plain.count('"') % 2:
         raise QueryError('the query has a quotation mark (") without its partner')
     query = _QueryParser().read(_split_query(plain))
-    words = sum(len(phrase.words) for phrase in (*query.phrases, *query.unwanted))
-    if words > QUERY_MAX_WORDS:
+    if query.words > QUERY_MAX_WORDS:
         raise QueryError(
-            f"the query has {words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
+            f"the query has {query.words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
         )
-    if not query.wanted:
-        what = "has unwanted words only" if query.unwanted else "has no words"
-        raise QueryError(f'the query {text!r} {what}; it takes words, "a phrase", begin*, -without, one OR another')
+    if not query.wanted and not (query.title and query.title.wanted):
+        what = "has unwanted words only" if query.words else "has no words"
+        raise QueryError(f"the query {text!r} {what}; {_LANGUAGE}")
     return query
 
 
@@ -384,51 +439,77 @@ def _split_query(text: str) -> Iterator[re.Match[str]]:
     return (match for match in _QUERY_PART.finditer(text) if match.group())
 
 
+@dataclass(slots=True)
+class _Groups:
+    """The phrases of a query, or of its titles, as far as they are read."""
+
+    wanted: list[tuple[Phrase, ...]] = field(default_factory=list)
+    unwanted: list[Phrase] = field(default_factory=list)
+
+    def query(self, title: Query | None = None) -> Query:
+        return Query(tuple(self.wanted), tuple(self.unwanted), title)
+
+
 class _QueryParser:
     """Builds a query from its parts, in order."""
 
     def __init__(self) -> None:
-        self._wanted: list[tuple[Phrase, ...]] = []
-        self._unwanted: list[Phrase] = []
+        self._texts = _Groups()
+        self._titles = _Groups()
+        self._last: _Groups | None = None  # that of the last wanted phrase
         self._joins = False  # True between an OR and its right side
 
     def read(self, parts: Iterable[re.Match[str]]) -> Query:
         for part in parts:
             self._take(part)
         if self._joins:
-            raise QueryError("OR stands between two words or phrases; nothing follows the last one")
-        return Query(tuple(self._wanted), tuple(self._unwanted))
+            raise QueryError(f"OR stands between two words or phrases; nothing follows the last one ({_LANGUAGE})")
+        titles = self._titles.query()
+        return self._texts.query(titles if titles.words else None)
 
     def _take(self, part: re.Match[str]) -> None:
         minus, plain, star = part["minus"], part["plain"], part["star"]
-        if plain in {"OR", "NOT"} and not minus and not star:
+        groups = self._texts if part["field"] is None else self._groups_of(part)
+        if plain in _OPERATORS and not minus and not star and not part["field"]:
             self._join(plain)
             return
-        if plain and _OPTION.match(plain):
-            name = plain.partition(":")[0].lower()
-            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
         phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
         if star and (phrase is None or part.string[part.end() :][:1].strip()):
             raise QueryError("* must follow the beginning of a word (comput*)")
         if phrase is not None:
-            self._add(phrase, without=bool(minus))
+            self._add(groups, phrase, without=bool(minus))
+
+    def _groups_of(self, part: re.Match[str]) -> _Groups:
+        """Return the groups of a part with a field; raises QueryError for a field that is not known."""
+        name = part["field"].rstrip(":").lower()
+        if name == "title":
+            return self._titles
+        if name in _OPTION_NAMES:
+            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
+        whole = part.group().removeprefix("-")
+        quoted = f'; to search for the text itself, write "{whole}"' if '"' not in whole else ""
+        raise QueryError(f"{name}: is not a field{quoted} ({_LANGUAGE})")
 
     def _join(self, word: str) -> None:
-        if word == "NOT":
-            raise QueryError('to exclude a word, write -word; to search for NOT itself, write "NOT"')
-        if not self._wanted or self._joins:
-            raise QueryError("OR stands between two words or phrases; nothing precedes it")
+        if _OPERATORS[word]:
+            raise QueryError(f"{_OPERATORS[word]} ({_LANGUAGE})")
+        if self._last is None or self._joins:
+            raise QueryError(f"OR stands between two words or phrases; nothing precedes it ({_LANGUAGE})")
         self._joins = True
 
-    def _add(self, phrase: Phrase, *, without: bool) -> None:
+    def _add(self, groups: _Groups, phrase: Phrase, *, without: bool) -> None:
         if without and self._joins:
             raise QueryError("OR stands between two wanted words or phrases; -word is not one")
         if without:
-            self._unwanted.append(phrase)
-        elif self._joins:
-            self._wanted[-1] = (*self._wanted[-1], phrase)
+            groups.unwanted.append(phrase)
+            return
+        if self._joins and groups is not self._last:
+            raise QueryError("OR cannot stand between a title and a word; search for each of them alone")
+        if self._joins:
+            groups.wanted[-1] = (*groups.wanted[-1], phrase)
         else:
-            self._wanted.append((phrase,))
+            groups.wanted.append((phrase,))
+        self._last = groups
         self._joins = False
 
 
@@ -440,19 +521,44 @@ _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 
 
 def best_blocks(
-    connection: Connection, query: Query, rank: Rank, filters: SearchFilters, most: int
+    connection: Connection, query: Query, rank: Rank, criteria: _PageCriteria, most: int
 ) -> list[tuple[int, float]]:
-    """Return the ids and ranks of at most `most` matching blocks, the best first.
+    """Return the ids and ranks of at most `most` matching blocks and titles, the best first.
 
-    Only with filters does the query check that a page shows the block.
+    Only with criteria does the query check that a page shows the block.
     """
     matching = MATCHERS[connection.dialect.name]
-    ranked = matching.ranked(connection, query, rank)
-    shown = f" AND {filters.condition(matching.block_id)}" if filters.values else ""
-    statement = filters.bound(f"{ranked.sql}{shown} ORDER BY 2 DESC, 1 LIMIT :most")
-    rows = connection.execute(statement, {**ranked.values, **filters.values, "most": most})
+    titles = query.title
+    only_titles = not query.wanted and titles is not None
+    wanted = Query(titles.wanted, query.unwanted) if only_titles and titles is not None else query
+    ranked = matching.ranked(connection, wanted, rank)
+    sql = ranked.sql
+    if only_titles:
+        sql += f" AND {matching.block_id} < 0"
+    if criteria.conditions:
+        sql += f" AND {criteria.condition(matching.block_id)}"
+    statement = criteria.bound(f"{sql} ORDER BY 2 DESC, 1 LIMIT :most")
+    rows = connection.execute(statement, {**ranked.values, **criteria.values, "most": most})
     units = _RANK_UNITS if rank is Rank.BM25 else 1
     return [(row[0], row[1] / units) for row in rows]
+
+
+def _title_condition(matcher: Matcher, query: Query) -> SqlText | None:
+    """Return the condition that the title of `page` meets the query's; None if the query says nothing about it."""
+    titles = query.title
+    if titles is None:
+        return None
+    parts: list[str] = []
+    values: dict[str, Any] = {}
+    if titles.wanted:
+        wanted = matcher.titled(Query(titles.wanted), "wanted_title")
+        parts.append(f"page.id IN ({wanted.sql})")
+        values |= wanted.values
+    if titles.unwanted:
+        unwanted = matcher.titled(Query((titles.unwanted,)), "unwanted_title")
+        parts.append(f"page.id NOT IN ({unwanted.sql})")
+        values |= unwanted.values
+    return SqlText(" AND ".join(parts), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +576,10 @@ class Matcher(Protocol):
     """The column of `ranked` with the block's id."""
 
     def ranked(self, connection: Connection, query: Query, rank: Rank) -> SqlText:
-        """Return a statement for the ids and ranks of all matching blocks, in no order."""
+        """Return a statement for the ids and ranks of all matching blocks and titles, in no order."""
+
+    def titled(self, query: Query, name: str) -> SqlText:
+        """Return a query for the ids of the pages whose title matches; its parameters begin with `name`."""
 
 
 class SQLiteMatcher:
@@ -494,6 +603,10 @@ class SQLiteMatcher:
             match | patterns,
         )
 
+    def titled(self, query: Query, name: str) -> SqlText:
+        condition = f"{TOKENS_INDEX} MATCH :{name} AND {self.block_id} < 0"
+        return SqlText(f"SELECT -{self.block_id} FROM {TOKENS_INDEX} WHERE {condition}", {name: _fts5_query(query)})  # noqa: S608 — of constants
+
 
 class PostgreSQLMatcher:
     """Uses a GIN index over tsvector to find blocks with the words. Phrases are then searched in the blocks' tokens."""
@@ -513,6 +626,11 @@ class PostgreSQLMatcher:
             f"SELECT {self.block_id}, {score} FROM block_tokens WHERE {condition.sql}",  # noqa: S608 — of constants
             {**condition.values, **patterns, **more},
         )
+
+    def titled(self, query: Query, name: str) -> SqlText:
+        condition = _tsquery(query, name)
+        sql = f"SELECT -{self.block_id} FROM block_tokens WHERE {condition.sql} AND {self.block_id} < 0"  # noqa: S608 — of constants
+        return SqlText(sql, condition.values)
 
     def _bm25(self, connection: Connection, query: Query) -> tuple[str, dict[str, Any]]:
         blocks, length = connection.execute(_COLLECTION_SIZE).one()
@@ -537,7 +655,8 @@ MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "
 def _density_sql(found: str, rank: Rank) -> str:
     """Return the SQL of Rank.PRIORITY and Rank.DENSITY."""
     weight = "CAST(1 AS double precision)" if rank is Rank.DENSITY else f"(priority + {PRIORITY_EPSILON})"
-    return f"{weight} * ({found}) / CASE WHEN words > 0 THEN words ELSE 1 END"
+    # "Nelson's" is one word, but "nelson" and "s" for the index: occurrences may outnumber words.
+    return f"{weight} * CASE WHEN ({found}) > words THEN 1.0 ELSE ({found}) * 1.0 / words END"
 
 
 def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
@@ -560,8 +679,8 @@ def _fts5_any(phrases: Iterable[Phrase]) -> str:
     return " OR ".join(f'"{" ".join(phrase.words)}"{" *" * phrase.begins}' for phrase in phrases)
 
 
-def _tsquery(query: Query) -> SqlText:
-    """Return a query as a condition on `block_tokens`.
+def _tsquery(query: Query, name: str = "row") -> SqlText:
+    """Return a query as a condition on `block_tokens`; the names of its parameters begin with `name`.
 
     All single words form one condition that the index answers alone. Computing a block's vector again to check an
     unwanted word would take longer than everything else.
@@ -573,14 +692,16 @@ def _tsquery(query: Query) -> SqlText:
     unwanted = tuple(phrase for phrase in query.unwanted if phrase not in without)
     rows = dict(enumerate(phrase.pattern for alternatives in (*wanted, unwanted) for phrase in alternatives))
     names = iter(rows)
-    conditions = [f"{_VECTOR} @@ CAST(:words AS tsquery)"]
-    conditions += [f"({' OR '.join(_holds_sql(next(names)) for _ in alternatives)})" for alternatives in wanted]
-    conditions += [f"NOT {_holds_sql(next(names))}" for _ in unwanted]
-    return SqlText(" AND ".join(conditions), {"words": " & ".join(words), **{f"row_{n}": rows[n] for n in rows}})
+    conditions = [f"{_VECTOR} @@ CAST(:{name}_words AS tsquery)"]
+    conditions += [f"({' OR '.join(_holds_sql(name, next(names)) for _ in alternatives)})" for alternatives in wanted]
+    conditions += [f"NOT {_holds_sql(name, next(names))}" for _ in unwanted]
+    return SqlText(
+        " AND ".join(conditions), {f"{name}_words": " & ".join(words), **{f"{name}_{n}": rows[n] for n in rows}}
+    )
 
 
-def _holds_sql(number: int) -> str:
-    return f"(position(:row_{number} in tokens) > 0)"
+def _holds_sql(name: str, number: int) -> str:
+    return f"(position(:{name}_{number} in tokens) > 0)"
 
 
 def _all_words(phrase: Phrase) -> str:

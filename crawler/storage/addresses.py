@@ -28,6 +28,7 @@ from crawler.errors import StoreError
 from crawler.storage import pages
 from crawler.storage.blocks import VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateChange
+from crawler.storage.headlines import move_former
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import block, page, section, sighting
 from crawler.urls import is_respelled, url_key
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from crawler.storage.blocks import EarlierRow
+    from crawler.storage.blocks import EarlierRow, TokenWriter
     from crawler.storage.boilerplate import BoilerplateCounter
     from crawler.storage.change_log import ChangeLog
+    from crawler.storage.headlines import NameWriter
     from crawler.storage.near_duplicates import NearDuplicatePages
     from crawler.storage.pages import PageRecord, StoredPage
     from crawler.storage.structure import StructureWriter
@@ -101,6 +103,8 @@ class PageAddresses:
     structures: StructureWriter
     near_duplicates: NearDuplicatePages
     new_pages: dict[str, int]
+    names: NameWriter
+    tokens: TokenWriter
     alone: bool
     doubted: set[str] = field(default_factory=set)
 
@@ -193,6 +197,9 @@ class PageAddresses:
         self.near_duplicates.remove(self.connection, chosen)
         self.structures.forget(old.page_id)
         delete_structures(self.connection, chosen)
+        self.names.forget(old.page_id)
+        self.tokens.forget_title(old.page_id)
+        move_former(self.connection, old.page_id, into.page_id, old.history.visits + into.history.visits)
         for table, values in ((block, {"site": into.site}), (sighting, {})):
             moved = {"page_id": into.page_id, "changed": self.change_log.sequence} | values
             self.connection.execute(update(table).where(table.c.page_id == old.page_id).values(moved))

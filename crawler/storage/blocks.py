@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, case, delete, func, or_, select, update
 
 from cleaning.fingerprint import NearFingerprints, distance
-from cleaning.terms import index_tokens, terms
+from cleaning.leaves import PRIORITY_TENTHS
+from cleaning.terms import index_tokens, join_tokens, terms, tokenise
 from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
 from crawler.storage.tables import (
     Rows,
@@ -31,6 +32,7 @@ from crawler.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+    from typing import Self
 
     from sqlalchemy import Table, Update
     from sqlalchemy.engine import Connection, RowMapping
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 
 # PostgreSQL stores half as many bytes again, and fails at twice as many. Search does not find the words after these.
 TOKENS_BYTES_MAX = 500_000
+TITLE_SEPARATOR = "\u00b7"
+"""Stands between the title and the headline of a page, where they differ."""
+
+_TITLE_PRIORITY = PRIORITY_TENTHS["title"] / 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +117,18 @@ class NewSighting:
 
 @dataclass(frozen=True, slots=True)
 class SearchableBlock:
-    """A stored block, with the columns that search needs."""
+    """A stored block, or the title of a page under minus the page's id, with the columns that search needs."""
 
     block_id: int
     text: str
-    words: int
     priority: float
+
+    @classmethod
+    def of_title(cls, page_id: int, texts: Iterable[str | None]) -> Self | None:
+        """Return what a page is called, for search: its title and headline, each once; None if it has neither."""
+        known = {tuple(index_tokens(text)): text for text in texts if text}
+        text = f" {TITLE_SEPARATOR} ".join(text for words, text in known.items() if words)
+        return cls(-page_id, text, _TITLE_PRIORITY) if text else None
 
 
 def compare_blocks(
@@ -658,7 +670,7 @@ def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[Earli
 
 def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
     found = candidate.decision.block
-    return SearchableBlock(block_id, found.text, found.words, found.priority)
+    return SearchableBlock(block_id, found.text, found.priority)
 
 
 def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tuple[Any, ...]:
@@ -771,6 +783,19 @@ class TokenWriter:
         """Collect new blocks."""
         self._blocks.update((one.block_id, one) for one in blocks)
 
+    def put_title(self, page_id: int, texts: Iterable[str | None], *, replaces: bool) -> None:
+        """Collect what a page is called; `replaces` if it may have another title so far."""
+        title = SearchableBlock.of_title(page_id, texts)
+        if replaces:
+            self._replaced.add(-page_id)
+        self._blocks.pop(-page_id, None)
+        if title is not None:
+            self._blocks[title.block_id] = title
+
+    def forget_title(self, page_id: int) -> None:
+        """Drop what was collected of a page that is about to be deleted."""
+        self._blocks.pop(-page_id, None)
+
     def refresh(self, kept: Iterable[KeptBlock]) -> None:
         """Collect the kept blocks whose text has changed, and those that are collected already.
 
@@ -794,15 +819,11 @@ def tokens_row(one: SearchableBlock) -> tuple[int, int, float, int, str]:
     """Return the values of a block's row in `block_tokens`, in the order of its columns."""
     words = index_tokens(one.text)
     tokens = join_tokens(words)
+    count = len(tokenise(one.text))
     if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
         words = _within_limit(words)
         tokens = join_tokens(words)
-    return one.block_id, one.words, one.priority, len(words), tokens
-
-
-def join_tokens(words: Sequence[str]) -> str:
-    """Return the words with a space before and after each, so that a word, or a sequence of them, can be counted."""
-    return f" {'  '.join(words)} " if words else ""
+    return one.block_id, count, one.priority, len(words), tokens
 
 
 def _within_limit(words: list[str]) -> list[str]:

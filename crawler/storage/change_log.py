@@ -93,7 +93,7 @@ class ChangeLog:
         self._touched.add(page_id)
 
     def restructure_page(self, page_id: int) -> None:
-        """Record a page whose structure has changed, or was deleted; its blocks may be the same."""
+        """Record a page whose structure or headline has changed, or was deleted; its blocks may be the same."""
         self._restructured.add(page_id)
 
     def remove_pages(self, pages: Select[int]) -> None:

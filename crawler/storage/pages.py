@@ -26,7 +26,17 @@ from crawler import schedule
 from crawler.config import CLEANING_SETTINGS
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
-from crawler.storage.tables import batched, insert_on_conflict, last_id, page, page_structure, section, sitemap_trust
+from crawler.storage.headlines import EarlierVisits, PageNames, StatedMetadata, own_version
+from crawler.storage.tables import (
+    batched,
+    headline,
+    insert_on_conflict,
+    last_id,
+    page,
+    page_structure,
+    section,
+    sitemap_trust,
+)
 from crawler.urls import host_of, is_respelled, site_of, url_key, without_credentials
 from crawler.visit import METHOD_META_KEY, Outcome, ProcessedPage
 
@@ -96,19 +106,27 @@ HAS_STRUCTURE = exists().where(page_structure.c.page_id == page.c.id).label("has
 """Whether a page has a stored structure."""
 
 _DESCRIPTION = ("url", "site", "section", "title", "author", "published", "language")
-_FIND_PAGE = select(
-    page.c.id,
-    *(page.c[name] for name in _DESCRIPTION if name != "published"),  # PAGE_HISTORY has it
-    page.c.body_hash,
-    page.c.page_fingerprint,
-    page.c.lastmod,
-    page.c.method,
-    page.c.html.is_not(None).label("has_html"),
-    page.c.spider.is_not(None).label("has_origin"),
-    page.c.retired_at.is_not(None).label("retired"),
-    HAS_STRUCTURE,
-    *PAGE_HISTORY,
-).where(page.c.url_key == bindparam("key"))
+_FIND_PAGE = (
+    select(
+        page.c.id,
+        *(page.c[name] for name in _DESCRIPTION if name != "published"),  # PAGE_HISTORY has it
+        page.c.body_hash,
+        page.c.page_fingerprint,
+        page.c.lastmod,
+        page.c.method,
+        page.c.html.is_not(None).label("has_html"),
+        page.c.spider.is_not(None).label("has_origin"),
+        page.c.retired_at.is_not(None).label("retired"),
+        HAS_STRUCTURE,
+        *PAGE_HISTORY,
+        headline.c.page_id.label("names_of"),
+        headline.c.headline,
+        headline.c.stated_title,
+        headline.c.version,
+    )
+    .select_from(page.outerjoin(headline))
+    .where(page.c.url_key == bindparam("key"))
+)
 _INSERT_PAGE = insert(page)
 # All rows of a statement have the same columns.
 _NO_ORIGIN: dict[str, Any] = dict.fromkeys(
@@ -176,6 +194,7 @@ class PageRecord:
     page: ProcessedPage
     columns: dict[str, Any]
     bounds: RevisitBounds
+    names: PageNames = field(default_factory=PageNames)
 
     @property
     def key(self) -> str:
@@ -199,6 +218,16 @@ class PageRecord:
     def description(self) -> tuple[object, ...]:
         """The columns that exports show of the page."""
         return tuple(self.columns[name] for name in _DESCRIPTION)
+
+    @property
+    def metadata(self) -> StatedMetadata:
+        """What the visit found the page to state."""
+        return _stated_metadata(self.names, self.columns)
+
+    @property
+    def title_texts(self) -> tuple[str | None, str | None]:
+        """What search finds the page by, besides its texts."""
+        return self.columns["title"], self.names.headline
 
     @property
     def has_origin(self) -> bool:
@@ -242,7 +271,15 @@ class StoredPage:
     history: VisitHistory
     title: str | None
     description: tuple[object, ...]
-    method: str
+    metadata: StatedMetadata
+
+    @property
+    def method(self) -> str:
+        return self.metadata.method
+
+    @property
+    def earlier_visits(self) -> EarlierVisits:
+        return EarlierVisits(self.history.visits, self.history.first_seen, self.history.last_seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +310,25 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
         "doubted_canonical": None,
         "settings": _cleaning_settings(source.settings, page.cleaned.method),
     }
-    return PageRecord(
-        visit.at, page, columns | _record_origin(visit, source.origin, page.cleaned.method), source.bounds
-    )
+    columns |= _record_origin(visit, source.origin, page.cleaned.method)
+    return PageRecord(visit.at, page, columns, source.bounds, page_names(page))
+
+
+def page_names(page: ProcessedPage) -> PageNames:
+    """Return what a page is called; a title that the spider states stands for the page's own."""
+    metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
+    stated_title = page.fetched.stated.title or metadata.stated_title
+    return PageNames(_normalised(metadata.headline), _normalised(stated_title), own_version())
+
+
+def _stated_metadata(names: PageNames | None, columns: Mapping[str, Any]) -> StatedMetadata:
+    values = {name: columns[name] for name in ("title", "author", "published")}
+    return StatedMetadata(names, values, columns["method"])
+
+
+def _stored_metadata(row: Any) -> StatedMetadata:
+    names = None if row.names_of is None else PageNames(row.headline, row.stated_title, row.version)
+    return _stated_metadata(names, {name: getattr(row, name) for name in ("title", "author", "published", "method")})
 
 
 def _cleaning_settings(settings: Mapping[str, Any], method: str) -> dict[str, Any] | None:
@@ -327,7 +380,7 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         history=page_history(row),
         title=row.title,
         description=tuple(getattr(row, name) for name in _DESCRIPTION),
-        method=row.method,
+        metadata=_stored_metadata(row),
     )
 
 

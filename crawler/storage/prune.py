@@ -27,6 +27,7 @@ from crawler.storage.blocks import (
 from crawler.storage.boilerplate import count_pages, delete_template
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.database import erase_transaction, read_transaction
+from crawler.storage.headlines import delete_names
 from crawler.storage.locks import lock_all
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
@@ -235,7 +236,7 @@ class _Inheritance:
         values = {name: row[name] for name in SHARED_COLUMNS} | own
         key = self.connection.execute(insert(block), values).inserted_primary_key
         assert key is not None  # one row, always
-        add_tokens(self.connection, [SearchableBlock(key[0], text, row["words"], row["priority"])])
+        add_tokens(self.connection, [SearchableBlock(key[0], text, row["priority"])])
         self.connection.execute(delete(sighting).where(sighting.c.id == row["id"]))
         self.change_log.touch_page(row["page_id"])
         if row["fingerprint"] is not None:
@@ -263,6 +264,7 @@ def _delete_pages(connection: Connection, index: FingerprintIndex, selection: Pr
     )
     index.remove(connection, [IndexEntry(row.fingerprint, row.id) for row in connection.execute(fingerprints).all()])
     delete_structures(connection, selected)
+    delete_names(connection, selected)
     connection.execute(delete(sighting).where(sighting.c.page_id.in_(selected)))
     connection.execute(delete(block).where(block.c.page_id.in_(selected)))
     connection.execute(delete(page).where(_is_selected(selection)))

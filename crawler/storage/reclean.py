@@ -15,6 +15,7 @@ from sqlalchemy import and_, delete, func, insert, select, update
 from cleaning.fingerprint import distance
 from crawler.config import changed_settings
 from crawler.storage.boilerplate import learnable
+from crawler.storage.headlines import forget_version
 from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
 
@@ -210,6 +211,8 @@ def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned:
     }
     if values != before._asdict():
         connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
+    if stored.method != recleaned.method:
+        forget_version(connection, stored.page_id)
 
 
 def update_recleaned_sections(connection: Connection, job: RecleanJob) -> None:

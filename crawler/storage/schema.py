@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, insert, inspect, select, text
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawler.errors import StoreError
+from crawler.storage.blocks import SearchableBlock, add_tokens
 from crawler.storage.database import (
     location_of,
     opened_engine,
@@ -26,19 +27,23 @@ from crawler.storage.locks import lock_all
 from crawler.storage.tables import (
     TOKENS_INDEX,
     VIEWS,
+    block,
+    block_tokens,
     database_setting,
     exists_on,
+    headline,
     metadata,
     page,
     search_total,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
 _VERSION_TABLE = "alembic_version"
+_RENEWED_AT_ONCE = 10_000  # texts: a batch of them in memory, and a line of progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Migrations:
     """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
 
     location: str = "crawler:storage/migrations"
-    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005")
+    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006")
 
     @property
     def head(self) -> str:
@@ -71,10 +76,13 @@ def prepare_schema(engine: Engine) -> bool:
     return empty
 
 
-def upgrade_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
+def upgrade_schema(
+    engine: Engine, migrations: Migrations = MIGRATIONS, report: Callable[[str], None] = lambda _: None
+) -> None:
     """Bring the database to the newest revision, in one transaction; create the tables if it is empty.
 
-    Raises StoreError if this version does not know the database's revision, or the tables are not Blocksieve's.
+    `report` gets lines about the progress of a long step. Raises StoreError if this version does not know the
+    database's revision, or the tables are not Blocksieve's.
     """
     with write_transaction(engine) as connection:
         lock_all(connection)  # eight crawls that start on an empty database create its tables once
@@ -83,7 +91,7 @@ def upgrade_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
             _create_schema(connection, migrations.head)
         else:
             with without_triggers(connection):
-                _migrate(connection, migrations)
+                _migrate(connection, migrations, report)
         settle_database_id(connection)
 
 
@@ -182,6 +190,43 @@ def optimize_search_index(connection: Connection) -> None:
         connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('optimize')"))  # noqa: S608 — of constants
 
 
+def renew_search_index(connection: Connection, report: Callable[[str], None]) -> None:
+    """Cut the words of all stored blocks and titles anew, without triggers: `cleaning.terms.index_tokens` has changed.
+
+    `report` gets the number of texts that are done.
+    """
+    connection.execute(delete(block_tokens))
+    texts = connection.scalar(select(func.count()).select_from(block)) or 0
+    pages = connection.scalar(select(func.count()).select_from(page)) or 0
+    for done in _renew_tokens(connection):
+        report(f"search index: {done:,} of {texts + pages:,} texts and titles")
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('rebuild')"))  # noqa: S608 — of constants
+    else:
+        connection.execute(delete(search_total))
+        counts = select(func.count(), func.coalesce(func.sum(block_tokens.c.length), 0)).select_from(block_tokens)
+        connection.execute(insert(search_total).from_select(["blocks", "length"], counts))
+
+
+def _renew_tokens(connection: Connection) -> Iterator[int]:
+    """Write the words of all blocks and titles; yield, after each part, how many are done."""
+    done = 0
+    for columns in (
+        select(block.c.id, block.c.text, block.c.priority),
+        select(page.c.id, page.c.title, headline.c.headline).select_from(page.outerjoin(headline)),
+    ):
+        last, owner = 0, columns.selected_columns["id"]
+        while rows := connection.execute(columns.where(owner > last).order_by(owner).limit(_RENEWED_AT_ONCE)).all():
+            if "priority" in columns.selected_columns:
+                add_tokens(connection, [SearchableBlock(*row) for row in rows])
+            else:
+                titles = (SearchableBlock.of_title(row.id, (row.title, row.headline)) for row in rows)
+                add_tokens(connection, list(filter(None, titles)))
+            last = rows[-1].id
+            done += len(rows)
+            yield done
+
+
 def _is_empty(connection: Connection) -> bool:
     return current_revision(connection) is None and not _table_names(connection)
 
@@ -244,7 +289,7 @@ CREATE VIRTUAL TABLE {TOKENS_INDEX} USING fts5(
 """
 
 
-def _migrate(connection: Connection, migrations: Migrations) -> None:
+def _migrate(connection: Connection, migrations: Migrations, report: Callable[[str], None]) -> None:
     from alembic import command  # noqa: PLC0415 — takes 0.4 s, and only `scrapy upgrade` needs it
     from alembic.config import Config as AlembicConfig  # noqa: PLC0415 — as above
 
@@ -252,6 +297,7 @@ def _migrate(connection: Connection, migrations: Migrations) -> None:
     config.set_main_option("script_location", migrations.location)
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    config.attributes["report"] = report
     # Its messages are for those who run migrations by hand: "Will assume non-transactional DDL."
     logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
     command.upgrade(config, "head")
@@ -276,9 +322,13 @@ _SQLITE_TRIGGERS = (
     END
     """,
     """
-    CREATE TRIGGER search_block_changed AFTER UPDATE OF words, priority ON block
-    WHEN old.words <> new.words OR old.priority <> new.priority BEGIN
-        UPDATE block_tokens SET words = new.words, priority = new.priority WHERE block_id = new.id;
+    CREATE TRIGGER search_block_changed AFTER UPDATE OF priority ON block WHEN old.priority <> new.priority BEGIN
+        UPDATE block_tokens SET priority = new.priority WHERE block_id = new.id;
+    END
+    """,
+    """
+    CREATE TRIGGER search_page_removed AFTER DELETE ON page BEGIN
+        DELETE FROM block_tokens WHERE block_id = -old.id;
     END
     """,
 )
@@ -309,7 +359,14 @@ _POSTGRESQL_TRIGGERS = (
     """
     CREATE FUNCTION search_block_changed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        UPDATE block_tokens SET words = NEW.words, priority = NEW.priority WHERE block_id = NEW.id;
+        UPDATE block_tokens SET priority = NEW.priority WHERE block_id = NEW.id;
+        RETURN NULL;
+    END $$
+    """,
+    """
+    CREATE FUNCTION search_page_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        DELETE FROM block_tokens WHERE block_id IN (SELECT -id FROM rows);
         RETURN NULL;
     END $$
     """,
@@ -326,15 +383,25 @@ _POSTGRESQL_TRIGGERS = (
     FOR EACH STATEMENT EXECUTE FUNCTION search_block_removed()
     """,
     """
-    CREATE TRIGGER search_block_changed AFTER UPDATE OF words, priority ON block
-    FOR EACH ROW WHEN (OLD.words <> NEW.words OR OLD.priority <> NEW.priority)
-    EXECUTE FUNCTION search_block_changed()
+    CREATE TRIGGER search_block_changed AFTER UPDATE OF priority ON block
+    FOR EACH ROW WHEN (OLD.priority <> NEW.priority) EXECUTE FUNCTION search_block_changed()
+    """,
+    """
+    CREATE TRIGGER search_page_removed AFTER DELETE ON page REFERENCING OLD TABLE AS rows
+    FOR EACH STATEMENT EXECUTE FUNCTION search_page_removed()
     """,
 )
 _TRIGGERS: Mapping[str, Sequence[str]] = MappingProxyType(
     {"sqlite": _SQLITE_TRIGGERS, "postgresql": _POSTGRESQL_TRIGGERS}
 )
-_TRIGGER_NAMES = ("search_added", "search_removed", "search_changed", "search_block_removed", "search_block_changed")
+_TRIGGER_NAMES = (
+    "search_added",
+    "search_removed",
+    "search_changed",
+    "search_block_removed",
+    "search_block_changed",
+    "search_page_removed",
+)
 
 
 def _create_triggers(connection: Connection) -> None:

@@ -23,6 +23,7 @@ from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, Bo
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import RetryingWriter, backend_of, open_engine, write_transaction
+from crawler.storage.headlines import NameWriter, record_former
 from crawler.storage.locks import block_keys, lock, lock_all, page_fingerprint_keys, page_key
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
@@ -280,23 +281,21 @@ class Store:
         connection, record = batch.connection, placed.record
         # 4. Find all blocks and sightings of the stored page's earlier visits.
         stored = placed.stored
+        named_anew = False
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
         comparison = self._blocks.compare(record.page.blocks, earlier)
         # 6. Insert or update the page.
         if stored is None:
-            page_id = batch.new_pages.pop(record.key, None) or pages.add_page(
-                connection, record, keep_html=self._keep_html
-            )
+            page_id = batch.new_pages.get(record.key) or pages.add_page(connection, record, keep_html=self._keep_html)
             before = NearDuplicateState(page_id, record.site)
-            batch.change_log.add_page(page_id)
+            batch.add_names(page_id, record)
         else:
             page_id = stored.page_id
             before = self._near_duplicates.state(connection, page_id, record.site, stored.fingerprint)
             batch.change_log.touch_page(page_id)
-            if stored.description != record.description:
-                batch.change_log.describe_page(page_id)
-            lifecycle.add_sitemap_evidence(stored, changed=comparison.changed)
+            named_anew = batch.update_names(stored, record)
+            lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or named_anew)
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
         # 7. Look up what the new blocks duplicate, and write blocks and sightings.
@@ -307,7 +306,7 @@ class Store:
         was_active = stored is not None and not stored.retired
         known = batch.boilerplate.boilerplate(record.site)
         batch.boilerplate.add(BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks))
-        state = PageState.NEW if stored is None else _page_state(comparison)
+        state = PageState.NEW if stored is None else _page_state(comparison, named_anew=named_anew)
         saved = SavedVisit(visit.url, state, page_id, other_method=pages.other_method(stored, record))
         return _with_counts(_with_near_duplicate(saved, change), comparison, originals, known)
 
@@ -402,6 +401,8 @@ class Store:
             batch.structures,
             self._near_duplicates,
             batch.new_pages,
+            batch.names,
+            batch.tokens,
             alone=alone or self.engine.dialect.name == "sqlite",  # where one transaction writes at a time
         )
 
@@ -446,6 +447,7 @@ class _Batch:
     boilerplate: BoilerplateCounter
     tokens: TokenWriter
     structures: StructureWriter
+    names: NameWriter
     new_pages: dict[str, int] = field(default_factory=dict)
     """The ids, by key, of pages that are inserted already but not saved yet."""
 
@@ -457,10 +459,38 @@ class _Batch:
             BoilerplateCounter(connection),
             TokenWriter(connection),
             StructureWriter(connection),
+            NameWriter(connection),
         )
 
+    def add_names(self, page_id: int, record: PageRecord) -> None:
+        """Record a new page and what it is called."""
+        self.change_log.add_page(page_id)
+        if self.new_pages.pop(record.key, None) is None:
+            self.names.write_now(page_id, record.names)
+        else:
+            self.names.put(page_id, record.names)
+        self.tokens.put_title(page_id, record.title_texts, replaces=False)
+
+    def update_names(self, stored: StoredPage, record: PageRecord) -> bool:
+        """Record what a stored page is called now; return True if its publisher has changed that, or author or date.
+
+        The re-crawl schedule does not count such changes: the text is the same.
+        """
+        page_id, before, now = stored.page_id, stored.metadata, record.metadata
+        if stored.description != record.description:
+            self.change_log.describe_page(page_id)
+        if before.names != now.names or before.columns["title"] != now.columns["title"]:
+            self.names.write_now(page_id, record.names)
+            self.tokens.put_title(page_id, record.title_texts, replaces=True)
+            self.change_log.restructure_page(page_id)
+        differences = list(before.differences(now))
+        if not differences:
+            return False
+        return record_former(self.connection, page_id, before, differences, stored.earlier_visits, record.at)
+
     def write(self, bounds: BoilerplateBounds) -> None:
-        """Write, after all pages, search tokens, structures, change log and the decisions about boilerplate."""
+        """Write, after all pages, names, search tokens, structures, change log and the decisions about boilerplate."""
+        self.names.write()
         self.tokens.write()
         self.structures.write(self.change_log)
         self.change_log.write()
@@ -473,8 +503,8 @@ def _check_writable(engine: Engine) -> None:
         connection.execute(delete(crawl).where(false()))
 
 
-def _page_state(comparison: PageComparison) -> PageState:
-    return PageState.CHANGED if comparison.changed else PageState.UNCHANGED
+def _page_state(comparison: PageComparison, *, named_anew: bool = False) -> PageState:
+    return PageState.CHANGED if comparison.changed or named_anew else PageState.UNCHANGED
 
 
 def _with_near_duplicate(saved: SavedVisit, change: NearDuplicateChange) -> SavedVisit:

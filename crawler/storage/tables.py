@@ -406,6 +406,30 @@ near_duplicate_page = Table(
     _required("first_seen", UtcDateTime),
 )
 
+# What each page is called, beside `page.title`: not columns of `page`, for the same reason. A page that was stored
+# before this table existed has no row until it is read again.
+headline = Table(
+    "headline",
+    metadata,
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    Column("headline", Text),  # what the page shows
+    Column("stated_title", Text),  # its title element
+    Column("version", Text),  # of Blocksieve, which read the page's metadata; null if they were read by other rules
+)
+
+# What a page's headline, title, author or date was until a visit found another value.
+former_metadata = Table(
+    "former_metadata",
+    metadata,
+    _required("page_id", Id, ForeignKey("page.id"), primary_key=True, autoincrement=False),
+    _required("name", Key, primary_key=True),
+    _required("visit", Integer, primary_key=True, autoincrement=False),  # number of the page's visits until then
+    Column("value", Text),  # null: the page stated none
+    *_seen_columns(),
+    _required("gone_at", UtcDateTime),
+    sqlite_with_rowid=False,
+)
+
 site = Table("site", metadata, _required("site", Key, primary_key=True), _required("pages", Integer))
 
 # What repeats between the pages of a site, for the cleaning methods that need it.
@@ -435,14 +459,14 @@ document_frequency = Table(
     sqlite_with_rowid=False,
 )
 
-# The words of each block, for search: blocks.py writes them, triggers keep them in step. No foreign key, as above.
+# The words of each block and of each page's title, for search: blocks.py writes them, triggers keep them in step. The
+# row of a title has minus its page's id. So one index holds both. No foreign key, as above.
 block_tokens = Table(
     "block_tokens",
     metadata,
     _required("block_id", Id, primary_key=True, autoincrement=False),
-    # Copies of the block's columns: ranking reads no other table.
-    _required("words", Integer),
-    _required("priority", Float),
+    _required("words", Integer),  # as `cleaning.terms.tokenise` cuts them; the density of a query is a share of them
+    _required("priority", Float),  # a copy of the block's: ranking reads no other table
     _required("length", Integer),  # the number of tokens
     _required("tokens", Text),
     Index(

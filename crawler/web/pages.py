@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, func, null, select
 
 from crawler import schedule, urls
 from crawler.errors import NotStoredError
-from crawler.reading.history import read_history_of
+from crawler.reading.history import METADATA_NAMES, read_history_of
 from crawler.redact import redact_text
 from crawler.storage.pages import PAGE_HISTORY, page_history
 from crawler.storage.queries import is_boilerplate
@@ -16,6 +16,7 @@ from crawler.storage.tables import block, near_duplicate_page, page, sighting
 from crawler.web.records import (
     Copy,
     DiffWords,
+    MetadataChange,
     PageAnswer,
     PageLink,
     PageVisit,
@@ -26,12 +27,13 @@ from crawler.web.records import (
 from crawler.web.snapshot import CUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import CompoundSelect, Select
     from sqlalchemy.engine import Connection
 
-    from crawler.reading.history import PageRevision, TextEdit, TextLifetime
+    from crawler.reading.history import MetadataEdit, PageRevision, TextEdit, TextLifetime
+    from crawler.reading.text_diff import DiffPart
     from crawler.web.records import PageQuestion
     from crawler.web.snapshot import DatabaseSnapshot
 
@@ -201,6 +203,7 @@ def _revision(moment: PageRevision) -> Revision:
         added=len(moment.added),
         gone=len(moment.gone),
         edited=len(moment.edited),
+        metadata=[_metadata_change(edit) for edit in moment.metadata],
         changes=[change for _, change in changes[:CUT]],
     )
 
@@ -220,5 +223,12 @@ def _whole(text: TextLifetime, change: str) -> TextChange:
 
 
 def _edited(edit: TextEdit) -> TextChange:
-    words = [DiffWords(change=part.change.value, text=part.text) for part in edit.parts]
-    return TextChange(change="edited", kind=edit.new.kind, text=edit.new.text, words=words)
+    return TextChange(change="edited", kind=edit.new.kind, text=edit.new.text, words=_diff_words(edit.parts))
+
+
+def _metadata_change(edit: MetadataEdit) -> MetadataChange:
+    return MetadataChange(name=METADATA_NAMES[edit.name], old=edit.old, new=edit.new, words=_diff_words(edit.parts))
+
+
+def _diff_words(parts: Sequence[DiffPart]) -> list[DiffWords]:
+    return [DiffWords(change=part.change.value, text=part.text) for part in parts]

@@ -269,6 +269,15 @@ class TextChange(Record, frozen=True):
     words: list[DiffWords]
 
 
+class MetadataChange(Record, frozen=True):
+    """Another `headline`, `stated title`, `title`, `author` or `date`; null where there was none or is none now."""
+
+    name: str
+    old: str | None
+    new: str | None
+    words: list[DiffWords]
+
+
 class Revision(Record, frozen=True):
     """A visit that changed the page; at the first one all texts are new, and only counted."""
 
@@ -277,6 +286,7 @@ class Revision(Record, frozen=True):
     added: int
     gone: int
     edited: int
+    metadata: list[MetadataChange]
     changes: list[TextChange]
 
 
@@ -328,7 +338,7 @@ class SearchQuestion(PagedQuestion, frozen=True):
     """A query in the language of `scrapy search`, and the pages that it is restricted to."""
 
     q: Annotated[
-        str, Meta(max_length=1_000, description="words, a phrase in quotation marks, prefix*, -without, OR")
+        str, Meta(max_length=1_000, description="words, a phrase in quotation marks, prefix*, -without, OR, title:word")
     ] = ""
     site: Word = ""
     section: Word = ""
@@ -345,9 +355,9 @@ class TextPart(Record, frozen=True):
 
 
 class SearchHit(Record, frozen=True):
-    """A block that matches; `pages` counts the pages that show it."""
+    """A block that matches; `pages` counts the pages that show it. A page's title has the kind `title` and no block."""
 
-    block: int
+    block: int | None
     rank: float
     kind: str
     pages: int

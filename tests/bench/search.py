@@ -95,7 +95,7 @@ def grow(engine, url, blocks):
 
 
 def index_blocks(engine):
-    columns = select(block.c.id, block.c.text, block.c.words, block.c.priority).order_by(block.c.id)
+    columns = select(block.c.id, block.c.text, block.c.priority).order_by(block.c.id)
     last = 0
     with write_transaction(engine) as connection:
         while found := connection.execute(columns.where(block.c.id > last).limit(INDEXED_AT_ONCE)).all():
@@ -176,7 +176,7 @@ def time_words(engine, pages):
     """Return the seconds that a page's words take to write, of as many pages as a batch has."""
     with write_transaction(engine) as connection:
         connection.execute(delete(block_tokens))
-        asked = select(block.c.id, block.c.text, block.c.words, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
+        asked = select(block.c.id, block.c.text, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
         blocks = [blocks_.SearchableBlock(*one) for one in connection.execute(asked)]
         return timed(lambda: blocks_.add_tokens(connection, blocks)) / pages
 

@@ -9,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine, read_transaction
-from crawler.terminal import expect_no_arguments, print_json, print_line, run_command
+from crawler.terminal import expect_no_arguments, print_json, print_line, print_progress, run_command
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +25,9 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Run all missing migrations of the database at DATABASE_URL (a setting or environment variable; by default "
-            "blocks.db in this folder) in one transaction. Back up the database first, and stop all crawls. A database "
-            "written by a newer version is an error."
+            "blocks.db in this folder) in one transaction. If the words of all texts are cut anew for search, their "
+            "number is shown; a million texts take some minutes. Back up the database first, and stop all crawls. A "
+            "database written by a newer version is an error."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,8 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
         with opened_engine(url, must_exist=True) as engine:
             with read_transaction(engine) as connection:
                 before = schema.current_revision(connection)
-            schema.upgrade_schema(engine)
+            schema.upgrade_schema(engine, report=print_progress)
+            print_progress("")
         if as_json:
             print_json({"database": location_of_url(url), "from": before, "to": schema.HEAD})
         elif before == schema.HEAD:

@@ -291,6 +291,22 @@ def test_density_of_a_phrase_counts_where_its_words_follow_one_another():
     assert keyword_density("the red fox and the fox", "red fox") == pytest.approx(1 / 6)
 
 
+@pytest.mark.parametrize(
+    ("text", "keyword", "density"),
+    [
+        ("Nelson's column", "nelson", 0.5),
+        ("Nelson’s column", "Nelson's", 0.5),
+        ("新新新新", "新新", 1.0),
+        ("新新新新", "新", 1.0),
+        ("计算机 科学", "计算", 1 / 3),
+        ("red red red red", "red red", 0.5),
+        ("Café au lait", "CAFE", 1 / 3),
+    ],
+)
+def test_density_counts_as_a_search_does_and_is_a_share(text, keyword, density):
+    assert keyword_density(text, keyword) == pytest.approx(density)
+
+
 @pytest.mark.parametrize(("text", "keyword"), [("", "fox"), ("fox", ""), ("fox", "red fox"), ("fox", "!")])
 def test_density_of_nothing_is_zero(text, keyword):
     assert keyword_density(text, keyword) == 0.0

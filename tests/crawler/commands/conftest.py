@@ -112,7 +112,7 @@ def fill(url):
             for number, site in enumerate(("a.example", "b.example"), start=1):
                 connection.execute(insert(page), a_page(number, site, crawl))
                 connection.execute(insert(block), a_block(number, site))
-                blocks.add_tokens(connection, [SearchableBlock(number, f"a text of {site}", 4, 1.0)])
+                blocks.add_tokens(connection, [SearchableBlock(number, f"a text of {site}", 1.0)])
                 FINGERPRINT_INDEXES[engine.dialect.name](3).add(connection, [IndexEntry(number, number)])
 
 

@@ -37,7 +37,8 @@ def test_a_pruned_block_is_gone_and_only_its_id_is_exported(write, engine):
     )
     assert pages[1].read_text() == (
         '{"schema":1,"change":"gone","id":1,"url":null,"site":null,"section":null,"title":null,"author":null,'
-        '"published":null,"language":null,"first_seen":null,"blocks":null,"words":null,"text":null,"markdown":null}\n'
+        '"published":null,"language":null,"first_seen":null,"blocks":null,"words":null,"text":null,"markdown":null,'
+        '"headline":null,"stated_title":null}\n'
     )
     assert blocks[0].gone == 11
 
@@ -140,3 +141,16 @@ def test_a_restored_database_is_exported_after_an_upgrade_and_its_sequence_conti
         save(engine, make(URL, ("two",), Metadata()))
         with engine.connect() as connection:
             assert connection.scalar(text("SELECT changed FROM change_log")) > 9_000_000_000
+
+
+@pytest.mark.parametrize("name", ["headline", "stated_title"])
+def test_another_headline_is_a_change_of_the_page_and_of_no_block(write, engine, name):
+    url = "https://a.example/bridge"
+    save(engine, make(url, ("one bridge",), Metadata(**{name: "Bridge closed"})))
+    contents = (ExportContent.BLOCKS, ExportContent.PAGES)
+    cursors = {content: write("first.jsonl", content=content)[0].cursor for content in contents}
+    save(engine, make(url, ("one bridge",), Metadata(**{name: "Bridge open"})))
+    later = {content: write(f"{content}.jsonl", content=content, since=cursors[content]) for content in contents}
+    assert later[ExportContent.BLOCKS][0].rows == 0
+    (row,) = lines(later[ExportContent.PAGES][1])
+    assert (row["url"], row["change"], row[name]) == (url, "changed", "Bridge open")

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy import text as sql
 
 from crawler.errors import QueryError
-from crawler.reading.history import TextLifetime, page_revisions, read_page_history
+from crawler.reading.history import TextLifetime, page_revisions, print_history, read_page_history
 from crawler.storage import schema
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import open_engine, read_transaction
@@ -173,3 +173,41 @@ def test_requests_are_found_by_index(store, past):
     past(address(0))
     assert all("uq_request_crawl_id_key" in plan for plan in plans)
     assert plans or store.engine.dialect.name != "sqlite"
+
+
+def test_another_headline_and_title_are_in_the_history_with_their_dates(store, past):
+    renamed = html(1).replace("Ferry 1 is late", "Ferry 1 sinks").replace("<title>Ferry 1<", "<title>Ferry 1 gone<")
+    save(store, visit(1), visit(1, day=1), visit(1, renamed, day=3))
+    found = past(address(1))
+    assert (found.page.headline, found.page.visits, found.page.changes) == ("Ferry 1 sinks", 3, 1)
+    (moment,) = [moment for moment in found.moments if moment.metadata]
+    edits = [(edit.name, edit.old, edit.new, edit.first_seen, edit.last_seen) for edit in moment.metadata]
+    first, second, third = (visit(1, day=day).at for day in (0, 1, 3))
+    assert moment.at == third
+    assert edits == [
+        ("headline", "Ferry 1 is late", "Ferry 1 sinks", first, second),
+        ("stated_title", "Ferry 1", "Ferry 1 gone", first, second),
+    ]
+    assert [(part.change, part.text) for part in moment.metadata[0].parts] == [
+        ("same", "Ferry 1"),
+        ("removed", "is late"),
+        ("added", "sinks"),
+    ]
+
+
+def test_values_that_follow_one_another_are_told_in_order(store, past):
+    pages = [html(1).replace("Ferry 1 is late", title) for title in ("One", "Two", "Three")]
+    save(store, *(visit(1, page, day=day) for day, page in enumerate(pages)))
+    edits = [edit for moment in past(address(1)).moments for edit in moment.metadata]
+    assert [(edit.name, edit.old, edit.new) for edit in edits] == [
+        ("headline", "One", "Two"),
+        ("headline", "Two", "Three"),
+    ]
+
+
+def test_the_history_shows_what_a_page_was_called(store, past, capsys):
+    save(store, visit(1), visit(1, html(1).replace("is late", "sinks"), day=3))
+    print_history(past(address(1)), 20)
+    printed = capsys.readouterr().out
+    assert "edited, another headline" in printed
+    assert "  ~ headline: Ferry 1 [-is late-] {+sinks+}" in printed

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cleaning.terms import index_tokens, token_spans
+from cleaning.terms import index_tokens, join_tokens, token_spans
 from crawler.errors import QueryError
 from crawler.reading.search import QUERY_MAX_CHARACTERS, Phrase, Query, make_excerpt, parse_query
-from crawler.storage.blocks import join_tokens
 
 
 def phrase(words, *, begins=False):
@@ -56,6 +55,11 @@ def test_the_last_word_may_be_a_prefix_and_a_single_character_is_one(text, words
         ("one OR", "nothing follows"),
         ("one OR -two", "-word is not one"),
         ("one NOT two", "-word"),
+        ("one AND two", "words need no AND, all must occur"),
+        ("foo:bar", 'foo: is not a field; to search for the text itself, write "foo:bar" (a query has words, '),
+        ('one -author:"A B"', "author: is not a field (a query has words, "),
+        ("title:one OR two", "OR cannot stand between a title and a word"),
+        ("-title:one", "has unwanted words only"),
         ("*", "must follow the beginning"),
         ("co*er", "must follow the beginning"),
         ("site:a.example one", "--site"),
@@ -78,6 +82,19 @@ def test_any_text_is_parsed_or_raises_query_error(text):
         return
     assert query.wanted
     assert all(word and not set(word) & set("\"' \\*") for one in query.phrases for word in one.words)
+
+
+@pytest.mark.parametrize(
+    "text", ["12:30", "https://a.example/x", "re: one", "one:", '"foo:bar"', "日本:東京", "a or b"]
+)
+def test_a_colon_in_the_text_is_no_field(text):
+    assert parse_query(text).title is None
+
+
+def test_titles_are_a_query_of_their_own():
+    query = parse_query('title:"old mill" OR Title:brid* river -title:budget -games')
+    titles = Query(((Phrase(("old", "mill")), Phrase(("brid",), begins=True)),), (Phrase(("budget",)),))
+    assert query == Query(((Phrase(("river",)),),), (Phrase(("games",)),), titles)
 
 
 def test_a_repeated_word_counts_once():

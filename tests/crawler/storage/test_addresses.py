@@ -6,13 +6,11 @@ from itertools import permutations
 from threading import Barrier
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import text
 
 from crawler.schedule import RevisitBounds
-from crawler.storage import schema
 from crawler.storage.addresses import PageText
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.database import read_transaction
 from crawler.storage.pages import REVISIT_KEY
 from crawler.storage.store import PageState, Store
 from crawler.visit import Outcome, RequestRecord, Visit
@@ -298,18 +296,3 @@ def test_pages_without_text_are_one_page_if_their_titles_are():
     assert PageText.of("Photo 1", []).is_same(PageText.of("Photo 1", []))
     assert not PageText.of("Photo 1", []).is_same(PageText.of("Photo 2", []))
     assert not PageText.of(None, []).is_same(PageText.of(None, []))
-
-
-def test_the_former_schema_is_upgraded_with_its_pages(engine, save, visit, rows):
-    save(visit(address("harbour"), *article("harbour")))
-    before = rows("SELECT * FROM page")
-    indexes = {one["name"] for one in inspect(engine).get_indexes("page")}
-    with engine.begin() as connection:
-        connection.execute(text("DROP INDEX ix_page_doubted_canonical"))
-        connection.execute(text("ALTER TABLE page DROP COLUMN doubted_canonical"))
-        connection.execute(text("UPDATE alembic_version SET version_num = '0002'"))
-    schema.upgrade_schema(engine)
-    assert rows("SELECT * FROM page") == before
-    assert {one["name"] for one in inspect(engine).get_indexes("page")} == indexes
-    with read_transaction(engine) as connection:
-        assert schema.current_revision(connection) == schema.HEAD

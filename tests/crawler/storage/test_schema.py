@@ -18,6 +18,7 @@ from crawler.config import Config
 from crawler.errors import StoreError
 from crawler.reading.search import search
 from crawler.storage import schema
+from crawler.storage.blocks import SearchableBlock, tokens_row
 from crawler.storage.database import open_engine, opened_engine, read_transaction
 from crawler.storage.schema import MIGRATIONS, Migrations
 from crawler.storage.store import Store
@@ -146,6 +147,7 @@ REVERSALS = {
         f"UPDATE block SET digest = {signed(digest_terms([]))} WHERE text = '* * *'",
         *(f"DROP INDEX IF EXISTS ix_{table}_low_half" for table in ("fingerprint", "page_fingerprint")),
     ],
+    "0006": ["DROP TABLE headline", "DROP TABLE former_metadata"],
 }
 
 
@@ -304,3 +306,54 @@ def test_a_database_that_cannot_be_read_yet_keeps_no_settings(empty, tmp_path):
     assert schema.read_settings(f"sqlite:///{tmp_path / 'missing.db'}") == {}
     assert not (tmp_path / "missing.db").exists()
     assert schema.read_settings(empty.url.render_as_string(hide_password=False)) == {}
+
+
+BEFORE = "0005"  # the revision before headlines
+
+
+@pytest.fixture
+def schema_before_headlines(empty, save_first, visit):
+    """A database of the revision before headlines, with pages whose words were cut as they were then."""
+    pages = [
+        visit(f"https://a.example/{number}", f"Café Zoë {number}", title=f"Müller {number}") for number in range(3)
+    ]
+    save_first(*pages, visit("https://a.example/untitled", "新新新新"))
+    with empty.begin() as connection:
+        for statement in (
+            *(statement for name, statements in REVERSALS.items() if name > BEFORE for statement in statements),
+            "DELETE FROM block_tokens WHERE block_id < 0",
+            "UPDATE block_tokens SET tokens = replace(replace(tokens, 'cafe', 'café'), 'zoe', 'zoë')",
+            "UPDATE block_tokens SET words = 2 WHERE block_id = 4",
+            f"UPDATE alembic_version SET version_num = '{BEFORE}'",
+        ):
+            connection.exec_driver_sql(statement)
+    return empty
+
+
+@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based index")
+def test_a_revision_adds_headlines_and_cuts_all_words_anew(schema_before_headlines, visit, save_first):
+    with pytest.raises(StoreError, match=rf"has schema {BEFORE}, .*; `scrapy upgrade` brings it there"):
+        schema.check_schema(schema_before_headlines)
+    lines = []
+    schema.upgrade_schema(schema_before_headlines, report=lines.append)
+    schema.check_schema(schema_before_headlines)
+    assert lines == ["search index: 4 of 8 texts and titles", "search index: 8 of 8 texts and titles"]
+    assert read(
+        schema_before_headlines, "SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY 1"
+    ) == [
+        dict(zip(("block_id", "words", "priority", "length", "tokens"), tokens_row(one), strict=True))
+        for one in (
+            *(SearchableBlock(-number, f"Müller {number - 1}", 1.0) for number in (3, 2, 1)),
+            *(SearchableBlock(number, f"Café Zoë {number - 1}", 1.0) for number in (1, 2, 3)),
+            SearchableBlock(4, "新新新新", 1.0),
+        )
+    ]
+    assert found(schema_before_headlines, '"cafe zoe 1"') == ["Café Zoë 1"]
+    assert found(schema_before_headlines, "muller 2") == ["Müller 2"]
+    with schema_before_headlines.connect() as connection:
+        options = {"compare_type": True, "include_object": lambda item, *_: exists_on(item, connection.dialect.name)}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
+    # What a page was called before is unknown: its next visit brings no change.
+    (saved,) = save_first(visit("https://a.example/1", "Café Zoë 1", day=1, title="Meier", headline="Meier"))
+    assert saved.state == "unchanged"
+    assert found(schema_before_headlines, "title:meier") == ["Meier"]

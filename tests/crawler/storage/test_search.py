@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from cleaning.methods.pab import keyword_density
 from crawler.errors import QueryError
 from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage import schema
@@ -60,7 +61,7 @@ LATIN_QUERIES = {
     '"old bridge" OR falls river': {1, 2},
     "homme": {4},
     "l’homme": {4},
-    "ETE": set(),
+    "ETE": {4},
     "ÉTÉ": {4},
     "nothing": set(),
 }
@@ -241,3 +242,71 @@ def _ranked(engine, query, rank):
     with read_transaction(engine) as connection:
         found = search(connection, query, rank=rank, limit=100)
         return [(page.url, hit.block_id, hit.rank) for page in found for hit in page.hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Nelson's column", "nelson"),
+        ("Nelson's column", "nelson's"),
+        ("新新新新", "新新"),
+        ("新新新新", "新"),
+        ("計算機 科学 AI", "計算"),
+        ("a café, a cafe", "cafe"),
+        ("red red red red", '"red red"'),
+    ],
+)
+def test_the_density_is_that_of_the_method_pab(save, visit, pages, text, query):
+    save(visit(A, text))
+    (page,) = pages(query, rank=Rank.DENSITY)
+    assert page.hits[0].rank == pytest.approx(keyword_density(text, query.strip('"')))
+    assert page.hits[0].rank <= 1
+
+
+def test_a_title_is_found_as_a_text_of_its_page(save, visit, pages):
+    save(visit(A, "The old mill burns.", title="Café İzmir", headline="A quiet evening"), visit(B, "A quiet text."))
+    assert [(page.url, [(hit.kind, hit.block_id, hit.text) for hit in page.hits]) for page in pages("quiet")] == [
+        (B, [("paragraph", 2, "A quiet text.")]),
+        (A, [("title", None, "Café İzmir · A quiet evening")]),
+    ]
+    (hit,) = pages("title:izmir")[0].hits
+    assert (hit.rank, hit.excerpt.hits) == (0.2, ((5, 10),))
+    for rank in Rank:
+        assert [page.url for page in pages("cafe IZMIR", rank=rank)] == [A]
+
+
+def test_a_title_restricts_the_pages_of_a_query(save, visit, pages):
+    save(
+        visit(A, "The budget grows.", title="Mayor resigns"),
+        visit(B, "The budget shrinks.", title="Weather"),
+        visit(C, "A budget."),
+    )
+
+    def found(query, **filters):
+        return [page.url for page in pages(query, **filters)]
+
+    for rank in Rank:
+        assert found("title:mayor budget", rank=rank) == [A]
+        assert sorted(found("budget -title:mayor", rank=rank)) == [B, C]
+        assert sorted(found("title:mayor OR title:weath*", rank=rank)) == [A, B]
+        assert found('title:"mayor resigns" -budget', rank=rank) == [A]
+        assert found("title:budget", rank=rank) == []
+    assert found("title:mayor", filters=SearchFilters.of(site="b.example")) == []
+    assert found("title:mayor", filters=SearchFilters.of(site="a.example")) == [A]
+
+
+def test_a_heading_that_repeats_the_title_is_one_hit(save, visit, pages):
+    save(visit(A, "Mayor resigns", "The mayor of this town resigns.", title="Mayor Resigns"))
+    assert [hit.text for hit in pages("resigns")[0].hits] == ["Mayor Resigns", "The mayor of this town resigns."]
+
+
+def test_only_the_present_title_of_a_page_that_is_there_is_found(save, visit, pages, engine):
+    save(visit(A, "A text.", title="One"))
+    save(visit(A, "A text.", day=1, title="Two"))
+    assert (pages("one"), [page.url for page in pages("two")]) == ([], [A])
+    save(visit(A, "A text.", day=2))
+    assert pages("title:two") == []
+    save(visit(A, "A text.", day=3, title="Three"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE page SET retired_at = last_seen")
+    assert pages("three") == []

@@ -1,0 +1,221 @@
+"""What pages are called, and what their headlines, titles, authors and dates were before.
+
+The table `headline` has the present headline and stated title of each page, `former_metadata` the values that a visit
+found replaced. A difference counts as a change by the publisher only if nothing else explains it: the same version of
+Blocksieve and the same method must have read both values of what is made by rules (title, author, date). A counter at
+the beginning of a title, as in "(3) Inbox", is not compared. The caller owns the transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from crawler.storage.tables import former_metadata, headline, insert_on_conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Select
+    from sqlalchemy.engine import Connection, Row
+
+FORMER_VALUES_MAX = 20
+"""Former values that are stored of each name of a page; older ones are deleted."""
+
+RECENT_VISITS = 6
+"""A value that has changed at three of so many visits is restless: its next change does not make the page changed."""
+
+RECENT_CHANGES_MAX = 3
+
+_STATED = ("headline", "stated_title")
+_DERIVED = ("author", "published")
+
+_COUNTER = re.compile(r"\(\d{1,5}\+?\)\s*")
+
+_SELECT_FORMER = (
+    select(former_metadata.c.name, former_metadata.c.visit, former_metadata.c.gone_at)
+    .where(former_metadata.c.page_id == bindparam("page"))
+    .order_by(former_metadata.c.name, former_metadata.c.visit)
+)
+_DELETE_FORMER = delete(former_metadata).where(
+    former_metadata.c.page_id == bindparam("page"),
+    former_metadata.c.name == bindparam("of_name"),
+    former_metadata.c.visit == bindparam("number"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageNames:
+    """What a page is called, as one visit found it: what it shows, and what it states.
+
+    Both are None for a page whose reader knew neither. `version` is that of Blocksieve, None if the page's title,
+    author and date were not all read by it.
+    """
+
+    headline: str | None = None
+    stated_title: str | None = None
+    version: str | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.headline is not None or self.stated_title is not None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedMetadata:
+    """What a visit found a page to state: its names, and the columns `title`, `author` and `published`."""
+
+    names: PageNames | None
+    columns: Mapping[str, str | None]
+    method: str
+
+    def differences(self, later: StatedMetadata) -> Iterator[str]:
+        """Yield the names of the values that a later visit found changed by the publisher."""
+        names, later_names = self.names, later.names
+        stated: list[str] = []
+        if names is not None and later_names is not None and names.known and later_names.known:
+            pairs = ((name, getattr(names, name), getattr(later_names, name)) for name in _STATED)
+            stated = [name for name, before, now in pairs if _without_counter(before) != _without_counter(now)]
+        yield from stated
+        if not self._is_read_like(later):
+            return
+        # The title is made of the names: only if both are the same is it a value of its own.
+        for name in _DERIVED if stated else ("title", *_DERIVED):
+            if _without_counter(self.columns[name]) != _without_counter(later.columns[name]):
+                yield name
+
+    def value(self, name: str) -> str | None:
+        """Return the value of a name that `differences` yields."""
+        return getattr(self.names, name) if name in _STATED else self.columns[name]
+
+    def _is_read_like(self, later: StatedMetadata) -> bool:
+        if self.names is None or later.names is None:
+            return False
+        return (self.names.version, self.method) == (later.names.version, later.method)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierVisits:
+    """The visits to a page before the present one: their number, the first one and the last one."""
+
+    count: int
+    first_seen: datetime
+    last_seen: datetime
+
+
+@cache
+def own_version() -> str:
+    """Return the version of Blocksieve that reads pages now."""
+    return version("blocksieve")
+
+
+class NameWriter:
+    """Writes what pages are called now: that of new pages, which nobody reads before, in one statement."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._names: dict[int, PageNames] = {}
+
+    def put(self, page_id: int, names: PageNames) -> None:
+        """Collect a new page that no other visit of the transaction concerns."""
+        self._names[page_id] = names
+
+    def write_now(self, page_id: int, names: PageNames) -> None:
+        """Store what a page is called."""
+        _write_names(self._connection, {page_id: names})
+
+    def forget(self, page_id: int) -> None:
+        """Drop what was collected of a page that is about to be deleted."""
+        self._names.pop(page_id, None)
+
+    def write(self) -> None:
+        """Store what was collected; call it after the last page."""
+        _write_names(self._connection, self._names)
+
+
+def _write_names(connection: Connection, page_names: Mapping[int, PageNames]) -> None:
+    if not page_names:
+        return
+    rows = [
+        {"page_id": page_id, "headline": names.headline, "stated_title": names.stated_title, "version": names.version}
+        for page_id, names in page_names.items()
+    ]
+    new = insert_on_conflict(connection, headline)
+    values = {name: new.excluded[name] for name in ("headline", "stated_title", "version")}
+    connection.execute(new.on_conflict_do_update(index_elements=["page_id"], set_=values), rows)
+
+
+def forget_version(connection: Connection, page_id: int) -> None:
+    """Record that another method has cleaned a page: what its rules make of the page's next visit is no change."""
+    connection.execute(update(headline).where(headline.c.page_id == page_id).values(version=None))
+
+
+def record_former(
+    connection: Connection,
+    page_id: int,
+    before: StatedMetadata,
+    names: Sequence[str],
+    visits: EarlierVisits,
+    at: datetime,
+) -> bool:
+    """Store the values of these names that a visit found replaced; return True if they make the page changed.
+
+    A value that changes at most visits (a clock, a ticker) does not.
+    """
+    former: dict[str, list[Row[Any, Any, Any]]] = {name: [] for name in names}
+    for row in connection.execute(_SELECT_FORMER, {"page": page_id}):
+        if row.name in former:
+            former[row.name].append(row)
+    values = [
+        {
+            "page_id": page_id,
+            "name": name,
+            "visit": visits.count,
+            "value": before.value(name),
+            "first_seen": rows[-1].gone_at if rows else visits.first_seen,
+            "last_seen": visits.last_seen,
+            "gone_at": at,
+        }
+        for name, rows in former.items()
+    ]
+    connection.execute(insert(former_metadata), values)
+    old = [
+        {"page": page_id, "of_name": name, "number": row.visit}
+        for name, rows in former.items()
+        for row in rows[: len(rows) + 1 - FORMER_VALUES_MAX]
+        if len(rows) >= FORMER_VALUES_MAX
+    ]
+    if old:
+        connection.execute(_DELETE_FORMER, old)
+    return not all(_is_restless(rows, visits.count) for rows in former.values())
+
+
+def move_former(connection: Connection, old_id: int, page_id: int, visits: int) -> None:
+    """Keep the former values of a page that another one absorbs, as of before that page's visits; forget its names.
+
+    `visits` are those of both pages together.
+    """
+    moved = {"page_id": page_id, "visit": former_metadata.c.visit - visits}
+    connection.execute(update(former_metadata).where(former_metadata.c.page_id == old_id).values(moved))
+    connection.execute(delete(headline).where(headline.c.page_id == old_id))
+
+
+def delete_names(connection: Connection, pages: Select[int]) -> None:
+    """Delete what the selected pages are and were called."""
+    for table in (headline, former_metadata):
+        connection.execute(delete(table).where(table.c.page_id.in_(pages)))
+
+
+def _is_restless(rows: Sequence[Row[Any, Any, Any]], visit: int) -> bool:
+    recent = [row for row in rows if row.visit > visit - RECENT_VISITS]
+    return len(recent) >= RECENT_CHANGES_MAX
+
+
+def _without_counter(text: str | None) -> str | None:
+    return None if text is None else _COUNTER.sub("", text, count=1) if text.startswith("(") else text
