@@ -47,6 +47,9 @@ class Options:
     pab_outer_share: float = option(
         0.5, number(0.0, 1.0), "pab: a block is noise if more than this share of its links leads to other sites."
     )
+    eniw_noise: bool = option(
+        False, switch(), "eniw: keep every block with text, noise too: the raw data that papers compare with."
+    )
     subtree_generations: int = option(
         2, integer(1, 100), "subtree: G, the number of levels from a text up to the root of its sub-tree."
     )
@@ -118,6 +121,7 @@ class CleaningOptions(TypedDict, total=False):
     weighted_distance: int
     weighted_small_words: int
     pab_outer_share: float
+    eniw_noise: bool
     subtree_generations: int
     subtree_alpha: int
     subtree_beta: int

@@ -68,6 +68,12 @@ def is_respelled(key: str, other: str) -> bool:
     return _SPELLING.sub("", key, count=1) == _SPELLING.sub("", other, count=1)
 
 
+def spellings(key: str) -> tuple[str, ...]:
+    """Return a URL key with http and https, each with and without a leading `www.`: sites redirect one to another."""
+    rest = _SPELLING.sub("", key, count=1)
+    return tuple(f"{scheme}://{prefix}{rest}" for scheme in ("http", "https") for prefix in ("", "www."))
+
+
 def has_own_fragment(url: str) -> bool:
     """Return True if the fragment of a URL names a page of its own, as `#!/news/1`: a script shows that page."""
     fragment = url.partition("#")[2].strip()

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -16,11 +18,14 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from cleaning.declare import integer, option, required, text, words_of
 from crawler.config import Config
 from crawler.config.names import set_ours
+from crawler.context import context_of
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
-from crawler.errors import ConfigError
+from crawler.errors import ConfigError, StoreError
 from crawler.fetching.replay import replay_source
 from crawler.fetching.response_filter import has_content
+from crawler.schedule import lastmod_claims_change, parse_lastmod
+from crawler.storage.pages import LASTMOD_KEY
 from crawler.urls import host_of, url_key
 from crawler.visit import METHOD_META_KEY
 from spiders.links import Link, article_links
@@ -38,13 +43,15 @@ if TYPE_CHECKING:
 
     from crawler.discovery.feeds import FeedEntry, FeedListing
     from crawler.discovery.portals import Portal
+    from crawler.processing import StoreThread
+    from crawler.storage.due import KnownPage
     from crawler.visit import FetchedPage
 
 logger = logging.getLogger(__name__)
 
 NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
-FEED_ENTRIES_MAX = 50_000
-"""Entries that are used of a feed or sitemap, newest first. The sitemap protocol allows no more."""
+FEED_ENTRIES_MAX = 250_000
+"""Entries that are used of a feed or sitemap, newest first. The protocol allows 50,000; some sites list more."""
 SITEMAPS_MAX = 50
 """Sitemaps that are read of an index, and of a robots.txt."""
 NESTED_INDEXES_MAX = 2
@@ -57,7 +64,9 @@ _SITEMAP_PRIORITY = -5
 # Measured on the 46 saved pages without an address: listings with enough text to pass for articles link to at least 115
 # articles, articles to at most 70.
 _LISTING_LINKS_MIN = 100
-_REQUESTS_PER_STEP = 100
+_REQUESTS_PER_STEP = 500
+# What happens to articles that are not requested; the stats use these words.
+_LEFT_OUT = frozenset({"known", "over_limit", "due_over_limit"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +82,11 @@ class NewsArguments(ListingArguments):
         integer(1, MAX_COUNT),
         "Levels of sections followed below a home page, for sites whose sections the table of portals does not name.",
     )
-    articles: int = option(1_000, integer(1, MAX_COUNT), "Largest number of articles requested of a site in one run.")
+    articles: int = option(
+        1_000,
+        integer(1, MAX_COUNT),
+        "Largest number of new articles requested of a site in one run, and of stored ones that are due.",
+    )
     age: int | None = option(None, integer(0, 36_500), "Skip articles that are known to be older than this many days.")
     seconds: int | None = option(
         None,
@@ -95,7 +108,7 @@ class NewsSpider(ListingSpider):
         if self.asked.age is not None:
             oldest = datetime.now(UTC).date() - timedelta(days=self.asked.age)
             self.asked = replace(self.asked, since=max(oldest, self.asked.since or date.min))
-        self._requested: dict[str, set[int]] = {}
+        self._admitted: dict[str, _AdmittedArticles] = {}
         self.renders_all = True
 
     @classmethod
@@ -141,16 +154,23 @@ class NewsSpider(ListingSpider):
             robots = Request(urljoin(portal.start, "/robots.txt"), self.parse_robots, meta={"judge": False})
             yield self._portal_request(portal, robots)
 
-    def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
+    async def parse_listing(  # type: ignore[override] # Scrapy takes both kinds of generators
+        self, response: Response, number: int = 1
+    ) -> AsyncIterator[Request]:
         """Yield articles and the next page, and the feeds and sections that the table does not name."""
         assert isinstance(response, TextResponse)
         portal, level = self._portal(response), response.meta.get(_LEVEL_META)
         if "feeds" in self.asked.sources and not portal.feeds and number == 1:
-            yield from (self._feed_request(portal, url, "feed") for url in feed_links(response))
+            for url in feed_links(response):
+                yield self._feed_request(portal, url, "feed")
         if not {"sections", "saved"}.intersection(self.asked.sources):
             return
-        for request in super().parse_listing(response, number):
-            if request.callback != self.parse_article or self._admits(portal, request.url):
+        requests = list(super().parse_listing(response, number))
+        articles = [request for request in requests if request.callback == self.parse_article]
+        async for request in self._within_limit(portal, articles):
+            yield self._portal_request(portal, request)
+        for request in requests:
+            if request.callback != self.parse_article:
                 yield self._portal_request(portal, request)
         if level is not None and level < self.asked.depth and not portal.sections:
             for url in section_links(response):
@@ -181,14 +201,13 @@ class NewsSpider(ListingSpider):
         portal = self._portal(response)
         entries = [entry for entry in listing.entries if self._is_wanted(portal, entry)]
         if listing.kind is FeedKind.INDEX:
-            requests = self._nested_sitemaps(portal, entries, nested)
+            for request in self._nested_sitemaps(portal, entries, nested):
+                yield request
         else:
             guessed = listing.kind is FeedKind.SITEMAP and not portal.articles
             requests = self._entry_requests(portal, entries, guessed=guessed)
-        for number, request in enumerate(requests, 1):
-            yield request
-            if number % _REQUESTS_PER_STEP == 0:
-                await asyncio.sleep(0)  # tens of thousands of requests take many seconds: let the crawl go on
+            async for request in self._within_limit(portal, requests):
+                yield request
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
         """Yield the page, unless it is old, on another site, or guessed to be an article and without content."""
@@ -204,7 +223,7 @@ class NewsSpider(ListingSpider):
             self.count(f"pages/{portal.name}")
             yield found
 
-    def parse_saved(self, response: Response) -> Iterator[Any]:
+    async def parse_saved(self, response: Response) -> AsyncIterator[Any]:
         """Yield a saved page as an article or a listing. Its URL decides; without a pattern or a URL, its text does."""
         assert isinstance(response, TextResponse)
         portal = self._portal(response)
@@ -216,9 +235,11 @@ class NewsSpider(ListingSpider):
         else:
             is_article = has_content(response.selector.root) and len(links) < _LISTING_LINKS_MIN
         if is_article:
-            yield from self.parse_article(response)
+            for article in self.parse_article(response):
+                yield article
         elif links:
-            yield from self.parse_listing(page)
+            async for request in self.parse_listing(page):
+                yield request
         else:
             self.count("no_article")
 
@@ -234,7 +255,7 @@ class NewsSpider(ListingSpider):
         for entry in single:
             if portal.articles and not portal.articles.search(entry.url):
                 self.count("no_article")
-            elif self._admits(portal, entry.url):
+            else:
                 lastmod = {"lastmod": entry.changed.isoformat()} if entry.changed else {}
                 more = lastmod | ({_GUESSED_META: True} if guessed else {})
                 yield self._portal_request(portal, Request(entry.url, self.parse_article), **more)
@@ -255,16 +276,37 @@ class NewsSpider(ListingSpider):
         self.count(f"{listing.kind}_cut", int(listing.cut))
         self.count("dates_doubted", listing.doubtful)
 
-    def _admits(self, portal: Portal, url: str) -> bool:
-        """Return True if an article is within the site's limit of articles. Count those beyond it."""
-        requested, key = self._requested.setdefault(portal.name, set()), hash(url_key(url))
-        if key not in requested and len(requested) >= self.asked.articles:
-            self.count("over_limit")
-            return False
-        if key not in requested:
-            requested.add(key)
-            self.count(f"articles/{portal.name}")
-        return True
+    async def _within_limit(self, portal: Portal, requests: Iterable[Request]) -> AsyncIterator[Request]:
+        """Yield the requests for articles that are within the site's limit; count the others.
+
+        Stored articles that are not due are left out and do not use up the limit. So each run of a crawl reads on where
+        the one before it ended, in a sitemap of any length.
+        """
+        admitted = self._admitted.setdefault(portal.name, _AdmittedArticles(self.asked.articles))
+        left = iter(requests)
+        while part := list(islice(left, _REQUESTS_PER_STEP)):
+            known = await self._known_pages([url_key(request.url) for request in part])
+            for request in part:
+                key = url_key(request.url)
+                event = admitted.admit(key, known.get(key), parse_lastmod(str(request.meta.get(LASTMOD_KEY, ""))))
+                if event is not None:
+                    self.count(event if event in _LEFT_OUT else f"{event}/{portal.name}")
+                if event not in _LEFT_OUT:
+                    yield request
+
+    async def _known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
+        """Return what is stored of these pages; {} without a database, and in a replay, which reads pages again.
+
+        A database error ends the crawl, as it does when writing.
+        """
+        thread: StoreThread | None = context_of(self.crawler).store_thread
+        if thread is None or thread.failed or Config.read(self.crawler.settings).replay:
+            return {}
+        try:
+            return await thread.run(partial(thread.store.known_pages, keys))
+        except StoreError as error:
+            thread.fail(error)
+            return {}
 
     def _portal(self, response: Response) -> Portal:
         return self.portals[response.meta[_PORTAL_META]]
@@ -286,6 +328,31 @@ class NewsSpider(ListingSpider):
             request.headers[name] = value
         made: Request = request.replace(meta=meta)
         return made
+
+
+class _AdmittedArticles:
+    """The articles of a site that a run requests: so many new ones, and as many stored ones that are due."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._keys: set[int] = set()
+        self._counts = dict.fromkeys(("articles", "due"), 0)
+
+    def admit(self, key: str, known: KnownPage | None, lastmod: date | None) -> str | None:
+        """Return what happens to an article, as the spider counts it; None for one that is admitted already.
+
+        A stored article is due too if its sitemap says that it has changed.
+        """
+        if hash(key) in self._keys:
+            return None
+        if known is not None and not (known.is_due or lastmod_claims_change(lastmod, known.last_seen)):
+            return "known"
+        event = "articles" if known is None else "due"
+        if self._counts[event] >= self._limit:
+            return "over_limit" if known is None else "due_over_limit"
+        self._counts[event] += 1
+        self._keys.add(hash(key))
+        return event
 
 
 def _apply_portal_settings(

@@ -84,10 +84,17 @@ def decide(
     return decisions
 
 
-def segment_eniw(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — all methods share this signature
-    """Return the blocks of PAB, including those in discarded elements: the paper counts the same blocks for both."""
+def segment_eniw(page: Page, options: Options) -> list[Leaf]:
+    """Return the blocks of PAB, including those in discarded elements: the paper counts the same blocks for both.
+
+    With the option `eniw_noise` only blocks without text are dropped: the paper's raw data, "a mixture of the noisy and
+    informative blocks".
+    """
     leaves = walk(page.root)
-    return cut_at_start_tags(page.root, leaves, unread_elements(page.root, leaves, frozenset()), _ENIW_DISCARDED)
+    blocks = cut_at_start_tags(page.root, leaves, unread_elements(page.root, leaves, frozenset()), _ENIW_DISCARDED)
+    if not options.eniw_noise:
+        return blocks
+    return [leaf if leaf.dropped is Reason.EMPTY else replace(leaf, dropped=None) for leaf in blocks]
 
 
 def score_eniw(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature

@@ -40,6 +40,14 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             "Kabir, Kabir and Amin 2015: blocks by tag priority, and a database of all informative blocks",
             {"CLEANING_METHOD": "pab", "CLEANING_OPTIONS": {"pab_outer_share": 0.5}} | _STORE_ALL,
         ),
+        "eniw2013": Profile(
+            "Oza and Mishra 2013, as Kabir, Kabir and Amin describe it: all blocks but those in forms and marquees",
+            {"CLEANING_METHOD": "eniw", "CLEANING_OPTIONS": {"eniw_noise": False}} | _STORE_ALL,
+        ),
+        "raw": Profile(
+            "the raw data of Kabir, Kabir and Amin 2015: all blocks with text, nothing filtered",
+            {"CLEANING_METHOD": "eniw", "CLEANING_OPTIONS": {"eniw_noise": True}} | _STORE_ALL,
+        ),
         "weighted2020": Profile(
             "Saravanan and Sathya Bama 2020: tag rules, modified simhash between the blocks of a page, weighted score",
             {

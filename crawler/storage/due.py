@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import false, func, or_, select
 
 from crawler import urls
 from crawler.config import RECRAWL
@@ -48,6 +48,14 @@ class Revisit:
     @property
     def is_section(self) -> bool:
         return self.history.kind is PageKind.SECTION
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """A stored page that a listing or sitemap leads to."""
+
+    last_seen: datetime
+    is_due: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,20 @@ def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]
     if row.spider is None or row.next_visit is None:
         raise QueryError(f"the {table.name} at {plain} was not fetched by a crawl, so no spider can visit it again")
     return list(_read_revisits(connection, table, table.c.id == row.id, None))
+
+
+def known_pages(
+    connection: Connection, keys: Sequence[str], now: datetime, bounds: RevisitBounds
+) -> dict[str, KnownPage]:
+    """Return those of the pages with these keys that are stored, retired ones included.
+
+    A page may be stored under another spelling of its key, after a redirect from http to https for instance.
+    """
+    columns = select(page.c.url_key, page.c.last_seen, func.coalesce(crawls.is_due(page, now, bounds), false()))
+    key_by_spelling = {spelling: key for key in keys for spelling in urls.spellings(key)}
+    parts = batched(list(key_by_spelling))
+    rows = (row for part in parts for row in connection.execute(columns.where(page.c.url_key.in_(part))))
+    return {key_by_spelling[key]: KnownPage(last_seen, bool(is_due)) for key, last_seen, is_due in rows}
 
 
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:

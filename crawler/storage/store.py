@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, delete, false, select, update
 
 from cleaning.fingerprint import SCHEMES
 from crawler import schedule
-from crawler.storage import crawls, pages, queries, reclean, requests
+from crawler.storage import crawls, due, pages, queries, reclean, requests
 from crawler.storage.addresses import PageAddresses, UnlockedPageError
 from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import FoundOriginals, PageComparison
     from crawler.storage.crawls import JoinedCrawl
+    from crawler.storage.due import KnownPage
     from crawler.storage.near_duplicates import NearDuplicateChange
     from crawler.storage.pages import ImportedPage, PageRecord, StoredPage
     from crawler.storage.queries import PageOutcome
@@ -380,6 +381,11 @@ class Store:
             return saved
 
         return self.write(work)
+
+    def known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
+        """Return those of the pages with these keys that are stored."""
+        now = datetime.now(UTC)
+        return self.read(lambda connection: due.known_pages(connection, keys, now, self._policy.revisits))
 
     def page_outcomes(self, sites: Sequence[str]) -> list[PageOutcome]:
         """Return the newest stored pages of these sites, with the amount of running text on each."""

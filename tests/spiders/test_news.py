@@ -160,6 +160,37 @@ def test_articles_limits_the_requested_articles(news, site):
     assert (len(pages(crawled)), crawled.stats["news/over_limit"]) == (3, 6)
 
 
+def test_known_articles_do_not_use_up_the_limit_so_each_run_reads_on(news, site, tmp_path):
+    days = {n: f"2024-05-{20 - n:02}" for n in range(10)}
+    for name, part in (("a", range(5)), ("b", range(5, 10))):
+        entries = "".join(loc(site.url + story(n), days[n]) for n in part)
+        site.add(f"/{name}.xml", f"<urlset>{entries}</urlset>", XML)
+    names = "".join(f"<sitemap><loc>{site.url}/{name}.xml</loc></sitemap>" for name in "ab")
+    site.add("/index.xml", f"<sitemapindex>{names}</sitemapindex>", XML)
+    site.add_articles(*[story(n) for n in range(10)])
+    columns = {"sitemaps": [f"{site.url}/index.xml"], "articles": "/news/"}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    runs = []
+    for _ in range(3):
+        stats = news(columns, store, sources="sitemaps", articles="4", age="36000").stats
+        runs.append(tuple(stats.get(name, 0) for name in ("visit/page", "news/known", "news/over_limit")))
+    assert runs == [(4, 0, 6), (4, 4, 2), (2, 8, 0)]
+    assert sorted(path for path in site.asked if path.startswith("/news/")) == sorted(story(n) for n in range(10))
+    # What is due, and what its sitemap says has changed, is requested beside what is new.
+    site.add_articles(story(10))
+    site.add("/b.xml", f"<urlset>{loc(site.url + story(5), '2099-01-01')}{loc(site.url + story(10))}</urlset>", XML)
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database, database:
+        late = [site.url + story(1), site.url + story(2)]
+        database.execute("UPDATE page SET next_visit = '2024-01-01 00:00:00' WHERE url IN (?, ?)", late)
+        database.execute("UPDATE page SET last_seen = '2024-01-01 00:00:00' WHERE url = ?", [site.url + story(0)])
+    asked = len(site.asked)
+    last = news(columns, store, sources="sitemaps", articles="2", age="36000")
+    assert sorted(path for path in site.asked[asked:] if path.startswith("/news/")) == sorted(
+        [story(0), story(1), story(10)]
+    )
+    assert (last.stats["news/known"], last.stats["news/due_over_limit"]) == (3, 1)
+
+
 def test_a_second_visit_of_a_feed_requests_only_new_entries(news, site, tmp_path):
     site.add("/feed.xml", rss((story(1), "")), RSS)
     site.add_articles(story(1), story(2))

@@ -3,6 +3,7 @@
 import pytest
 from scrapy.settings import Settings
 
+from cleaning import clean
 from cleaning.declare import declared_options
 from cleaning.options import Options
 from crawler.config import Config, explain_setting
@@ -21,8 +22,8 @@ def test_a_profile_sets_every_option_of_its_method_and_stores_every_block(name):
     config = Config.read(read(name))
     own = {option for option in declared_options(Options) if option.startswith(f"{config.cleaning_method}_")}
     assert own == set(config.cleaning_options)
-    # The papers' values are our defaults.
-    assert Options.read(config.cleaning_options) == Options()
+    # The papers' values are our defaults. Raw data is what no method has filtered.
+    assert Options.read(config.cleaning_options) == Options(eniw_noise=name == "raw")
     assert (config.dedup_scope, config.boilerplate_min_pages) == ("off", 0)
     assert config.render == (config.cleaning_method == "vce")
 
@@ -57,3 +58,20 @@ def test_what_agrees_or_has_nothing_to_do_with_a_profile_may_be_given():
     settings = read(priority="project", DEDUP_SCOPE="off", CLEANING_OPTIONS='{"max_blocks": 500}')
     assert Config.read(settings).cleaning_options == {"max_blocks": 500, "pab_outer_share": 0.5}
     assert Config.read(Settings()).profile == "none"
+
+
+RAW_PAGE = (
+    "<title>Title</title><body>bare<p>para</p><form><p>Search the archive</p></form><marquee>Breaking</marquee>"
+    '<p>Sponsored <a href="https://other.example/">one</a></p><p> </p></body>'
+)
+
+
+def test_raw_keeps_every_block_with_text_and_eniw_drops_noise():
+    kept = {}
+    for name in ("raw", "eniw2013", "pab2015"):
+        config = Config.read(read(name))
+        page = clean(RAW_PAGE, "https://a.example/1", method=config.cleaning_method, **config.cleaning_options)
+        kept[name] = [one.block.text for one in page.decisions if one.kept]
+    assert kept["raw"] == ["Title", "bare", "para", "Search the archive", "Breaking", "Sponsored one"]
+    assert kept["eniw2013"] == ["Title", "para", "Sponsored one"]
+    assert kept["pab2015"] == ["Title", "para"]
