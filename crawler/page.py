@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
+    from crawler.storage.queries import StoredItem
     from crawler.visit import Visit
 
 
@@ -128,6 +129,24 @@ def page_item(visit: Visit) -> PageItem:
     structure = visit.page.structure
     markdown = None if structure is None else structure.markdown
     return _make_item(visit.page.fetched.url, visit.page.cleaned, visit.at, markdown)
+
+
+def stored_item(content: StoredItem, fetched: datetime) -> PageItem:
+    """Return the item of a page that was not modified, of what is stored of it.
+
+    The database holds no `modified`, `site_name`, `image`, `canonical` and `type`.
+    """
+    fields = {**content.fields, "fetched": fetched.isoformat(timespec="seconds")}
+    texts = [_xml_text(block.text) for block in content.blocks]
+    item: dict[str, Any] = {name: _xml_text(value) for name, value in fields.items() if value is not None}
+    item["text"] = "\n".join(texts)
+    if content.markdown is not None:
+        item["markdown"] = _xml_text(content.markdown)
+    item["blocks"] = _Blocks(
+        {"kind": block.kind, "score": block.score, "text": text}
+        for block, text in zip(content.blocks, texts, strict=True)
+    )
+    return PageItem(item)
 
 
 def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, markdown: str | None = None) -> PageItem:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.storage.boilerplate import SiteTemplate
     from crawler.storage.crawls import JoinedCrawl
+    from crawler.storage.queries import StoredItem
     from crawler.storage.store import SavedVisit
     from crawler.visit import LeaseToken
     from crawler.workers.tasks import SentPage
@@ -376,6 +377,16 @@ class StoreStep:
         self._stats.inc_value(f"visit/{visit.outcome}", -1)
         self._stats.inc_value(f"visit/{outcome}")
         self._add(replace(visit, outcome=outcome, error=error, page=None))
+
+    async def stored_item(self, visit: Visit) -> StoredItem | None:
+        """Return what is stored of a page that was not modified; None if the database has failed."""
+        if self.thread.failed:
+            return None
+        try:
+            return await self.thread.run(partial(self.thread.store.stored_item, visit))
+        except StoreError as error:
+            self.thread.fail(error)
+            return None
 
     async def close(self) -> None:
         """Store what is pending, and wait until all is stored."""

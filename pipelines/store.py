@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
+from crawler.config import Config
 from crawler.context import context_of
-from crawler.page import VisitWithoutPage, page_item
+from crawler.page import VisitWithoutPage, page_item, stored_item
 from crawler.processing import StoreStep
 from crawler.visit import Outcome, Visit
 
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 class StorePipeline:
     """Stores visits and returns their pages as PageItems; other items pass unchanged.
 
-    A visit without a page ends here. A visit that another pipeline drops is stored without its page.
+    A visit without a page ends here; with FEED_UNCHANGED one that found its page not modified returns the stored page.
+    A visit that another pipeline drops is stored without its page.
     """
 
-    def __init__(self, step: StoreStep) -> None:
+    def __init__(self, step: StoreStep, *, sends_unchanged: bool = False) -> None:
         self._step = step
+        self._sends_unchanged = sends_unchanged
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
@@ -32,7 +35,7 @@ class StorePipeline:
             return _PageItems()
         step = StoreStep.from_crawler(crawler)
         context_of(crawler).store_thread = step.thread
-        pipeline = cls(step)
+        pipeline = cls(step, sends_unchanged=Config.read(crawler.settings).feed_unchanged)
         crawler.signals.connect(pipeline.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(pipeline.item_error, signal=signals.item_error)
         crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)
@@ -45,6 +48,10 @@ class StorePipeline:
         if not isinstance(item, Visit):
             return item
         await self._step.store(item)
+        if self._sends_unchanged and item.outcome is Outcome.NOT_MODIFIED:
+            content = await self._step.stored_item(item)
+            if content is not None:
+                return stored_item(content, item.at)
         return page_item(item)
 
     def item_dropped(self, item: Any, exception: BaseException) -> None:

@@ -378,6 +378,18 @@ class ArchiveSettings(Theme):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FeedSettings(Theme):
+    title = "Feeds"
+
+    feed_unchanged: bool = option(
+        False,
+        switch(),
+        "Send pages that were not modified to feeds (`-o`, `-O`, `FEEDS`) too, as they are stored. Otherwise a feed "
+        "gets only new pages and those that were read again, so `-O` overwrites a file with few of them or none.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewsSettings(Theme):
     title = "News portals"
 
@@ -443,6 +455,7 @@ class Config(
     RevisitSettings,
     RenderSettings,
     ArchiveSettings,
+    FeedSettings,
     NewsSettings,
     HostProjectSettings,
     MonitoringSettings,

@@ -11,6 +11,7 @@ import sys
 from importlib.metadata import version
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy import __version__ as scrapy_version
 from scrapy import signals
@@ -27,11 +28,11 @@ from crawler.monitoring.exit_status import (
     queued_requests,
 )
 from crawler.monitoring.files import append_line, writable_path
-from crawler.redact import redact_arguments
+from crawler.redact import redact_arguments, redact_text
 from crawler.visit import REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -81,7 +82,37 @@ def _summarise(crawler: Crawler) -> dict[str, Any]:
     """Return the summary of a crawler whose crawl is over."""
     spider, stats = crawler.spider, crawler.stats.get_stats()
     assert spider is not None
-    return build_summary(spider, stats, find_exit_status(stats, Config.read(crawler.settings).max_refused_share))
+    config = Config.read(crawler.settings)
+    summary = build_summary(spider, stats, find_exit_status(stats, config.max_refused_share))
+    warnings = [] if config.feed_unchanged else list(_feed_warnings(crawler.settings.getdict("FEEDS"), stats))
+    return summary | {"warnings": warnings}
+
+
+# Where a file is overwritten unless its feed says otherwise.
+_OVERWRITING_SCHEMES = frozenset({"ftp", "gs", "s3"})
+
+
+def _feed_warnings(feeds: Mapping[Any, Mapping[str, Any]], stats: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each feed that has overwritten its file without the pages that were not modified."""
+    unchanged = int(stats.get(f"visit/{Outcome.NOT_MODIFIED}", 0))
+    items = int(stats.get("item_scraped_count", 0))
+    for uri, options in feeds.items():
+        name, overwrites = redact_text(str(uri)), options.get("overwrite")
+        if overwrites is None:
+            overwrites = urlsplit(name).scheme in _OVERWRITING_SCHEMES
+        # Another file for each crawl overwrites nothing.
+        if not unchanged or not overwrites or "%(time)s" in name or "%(batch_time)s" in name:
+            continue
+        contents = f"has {_count(items, 'item')} of this crawl only" if items else "is empty"
+        missing = f"{_count(unchanged, 'page')} that {'was' if unchanged == 1 else 'were'} not modified"
+        yield (
+            f"the feed {name} was overwritten and {contents}: {missing} {'is' if unchanged == 1 else 'are'} not in it; "
+            "FEED_UNCHANGED=true writes them too, and -o in place of -O appends"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
@@ -140,6 +171,8 @@ class EndTable:
         summary = _summarise(self._crawler)
         lines = "".join(f"\n{line}" for line in format_table(table_rows(summary)))
         logger.info("The crawl ended (%s):%s", summary["finish_reason"], lines)
+        for warning in summary["warnings"]:
+            logger.warning("%s%s", warning[0].upper(), warning[1:])
 
 
 def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -161,6 +194,7 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("queued", f"{summary['queued']:,}"),
         ("time", f"{summary['seconds']:,.1f} s, {summary['pages_per_second']:.1f} pages/s"),
     ]
+    rows += [("warning", warning) for warning in summary.get("warnings", ())]
     optional = {"queued", "other visits", "counted", "not compared"}
     return [row for row in rows if row[0] not in optional or row[1] not in {"", "0"}]
 

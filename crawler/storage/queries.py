@@ -12,7 +12,16 @@ from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WOR
 from crawler.errors import QueryError, StoreError
 from crawler.storage.boilerplate import read_template
 from crawler.storage.pages import decompress
-from crawler.storage.tables import block, crawl, document_frequency, near_duplicate_page, page, section, sighting
+from crawler.storage.tables import (
+    block,
+    crawl,
+    document_frequency,
+    near_duplicate_page,
+    page,
+    page_structure,
+    section,
+    sighting,
+)
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -263,6 +272,50 @@ def _contents(connection: Connection, found: Any) -> PageContents:
         gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
         template=frozenset() if template is None else template.patterns,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlock:
+    """A kept text of a page, with boilerplate, as cleaning found it."""
+
+    kind: str
+    score: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """What is stored of the fields of a page's item in feeds; `markdown` is None without a stored structure."""
+
+    fields: Mapping[str, str | None]
+    blocks: tuple[StoredBlock, ...]
+    markdown: str | None
+
+
+def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem | None:
+    """Return the page that is stored under a key with this address; None if there is none."""
+    row = connection.execute(_ITEM_PAGE.where(page.c.url_key == key, page.c.url == url)).mappings().first()
+    if row is None:
+        return None
+    blocks = connection.execute(_ITEM_BLOCKS, {"page": row["id"]})
+    fields = {name: row[name] for name in _ITEM_FIELDS}
+    return StoredItem(fields, tuple(StoredBlock(one.kind, one.score, one.text) for one in blocks), row["markdown"])
+
+
+_ITEM_FIELDS = ("url", "site", "title", "author", "published", "language", "section")
+_ITEM_PAGE = select(page.c.id, *(page.c[name] for name in _ITEM_FIELDS), page_structure.c.markdown).outerjoin(
+    page_structure, page_structure.c.page_id == page.c.id
+)
+_ITEM_BLOCKS: CompoundSelect[Any] = (
+    select(block.c.position, block.c.kind, block.c.score, block.c.text)
+    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
+    .union_all(
+        select(sighting.c.position, sighting.c.kind, sighting.c.score, func.coalesce(sighting.c.text, block.c.text))
+        .join(block, block.c.id == sighting.c.block_id)
+        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
+    )
+    .order_by("position")
+)
 
 
 def at_address(statement: Select[Any], url: str) -> Select[Any]:

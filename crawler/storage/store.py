@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from crawler.storage.due import KnownPage
     from crawler.storage.near_duplicates import NearDuplicateChange
     from crawler.storage.pages import ImportedPage, PageRecord, StoredPage
-    from crawler.storage.queries import PageOutcome
+    from crawler.storage.queries import PageOutcome, StoredItem
     from crawler.storage.reclean import PageToReclean, RecleanedPage, RecleanJob
     from crawler.visit import LeaseToken, ProcessedPage, Visit
 
@@ -386,6 +386,11 @@ class Store:
         """Return those of the pages with these keys that are stored."""
         now = datetime.now(UTC)
         return self.read(lambda connection: due.known_pages(connection, keys, now, self._policy.revisits))
+
+    def stored_item(self, visit: Visit) -> StoredItem | None:
+        """Return what is stored of the page that a visit found not modified; None if nothing is."""
+        key, url = pages.visit_key(visit, None), _requested_url(visit)
+        return self.read(lambda connection: queries.read_stored_item(connection, key, url))
 
     def page_outcomes(self, sites: Sequence[str]) -> list[PageOutcome]:
         """Return the newest stored pages of these sites, with the amount of running text on each."""
