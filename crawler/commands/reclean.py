@@ -26,6 +26,7 @@ from cleaning import METHODS, OptionError
 from cleaning._native import explain_missing_core
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import CLEANING_SETTINGS, command_line_settings
+from crawler.config.names import set_ours
 from crawler.errors import ConfigError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
@@ -123,7 +124,7 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
         """Clean the pages again, print the result, and return how many pages could not be cleaned."""
         assert self.settings is not None  # set by scrapy.cmdline
         if opts.method is not None:
-            self.settings.set("CLEANING_METHOD", opts.method, "cmdline")
+            set_ours(self.settings, "CLEANING_METHOD", opts.method, "cmdline")
         config = self.use_database_settings()
         archive = Path(args[0]).expanduser().resolve() if args else None
         plan = _make_plan(config, command_line_settings(self.settings), opts, archive)

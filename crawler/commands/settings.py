@@ -28,6 +28,7 @@ from crawler.config import (
     set_declared_default,
     use_database_settings,
 )
+from crawler.config.names import name_in_use
 from crawler.errors import ConfigError, SetupError
 from crawler.storage.schema import read_settings
 from crawler.terminal import make_console, make_table, print_error, print_json, printable
@@ -92,7 +93,7 @@ def _database_url(settings: BaseSettings) -> str:
     """Return the database that a crawl would use. Raises ConfigError."""
     with_default = settings.copy()
     set_declared_default("DATABASE_URL", with_default)
-    return str(with_default["DATABASE_URL"])
+    return str(with_default[name_in_use("DATABASE_URL", with_default)])
 
 
 def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
