@@ -147,6 +147,76 @@ def test_a_server_stopped_and_started_in_mid_crawl_costs_nothing(private, on_pri
     assert len({url for url, _, _ in contents(disturbed)[0]}) == PAGES
 
 
+@pytest.fixture
+def durable():
+    """Return a function that makes a server which syncs what it commits, or a streaming replica of one."""
+    try:
+        programs()
+    except SystemExit as error:
+        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to stop")
+    clusters = []
+
+    def make(primary=None):
+        cluster = Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
+        clusters.append(cluster)
+        if primary is None:
+            cluster.create("fsync = on\n")
+        else:
+            cluster.create_replica(primary)
+        cluster.start()
+        return cluster
+
+    yield make
+    for cluster in clusters:
+        cluster.remove()
+
+
+def test_a_server_that_fails_five_times_in_mid_crawl_loses_no_commit(durable, start, undisturbed, tmp_path):
+    server = durable()
+    url = create(server, "failing")
+    with start(url) as crawl:
+        for pages in (4, 14, 24, 34, 44):
+            wait_until(lambda least=pages: stored_pages(url) >= least, crawl)
+            stored = set(contents_of_pages(url))
+            (tmp_path / "log").write_text("")
+            server.stop("immediate")
+            wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
+            server.start()
+            assert stored <= set(contents_of_pages(url))
+            assert set(contents_of_pages(url).values()) == {60}
+        assert crawl.wait() == 0, crawl.stderr.read()
+    assert contents(url) == undisturbed
+
+
+@pytest.mark.parametrize("synchronous", [True, False], ids=["synchronous", "asynchronous"])
+def test_a_replica_that_is_promoted_in_mid_crawl_takes_over(durable, start, undisturbed, tmp_path, synchronous):
+    """Without synchronous replication the last pages may be lost: their leases end, and they are crawled again."""
+    primary = durable()
+    replica = durable(primary)
+    if synchronous:
+        with psycopg.connect(primary.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+    url = create(primary, "moving")
+    hosts = "&".join(f"host={server.url.partition('@')[2].partition('/')[0]}" for server in (primary, replica))
+    both = f"postgresql+psycopg://postgres@/moving?{hosts}&target_session_attrs=read-write"
+    settings = {"DATABASE_URL": both, "FRONTIER_LEASE_SECONDS": 5, "FRONTIER_MAX_ATTEMPTS": 9}
+    with start(url, **settings) as crawl:
+        wait_until(lambda: stored_pages(url) >= 20, crawl)
+        stored = set(contents_of_pages(url))
+        (tmp_path / "log").write_text("")
+        primary.stop("immediate")
+        wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
+        replica.promote()
+        moved = replica.url.removesuffix("postgres") + "moving"
+        assert set(contents_of_pages(moved).values()) == {60}
+        if synchronous:
+            assert stored <= set(contents_of_pages(moved))
+        assert crawl.wait() == 0, crawl.stderr.read()
+    assert logged(tmp_path / "log", "The database is back after")
+    assert contents(moved)[:2] == undisturbed[:2]
+
+
 def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private, on_private, start, tmp_path):
     url = on_private("interrupted")
     with start(url) as crawl:

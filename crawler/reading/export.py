@@ -74,6 +74,8 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
     require_format(request.suffix)
     with read_transaction(engine) as connection:
         cursor = ExportCursor(request.content, request.rows, database.read_position(connection), request.limits)
+        # A cursor of commits that a power failure undoes would hide those that get their numbers afterwards.
+        database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
         rows, counts = read_rows(connection, request.content, request.rows, since, request.limits), Counter[str]()
         with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:

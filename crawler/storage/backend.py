@@ -71,6 +71,9 @@ class Backend(Protocol):
     def erase_deleted(self, engine: Engine) -> None:
         """Erase what deleted rows leave behind."""
 
+    def make_durable(self, engine: Engine) -> None:
+        """Return once everything that is committed would survive a power failure."""
+
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
         """Lock a crawl for this process; None where only the time of a lease shows which processes are alive."""
 

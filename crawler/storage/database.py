@@ -293,6 +293,11 @@ def _last_sequence(connection: Connection) -> int:
     return max((one for one in sequences if one is not None), default=0)
 
 
+def make_durable(engine: Engine) -> None:
+    """Return once everything that is committed would survive a power failure."""
+    backend_of(engine).make_durable(engine)
+
+
 @contextmanager
 def _translated_errors(engine: Engine) -> Iterator[None]:
     try:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from crawler.errors import StoreError
 from crawler.redact import looks_secret
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy.engine import URL, Connection, Engine
-    from sqlalchemy.exc import DBAPIError
 
     from crawler.storage.backend import CommitCheck, CrawlFileLock
 
@@ -45,6 +44,8 @@ _CONNECTION = {
     "tcp_user_timeout": "60000",
 }
 
+# The transaction's number is in the future (invalid_parameter_value).
+_UNKNOWN_TRANSACTION = "22023"
 _UNREACHABLE = "08001"
 # The meaning of a failure and the advice, by SQLSTATE or its class.
 _ADVICE = {
@@ -133,6 +134,9 @@ class PostgreSQLBackend:
             # TRUNCATE would wait for every reader.
             connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
 
+    def make_durable(self, engine: Engine) -> None:
+        """Do nothing: a commit is, with the server's default of synchronous_commit."""
+
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
         return None
 
@@ -162,7 +166,12 @@ def _transaction_id(connection: Connection) -> str:
 
 
 def _was_committed(connection: Connection, transaction_id: str) -> bool | None:
-    status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
+    try:
+        status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
+    except DBAPIError as error:
+        if _state(error) != _UNKNOWN_TRANSACTION:
+            raise
+        return False  # a replica that was promoted before the transaction reached it
     if status is None:
         raise StoreError(f"the server no longer knows whether transaction {transaction_id} was committed")
     return None if status == "in progress" else status == "committed"

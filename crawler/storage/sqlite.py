@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
@@ -103,6 +104,12 @@ class SQLiteBackend:
         with engine.connect() as connection:
             # On the driver's own connection: a checkpoint cannot run in a transaction.
             connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def make_durable(self, engine: Engine) -> None:
+        """Sync the write-ahead log: with synchronous=NORMAL a commit does not."""
+        path = _path(engine.url)
+        with suppress(FileNotFoundError), path.with_name(f"{path.name}-wal").open("rb") as log:
+            os.fsync(log.fileno())
 
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
         return CrawlFileLock.acquire(_path(engine.url), crawl_id)

@@ -49,6 +49,19 @@ class Cluster:
         with (self.data / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION.format(port=_free_port()) + settings)
 
+    def create_replica(self, primary):
+        """Make the files of a streaming replica of a running server."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if (owner := _owner()) is not None:
+            os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+        self._run("pg_basebackup", f"--dbname={primary.url}", "--write-recovery-conf", "--checkpoint=fast")
+        lines = [line for line in self._configuration() if not line.startswith("port = ")]
+        (self.data / "postgresql.conf").write_text("\n".join([*lines, f"port = {_free_port()}\n"]))
+
+    def promote(self):
+        """Make a replica the server that is written to."""
+        self._run("pg_ctl", "--wait", "promote")
+
     def start(self):
         self._run("pg_ctl", "--wait", f"--log={self.folder / 'log'}", "start")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -132,6 +133,16 @@ def test_the_fate_of_a_transaction_is_known(engine):
                 if begun.is_active:
                     getattr(begun, end)()
     assert fates == [None, True, None, False]
+
+
+@pytest.mark.postgresql
+def test_a_transaction_that_the_server_has_not_reached_was_not_committed(engine):
+    """As on a replica that was promoted before it had received the transaction."""
+    with engine.connect() as connection:
+        check = backend_of(engine).commit_check(connection)
+    unreached = partial(check.func, transaction_id=str(int(check.keywords["transaction_id"]) + 1_000_000))
+    with read_transaction(engine) as connection:
+        assert unreached(connection) is False
 
 
 @pytest.mark.postgresql
