@@ -4,7 +4,8 @@ CrawlerError
 ├── ConfigError    a setting is unknown or has an invalid value
 ├── SetupError     the installation is broken: another package hides one of ours
 ├── CompareError   a target of compare or explain has no page, or a method cannot process it
-├── ReplayError    a replay source is missing, damaged or points outside its folder
+├── ReplayError    a replay source is missing, cannot be read or points outside its folder
+│   └── EmptySourceError    it has no page
 ├── ArchiveError   the archive of a crawl cannot be written or continued
 ├── TimeLimitError a page or feed takes longer than CLEANING_SECONDS in this process
 ├── RenderError    the browser is missing, does not start, or fails on a page
@@ -39,6 +40,10 @@ class SetupError(CrawlerError):
 
 class ReplayError(CrawlerError):
     """A replay source cannot be read."""
+
+
+class EmptySourceError(ReplayError):
+    """A replay source has no page."""
 
 
 class ArchiveError(CrawlerError):

@@ -25,6 +25,7 @@ from cleaning.methods import informative_sections
 from crawler.config import Config, changed_settings, hash_options
 from crawler.context import context_of
 from crawler.errors import WorkerError
+from crawler.fetching.compression import DamagedBodyError
 from crawler.fetching.replay import ReplayMiss
 from crawler.storage.boilerplate import (
     SiteTemplate,
@@ -102,7 +103,7 @@ class SkipReason(StrEnum):
     OTHER_BODY = "other_body"
     """The archive has its body of an earlier visit, or the body as fetched where the page was rendered."""
     DAMAGED = "damaged"
-    """Its record in the archive cannot be read."""
+    """Its record in the archive, or its packed body, cannot be read."""
     RETIRED = "retired"
     """It no longer exists on its site, and its blocks are gone."""
     NO_LAYOUT = "no_layout"
@@ -111,6 +112,9 @@ class SkipReason(StrEnum):
     """An earlier version stored a hash of its cleaning options, but not the options."""
     OVERTAKEN = "overtaken"
     """A crawl stored it again while it was being cleaned."""
+
+
+_UNREAD = (SkipReason.NO_HTML, SkipReason.NOT_ARCHIVED, SkipReason.OTHER_BODY, SkipReason.DAMAGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +170,9 @@ class ArchivedBodies:
 
     stored = False
 
-    def __init__(self, source: ReplaySource) -> None:
+    def __init__(self, source: ReplaySource, max_bytes: int) -> None:
         self._source = source
+        self._max_bytes = max_bytes
 
     def find(self, page: PageToReclean) -> bytes | SkipReason:
         saved = self._source.find(page.url)
@@ -175,7 +180,11 @@ class ArchivedBodies:
             return SkipReason.NOT_ARCHIVED
         if isinstance(saved, ReplayMiss):
             return SkipReason.DAMAGED
-        return saved.body if xxh64_intdigest(saved.body) == page.body_hash else SkipReason.OTHER_BODY
+        try:
+            body = saved.unpack(self._max_bytes)
+        except (DamagedBodyError, PageError):
+            return SkipReason.DAMAGED
+        return body if xxh64_intdigest(body) == page.body_hash else SkipReason.OTHER_BODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +241,11 @@ class RecleanResult:
         self.pages += 1
         self.failed += 1
         self._name(url, error)
+
+    @property
+    def read_nothing(self) -> bool:
+        """Whether no page could be read, although some should be readable."""
+        return sum(self.skipped.values()) == self.pages and any(reason in self.skipped for reason in _UNREAD)
 
     def inc_value(self, key: str) -> None:
         """Count an event of the worker processes."""

@@ -40,7 +40,7 @@ class ArchiveSpider(ArgumentSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         if not Config.read(crawler.settings).replay:
-            raise ConfigError("REPLAY is not set: add -s REPLAY=PATH, a folder with index.tsv or a WARC file")
+            raise ConfigError("REPLAY is not set: add -s REPLAY=PATH, a folder of saved pages or a WARC file")
         return spider
 
     async def start(self) -> AsyncIterator[Request]:

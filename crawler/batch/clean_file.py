@@ -16,8 +16,10 @@ from xxhash import xxh3_128_intdigest
 
 from crawler.batch.clean_record import CleanedRecord, RecordTask, RecordToClean
 from crawler.batch.columns import ADDRESSES, CLEANED_BLOCKS, PAGES, REJECTED, create_table
-from crawler.batch.records import Answer, OtherRequests, Passed, PassedRecord, read_records
+from crawler.batch.filters import Filtered
+from crawler.batch.records import read_records
 from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutError
+from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
 from crawler.urls import url_key
@@ -222,10 +224,11 @@ class _FileCleaner:
             self._progress(self._records, self._pages)
 
     def _pass(self, record: PassedRecord) -> None:
-        kind = "record" if record.is_lost or isinstance(record.reason, Passed) else "filtered"
+        kind = "filtered" if isinstance(record.reason, Filtered) else "record"
         self.counts[f"{kind}/{record.reason}"] += 1
         if record.is_lost:
-            self._reject(record.place, record.url, str(record.reason), None)
+            detail = str(record.place) if record.place.inside else None
+            self._reject(record.place.offset, record.url, str(record.reason), detail)
 
     async def _finish(self, waiting: _Waiting) -> None:
         answer = waiting.answer
@@ -238,11 +241,12 @@ class _FileCleaner:
         if answer.record_id in self._others.answer_ids:
             self.counts[f"record/{Passed.POSTED}"] += 1
             return
+        self.counts["record/shortened"] += answer.is_shortened
         self.counts[f"visit/{result.outcome}"] += 1
         if result.outcome is Outcome.PAGE:
             self._add_page(waiting, result)
         else:
-            self._reject(answer.place, answer.url, result.outcome, result.detail)
+            self._reject(answer.place.offset, answer.url, result.outcome, result.detail)
             self._add_address(waiting, result.key, -1)
 
     def _reject(self, place: int, url: str | None, reason: str, detail: str | None) -> None:
@@ -271,7 +275,7 @@ class _FileCleaner:
             "words": sum(result.blocks.words),
             "text": "\n".join(result.blocks.text),
             "source": self._file.path,
-            "place": answer.place,
+            "place": answer.place.offset,
         }
         values = result.columns | counted
         self._tables.pages.add(tuple(values[name] for name in PAGES.names))

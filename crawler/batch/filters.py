@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crawler.config import compile_patterns
 from crawler.errors import ConfigError
+from crawler.fetching.answers import read_moment
 from crawler.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from typing import Self
 
 _STATUS = re.compile(r"[1-5][0-9]{2}|[1-5]xx")
@@ -121,15 +122,6 @@ class RecordFilter:
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
         return compile_patterns(self.urls)
-
-
-def read_moment(text: str) -> datetime | None:
-    """Return a date or time in ISO form, in UTC if it names no zone; None for any other text."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):  # the latter: in UTC it is before the year 1
-        return None
 
 
 def _read_date(option: str, text: str | None) -> datetime | None:

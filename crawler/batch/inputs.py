@@ -7,10 +7,12 @@ import os
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BufferedReader, RawIOBase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urljoin
 
 from crawler.errors import InputError
+from crawler.fetching.saved_pages import is_page_folder
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:
@@ -21,10 +23,12 @@ _GLOB_CHARS = frozenset("*?[")
 
 
 class InputKind(StrEnum):
-    """The format of an input file, by its name."""
+    """The format of an input: of a file by its name."""
 
     WARC = "warc"
     PARQUET = "parquet"
+    FOLDER = "folder"
+    """A folder of saved pages."""
 
 
 _SUFFIXES = {
@@ -37,7 +41,10 @@ _NAMES = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffi
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """An input file. `number` is its place in the order, from 0; `size` is in bytes, 0 if it is not known."""
+    """An input file, or a folder of saved pages.
+
+    `number` is its place in the order, from 0; `size` is in bytes, 0 if it is not known.
+    """
 
     number: int
     path: str
@@ -48,19 +55,22 @@ class InputFile:
 def find_inputs(given: Sequence[str], base: str = "") -> list[InputFile]:
     """Return the input files that paths, folders, globs and lists of paths name, each once.
 
-    The files of a folder, and of the folders in it, and those of a glob are sorted by path. A path in a list that is
+    The files of a folder, and of the folders in it, and those of a glob are sorted by path. A folder on this machine
+    without such a file is one input if it holds saved pages. A path in a list that is
     neither absolute nor a URL is taken from `base`, or from the folder of the list if that is "". Raises InputError for
     a path that does not exist or has an unknown suffix, and if there is no file at all.
     """
     found: dict[str, tuple[InputKind, int]] = {}
     for one in given:
         for path, size in _expand(one, base):
-            kind = kind_of(path)
+            kind = InputKind.FOLDER if "://" not in path and Path(path).is_dir() else kind_of(path)
             if kind is None:
                 raise InputError(f"the input {redact_text(path)!r} has no suffix that is known: {_NAMES}")
             found.setdefault(path, (kind, size))
     if not found:
-        raise InputError(f"the inputs {', '.join(map(repr, given))} hold no file that ends in {_NAMES}")
+        raise InputError(
+            f"the inputs {', '.join(map(repr, given))} hold no file that ends in {_NAMES}, and no saved page"
+        )
     return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(found.items())]
 
 
@@ -91,7 +101,10 @@ def _expand(given: str, base: str) -> Iterator[tuple[str, int]]:
             # A server need not answer HEAD; the size is only needed to estimate what is left.
             yield given, 0
         elif system.isdir(inner):
-            yield from _sized(system, sorted(path for path in system.find(inner) if kind_of(path)))
+            paths = sorted(path for path in system.find(inner) if kind_of(path))
+            if not paths and "://" not in given and is_page_folder(Path(inner)):
+                yield inner, 0
+            yield from _sized(system, paths)
         else:
             yield from _sized(system, [inner])
 

@@ -21,6 +21,9 @@ from crawler.batch.output import OutputFolder
 from crawler.batch.stages import BAND_ROWS_MAX, Plan
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
+from crawler.fetching.answers import LostAnswer
+from crawler.fetching.replay import ReplayMiss
+from crawler.fetching.warc import Damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -98,8 +101,8 @@ class BatchSummary:
     def lost(self) -> dict[str, int]:
         """The records that should have had a page and have none, by reason."""
         names = ("visit/cleaning_failed", "visit/cleaning_timeout", "visit/download_failed", "file/unreadable")
-        damages = ("truncated", "unpackable", "bad_header", "wrong_length", "unreadable")
-        wanted = {*names, *(f"record/{word}" for word in damages)}
+        losses = (*Damage, *LostAnswer, ReplayMiss.MISSING_FILE, ReplayMiss.DAMAGED_FILE)
+        wanted = {*names, *(f"record/{word}" for word in losses)}
         return {name: count for name, count in self.counts.items() if name in wanted}
 
 

@@ -62,7 +62,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Clean a saved page (.html, .gz; - reads standard input), the pages of a folder (those of its index.tsv, "
-            "otherwise every .html and .htm below it), of a WARC file, or the page at a URL with each method. Show the "
+            "otherwise every HTML file below it), of a WARC file, or the page at a URL with each method. Show the "
             "blocks, the kept blocks and words, the time, the reasons, and how far the methods agree. A URL is fetched "
             "as in a crawl. Nothing is stored."
         )

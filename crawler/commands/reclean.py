@@ -1,7 +1,7 @@
 """`scrapy reclean`: clean stored pages again, without the network.
 
 0    all pages, or as many as --limit says, were cleaned
-1    some pages could not be cleaned, or the database or the archive failed: a sentence says so
+1    some pages could not be cleaned, none could be read, or the database or the archive failed: a sentence says so
 2    wrong usage
 130  Ctrl-C; the same command continues
 """
@@ -27,7 +27,7 @@ from cleaning._native import explain_missing_core
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import CLEANING_SETTINGS, command_line_settings
 from crawler.config.names import set_ours
-from crawler.errors import ConfigError
+from crawler.errors import ConfigError, NotStoredError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
 from crawler.storage.reclean import RecleanJob
@@ -128,7 +128,8 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
         config = self.use_database_settings()
         archive = Path(args[0]).expanduser().resolve() if args else None
         plan = _make_plan(config, command_line_settings(self.settings), opts, archive)
-        bodies: PageBodies = StoredBodies() if archive is None else ArchivedBodies(_open(archive, config))
+        source = None if archive is None else _open(archive, config)
+        bodies: PageBodies = StoredBodies() if source is None else ArchivedBodies(source, config.page_max_bytes)
         with self.database():
             pass  # the store opens the database itself: this only checks that it exists and has the current schema
         if (missing := explain_missing_core()) is not None:
@@ -147,6 +148,14 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
             print_json(asdict(result) | {"dry_run": opts.dry_run})
         else:
             _print(result, opts)
+        if source is not None:
+            print_error(f"{source.name}: {source.counts.describe()}")
+        if result.read_nothing:
+            reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(result.skipped.items()))
+            raise NotStoredError(
+                f"none of {count_of(result.pages, 'page')} could be cleaned again ({reasons}): name an archive that "
+                "has the pages as they were last visited, or crawl them again"
+            )
         return result.failed
 
 

@@ -373,7 +373,7 @@ class ArchiveSettings(Theme):
         "process needs a file of its own.",
     )
     replay: str = option(
-        "", text(), "Folder with index.tsv, or WARC file, that answers all requests in place of the network."
+        "", text(), "Folder of saved pages, or WARC file, that answers all requests in place of the network."
     )
 
 

@@ -77,6 +77,8 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
         out.print(make_table("Least agreement", ("mean", "page"), disagreed))
     if totals.failures:
         _line(out, f"not compared: {format_counters(dict(totals.failures))}")
+    if target.counts is not None:
+        _line(out, target.counts.describe())
         for line in failure_lines(totals)[: len(totals.failed)]:
             _line(out, f"  {line}")
 
@@ -94,7 +96,9 @@ class ComparisonJson:
     def __init__(self, stream: TextIO, target: ReportTarget, plan: ComparisonPlan) -> None:
         self._stream = stream
         self._separator = "\n"
-        head = {"target": target.name, "methods": plan.methods, "left_out": plan.left_out}
+        head: dict[str, Any] = {"target": target.name, "methods": plan.methods, "left_out": plan.left_out}
+        if target.counts is not None:
+            head["records"] = fields_of(target.counts, "read skipped lost shortened")
         stream.write(json.dumps(head)[:-1] + ', "pages": [')
 
     def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:

@@ -20,8 +20,8 @@ from cleaning import PageError, clean, parse
 from crawler.config import Config
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.errors import ConfigError, ReplayError
-from crawler.fetching.replay import read_replay_index
 from crawler.fetching.response_filter import ResponseRejected
+from crawler.fetching.saved_pages import read_replay_index
 from crawler.reports.fetch import failure_message, run_spider
 from crawler.urls import host_of, known_url
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sys
 import zlib
 from dataclasses import dataclass
@@ -12,22 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from crawler.errors import CompareError
-from crawler.fetching.compression import DamagedBodyError, unpack_body
-from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, WarcSource, open_regular, open_replay
+from crawler.errors import CompareError, EmptySourceError
+from crawler.fetching.compression import DamagedBodyError
+from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, SourceCounts, WarcSource, open_replay
 from crawler.fetching.response_filter import reject_body, reject_status
+from crawler.fetching.saved_pages import INDEX_FILE, READ_ERRORS, find_saved_pages, read_saved_page
 from crawler.urls import known_url, site_of, without_credentials
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
+    from crawler.fetching.answers import PassedRecord
     from crawler.fetching.replay import ReplaySource
 
-_INDEX = "index.tsv"
 _ADDRESS_STARTS = ("http://", "https://")
-_PAGE_ENDS = (".html", ".htm", ".html.gz", ".htm.gz")
 _GZIP_START = b"\x1f\x8b"
 _STDIN = "-"
 
@@ -75,11 +74,15 @@ class UnreadPage:
 
 @dataclass(frozen=True, slots=True)
 class ReportTarget:
-    """The pages of a report, in order. `several` is True for a folder or archive, even one of a single page."""
+    """The pages of a report, in order. `several` is True for a folder or archive, even one of a single page.
+
+    Records of an archive that are lost are among them. `counts` says what else a folder or archive has.
+    """
 
     name: str
     sources: Sequence[UnreadPage]
     several: bool = False
+    counts: SourceCounts | None = None
 
 
 def is_address(name: str, url: str | None) -> bool:
@@ -109,16 +112,9 @@ def open_target(name: str, url: str | None, max_bytes: int) -> ReportTarget:
 
 def _open(path: Path, url: str | None, max_bytes: int) -> ReportTarget:
     if path.is_dir():
-        indexed = (path / _INDEX).is_file()
-        sources = _from_replay(open_replay(path, max_bytes), max_bytes) if indexed else _below(path, max_bytes)
-        if not sources and indexed:
-            raise CompareError(f"{str(path / _INDEX)!r} lists no page")
-        if not sources:
-            ends = ", ".join(_PAGE_ENDS)
-            raise CompareError(f"the folder {str(path)!r} holds no page: no {_INDEX}, and no file that ends in {ends}")
-        return ReportTarget(str(path), sources, several=True)
+        return _from_index(path, max_bytes) if (path / INDEX_FILE).is_file() else _below(path, max_bytes)
     if path.name.lower().endswith(WARC_SUFFIXES) and path.exists():
-        return ReportTarget(str(path), _from_replay(WarcSource(path, max_bytes), max_bytes), several=True)
+        return _from_replay(WarcSource(path, max_bytes), max_bytes)
     if not path.exists():
         raise CompareError(f"there is no file or folder {str(path)!r}; an address begins with http:// or https://")
     return _single(str(path), url, partial(_read_file, path, max_bytes))
@@ -128,29 +124,42 @@ def _single(name: str, url: str | None, load: Callable[[], LoadedPage]) -> Repor
     return ReportTarget(name, [UnreadPage(name, None if url is None else without_credentials(url), "", load)])
 
 
-def _below(folder: Path, max_bytes: int) -> list[UnreadPage]:
+def _below(folder: Path, max_bytes: int) -> ReportTarget:
     """Return the pages of a folder without an index; the pages directly in one folder count as one site."""
-    return [
+    saved = find_saved_pages(folder)
+    counts = SourceCounts(len(saved.pages), saved.skipped)
+    if not saved.pages:
+        raise CompareError(
+            f"the folder {str(folder)!r} holds no page: no {INDEX_FILE}, and no file that ends in .html, .htm or "
+            f".xhtml or begins like HTML ({counts.describe()})"
+        )
+    sources = [
         UnreadPage(str(path.relative_to(folder)), None, str(path.parent), partial(_read_regular, path, max_bytes))
-        for path in sorted(_page_files(folder))
+        for _, path in saved.pages
     ]
+    return ReportTarget(str(folder), sources, several=True, counts=counts)
 
 
-def _page_files(folder: Path) -> Iterator[Path]:
-    root = folder.resolve()
-    for parent, _, names in os.walk(folder, onerror=_raise):
-        for name in names:
-            path = Path(parent, name)
-            if name.lower().endswith(_PAGE_ENDS) and path.resolve().is_relative_to(root):
-                yield path
+def _from_index(folder: Path, max_bytes: int) -> ReportTarget:
+    try:
+        replay = open_replay(folder, max_bytes)
+    except EmptySourceError as error:
+        raise CompareError(f"{str(folder / INDEX_FILE)!r} lists no page") from error
+    return _from_replay(replay, max_bytes)
 
 
-def _raise(error: OSError) -> NoReturn:
-    raise error
+def _from_replay(replay: ReplaySource, max_bytes: int) -> ReportTarget:
+    """Return the pages of a source, and after them its lost records."""
+    pages = [_saved(replay, url, max_bytes) for url in replay.urls()]
+    lost = [_lost(replay, record) for record in replay.counts.losses]
+    return ReportTarget(replay.name, [*pages, *lost], several=True, counts=replay.counts)
 
 
-def _from_replay(replay: ReplaySource, max_bytes: int) -> list[UnreadPage]:
-    return [_saved(replay, url, max_bytes) for url in replay.urls()]
+def _lost(replay: ReplaySource, record: PassedRecord) -> UnreadPage:
+    def fail() -> NoReturn:
+        raise NoPage(record.reason, f"the record is lost: {record.reason}")
+
+    return UnreadPage(f"{replay.name}, {record.place}", None, "", fail)
 
 
 def _saved(replay: ReplaySource, url: str, max_bytes: int) -> UnreadPage:
@@ -164,10 +173,9 @@ def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
     found = replay.find(url)
     if isinstance(found, ReplayMiss):
         raise NoPage(found, "the file is missing" if found is ReplayMiss.MISSING_FILE else "the record is damaged")
-    headers = {name.lower(): value for name, value in reversed(found.headers)}
-    declared = headers.get("content-type")
+    declared = found.header("content-type")
     try:
-        body = unpack_body(found.body, headers.get("content-encoding", ""), max_bytes)
+        body = found.unpack(max_bytes)
     except DamagedBodyError as error:
         raise NoPage(Outcome.DOWNLOAD_FAILED, str(error)) from error
     verdict = reject_status(found.status, body) or reject_body(body, declared, max_bytes)
@@ -178,10 +186,10 @@ def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
 
 def _read_regular(path: Path, max_bytes: int) -> LoadedPage:
     try:
-        with open_regular(path) as file:
-            return _limited(file, max_bytes)
-    except OSError as error:
-        raise NoPage(ReplayMiss.DAMAGED_FILE, error.strerror or str(error)) from error
+        body = read_saved_page(path, max_bytes)
+    except READ_ERRORS as error:
+        raise NoPage(ReplayMiss.DAMAGED_FILE, getattr(error, "strerror", None) or str(error)) from error
+    return _loaded(body, max_bytes)
 
 
 def _read_file(path: Path, max_bytes: int) -> LoadedPage:
@@ -200,6 +208,10 @@ def _limited(stream: BinaryIO | io.BufferedReader, max_bytes: int) -> LoadedPage
         body = gzip.GzipFile(fileobj=stream).read(max_bytes + 1) if packed else stream.read(max_bytes + 1)
     except (EOFError, zlib.error) as error:
         raise NoPage(ReplayMiss.DAMAGED_FILE, str(error)) from error
+    return _loaded(body, max_bytes)
+
+
+def _loaded(body: bytes, max_bytes: int) -> LoadedPage:
     if len(body) > max_bytes:
         raise NoPage(ReportFault.TOO_LARGE, f"more than PAGE_MAX_BYTES={max_bytes} bytes")
     return LoadedPage(body)

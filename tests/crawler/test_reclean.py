@@ -175,7 +175,7 @@ def test_an_archive_serves_pages_if_it_has_their_last_visit(sqlite, tmp_path, re
     records, path = ArchiveRecords("a.warc.gz", {}), tmp_path / "a.warc.gz"
     kept = [records.pack(Request(address(n)), Response(address(n), body=html(n).encode())) for n in (0, 1, 2, 7)]
     path.write_bytes(b"".join(kept))
-    bodies = ArchivedBodies(open_replay(path, 1_000_000))
+    bodies = ArchivedBodies(open_replay(path, 1_000_000), 1_000_000)
     result = reclean(store, plan("default"), bodies)
     assert (result.unchanged, result.skipped) == (1, {"other_body": 1, "retired": 1, "not_archived": 1})
     assert {(one.url, one.reason) for one in result.named} == {

@@ -1,7 +1,7 @@
 """`scrapy batch`: clean archives of any size into Parquet tables.
 
 0    the tables are written; lost records are counted
-1    the job failed, or none of its input files could be read
+1    the job failed, none of its input files could be read, or no record gave a page
 2    an argument or option is wrong
 130  Ctrl-C stopped the job; --resume continues it
 """
@@ -45,8 +45,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Clean the pages of archives as `scrapy crawl archive` does, and write them to the tables pages, blocks, "
             "sightings and rejected in the folder --out. INPUT is a WARC or WET file, a Parquet file with the columns "
-            "url and html, a folder or glob of such files, or a list of paths (.paths, .txt, also .gz), here or at a "
-            "URL that fsspec opens. See docs/scale.md."
+            "url and html, a folder or glob of such files, a folder of saved pages, or a list of paths (.paths, .txt, "
+            "also .gz), here or at a URL that fsspec opens. See docs/scale.md."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -154,6 +154,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             print_error(f"scrapy batch: {found}; the table `rejected` has the reason of each")
             if unreadable == summary.files and not summary.counts.get("records", 0):
                 raise BatchError("no input file could be read")
+        if not summary.counts.get("pages", 0) and not any(name.startswith("filtered/") for name in summary.counts):
+            raise BatchError(f"none of {count_of(summary.counts.get('records', 0), 'record')} gave a page")
 
 
 def _describe(progress: BatchProgress) -> str:

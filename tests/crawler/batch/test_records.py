@@ -3,16 +3,16 @@
 import gzip
 from datetime import UTC, datetime
 
-import brotli
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from warcs import HTML, article, paragraph, record, write_warc
+from warcs import article, paragraph, record, write_warc
 
 from crawler.batch.filters import Filtered, RecordFilter
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
-from crawler.batch.records import Answer, OtherRequests, Passed, PassedRecord, read_records
+from crawler.batch.records import read_records
 from crawler.errors import InputError
+from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
 
 PAGE = article("Storm", paragraph(1))
 LIMIT = 1_000_000
@@ -63,15 +63,6 @@ def test_an_input_that_is_none_is_named(tmp_path, name, message):
     (tmp_path / "note.md").touch()
     with pytest.raises(InputError, match=message):
         find_inputs([f"{tmp_path}/{name}"])
-
-
-def test_an_answer_is_read_without_its_coding(tmp_path):
-    headers = (*HTML, ("Content-Encoding", "gzip"), ("X-Robots-Tag", "noarchive"))
-    page = {"url": "https://a.example/1", "body": gzip.compress(PAGE.encode()), "headers": headers}
-    (answer,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
-    assert (answer.url, answer.status, answer.body) == ("https://a.example/1", 200, PAGE.encode())
-    assert answer.headers == (*HTML, ("X-Robots-Tag", "noarchive"))
-    assert answer.at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def test_what_is_filtered_is_not_unpacked(tmp_path):
@@ -168,14 +159,6 @@ def test_a_date_before_the_first_year_is_none(tmp_path):
     assert found.at is None
 
 
-def test_a_brotli_body_keeps_its_coding(tmp_path):
-    packed = brotli.compress(PAGE.encode())
-    page = {"url": "https://a.example/", "body": packed, "headers": (*HTML, ("Content-Encoding", "br"))}
-    (found,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
-    assert found.body == packed
-    assert ("Content-Encoding", "br") in found.headers
-
-
 def test_a_parquet_file_without_the_columns_is_named(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"address": ["https://a.example/"], "html": [PAGE]}), path)
@@ -183,8 +166,21 @@ def test_a_parquet_file_without_the_columns_is_named(tmp_path):
         read(path)
 
 
-def test_an_answer_without_a_head_is_lost(tmp_path):
-    path = tmp_path / "a.warc"
-    path.write_bytes(record("response", "https://a.example/1", b"<html>no head</html>"))
-    (lost,) = read(path)
-    assert (lost.reason, lost.is_lost, lost.url) == (Passed.UNREADABLE, True, "https://a.example/1")
+def test_a_folder_of_saved_pages_is_one_input(tmp_path):
+    """Like `REPLAY`: a link and a picture are no pages, and no index is needed."""
+    folder = tmp_path / "saved"
+    (folder / "news").mkdir(parents=True)
+    (folder / "news" / "1.html").write_text(PAGE)
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    (folder / "link.html").symlink_to(folder / "news" / "1.html")
+    (file,) = find_inputs([str(folder)])
+    assert file.kind is InputKind.FOLDER
+    records = list(read_records(file, RecordFilter(), LIMIT, OtherRequests()))
+    assert answers(records) == [("https://news.invalid/1.html", PAGE.encode())]
+    assert sorted(passed(records)) == ["link", "other_type"]
+
+
+def test_a_folder_with_archives_and_pages_is_its_archives(tmp_path):
+    (tmp_path / "report.html").write_text(PAGE)
+    path = write_warc(tmp_path / "a.warc.gz", [("https://a.example/1", PAGE)])
+    assert [file.path for file in find_inputs([str(tmp_path)])] == [str(path)]

@@ -7,7 +7,7 @@ import pytest
 
 from crawler.discovery.portals import PORTAL_COLUMNS, read_portal, read_portals, select_portals
 from crawler.errors import ConfigError
-from crawler.fetching.replay import read_replay_index
+from crawler.fetching.saved_pages import read_replay_index
 
 
 def written(tmp_path, text):

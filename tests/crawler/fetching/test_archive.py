@@ -122,7 +122,7 @@ def recleaned(url, archive):
     """Clean the pages of a database again from an archive, which gives what cleaning the stored HTML does."""
     orders = RecleanPlan(RecleanJob("archive"), Fingerprinter(), None, processes=1, seconds=60.0)
     with opened_engine(url) as engine:
-        bodies = ArchivedBodies(open_replay(archive, 1_000_000))
+        bodies = ArchivedBodies(open_replay(archive, 1_000_000), 1_000_000)
         return asyncio.run(run_reclean(Store(engine), bodies, orders, 0, lambda *_: None))
 
 

@@ -10,6 +10,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 
+from cleaning import PageError
 from crawler.errors import ReplayError
 from crawler.fetching.archive import ArchiveRecords
 from crawler.fetching.replay import ReplayMiss, open_replay
@@ -173,8 +174,9 @@ def test_an_invalid_replay_source_is_named(tmp_path, folder):
     (tmp_path / "pages.zip").write_bytes(b"PK")
     with pytest.raises(ReplayError, match="neither a folder"):
         open_replay(tmp_path / "pages.zip", LIMIT)
-    with pytest.raises(ReplayError, match=r"without index\.tsv"):
-        open_replay(tmp_path, LIMIT)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReplayError, match="a folder without a page: read 0; skipped 0; lost 0"):
+        open_replay(tmp_path / "empty", LIMIT)
     with pytest.raises(ReplayError, match=r"no column 'file'.*url, title"):
         open_replay(folder(["url", "title"]), LIMIT)
     (tmp_path / "index.tsv").write_bytes(b"file\n\xff\xfe\xff")
@@ -199,7 +201,7 @@ def test_a_warc_serves_its_responses_as_recorded(warc, name):
     assert (third.status, third.body) == (404, b"<p>gone")
 
 
-def test_a_warc_body_comes_without_compression_and_chunks(warc):
+def test_a_warc_body_comes_without_chunks_and_as_packed_as_it_was(warc):
     zipped, chunked = gzip.compress(b"<p>zipped"), b"5\r\n<p>ch\r\n5\r\nunked\r\n0\r\n\r\n"
     path = warc(
         ("https://x.example/zipped", 200, HTML | {"Content-Encoding": "gzip"}, zipped),
@@ -208,26 +210,29 @@ def test_a_warc_body_comes_without_compression_and_chunks(warc):
     )
     source = open_replay(path, LIMIT)
     found = {url.rsplit("/", 1)[1]: source.find(url) for url in source.urls()}
-    assert found["zipped"].body == b"<p>zipped"
-    assert "Content-Encoding" not in dict(found["zipped"].headers)
+    assert (found["zipped"].body, found["zipped"].unpack(LIMIT)) == (zipped, b"<p>zipped")
     assert found["chunked"].body == b"<p>chunked"
-    assert len(found["bomb"].body) <= LIMIT + 1
+    with pytest.raises(PageError, match="more than PAGE_MAX_BYTES=100000"):
+        found["bomb"].unpack(LIMIT)
 
 
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
 @pytest.mark.parametrize("cut", [20, 150, 400])
-def test_a_cut_off_warc_is_named(warc, name, cut):
+def test_a_cut_off_warc_loses_its_last_record(warc, name, cut, caplog):
     path = warc(*[(f"https://x.example/{n}", 200, HTML, b"<p>page" * 50) for n in range(3)], name=name)
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.raises(ReplayError, match=f"{name} is damaged"):
-        open_replay(path, LIMIT)
+    source = open_replay(path, LIMIT)
+    assert source.counts.lost == {"truncated": 1}
+    assert source.counts.read in {2, 3}
+    (loss,) = source.counts.losses
+    assert f"{path}: the record at byte {loss.place.offset:,} is lost: truncated" in caplog.text
 
 
 @pytest.mark.parametrize("body", [b"garbage" * 100, gzip.compress(b"garbage" * 100, mtime=0), b"", b"WARC/1.0\r\n\r\n"])
 def test_a_file_that_is_not_a_warc_is_named(tmp_path, body):
     path = tmp_path / "a.warc.gz"
     path.write_bytes(body)
-    with pytest.raises(ReplayError, match=r"a\.warc\.gz (is damaged|holds no HTTP response)"):
+    with pytest.raises(ReplayError, match=r"a\.warc\.gz has no answer of a server: read 0; skipped 0; lost [01]"):
         open_replay(path, LIMIT)
 
 
@@ -240,18 +245,23 @@ def test_a_brotli_body_is_unpacked_by_its_reader(warc):
     assert source.load().body == b"<p>a page that is long enough to be packed" * 9
 
 
-def test_an_address_that_is_no_url_is_left_out(warc, caplog):
+def test_an_address_that_is_no_url_is_lost(warc):
     path = warc(("https://x.example/a", 200, HTML, b"a"), ("http://[bad/v6", 200, HTML, b"b"))
-    assert open_replay(path, LIMIT).urls() == ["https://x.example/a"]
-    assert "leaves out 'http://[bad/v6', which is no URL" in caplog.text
+    source = open_replay(path, LIMIT)
+    assert source.urls() == ["https://x.example/a"]
+    assert source.counts.describe() == "read 1; skipped 2 (other 2); lost 1 (no_address 1)"
 
 
-def test_a_warc_compressed_as_a_whole_is_named_with_a_remedy(warc):
-    path = warc(("https://x.example/a", 200, HTML, b"a"), ("https://x.example/b", 200, HTML, b"b"), name="a.warc")
+def test_a_warc_compressed_as_a_whole_is_read_at_any_place(warc):
+    """Reading begins anew at marks a megabyte apart, so a page costs the same wherever it stands."""
+    pages = [(f"https://x.example/{n}", 200, HTML, bytes([65 + n]) * 300_000) for n in range(20)]
+    path = warc(*pages, name="a.warc")
     whole = path.with_name("whole.warc.gz")
     whole.write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(ReplayError, match="warcio recompress"):
-        open_replay(whole, LIMIT)
+    source = open_replay(whole, 400_000)
+    assert len(source.urls()) == 20
+    for url, _, _, body in reversed(pages):
+        assert source.find(url).body == body
 
 
 def test_transient_responses_replace_no_other(warc):
@@ -276,7 +286,7 @@ def test_a_url_with_a_secret_is_found_in_its_redacted_form(warc):
     assert source.find("https://x.example/?page=2&token=sesame").body == b"one"
 
 
-def test_a_compression_that_warcio_does_not_know_is_left_to_scrapy(warc):
+def test_a_compression_is_left_to_scrapy(warc):
     source = open_replay(warc(("https://x.example/", 200, {"Content-Encoding": "zstd"}, b"packed")), LIMIT)
     saved = source.find("https://x.example/")
     assert (saved.headers, saved.body) == ((("Content-Encoding", "zstd"),), b"packed")

@@ -1,0 +1,86 @@
+"""Folders of saved pages without an index."""
+
+import gzip
+import os
+
+import pytest
+
+from crawler.errors import ReplayError
+from crawler.fetching.replay import FolderSource, ReplayMiss, open_replay
+from crawler.fetching.saved_pages import find_saved_pages, is_page_folder
+
+LIMIT = 100_000
+PAGE = "<!DOCTYPE html><html><body><p>The ferry left at dawn.</p></body></html>"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Pages under many names and in many forms, and files that are none."""
+    pages = {
+        "a.html": PAGE.encode(),
+        "b/c.HTM": b"<p>a page by its name",
+        "b/d.xhtml": b'<?xml version="1.0"?>' + PAGE.encode(),
+        "b/e.html.gz": gzip.compress(PAGE.encode()),
+        "b/packed.html": gzip.compress(PAGE.encode()),
+        "b/index.html?page=2&sort=new": PAGE.encode(),
+        "b/article.php": b"\n<!-- saved -->\n" + PAGE.encode(),
+        "b/no-suffix": PAGE.encode("utf-16"),
+        "b/deep/er/\u00e4 b%20c.html": PAGE.encode("cp1251"),
+    }
+    others = {"b/style.css": b"p {}", "b/picture.jpg": b"\xff\xd8", "b/picture.svg": b"<?xml version='1.0'?><svg/>"}
+    for name, content in (pages | others).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path
+
+
+def test_every_page_below_a_folder_is_found_whatever_its_name(folder):
+    source = open_replay(folder, LIMIT)
+    assert source.urls() == [
+        "https://replay.invalid/a.html",
+        "https://b.invalid/article.php",
+        "https://b.invalid/c.HTM",
+        "https://b.invalid/d.xhtml",
+        "https://b.invalid/deep/er/%C3%A4%20b%2520c.html",
+        "https://b.invalid/e.html.gz",
+        "https://b.invalid/index.html%3Fpage%3D2%26sort%3Dnew",
+        "https://b.invalid/no-suffix",
+        "https://b.invalid/packed.html",
+    ]
+    assert source.counts.describe() == "read 9; skipped 3 (other_type 3); lost 0"
+    assert source.find("https://b.invalid/e.html.gz").body == PAGE.encode()
+    assert source.find("https://b.invalid/packed.html").body == PAGE.encode()
+
+
+def test_links_pipes_and_what_lies_outside_are_skipped_and_counted(folder, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.html").write_text(PAGE)
+    (folder / "link.html").symlink_to(outside / "secret.html")
+    (folder / "linked").symlink_to(outside)
+    os.mkfifo(folder / "pipe.html")
+    saved = find_saved_pages(folder)
+    assert (len(saved.pages), saved.skipped) == (9, {"other_type": 3, "link": 2, "special": 1})
+
+
+def test_a_name_that_is_no_text_is_a_page(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xffpage.html"
+    with open(path, "wb") as file:  # noqa: PTH123 — a name that is no text
+        file.write(PAGE.encode())
+    source = open_replay(tmp_path, LIMIT)
+    (url,) = source.urls()
+    assert source.find(url).body == PAGE.encode()
+
+
+def test_a_page_that_becomes_a_pipe_is_damaged_and_not_waited_for(folder):
+    source = FolderSource(folder, LIMIT)
+    (folder / "a.html").unlink()
+    os.mkfifo(folder / "a.html")
+    assert source.find("https://replay.invalid/a.html") is ReplayMiss.DAMAGED_FILE
+
+
+def test_a_folder_without_a_page_says_what_it_has(tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    assert not is_page_folder(tmp_path)
+    with pytest.raises(ReplayError, match=r"a folder without a page: read 0; skipped 1 \(other_type 1\); lost 0"):
+        open_replay(tmp_path, LIMIT)
