@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
 
@@ -134,14 +135,18 @@ class RecrawlCommand(CrawlCommand):
         if opts.dry_run:
             _print_plan(list(_plan_rows(planned, chosen, config, now)), as_json=opts.json)
             return exit_code
-        runs = self._crawl_all(runnable, opts, config)
+        count = len(runnable)
+        waiting = deque(runnable)
+        # Each group is freed once its pages are in the queue.
+        del chosen, planned, runnable
+        runs = self._crawl_all(waiting, opts, config)
         if opts.json:
             print_json({"crawls": [_run_summary(one) for one in runs]})
-        elif not runnable:
+        elif not count:
             print_line("There is nothing to visit.")
         else:
             _print_running_elsewhere(runs)
-        if len(runs) < len(runnable):
+        if len(runs) < count:
             exit_code = EXIT_FAILURE
         return max((one.exit_code for one in runs if one.exit_code), default=exit_code)
 
@@ -175,16 +180,20 @@ class RecrawlCommand(CrawlCommand):
             print_error(f"  {way.revisit.url}")
         return False
 
-    def _crawl_all(self, planned: Sequence[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[_Run]:
-        """Crawl the groups, several at a time, and return the runs. A signal ends all crawls."""
+    def _crawl_all(self, planned: deque[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[_Run]:
+        """Take and crawl the groups, several at a time, and return the runs. A signal ends all crawls."""
         runs: list[_Run] = []
         options = _RunOptions(config, opts.spargs, join=opts.join, processes=_processes_each(planned, config))
 
         def waiting(group: RecrawlGroup) -> WaitingCrawl:
             settings = {**group.settings, **self._changes(group)}
-            return WaitingCrawl(_claims(group, settings, config), lambda: self._begin(group, settings, options, runs))
+            left = [group]
+            return WaitingCrawl(
+                _claims(group, settings, config), lambda: self._begin(left.pop(), settings, options, runs)
+            )
 
-        ParallelCrawls(self.crawler_process, map(waiting, planned), config.parallel_crawls).run()
+        crawls = [waiting(planned.popleft()) for _ in range(len(planned))]
+        ParallelCrawls(self.crawler_process, crawls, config.parallel_crawls).run()
         return runs
 
     def _begin(
@@ -195,7 +204,7 @@ class RecrawlCommand(CrawlCommand):
         for name, value in {**settings, **options.processes}.items():
             set_ours(crawler.settings, name, value, priority="cmdline")
         arguments = group.filled(options.given)
-        run = _Run(group)
+        run = _Run(group.without_revisits())
         runs.append(run)
         try:
             begun = _queue(options.config, group.spider, arguments, group.requests(crawler))
@@ -211,7 +220,7 @@ class RecrawlCommand(CrawlCommand):
         logger.info("Visiting %s again by the spider %s", count_of(begun.added, "stored address"), group.spider)
 
         def record_end(error: BaseException | None) -> None:
-            run.exit_code = _exit_code(group, crawler, error)
+            run.exit_code = _exit_code(run.group, crawler, error)
 
         return CrawlStart(crawler, arguments, record_end)
 
@@ -226,7 +235,7 @@ class _RunOptions:
     processes: Mapping[str, Any]
 
 
-def _processes_each(planned: Sequence[RecrawlGroup], config: Config) -> dict[str, Any]:
+def _processes_each(planned: Collection[RecrawlGroup], config: Config) -> dict[str, Any]:
     """Return the setting CLEANING_PROCESSES of each crawl: those that run at a time share the number."""
     crawls = min(len(planned), config.parallel_crawls)
     if config.cleaning_processes == 0 or crawls == 0:
@@ -243,7 +252,7 @@ def _claims(group: RecrawlGroup, settings: Mapping[str, Any], config: Config) ->
 
 
 def _queue(
-    config: Config, spider: str, arguments: Mapping[str, str], records: Sequence[tuple[Revisit, RequestRecord]]
+    config: Config, spider: str, arguments: Mapping[str, str], records: Iterable[tuple[Revisit, RequestRecord]]
 ) -> due.BegunRecrawl | None:
     """Begin or join a re-crawl; `is_active` is right on both kinds of database."""
     with opened_engine(config.database_url, must_exist=True) as engine:

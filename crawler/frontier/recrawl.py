@@ -21,8 +21,9 @@ from crawler.urls import host_of
 from crawler.visit import METHOD_META_KEY, RequestRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
+    from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -96,15 +97,19 @@ class RecrawlGroup:
         own = {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
         return own | {RECRAWL: json.dumps(dict(self.settings), sort_keys=True)}
 
-    def requests(self, crawler: Crawler) -> list[tuple[Revisit, RequestRecord]]:
-        """Return the request of each page and section, with the key that the spider's crawler gives it."""
+    def requests(self, crawler: Crawler) -> Iterator[tuple[Revisit, RequestRecord]]:
+        """Yield the request of each page and section, in the order of the keys that the spider's crawler gives them."""
         method = Config.read(crawler.settings).cleaning_method
         fingerprinter = build_from_crawler(load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"]), crawler)
-        keys = [fingerprinter.fingerprint(Request(one.revisit.url)).hex() for one in self.revisits]
-        return [
-            (one.revisit, _revisit_request(one, method, key, -rank))
-            for rank, (one, key) in enumerate(zip(self.revisits, keys, strict=True))
-        ]
+        urls = (way.revisit.url for way in self.revisits)
+        keys = sorted((fingerprinter.fingerprint(Request(url)).hex(), rank) for rank, url in enumerate(urls))
+        for key, rank in keys:
+            way = self.revisits[rank]
+            yield way.revisit, _revisit_request(way, method, key, -rank)
+
+    def without_revisits(self) -> Self:
+        """Return the group once its pages are queued, so that they are freed while the crawl runs."""
+        return replace(self, revisits=())
 
 
 def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> list[Revisit]:

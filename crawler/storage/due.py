@@ -5,11 +5,13 @@ The caller owns the transaction.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import false, func, or_, select
+from sqlalchemy import Text, cast, false, func, or_, select
 
 from crawler import urls
 from crawler.config import RECRAWL
@@ -20,7 +22,7 @@ from crawler.storage.crawls import CrawlState
 from crawler.storage.tables import batched, crawl, page, section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Table
@@ -33,6 +35,9 @@ REVISITS_MAX = 100_000
 """How many pages, and how many sections, one run reads; of more, those that have waited longest."""
 
 _DAY = timedelta(days=1)
+_JSON_NAMES = ("arguments", "cb_kwargs", "headers", "meta", "settings")
+_ROWS_PER_READ = 5_000
+_REQUESTS_PER_PART = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +135,33 @@ def all_revisits(connection: Connection, site: str | None = None) -> list[Revisi
 def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> list[RevisitRequest]:
     """Return the requests that visit them, in the same order; those deleted since they were read are left out."""
     found: dict[tuple[bool, int], RevisitRequest] = {}
+    shared = _SharedValues()
     for table, chosen in (
         (section, {one.row_id: one for one in revisits if one.is_section}),
         (page, {one.row_id: one for one in revisits if not one.is_section}),
     ):
-        names = ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta", "settings")
-        columns = [table.c[name] for name in names]
+        columns = [table.c.spider, table.c.callback, *(cast(table.c[name], Text).label(name) for name in _JSON_NAMES)]
         for part in batched(list(chosen)):
             for row in connection.execute(select(table.c.id, *columns).where(table.c.id.in_(part))):
-                found[table is section, row.id] = _revisit_request(chosen[row.id], row)
+                found[table is section, row.id] = _revisit_request(chosen[row.id], row, shared)
     return [found[_revisit_id(one)] for one in revisits if _revisit_id(one) in found]
+
+
+class _SharedValues:
+    """The values of JSON texts, one for all rows that have the same text.
+
+    The arguments of a crawl of 300 sections take 30 kB; a value of its own for each page took half a gigabyte.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def read(self, text: str | None) -> Any:
+        if text is None:
+            return None
+        if text not in self._values:
+            self._values[text] = json.loads(text)
+        return self._values[text]
 
 
 def count_recent_visits(connection: Connection, now: datetime) -> int:
@@ -173,29 +195,34 @@ def begin_recrawl(
     connection: Connection,
     spider: str,
     arguments: Mapping[str, str],
-    records: Sequence[tuple[Revisit, RequestRecord]],
+    records: Iterable[tuple[Revisit, RequestRecord]],
     lease_seconds: float,
 ) -> BegunRecrawl | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
     `arguments` are the spider's and RECRAWL. Return None if nothing is added and no re-crawl is open, so that none
     begins. Without another active process, this one promises to work at it for `lease_seconds`. Call it first in its
-    transaction: of two processes that start together one begins, and both join.
+    transaction: of two processes that start together one begins, and both join. The records come in the order of
+    their keys, and are taken in parts, so that all of them need not be in memory.
     """
     with connection.begin_nested() as attempt:
         joined = crawls.join_crawl(connection, spider, arguments, fresh=False)
+        now = requests.database_now(connection)
         # Not earlier: here the visits of a crawl that has ended meanwhile are seen.
-        waiting = _unvisited_since(connection, [revisit for revisit, _ in records])
-        left = [record for revisit, record in records if _revisit_id(revisit) in waiting]
+        left = added = 0
+        rest = iter(records)
+        while part := list(islice(rest, _REQUESTS_PER_PART)):
+            waiting = _unvisited_since(connection, [revisit for revisit, _ in part])
+            unvisited = [record for revisit, record in part if _revisit_id(revisit) in waiting]
+            left += len(unvisited)
+            added += requests.add_requests(connection, joined.crawl_id, unvisited, now)
         if not left and not joined.resumed:
             attempt.rollback()
             return None
-        now = requests.database_now(connection)
         crawls.mark_seeded(connection, joined.crawl_id, now)
         is_active = crawls.is_active(connection, joined.crawl_id, now)
         if not is_active:
             crawls.mark_active(connection, joined.crawl_id, now + timedelta(seconds=lease_seconds))
-        added = requests.add_requests(connection, joined.crawl_id, left, now)
         return BegunRecrawl(joined.crawl_id, added, is_active)
 
 
@@ -215,10 +242,11 @@ def _read_revisits(
     )
     if site is not None:
         statement = statement.where(table.c.site == site)
-    found = connection.execute(statement).all()
-    changed = set() if table is section else pages.announced_changes(connection, found)
-    for row in found:
-        yield Revisit(row.id, row.url, history(row), row.next_visit, row.id in changed)
+    rows = connection.execute(statement, execution_options={"yield_per": _ROWS_PER_READ})
+    for part in rows.partitions():
+        changed = set() if table is section else pages.announced_changes(connection, part)
+        for row in part:
+            yield Revisit(row.id, row.url, history(row), row.next_visit, row.id in changed)
 
 
 def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:
@@ -250,6 +278,6 @@ def _revisit_id(revisit: Revisit) -> tuple[bool, int]:
     return revisit.is_section, revisit.row_id
 
 
-def _revisit_request(revisit: Revisit, row: Any) -> RevisitRequest:
-    origin = (revisit, row.spider, row.arguments)
-    return RevisitRequest(*origin, row.callback, row.cb_kwargs, row.headers, row.meta, row.settings)
+def _revisit_request(revisit: Revisit, row: Any, shared: _SharedValues) -> RevisitRequest:
+    values = {name: shared.read(getattr(row, name)) for name in _JSON_NAMES}
+    return RevisitRequest(revisit=revisit, spider=row.spider, callback=row.callback, **values)

@@ -118,7 +118,8 @@ def database_now(connection: Connection) -> datetime:
 def add_requests(connection: Connection, crawl_id: int, records: Sequence[RequestRecord], now: datetime) -> int:
     """Store the requests whose keys the crawl does not have yet, and return their number.
 
-    Call it once in a transaction: a second call could wait for a writer that waits for this one.
+    Call it once in a transaction, or with keys behind those of the call before: otherwise it could wait for a writer
+    that waits for this one.
     """
     return add_due_requests(connection, crawl_id, records, frozenset(), now).queued
 

@@ -65,7 +65,9 @@ def test_secrets_are_to_be_given_again():
 
 
 def test_requests_have_the_key_that_the_spiders_own_would_have():
-    requests = RecrawlGroup("news", {}, SETTINGS, (a_way(), a_way(2))).requests(get_crawler(News))
+    requests = list(RecrawlGroup("news", {}, SETTINGS, (a_way(), a_way(2))).requests(get_crawler(News)))
+    assert [wanted.key for _, wanted in requests] == sorted(wanted.key for _, wanted in requests)
+    requests.sort(key=lambda pair: -pair[1].priority)
     assert [revisit.row_id for revisit, _ in requests] == [1, 2]
     first, second = (wanted for _, wanted in requests)
     assert first == RequestRecord(

@@ -126,6 +126,28 @@ def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, lis
     assert (ways[1].arguments, ways[1].headers, ways[1].meta) == ({"a": "1"}, {"Accept": ["x"]}, {})
 
 
+def test_equal_values_of_many_requests_are_in_memory_once(keep, read, ask, now):
+    keep(*(read(f"https://a.example/{number}") for number in range(3)), arguments={"url": "https://a.example/" * 1_000})
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
+    ways = ask(due.revisit_requests, revisits)
+    assert len(ways) == 3
+    for name in ("arguments", "cb_kwargs", "headers", "meta", "settings"):
+        assert len({id(getattr(way, name)) for way in ways}) == 1
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(due, "_REQUESTS_PER_PART", 2)
+    monkeypatch.setattr(due, "_ROWS_PER_READ", 2)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_requests_are_queued_in_parts(keep, read, ask, begin, rows, now):
+    keep(*(read(f"https://a.example/{number}") for number in range(5)))
+    assert begin(ask(due.due_revisits, now + LATER, RevisitBounds())) == 5
+    assert rows("SELECT count(*) AS number FROM request WHERE state = 'queued'") == [{"number": 5}]
+
+
 def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
     assert begin(ask(due.due_revisits, now + LATER, RevisitBounds())) == 2
