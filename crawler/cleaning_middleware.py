@@ -21,6 +21,7 @@ from cleaning.blocks import Metadata, PageType
 from crawler.config import Config, compile_patterns
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
+from crawler.fetching.redirects import moved_from
 from crawler.fetching.reservations import Reservations
 from crawler.fetching.response_filter import Rejection, filter_response, reject_status
 from crawler.monitoring.exit_status import NOARCHIVE_STAT, FinishReason
@@ -89,7 +90,7 @@ class CleaningMiddleware:
         # Requests for robots.txt or for the files of media pipelines have no callback.
         if request.callback is not NO_CALLBACK and self._has_begun:
             try:
-                await self._process(response)
+                await self._process(request, response)
             except Exception:
                 # The host project's crawl must go on.
                 logger.exception("%s was not stored", response.url)
@@ -104,7 +105,7 @@ class CleaningMiddleware:
         else:
             self._store.abandon()
 
-    async def _process(self, response: Response) -> None:
+    async def _process(self, request: Request, response: Response) -> None:
         """Store the response if its URL matches PAGES_FROM, or if it is a page of a type in PAGES_OF_TYPES.
 
         A page that is missing, or must be left alone, ends as a visit under both settings, because it may be stored.
@@ -112,7 +113,8 @@ class CleaningMiddleware:
         url_matches = self._rule.takes_url(response.url)
         if not (url_matches or self._rule.types):
             return
-        visit = await self._obey(self._visit(response), response)
+        visit = replace(self._visit(response), moved_from=moved_from(request))
+        visit = await self._obey(visit, response)
         is_page = visit.page is not None
         if not (url_matches or is_page or visit.outcome in MISSING_OUTCOMES | LEFT_ALONE_OUTCOMES):
             return

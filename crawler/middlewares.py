@@ -23,6 +23,7 @@ from crawler.context import context_of
 from crawler.errors import TimeLimitError
 from crawler.fetching import revalidation
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
+from crawler.fetching.redirects import moved_from
 from crawler.fetching.response_filter import (
     RENDERED_FLAG,
     PageResponse,
@@ -328,6 +329,7 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
         error=rejection.detail if rejection else None,
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
+        moved_from=moved_from(response.request),
     )
     visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
     visits[0] = replace(visits[0], children=collected.children)
@@ -338,6 +340,8 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
 
 def _page_visit(common: Visit, yielded: _YieldedPage) -> Visit:
     visit = replace(common, url=yielded.url, page=yielded.page)
+    if yielded.url != common.url:
+        visit = replace(visit, moved_from=())
     rejection = yielded.rejection
     return replace(visit, outcome=rejection.outcome, error=rejection.detail) if rejection else visit
 

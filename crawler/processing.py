@@ -26,7 +26,14 @@ from crawler.config.profiles import PROFILES
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
 from crawler.fetching.response_filter import EMPTY_PAGE
-from crawler.monitoring.exit_status import CANONICAL_STAT, CRAWL_ID_STAT, FinishReason, find_imbalances, stored_counters
+from crawler.monitoring.exit_status import (
+    CANONICAL_STAT,
+    CRAWL_ID_STAT,
+    MOVED_STAT,
+    FinishReason,
+    find_imbalances,
+    stored_counters,
+)
 from crawler.redact import redact_text
 from crawler.storage.boilerplate import read_template
 from crawler.storage.crawls import CrawlPolicy
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.storage.boilerplate import SiteTemplate
     from crawler.storage.crawls import JoinedCrawl
+    from crawler.storage.pages import PageAbsence
     from crawler.storage.queries import StoredItem
     from crawler.storage.store import SavedVisit
     from crawler.visit import LeaseToken
@@ -294,6 +302,7 @@ _COUNT_BY_STAT = {
     "dedup/not_compared": "not_compared",
     "store/near_duplicate_pages": "near_duplicate_pages",
     "recrawl/not_due": "not_due",
+    MOVED_STAT: "moved",
 }
 """The field of a SavedVisit that each stat adds up."""
 
@@ -576,6 +585,12 @@ class StoreThread:
         joined = self.store.join_crawl(spider.name, arguments, policy, fresh=fresh)
         self._set_crawl_id(joined.crawl_id)
         return joined
+
+    async def record_absences(self, absences: Sequence[PageAbsence]) -> None:
+        """Record pages whose requests were redirected elsewhere, and count those that have moved there."""
+        saved = await self.run(partial(self.store.record_absences, absences))
+        if moved := sum(result.moved for result in saved):
+            self._crawler.stats.inc_value(MOVED_STAT, moved)
 
     def begin_crawl(self, spider: Spider) -> None:
         """Begin a crawl whose requests are not in the database."""

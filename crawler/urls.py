@@ -74,6 +74,12 @@ def spellings(key: str) -> tuple[str, ...]:
     return tuple(f"{scheme}://{prefix}{rest}" for scheme in ("http", "https") for prefix in ("", "www."))
 
 
+def is_root(url: str) -> bool:
+    """Return True for the home page of a host."""
+    parts = _split(url)
+    return parts is not None and _is_root(parts)
+
+
 def has_own_fragment(url: str) -> bool:
     """Return True if the fragment of a URL names a page of its own, as `#!/news/1`: a script shows that page."""
     fragment = url.partition("#")[2].strip()

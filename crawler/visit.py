@@ -284,7 +284,8 @@ class Visit:
     VisitMiddleware makes the visit. The processing steps return it with the next value of `page`, or with another
     `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
     yielded. `etag` and `last_modified` are the response's. `pause_evidence` says how many of the host's last answers
-    asked for a pause, if they were enough to pause the host.
+    asked for a pause, if they were enough to pause the host. `moved_from` has the URL keys of the addresses that
+    redirect to `url` for good.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
     had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
@@ -301,6 +302,7 @@ class Visit:
     etag: str | None = None
     last_modified: str | None = None
     pause_evidence: str | None = None
+    moved_from: tuple[str, ...] = ()
     page: FetchedPage | CleanedPage | ProcessedPage | None = None
     lease_token: LeaseToken | None = None
     request: RequestRecord | None = None

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from scrapy.core.scheduler import Scheduler
 from scrapy.exceptions import IgnoreRequest
 
+from crawler.urls import url_key
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -108,6 +110,14 @@ class RecentKeys:
 def redirect_chain(request: Request) -> list[str]:
     """Return the URLs that have led to a request by redirects, first to last; [] if it is no target of a redirect."""
     return list(request.meta.get("redirect_urls", ()))
+
+
+def moved_from(request: Request | None) -> tuple[str, ...]:
+    """Return the URL keys of the addresses that lead to a request by redirects which are all permanent."""
+    if request is None or not set(request.meta.get("redirect_reasons", ())) <= _PERMANENT:
+        return ()
+    own = url_key(request.url)
+    return tuple(key for url in redirect_chain(request) if (key := url_key(url)) != own)
 
 
 def sets_cookies(request: Request, crawler: Crawler | None) -> bool:

@@ -226,14 +226,18 @@ class LeaseClient:
         self._new.append(record)
         self._may_have_more = True
 
-    def acknowledge(self, ack: Ack) -> None:
-        """Add the end of a leased request to the next sync, unless it has ended before."""
+    def acknowledge(self, ack: Ack, moved_to: str | None = None) -> None:
+        """Add the end of a leased request to the next sync, unless it has ended before.
+
+        `moved_to` is the URL to which its own redirects for good.
+        """
         leased = self.leases.pop(ack.lease_token.request_id, None)
         if leased is not None:
             self._acks.append(ack)
             self._may_have_more = True
             if ack.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.record):
-                self._absences.append(PageAbsence(target_key(leased.record), leased.record.url, datetime.now(UTC)))
+                key, now = target_key(leased.record), datetime.now(UTC)
+                self._absences.append(PageAbsence(key, leased.record.url, now, moved_to))
 
     def release(self, request_id: int) -> None:
         """Return a leased request to the queue at the next sync, as if it had not been leased."""
@@ -317,7 +321,7 @@ class LeaseClient:
     async def _record_absences(self) -> None:
         absences, self._absences = self._absences, []
         if absences:
-            await self._store_thread.run(partial(self._store_thread.store.record_absences, absences))
+            await self._store_thread.record_absences(absences)
 
     async def _count(self) -> None:
         began = monotonic()

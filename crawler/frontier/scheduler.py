@@ -27,7 +27,7 @@ from crawler.config import RECRAWL, Config
 from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation
-from crawler.fetching.redirects import MemoryScheduler, RecentKeys, redirect_chain, sets_cookies
+from crawler.fetching.redirects import MemoryScheduler, RecentKeys, moved_from, redirect_chain, sets_cookies
 from crawler.frontier.failures import RequestFailures
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient, RequestEnd
 from crawler.frontier.serialize import (
@@ -302,11 +302,15 @@ class Frontier(BaseScheduler):
         bare = revalidation.without_conditions(request).replace(callback=None, errback=None, meta=meta)
         target = serialize_request(bare, self._spider, f"{key}+{suffix}" if suffix else key)
         self._client.push(replace(target, callback=leased.record.callback, errback=leased.record.errback))
-        self._end(leased.lease_token, RequestState.DONE, RequestEnd.REDIRECTED, f"to {target.url}")
+        ack = Ack(leased.lease_token, RequestState.DONE, RequestEnd.REDIRECTED, f"to {target.url}")
+        self._acknowledge(ack, target.url if moved_from(request) else None)
 
     def _end(self, token: LeaseToken, state: RequestState, end: RequestEnd, error: str | None = None) -> None:
-        self._stats.inc_value(f"frontier/{end}")
-        self._client.acknowledge(Ack(token, state, end, error))
+        self._acknowledge(Ack(token, state, end, error))
+
+    def _acknowledge(self, ack: Ack, moved_to: str | None = None) -> None:
+        self._stats.inc_value(f"frontier/{ack.outcome}")
+        self._client.acknowledge(ack, moved_to)
         self._sync()
 
     def _url_key(self, request: Request) -> str:

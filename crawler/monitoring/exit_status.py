@@ -30,6 +30,8 @@ NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
 NOARCHIVE_STAT = "directives/noarchive_pages"
 """The stat with the number of pages whose HTML is not kept because they say noarchive."""
+MOVED_STAT = "store/moved"
+"""The stat with the number of pages that have become the page to which their address redirects for good."""
 CANONICAL_STAT = "page/canonical_doubted"
 """The stat with the number of pages that state a canonical address which other pages show to be wrong."""
 

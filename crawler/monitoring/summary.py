@@ -23,6 +23,7 @@ from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
     CRAWL_ID_STAT,
     FAILED_OUTCOMES,
+    MOVED_STAT,
     CrawlEndHook,
     find_exit_status,
     queued_requests,
@@ -226,7 +227,7 @@ def _not_compared(count: int) -> str:
 
 def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:
     """Return what the spider counted itself, what a replay did, what directives of pages forbade, and doubts."""
-    prefixes = (f"{spider.name}/", "replay/", "directives/", CANONICAL_STAT)
+    prefixes = (f"{spider.name}/", "replay/", "directives/", CANONICAL_STAT, MOVED_STAT)
     return {name: value for name, value in sorted(stats.items()) if name.startswith(prefixes) and value}
 
 

@@ -11,6 +11,10 @@ believed, pages with different texts would overwrite each other. So an address t
 Then the page is stored under its own address, and remembers the other one in the column `doubted_canonical`. A page
 that was believed before the others came is moved back to its own address.
 
+A page also has a new address if its own redirects there for good (301, 308), and the text there is the same. It keeps
+its history, blocks and visits. If a page is stored there already, the two become one. The addresses that it has left,
+and those of its variants, stay in table `address`.
+
 Two texts are those of one page if they have most of their terms in common; a common title needs fewer. Everything is
 decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in which pages
 and processes come does not matter. To change a third page takes all locks: `UnlockedPageError` asks for them.
@@ -20,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import bindparam, delete, select, update
 
@@ -30,8 +35,8 @@ from crawler.storage.blocks import VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateChange
 from crawler.storage.headlines import move_former
 from crawler.storage.structure import delete_structures
-from crawler.storage.tables import block, page, section, sighting
-from crawler.urls import is_respelled, url_key
+from crawler.storage.tables import address, block, insert_on_conflict, page, section, sighting
+from crawler.urls import is_respelled, is_root, site_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.headlines import NameWriter
     from crawler.storage.near_duplicates import NearDuplicatePages
-    from crawler.storage.pages import PageRecord, StoredPage
+    from crawler.storage.pages import PageAbsence, PageRecord, StoredPage
     from crawler.storage.structure import StructureWriter
 
 # The share of terms, of those that either text has, that both must have to be texts of one page. An edited article
@@ -88,6 +93,8 @@ class PlacedPage:
 
     record: PageRecord
     stored: StoredPage | None
+    moved: int = 0
+    """How many pages have become this one, because their addresses redirect to it for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +149,113 @@ class PageAddresses:
         if stored is not None and self._is_claimed(stored):
             self._give_way(stored)
 
+    def move(self, placed: PlacedPage, moved_from: Sequence[str]) -> PlacedPage:
+        """Let the pages at addresses that redirect to this page for good become this page; return it.
+
+        A page whose text is not that of the new one stays where it is: a site that has removed its articles redirects
+        all of them to the home page, or to a form.
+        """
+        for key in moved_from:
+            old = self._find_moved(key)
+            if old is None or (placed.stored is not None and placed.stored.page_id == old.page_id):
+                continue
+            if _is_moved_path(old, placed.record.own_key) or self._has_text_of(placed.record, old):
+                placed = self._move(old, placed, moved_from)
+        return placed
+
+    def move_absent(self, absence: PageAbsence) -> bool:
+        """Make a page whose URL redirects for good a part of the page that is stored at the target, if they agree."""
+        if absence.moved_to is None:
+            return False
+        key = url_key(absence.moved_to)
+        if self._has_section(key):
+            self.move_section([absence.key], key)
+        led = pages.read_addresses(self.connection, [key])
+        new = pages.find_page(self.connection, key) or pages.find_page(self.connection, led.get(key, key))
+        old = self._find_moved(absence.key)
+        if old is None or new is None or new.retired or new.page_id == old.page_id:
+            return False
+        if not (_is_moved_path(old, key) or self._stored_text(old).is_same(self._stored_text(new))):
+            return False
+        self._absorb(old, new)
+        return True
+
+    def move_section(self, moved_from: Sequence[str], key: str) -> None:
+        """Let the sections at addresses that redirect here for good become the section with this key.
+
+        A section that redirects to the home page has not moved there.
+        """
+        for old in moved_from:
+            if old == key or not self._has_section(old) or (is_root(key) and not is_root(old)):
+                continue
+            of_old = section.c.url_key == old
+            if self._has_section(key):
+                self.connection.execute(delete(section).where(of_old))
+            else:
+                self.connection.execute(update(section).where(of_old).values(url_key=key))
+            self._lead(old, key)
+
+    def change_site(self, stored: StoredPage, site: str, earlier: Sequence[EarlierRow]) -> None:
+        """Move the texts of a page to another site, which does not count them yet."""
+        self.connection.execute(update(block).where(block.c.page_id == stored.page_id).values(site=site))
+        if not stored.retired:
+            self.boilerplate.add(BoilerplateChange.of_retired(stored.site, [row for row in earlier if not row.gone]))
+
+    def note_variant(self, record: PageRecord) -> None:
+        """Record that the page's own address leads to the one that it is stored under."""
+        own = record.own_key
+        if record.key != own and pages.read_addresses(self.connection, [own]).get(own) != record.key:
+            self._lead(own, record.key)
+
+    def _has_section(self, key: str) -> bool:
+        return self.connection.scalar(select(section.c.id).where(section.c.url_key == key)) is not None
+
+    def _find_moved(self, key: str) -> StoredPage | None:
+        """Return the page that was fetched at an address which now redirects; None if it is not stored."""
+        led = pages.read_addresses(self.connection, [key])
+        for candidate in (key, led.get(key)):
+            stored = None if candidate is None else pages.find_page(self.connection, candidate)
+            if stored is not None and is_respelled(url_key(stored.url), key):
+                return stored
+        return None
+
+    def _move(self, old: StoredPage, placed: PlacedPage, moved_from: Sequence[str]) -> PlacedPage:
+        key = placed.record.key
+        if placed.stored is not None:
+            self._absorb(old, placed.stored)
+        else:
+            if old.history.key not in moved_from:
+                self._expect_alone()
+            self._set_key(old, key, None)
+        return PlacedPage(placed.record, pages.find_page(self.connection, key), placed.moved + 1)
+
+    def _lead(self, key: str, leads_to: str) -> None:
+        """Record that an address, and all that led to it, lead to a page or section."""
+        self.connection.execute(update(address).where(address.c.leads_to == key).values(leads_to=leads_to))
+        self.connection.execute(delete(address).where(address.c.url_key == leads_to))
+        new = insert_on_conflict(self.connection, address)
+        replaced = new.on_conflict_do_update(index_elements=["url_key"], set_={"leads_to": new.excluded.leads_to})
+        self.connection.execute(replaced, {"url_key": key, "leads_to": leads_to})
+
     def _is_claimed(self, stored: StoredPage) -> bool:
         """Return True if a page is stored under an address that is not its own."""
         return not is_respelled(url_key(stored.url), stored.history.key)
 
     def _is_same_page(self, record: PageRecord, stored: StoredPage) -> bool:
         """Return True if a visit is one to the stored page: at the same address, or with the same text."""
-        if is_respelled(url_key(stored.url), record.own_key) or stored.body_hash == record.columns["body_hash"]:
+        return is_respelled(url_key(stored.url), record.own_key) or self._has_text_of(record, stored)
+
+    def _has_text_of(self, record: PageRecord, stored: StoredPage) -> bool:
+        if stored.body_hash == record.columns["body_hash"]:
             return True
+        texts = [one.decision.block.text for one in record.page.blocks]
+        return PageText.of(record.columns["title"], texts).is_same(self._stored_text(stored))
+
+    def _stored_text(self, stored: StoredPage) -> PageText:
+        """Return the text of a stored page, of a retired one what it ever had."""
         rows = read_earlier(self.connection, stored.page_id)
         texts = [row.text for row in rows if not row.gone] or [row.text for row in rows]
-        before = PageText.of(stored.title, texts)
-        blocks = record.page.blocks
-        return PageText.of(record.columns["title"], [one.decision.block.text for one in blocks]).is_same(before)
+        return PageText.of(stored.title, texts)
 
     def _join(self, record: PageRecord, stored: StoredPage | None) -> StoredPage | None:
         """Return the page at the address that a page states, with what is stored at the page's own address."""
@@ -179,8 +280,13 @@ class PageAddresses:
             self._absorb(stored, other)
 
     def _set_key(self, stored: StoredPage, key: str, doubted: str | None) -> None:
+        """Change the key of a page; the former one leads to the page, unless the page never belonged there."""
         values = {"url_key": key, "doubted_canonical": doubted}
         self.connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
+        if doubted is None:
+            self._lead(stored.history.key, key)
+        else:
+            self.connection.execute(delete(address).where(address.c.leads_to == stored.history.key))
 
     def _delete_unsaved(self, key: str) -> None:
         """Delete the row of a page that is inserted but not saved yet: nothing refers to it."""
@@ -208,6 +314,7 @@ class PageAddresses:
         self.change_log.touch_page(into.page_id)
         self.connection.execute(delete(page).where(page.c.id == old.page_id))
         self.connection.execute(update(page).where(page.c.id == into.page_id).values(_joint_history(old, into)))
+        self._lead(old.history.key, into.history.key)
 
     def _hide(self, stored: StoredPage, live: Sequence[EarlierRow]) -> None:
         """Mark the texts of a page as gone, and count them for its site no more."""
@@ -219,6 +326,12 @@ class PageAddresses:
     def _expect_alone(self) -> None:
         if not self.alone:
             raise UnlockedPageError("a page gives way to another one, which changes rows that are not locked")
+
+
+def _is_moved_path(stored: StoredPage, key: str) -> bool:
+    """Return True if a page's new address is the old one on another host of its site, or with another scheme."""
+    old, new = urlsplit(url_key(stored.url)), urlsplit(key)
+    return stored.site == site_of(key) and (old.path, old.query, old.fragment) == (new.path, new.query, new.fragment)
 
 
 def _joint_history(old: StoredPage, into: StoredPage) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.headlines import EarlierVisits, PageNames, StatedMetadata, own_version
 from crawler.storage.tables import (
+    address,
     batched,
     headline,
     insert_on_conflict,
@@ -286,12 +287,14 @@ class StoredPage:
 class PageAbsence:
     """A page, or section, that was not found at its URL; `for_good` if its server says so.
 
-    A page is `withdrawn` if it is there, but its publisher asks that it be left alone: that is for good too.
+    A page is `withdrawn` if it is there, but its publisher asks that it be left alone: that is for good too. With
+    `moved_to`, its URL redirects there for good.
     """
 
     key: str
     url: str
     at: datetime
+    moved_to: str | None = None
     for_good: bool = False
     withdrawn: bool = False
 
@@ -530,9 +533,10 @@ def sole_records(
         return
     concerned = Counter[str]()
     for visit, record in pairs:
-        concerned.update({visit_key(visit, record)} | ({record.key, record.own_key} if record else set()))
+        concerned.update({visit_key(visit, record), *visit.moved_from})
+        concerned.update({record.key, record.own_key} - {visit_key(visit, record)} if record else ())
     for visit, record in pairs:
-        if record is None or visit.lease_token in lost:
+        if record is None or visit.lease_token in lost or visit.moved_from:
             continue
         if record.key == record.own_key and concerned[record.key] == 1:
             yield record
@@ -634,13 +638,21 @@ def keys_not_due(
     A retired page or section is visited when a link leads to it, but not before its own next visit would be due.
     """
     asked = {one.key: target_key(one) for one in records if is_repeatable(one)}
+    led = read_addresses(connection, set(asked.values())) if asked else {}
+    targets = {*asked.values(), *led.values()}
     found: set[str] = set()
     for table in (page, section) if asked else ():
         latest = now + timedelta(seconds=bounds.max_seconds)
         waits = table.c.retired_at.is_(None) | table.c.next_visit.between(now, latest)
-        columns = select(table.c.url_key).where(table.c.url_key.in_(set(asked.values())), table.c.spider.is_not(None))
+        columns = select(table.c.url_key).where(table.c.url_key.in_(targets), table.c.spider.is_not(None))
         found.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
-    return frozenset(request_key for request_key, key in asked.items() if key in found)
+    return frozenset(request_key for request_key, key in asked.items() if found & {key, led.get(key, key)})
+
+
+def read_addresses(connection: Connection, keys: Collection[str]) -> dict[str, str]:
+    """Return the keys of the pages and sections that these addresses lead to, of those that are no page's own."""
+    known = select(address.c.url_key, address.c.leads_to).where(address.c.url_key.in_(keys))
+    return {row.url_key: row.leads_to for row in connection.execute(known)}
 
 
 def record_section(

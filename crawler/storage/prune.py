@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from sqlalchemy import and_, bindparam, delete, func, insert, not_, or_, select, true, update
+from sqlalchemy import and_, bindparam, delete, func, insert, literal, not_, or_, select, true, update
 
 from cleaning.fingerprint import distance
 from crawler import urls
@@ -37,12 +37,12 @@ from crawler.storage.near_duplicates import (
 )
 from crawler.storage.schema import optimize_search_index
 from crawler.storage.structure import delete_structures
-from crawler.storage.tables import batched, block, host, page, request, section, sighting, sitemap_trust
+from crawler.storage.tables import address, batched, block, host, page, request, section, sighting, sitemap_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, ScalarSelect, Select
+    from sqlalchemy import ColumnElement, CompoundSelect, ScalarSelect, Select
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
     from crawler.storage.near_duplicates import FingerprintIndex
@@ -116,6 +116,7 @@ def prune_pages(
             inheritance.settle(block_id)
         change_log.remove_pages(_selected_pages(selection))
         _delete_pages(connection, index, selection)
+        _delete_addresses(connection)
         change_log.write()
         optimize_search_index(connection)
     return counts
@@ -127,12 +128,18 @@ def _is_selected(selection: PruneSelection) -> ColumnElement[bool]:
         criteria.append(page.c.site == selection.site)
     if selection.url is not None:
         plain = urls.without_credentials(selection.url)
-        criteria.append(or_(page.c.url == plain, page.c.url_key == urls.url_key(selection.url)))
+        criteria.append(or_(page.c.url == plain, page.c.url_key.in_(_keys_of(selection.url))))
     if selection.last_seen_before is not None:
         criteria.append(page.c.last_seen < selection.last_seen_before)
     if not criteria:
         raise StoreError("prune needs a site, a URL or an age; it never removes everything")
     return and_(*criteria)
+
+
+def _keys_of(url: str) -> CompoundSelect[str]:
+    """Select the keys of the page or section at an address, and of those to which it has moved."""
+    key = urls.url_key(url)
+    return select(literal(key)).union_all(select(address.c.leads_to).where(address.c.url_key == key))
 
 
 def _selected_pages(selection: PruneSelection) -> Select[int]:
@@ -144,7 +151,7 @@ def _selected_sections(selection: PruneSelection) -> Select[int]:
     if selection.site is not None:
         criteria.append(section.c.site == selection.site)
     if selection.url is not None:
-        criteria.append(section.c.url_key == urls.url_key(selection.url))
+        criteria.append(section.c.url_key.in_(_keys_of(selection.url)))
     if selection.last_seen_before is not None:
         criteria.append(section.c.last_seen < selection.last_seen_before)
     return select(section.c.id).where(*criteria)
@@ -270,6 +277,12 @@ def _delete_pages(connection: Connection, index: FingerprintIndex, selection: Pr
     connection.execute(delete(page).where(_is_selected(selection)))
 
 
+def _delete_addresses(connection: Connection) -> None:
+    """Delete the other addresses of the pages and sections that are deleted."""
+    stays = (select(table.c.url_key).where(table.c.url_key == address.c.leads_to).exists() for table in (page, section))
+    connection.execute(delete(address).where(*(~kept for kept in stays)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Addresses:
     """The addresses that a selection names: those of single pages, or of one whole site."""
@@ -291,6 +304,8 @@ def _addresses(connection: Connection, selection: PruneSelection) -> _Addresses:
     if selection.site is not None and selection.url is None and selection.last_seen_before is None:
         return _Addresses(frozenset(), frozenset(), selection.site)
     known = {url for row in connection.execute(pages) for url in row}
+    former = select(address.c.url_key).join(page, page.c.url_key == address.c.leads_to).where(_is_selected(selection))
+    known.update(connection.scalars(former))
     if selection.url is not None and selection.last_seen_before is None:
         known |= {selection.url} if selection.site in {None, urls.site_of(selection.url)} else set()
     return _Addresses(frozenset(map(urls.url_key, known)), frozenset(map(_url_path, known)))

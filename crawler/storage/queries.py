@@ -13,6 +13,7 @@ from crawler.errors import QueryError, StoreError
 from crawler.storage.boilerplate import read_template
 from crawler.storage.pages import decompress
 from crawler.storage.tables import (
+    address,
     block,
     crawl,
     document_frequency,
@@ -319,9 +320,11 @@ _ITEM_BLOCKS: CompoundSelect[Any] = (
 
 
 def at_address(statement: Select[Any], url: str) -> Select[Any]:
-    """Restrict a statement to the page at an address, as fetched or canonical; a canonical match comes first."""
+    """Restrict a statement to the page at an address: its canonical one, as fetched, or a former one, in this order."""
     plain, key = urls.without_credentials(url), urls.url_key(url)
-    return statement.where(or_(page.c.url_key == key, page.c.url == plain)).order_by(page.c.url_key != key)
+    led = page.c.url_key.in_(select(address.c.leads_to).where(address.c.url_key == key))
+    own = or_(page.c.url_key == key, page.c.url == plain)
+    return statement.where(or_(own, led)).order_by(page.c.url_key != key, page.c.url != plain)
 
 
 def is_boilerplate(table: Any) -> Any:

@@ -88,7 +88,8 @@ class SavedVisit:
     sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that the
     page no longer shows. `not_compared` counts the fingerprints, of blocks and of the page, that were not compared with
     every stored one. `other_method` is the method that cleaned the page before, if it was another one.
-    `doubted_canonical` is the address that the page states for itself, if that is not believed.
+    `doubted_canonical` is the address that the page states for itself, if that is not believed. `moved` counts the
+    pages at former addresses that have become this one.
     `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
     the children that a re-crawl does not follow.
     """
@@ -107,6 +108,7 @@ class SavedVisit:
     other_method: str | None = None
     near_duplicate_pages: int = 0
     doubted_canonical: str | None = None
+    moved: int = 0
     not_due: int = 0
 
 
@@ -273,12 +275,15 @@ class Store:
         if record is None:
             # 3. A visit without a page: update the page and the section at its address.
             return lifecycle.record_visit(visit)
-        placed = addresses.place(record)
-        saved = self._save_page(batch, lifecycle, visit, placed)
+        placed = addresses.move(addresses.place(record), visit.moved_from)
+        addresses.note_variant(placed.record)
+        saved = self._save_page(batch, lifecycle, addresses, visit, placed)
         lifecycle.record_other_target(visit, placed.record)
-        return replace(saved, doubted_canonical=placed.record.columns["doubted_canonical"])
+        return replace(saved, doubted_canonical=placed.record.columns["doubted_canonical"], moved=placed.moved)
 
-    def _save_page(self, batch: _Batch, lifecycle: PageLifecycle, visit: Visit, placed: PlacedPage) -> SavedVisit:
+    def _save_page(
+        self, batch: _Batch, lifecycle: PageLifecycle, addresses: PageAddresses, visit: Visit, placed: PlacedPage
+    ) -> SavedVisit:
         connection, record = batch.connection, placed.record
         # 4. Find all blocks and sightings of the stored page's earlier visits.
         stored = placed.stored
@@ -293,6 +298,8 @@ class Store:
             batch.add_names(page_id, record)
         else:
             page_id = stored.page_id
+            if stored.site != record.site:
+                addresses.change_site(stored, record.site, earlier)
             before = self._near_duplicates.state(connection, page_id, record.site, stored.fingerprint)
             batch.change_log.touch_page(page_id)
             named_anew = batch.update_names(stored, record)
@@ -304,7 +311,7 @@ class Store:
         originals = self._blocks.write(connection, visited, comparison, batch.tokens)
         # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
         change = self._near_duplicates.update(connection, before, record.page.fingerprint, visit.at)
-        was_active = stored is not None and not stored.retired
+        was_active = stored is not None and not stored.retired and stored.site == record.site
         known = batch.boilerplate.boilerplate(record.site)
         batch.boilerplate.add(BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks))
         state = PageState.NEW if stored is None else _page_state(comparison, named_anew=named_anew)
@@ -370,17 +377,27 @@ class Store:
 
     def record_absences(self, absences: Sequence[PageAbsence]) -> list[SavedVisit]:
         """Record pages whose requests were redirected elsewhere; return the result of each, in order."""
+        try:
+            return self.write(lambda connection: self._record_absences(connection, absences, everything=False))
+        except UnlockedPageError:
+            return self.write(lambda connection: self._record_absences(connection, absences, everything=True))
 
-        def work(connection: Connection) -> list[SavedVisit]:
-            alone = self._lock(connection, absences, [page_key(one.key) for one in absences])
-            batch = _Batch.begin(connection)
-            addresses = self._page_addresses(batch, alone=alone)
-            lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
-            saved = [lifecycle.record_absence(one) for one in absences]
-            batch.write(self._bounds)
-            return saved
-
-        return self.write(work)
+    def _record_absences(
+        self, connection: Connection, absences: Sequence[PageAbsence], *, everything: bool
+    ) -> list[SavedVisit]:
+        keys = [page_key(one.key) for one in absences]
+        alone = self._lock(connection, absences, keys, everything=everything)
+        batch = _Batch.begin(connection)
+        addresses = self._page_addresses(batch, alone=alone)
+        lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
+        saved = [
+            SavedVisit(absence.url, PageState.NONE, moved=1)
+            if addresses.move_absent(absence)
+            else lifecycle.record_absence(absence)
+            for absence in absences
+        ]
+        batch.write(self._bounds)
+        return saved
 
     def known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
         """Return those of the pages with these keys that are stored."""
@@ -436,6 +453,7 @@ class Store:
         """Yield the lock keys of everything that a batch looks up or inserts."""
         for visit, record in pairs:
             yield page_key(pages.visit_key(visit, record))
+            yield from map(page_key, visit.moved_from)
             if record is not None:
                 yield page_key(record.own_key)
                 yield from self._page_lock_keys(record, record.page)
@@ -761,6 +779,7 @@ class PageLifecycle:
     def _record_section(self, visit: Visit, key: str) -> None:
         bounds = self._policy.revisits
         if visit.outcome is Outcome.SECTION and visit.request is not None and self._origin is not None:
+            self._addresses.move_section(visit.moved_from, key)
             pages.record_section(self._connection, visit, visit.request, self._origin, bounds)
             if visit.requests:
                 self._addresses.add_section(key)

@@ -580,6 +580,14 @@ section = Table(
     _partial_index("ix_section_next_visit", "next_visit", where="retired_at IS NULL"),
 )
 
+# Other addresses that lead to a page or section: those of its variants, and those that redirect to it for good.
+address = Table(
+    "address",
+    metadata,
+    _required("url_key", Key, primary_key=True),
+    _required("leads_to", Key, index=True),  # the URL key of the page or section
+)
+
 # The structure of pages (structure.py). A place is that of a text of the page: of a block, of a sighting, or of a cell
 # that cleaning dropped from a table which is kept as a whole; only then it has the text.
 page_structure = Table(

@@ -12,7 +12,7 @@ from crawler.reading.history import METADATA_NAMES, read_history_of
 from crawler.redact import redact_text
 from crawler.storage.pages import PAGE_HISTORY, page_history
 from crawler.storage.queries import is_boilerplate
-from crawler.storage.tables import block, near_duplicate_page, page, sighting
+from crawler.storage.tables import address, block, near_duplicate_page, page, sighting
 from crawler.web.records import (
     Copy,
     DiffWords,
@@ -163,6 +163,9 @@ def find_page(connection: Connection, url: str) -> int:
     if found is None:  # addresses as fetched have no index, but those of a site are few
         of_site = select(page.c.id).where(page.c.site == urls.site_of(url), page.c.url == urls.without_credentials(url))
         found = connection.scalar(of_site.limit(1))
+    if found is None:
+        led = select(address.c.leads_to).where(address.c.url_key == urls.url_key(url))
+        found = connection.scalar(select(page.c.id).where(page.c.url_key.in_(led)))
     if found is None:
         raise NotStoredError(f"{urls.without_credentials(url)} is not in the database")
     return int(found)

@@ -1,6 +1,8 @@
 """Sites whose pages all state one canonical address, and sites that move, by the commands as users run them."""
 
-from changing_site import article, listing, prose
+from contextlib import closing
+
+from changing_site import Site, article, listing, prose
 
 PATHS = [f"/news/{number}" for number in (1, 2, 3, 4)]
 
@@ -33,3 +35,40 @@ def test_articles_that_state_their_listing_as_canonical_stay_pages_of_their_own(
     assert (
         world.rows("SELECT misses FROM page WHERE misses > 0 UNION SELECT misses FROM section WHERE misses > 0") == []
     )
+
+
+def test_a_site_that_moves_to_another_host_is_one_site_with_its_history(world):
+    """The listing and two articles move for good, one for a time; one is removed by a redirect to the home page."""
+    put_articles(world, "")
+    assert world.crawl().returncode == 0
+    before = {path: world.texts(path) for path in PATHS}
+    with closing(Site()) as new:
+        targets = dict(zip([*PATHS, "/news/"], [*PATHS[:3], "/", "/news/"], strict=True))
+        for path, target in targets.items():
+            status = 302 if path == PATHS[2] else 301
+            world.site.put(path, "", status=status, location=new.url + target)
+            new.put(path, world.site.pages[path].body)
+        for number, path in enumerate(PATHS[:3]):
+            new.put(path, article(f"Title {number}", prose(number), prose(number + 50)))
+        new.put("/", article("Our home", prose(200), prose(250)))
+        new.put("/news/", listing(*PATHS[:2]))
+        world.make_due()
+        recrawled = world.scrapy("recrawl", "--due")
+        assert recrawled.returncode == 0
+        assert "Traceback" not in recrawled.stderr
+        rows = world.rows("SELECT url, visits, misses, site FROM page ORDER BY id")
+        found = {row["url"]: (row["visits"], row["misses"]) for row in rows}
+        assert found == {
+            new.url + PATHS[0]: (2, 0),
+            new.url + PATHS[1]: (2, 0),
+            world.site.url + PATHS[2]: (1, 1),
+            world.site.url + PATHS[3]: (1, 1),
+            new.url + PATHS[2]: (1, 0),
+            new.url + "/": (1, 0),
+        }
+        assert world.rows("SELECT url, visits FROM section") == [{"url": f"{new.url}/news/", "visits": 2}]
+        assert world.totals()["store/moved"] == 2
+        query = "SELECT text FROM block JOIN page ON page.id = page_id WHERE url = :url ORDER BY position"
+        assert [row["text"] for row in world.rows(query, url=new.url + PATHS[0])] == before[PATHS[0]]
+        history = world.scrapy("history", world.site.url + PATHS[0])
+        assert new.url + PATHS[0] in history.stdout + history.stderr

@@ -8,11 +8,15 @@ from threading import Barrier
 import pytest
 from sqlalchemy import text
 
+from crawler.reading.history import read_page_history
 from crawler.schedule import RevisitBounds
 from crawler.storage.addresses import PageText
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.pages import REVISIT_KEY, PageAbsence, keys_not_due
+from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.queries import read_contents
 from crawler.storage.store import PageState, Store
+from crawler.urls import url_key
 from crawler.visit import Outcome, RequestRecord, Visit
 
 SITE = "https://a.example"
@@ -296,3 +300,147 @@ def test_pages_without_text_are_one_page_if_their_titles_are():
     assert PageText.of("Photo 1", []).is_same(PageText.of("Photo 1", []))
     assert not PageText.of("Photo 1", []).is_same(PageText.of("Photo 2", []))
     assert not PageText.of(None, []).is_same(PageText.of(None, []))
+
+
+NEW_SITE = "https://b.example"
+
+
+@pytest.fixture
+def moved(visit):
+    """A visit of an article to which old addresses redirect for good."""
+
+    def make(topic, url, *old, day=1, texts=None, **values):
+        found = visit(url, *(texts or article(topic)), day=day, title=topic, **values)
+        return replace(found, moved_from=tuple(url_key(one) for one in old))
+
+    return make
+
+
+@pytest.fixture
+def addressed(rows):
+    """The other addresses, with those that they lead to."""
+    return lambda: {row["url_key"]: row["leads_to"] for row in rows("SELECT * FROM address")}
+
+
+@pytest.mark.parametrize("new", ["https://a.example/news/harbour", "https://www.a.example/x", f"{NEW_SITE}/harbour"])
+def test_a_page_moves_with_its_history(save, visit, moved, rows, addressed, new):
+    old = "http://a.example/news/harbour.html"
+    save(visit(old, *article("harbour"), "A heading of its own", title="harbour"))
+    before = rows("SELECT id, first_seen FROM page")
+    saved = save(moved("harbour", new, old, texts=[*article("harbour"), "A heading of its own"]))[0]
+    assert (saved.state, saved.moved, saved.refreshed, saved.stored) == (PageState.UNCHANGED, 1, 3, 0)
+    assert rows("SELECT id, first_seen FROM page") == before
+    site = url_key(new).split("/")[2].removeprefix("www.")
+    assert rows("SELECT url, url_key, site, visits, changes, misses FROM page") == [
+        {"url": new, "url_key": new, "site": site, "visits": 2, "changes": 0, "misses": 0}
+    ]
+    assert rows("SELECT DISTINCT site FROM block") == [{"site": site}]
+    assert rows("SELECT site, pages FROM site WHERE pages > 0") == [{"site": site, "pages": 1}]
+    assert rows("SELECT DISTINCT site, pages FROM document_frequency") == [{"site": site, "pages": 1}]
+    assert addressed() == {old: new}
+
+
+def test_an_edited_page_moves_as_a_change(save, visit, moved, rows):
+    save(visit(address("harbour"), *article("harbour"), title="harbour"))
+    edited = [article("harbour")[0], article("harbour")[1] + " corrected"]
+    assert save(moved("harbour", f"{NEW_SITE}/1", address("harbour"), texts=edited))[0].state is PageState.CHANGED
+    assert rows("SELECT visits, changes FROM page") == [{"visits": 2, "changes": 1}]
+
+
+def test_incremental_exports_see_a_move(save, visit, moved, rows):
+    save(visit(address("harbour"), *article("harbour"), title="harbour"))
+    (first,) = rows("SELECT described FROM change_log")
+    save(moved("harbour", f"{NEW_SITE}/1", address("harbour")))
+    (second,) = rows("SELECT described FROM change_log")
+    assert second["described"] > first["described"]
+
+
+def test_a_page_moves_along_a_chain_and_again(save, visit, moved, rows, addressed):
+    hops = [f"{SITE}/1", f"{SITE}/2", f"{NEW_SITE}/3", f"{NEW_SITE}/4"]
+    save(visit(hops[0], *article("harbour"), title="harbour"))
+    save(moved("harbour", hops[2], hops[0], hops[1]))
+    save(moved("harbour", hops[3], hops[2], day=2))
+    assert rows("SELECT url, visits FROM page") == [{"url": hops[3], "visits": 3}]
+    assert addressed() == {hops[0]: hops[3], hops[2]: hops[3]}
+
+
+def test_a_page_that_is_stored_at_the_new_address_becomes_one_with_the_old_page(save, visit, moved, rows, page_texts):
+    old, new = address("harbour"), f"{NEW_SITE}/harbour"
+    save(visit(old, *article("harbour"), title="harbour"))
+    save(visit(new, *article("harbour"), title="harbour", day=1))
+    assert rows("SELECT count(*) AS n FROM sighting") == [{"n": 2}]
+    assert save(moved("harbour", new, old, day=2))[0].moved == 1
+    assert rows("SELECT url, site, visits FROM page") == [{"url": new, "site": "b.example", "visits": 3}]
+    assert page_texts(new) == article("harbour")
+    assert rows("SELECT DISTINCT url, text FROM informative_block ORDER BY text") == [
+        {"url": new, "text": text} for text in sorted(article("harbour"))
+    ]
+    assert rows("SELECT site, pages FROM site WHERE pages > 0") == [{"site": "b.example", "pages": 1}]
+
+
+def test_removed_articles_that_redirect_to_one_page_do_not_move_there(save, visit, moved, rows):
+    """A site that redirects what it has removed to its home page, or to a form."""
+    home = f"{SITE}/"
+    save(*(visit(address(topic), *article(topic), title=topic) for topic in TOPICS))
+    front = [" ".join(article(topic)[0].split()[:6]) for topic in TOPICS]
+    saved = save(moved("News", home, *map(address, TOPICS), texts=front))[0]
+    assert (saved.state, saved.moved) == (PageState.NEW, 0)
+    assert rows("SELECT count(*) AS n FROM page") == [{"n": len(TOPICS) + 1}]
+
+
+def test_a_retired_page_that_moved_is_active_again(save, visit, moved, now, rows):
+    save(visit(address("harbour"), *article("harbour"), title="harbour"))
+    save(Visit(address("harbour"), now, Outcome.NOT_FOUND, 410))
+    assert rows("SELECT url FROM page WHERE retired_at IS NOT NULL") == [{"url": address("harbour")}]
+    save(moved("harbour", f"{NEW_SITE}/1", address("harbour")))
+    assert rows("SELECT url, retired_at FROM page") == [{"url": f"{NEW_SITE}/1", "retired_at": None}]
+    assert rows("SELECT site, pages FROM site WHERE pages > 0") == [{"site": "b.example", "pages": 1}]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now, together):
+    """The new page was stored by way of its own links before the old address was asked for again."""
+    old, new = address("harbour"), f"{NEW_SITE}/harbour"
+    other = address("violin")
+    save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
+    save(visit(new, *article("harbour"), title="harbour", day=1))
+    absences = [PageAbsence(url_key(url), url, now, new) for url in (old, other)]
+    saved = store.record_absences(absences) if together else [store.record_absences([one])[0] for one in absences]
+    assert [(one.state, one.moved) for one in saved] == [(PageState.NONE, 1), (PageState.MISSED, 0)]
+    assert rows("SELECT url, misses, visits FROM page ORDER BY url") == [
+        {"url": other, "misses": 1, "visits": 1},
+        {"url": new, "misses": 0, "visits": 2},
+    ]
+
+
+def test_a_section_moves_unless_it_redirects_to_the_home_page(joined, now, rows, addressed):
+    sections = [f"{SITE}/sport/", f"{SITE}/closed/"]
+    for url in sections:
+        joined(section_visit(now, url))
+    joined(replace(section_visit(now, f"{NEW_SITE}/sports/"), moved_from=(sections[0],)))
+    joined(replace(section_visit(now, f"{NEW_SITE}/"), moved_from=(sections[1],)))
+    assert rows("SELECT url, site, visits FROM section ORDER BY url") == [
+        {"url": sections[1], "site": "a.example", "visits": 1},
+        {"url": f"{NEW_SITE}/", "site": "b.example", "visits": 1},
+        {"url": f"{NEW_SITE}/sports/", "site": "b.example", "visits": 2},
+    ]
+    assert addressed() == {sections[0]: f"{NEW_SITE}/sports/"}
+
+
+def test_links_to_other_addresses_of_a_page_are_not_due(joined, visit, engine, now, rows):
+    own, print_version = address("harbour"), VARIANTS[0]
+    joined(replace(visit(print_version, *article("harbour"), canonical=own), request=asked(print_version)))
+    with engine.connect() as connection:
+        asked_for = [replace(asked(url), key=url) for url in (own, print_version, address("violin"))]
+        assert keys_not_due(connection, asked_for, now, RevisitBounds(3600, 864_000)) == {own, print_version}
+
+
+def test_a_former_address_finds_the_page_and_is_removed_with_it(save, visit, moved, engine, addressed):
+    old, new = address("harbour"), f"{NEW_SITE}/harbour"
+    save(visit(old, *article("harbour"), title="harbour"), visit(address("violin"), *article("violin")))
+    save(moved("harbour", new, old))
+    with engine.connect() as connection:
+        assert read_page_history(connection, old).page.url == new
+        assert read_contents(connection, old).url == new
+    assert prune_pages(engine, PruneSelection(url=old)).pages == 1
+    assert addressed() == {}

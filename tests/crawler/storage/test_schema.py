@@ -148,6 +148,7 @@ REVERSALS = {
         *(f"DROP INDEX IF EXISTS ix_{table}_low_half" for table in ("fingerprint", "page_fingerprint")),
     ],
     "0006": ["DROP TABLE headline", "DROP TABLE former_metadata"],
+    "0007": ["DROP TABLE address"],
 }
 
 
