@@ -141,7 +141,9 @@ class DatabaseSettings(Theme):
         "not set, the environment variable `DATABASE_URL` is used.",
     )
     database_wait_seconds: float = option(
-        300.0, number(0.0, _DAY), "How long a crawl waits for a PostgreSQL server that cannot be reached."
+        300.0,
+        number(0.0, _DAY),
+        "How long a crawl waits for a PostgreSQL server that cannot be reached or answers nobody.",
     )
     keep_html: bool = option(
         True, switch(), "Store the compressed HTML of each page, so that `scrapy reclean` can clean it again."

@@ -48,6 +48,8 @@ _MAX_ERROR_CHARS = 200
 _NO_TIME = re.compile(r"isoformat string|datetime string|must be in \d")
 _PAUSE_SECONDS_MIN = 0.1
 _PAUSE_SECONDS_MAX = 10.0
+_SLOW_FAILURE_SECONDS = 1.0
+_SILENT_SECONDS = 60.0
 
 # By SQLAlchemy's name. Another kind of database needs an entry here and one in near_duplicates.FINGERPRINT_INDEXES.
 BACKENDS: Mapping[str, Backend] = MappingProxyType({"sqlite": SQLiteBackend(), "postgresql": PostgreSQLBackend()})
@@ -151,12 +153,15 @@ _TURN_SECONDS = 0.12
 class RetryingWriter:
     """Runs transactions, and waits up to `seconds` for a database that is away; 0 does not wait.
 
-    After one wait without success it waits no more: a crawl that closes then writes what it can.
+    After one wait without success it waits no more: a crawl that closes then writes what it can. It does not even try
+    for a minute after a server has taken long to give no answer, because each attempt would take as long.
     """
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._seconds = seconds
         self._stopped = Event()
+        self._silence: StoreError | None = None
+        self._silent_until = 0.0
 
     def stop_waiting(self) -> None:
         """Stop waiting, now and from now on; any thread may call it."""
@@ -184,26 +189,34 @@ class RetryingWriter:
 
     def _retry(self, attempt: Callable[[], _Result]) -> _Result:
         pause, since = _PAUSE_SECONDS_MIN, None
+        if self._silence is not None and monotonic() < self._silent_until:
+            raise self._silence
         while True:
+            began = monotonic()
             try:
                 result = attempt()
             except StoreUnavailableError as error:
+                is_silent = monotonic() - began > _SLOW_FAILURE_SECONDS
                 if since is None:
                     since = monotonic()
                     logger.warning("%s; trying again for up to %g s", error, self._seconds)
-                self._wait(pause, since, error)
+                self._wait(pause, since, error, is_silent=is_silent)
                 pause = min(2 * pause, _PAUSE_SECONDS_MAX)
             else:
                 if since is not None:
                     logger.warning("The database is back after %.1f s", monotonic() - since)
                 return result
 
-    def _wait(self, pause: float, since: float, error: StoreError) -> None:
+    def _wait(self, pause: float, since: float, error: StoreError, *, is_silent: bool) -> None:
         left = since + self._seconds - monotonic()
         if left > 0 and not _is_exiting() and not self._stopped.wait(min(pause, left)):
             return
         self._stopped.set()
-        raise StoreError(f"{error}; waited {monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}")
+        waited = f"waited {monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}"
+        failure = StoreError(f"{error}; {waited}")
+        if is_silent:
+            self._silence, self._silent_until = failure, monotonic() + _SILENT_SECONDS
+        raise failure
 
 
 def _is_exiting() -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from functools import partial
+from functools import cache, partial
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +19,21 @@ from crawler.storage.change_log import Horizon
 from crawler.storage.tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
+    import psycopg
     from sqlalchemy.engine import URL, Connection, Engine
 
     from crawler.storage.backend import CommitCheck, CrawlFileLock
+
+logger = logging.getLogger(__name__)
+
+SILENCE_SECONDS = 10.0
+"""After so long without an answer, a new connection asks whether the server answers at all."""
+SILENCE_SECONDS_MAX = 25.0
+"""After so long without an answer to anybody, a connection is given up."""
+PROBE_SECONDS = 5
+"""How long the new connection waits for its own answer."""
 
 _DRIVER = "postgresql+psycopg"
 _OLDEST_SERVER = 14  # bit_count
@@ -110,6 +122,7 @@ class PostgreSQLBackend:
             engine = _engine(url, busy_seconds, query_seconds)
         except ImportError as error:
             raise StoreError(f"PostgreSQL needs a driver: pip install 'blocksieve[postgres]' ({error})") from error
+        event.listen(engine, "do_connect", _connect)
         event.listen(engine, "connect", _check_server)
         return engine
 
@@ -191,6 +204,84 @@ def _engine(url: URL, busy_seconds: float, query_seconds: float | None) -> Engin
         connect_args=ours | secret | {"options": options},
         hide_parameters=True,
     )
+
+
+def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Any:
+    return _connection_class(is_probe=False).connect(*arguments, **named)
+
+
+@cache
+def _connection_class(*, is_probe: bool) -> type[psycopg.Connection[Any]]:
+    """Return the class of our connections, which give up a server that answers nobody; or that of probes."""
+    import psycopg  # noqa: PLC0415 — an extra, which SQLite does not need
+
+    class WatchedConnection(psycopg.Connection[Any]):
+        def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
+            return super().wait(_SilenceWatch(self, is_probe=is_probe).drive(gen), *arguments, **named)
+
+    return WatchedConnection
+
+
+def _is_server_alive(connection: psycopg.Connection[Any]) -> bool:
+    """Return True if the server answers a new connection, also if it refuses it."""
+    named: dict[str, Any] = {**connection.info.get_parameters(), "connect_timeout": PROBE_SECONDS}
+    if connection.info.password:
+        named["password"] = connection.info.password
+    try:
+        with _connection_class(is_probe=True).connect(**named) as probe:
+            probe.execute("SELECT 1")
+    except type(connection).OperationalError as error:
+        if any(re.search(words, str(error)) for words in _SENTENCES):
+            return True
+        info = connection.info
+        logger.warning("The database %s on %s:%s answers nobody (%s)", info.dbname, info.host, info.port, error)
+        return False
+    return True
+
+
+class _SilenceWatch:
+    """Ends a wait for a server that answers nobody.
+
+    A frozen server, or a pooler that is paused, keeps its connections open: the kernel acknowledges what is sent, so no
+    timeout of TCP notices it. A statement may take hours on a server that works. So when a connection has been silent
+    for a while, another one asks for the simplest thing there is. If that gets no answer either, the connection is
+    closed, and the caller treats it as lost.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], *, is_probe: bool) -> None:
+        self._connection = connection
+        self._is_probe = is_probe
+        self._answered_at = self._asked_at = monotonic()
+
+    def drive(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Drive psycopg's generator, which gets a false value at intervals without an answer."""
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if ready:
+                    self._answered_at = monotonic()
+                else:
+                    self._look()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+    def _look(self) -> None:
+        if self._is_probe:
+            if monotonic() - self._answered_at > PROBE_SECONDS:
+                self._give_up()
+        elif monotonic() - max(self._answered_at, self._asked_at) > SILENCE_SECONDS:
+            alive = _is_server_alive(self._connection)
+            self._asked_at = monotonic()
+            if alive:
+                self._answered_at = self._asked_at
+            elif self._asked_at - self._answered_at > SILENCE_SECONDS_MAX:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        self._connection.close()
+        raise self._connection.OperationalError(f"no answer for {monotonic() - self._answered_at:.0f} s")
 
 
 def _check_server(connection: Any, _record: object) -> None:

@@ -34,7 +34,8 @@ class HistoryCommand(BlocksieveCommand, ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Show a page's visits, the requests for it that are still stored, and the texts that were added, removed "
-            "and edited, with the words that differ. URL is the page's address as fetched, its canonical address, or a former one."
+            "and edited, with the words that differ. URL is the page's address as fetched, its canonical address, or a "
+            "former one."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

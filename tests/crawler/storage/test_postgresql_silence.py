@@ -1,0 +1,174 @@
+"""A PostgreSQL server that accepts connections and does not answer: frozen, or behind a pooler that is paused."""
+
+import os
+import signal
+import socket
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+import pytest
+from cluster import Cluster, programs
+from sqlalchemy import text
+
+from crawler.errors import StoreError
+from crawler.storage import postgresql
+from crawler.storage.database import RetryingWriter, open_engine, opened_engine, write_transaction
+
+pytestmark = pytest.mark.postgresql
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A server of its own, which the tests freeze."""
+    try:
+        programs()
+    except SystemExit as error:
+        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to freeze")
+    cluster = Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
+    cluster.create()
+    cluster.start()
+    yield cluster
+    cluster.remove()
+
+
+@pytest.fixture
+def url(cluster):
+    return f"{cluster.url}?connect_timeout=2"
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Let a silent server be noticed within two seconds instead of half a minute."""
+    monkeypatch.setattr(postgresql, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(postgresql, "SILENCE_SECONDS_MAX", 0.6)
+    monkeypatch.setattr(postgresql, "PROBE_SECONDS", 1)
+
+
+def process_ids(cluster):
+    """The server's main process and its children."""
+    main = int((cluster.data / "postmaster.pid").read_text().splitlines()[0])
+    children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+    return [main, *map(int, children)]
+
+
+@contextmanager
+def frozen(cluster):
+    stopped = process_ids(cluster)
+    for process_id in stopped:
+        os.kill(process_id, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process_id in stopped:
+            os.kill(process_id, signal.SIGCONT)
+
+
+def count(connection):
+    return connection.scalar(text("SELECT 7"))
+
+
+@pytest.fixture
+def engine(url):
+    engine = open_engine(url)
+    with write_transaction(engine) as connection:
+        assert count(connection) == 7  # its connection is open, and waits in the pool
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_frozen_server_ends_the_wait_with_a_sentence(cluster, engine, caplog):
+    with frozen(cluster), pytest.raises(StoreError, match=r"cannot be reached; .* of DATABASE_WAIT_SECONDS=1"):
+        RetryingWriter(1).write(engine, count)
+    assert "answers nobody" in caplog.text
+    assert "broke the connection; check the server and the network, and start again (no answer for " in caplog.text
+    assert "trying again for up to 1 s" in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_work_goes_on_when_the_server_answers_again(cluster, engine, caplog):
+    results = []
+    with frozen(cluster):
+        worker = Thread(target=lambda: results.append(RetryingWriter(600).write(engine, count)))
+        worker.start()
+        while "trying again" not in caplog.text:
+            worker.join(0.1)
+    worker.join()
+    assert results == [7]
+    assert "The database is back after" in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_nobody_waits_for_a_frozen_server_after_being_told_to_stop(cluster, engine):
+    writer = RetryingWriter(86_400)
+    writer.stop_waiting()
+    with frozen(cluster), pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=86400"):
+        writer.write(engine, count)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_long_statement_of_a_server_that_answers_is_waited_for(engine, caplog):
+    began = monotonic()
+    with write_transaction(engine) as connection:
+        connection.execute(text("SELECT pg_sleep(2)"))
+    assert monotonic() - began >= 2
+    assert "answers nobody" not in caplog.text
+
+
+@contextmanager
+def pooler(port, answered):
+    """A server that passes on what it gets while `answered` is set, and otherwise accepts and says nothing."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    held = []
+
+    def pump(source, target):
+        while data := source.recv(65_536):
+            answered.wait()
+            target.sendall(data)
+
+    def accept():
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", port))
+            held.extend((client, server))
+            for pair in ((client, server), (server, client)):
+                threading.Thread(target=quietly, args=(pump, *pair), daemon=True).start()
+
+    Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.close()
+        answered.set()
+        for one in held:
+            one.close()
+
+
+def quietly(work, *arguments):
+    try:
+        work(*arguments)
+    except OSError:
+        return
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_paused_pooler_ends_the_wait_with_a_sentence(cluster, engine):
+    answered = Event()
+    answered.set()
+    with pooler(engine.url.port, answered) as port:
+        url = engine.url.set(port=port).render_as_string(hide_password=False)
+        with opened_engine(url) as through:
+            with write_transaction(through) as connection:
+                assert count(connection) == 7
+            answered.clear()
+            with pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=1"):
+                RetryingWriter(1).write(through, count)
+        with opened_engine(url) as later, pytest.raises(StoreError, match="cannot be reached"):
+            RetryingWriter(0).write(later, count)
