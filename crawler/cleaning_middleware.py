@@ -19,6 +19,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from cleaning.blocks import Metadata, PageType
 from crawler.config import Config, compile_patterns
+from crawler.context import context_of
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
 from crawler.fetching.redirects import moved_from
@@ -123,6 +124,8 @@ class CleaningMiddleware:
         if is_page and not (url_matches or self._is_of_wanted_type(visit)):
             self._discard(visit)
             return
+        if isinstance(visit.page, CleanedPage):
+            context_of(self._crawler).cleaned_pages[response] = visit.page.cleaned
         self._clean.count(visit)
         await self._store.store(self._fingerprint.fingerprint(visit))
 

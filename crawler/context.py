@@ -14,8 +14,9 @@ neighbour. Scrapy creates the components in this order:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -44,6 +45,8 @@ class CrawlContext:
     """`crawler.processing.SiteTemplates`: the templates by which this crawl cleans pages."""
     frontier: Any = None
     """`crawler.frontier.scheduler.Frontier`: the requests, if they are kept in the database."""
+    cleaned_pages: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary)
+    """The `CleanPage` of each response that the add-on Cleaning has cleaned, as long as the response is in use."""
     looks_only: bool = False
     """True for Scrapy's commands that look at single responses, such as `scrapy shell`: nothing is stored."""
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from itemadapter.adapter import DictAdapter
 from scrapy import Field, Item
 from scrapy.exceptions import DropItem
+from scrapy.http import TextResponse
 
 from cleaning import clean
 from cleaning.blocks import Metadata, kept_decisions
 from cleaning.parse import parse
+from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, content_type
 from crawler.urls import known_url, site_of
 from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from scrapy.http import Response, TextResponse
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
@@ -36,7 +39,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def page(
-    response: TextResponse,
+    response: Response,
     *,
     title: str | None = None,
     author: str | None = None,
@@ -60,18 +63,30 @@ def page(
     )
 
 
+def cleaned_page(response: Response, crawler: Crawler) -> CleanPage | None:
+    """Return the cleaned page of a response in the callback of a host project; None if the response is no page.
+
+    The add-on Cleaning cleans a page before its callback is called. With CLEANING_PROCESSES the page has come from
+    another process without its tree, so its Markdown, chunks and places raise StructureError unless STRUCTURE is set.
+    """
+    cleaned: CleanPage | None = context_of(crawler).cleaned_pages.get(response)
+    return cleaned
+
+
 def get_header(response: Response, name: str) -> str | None:
     """Return the value of a response's header; None if it has no header of that name."""
     value = response.headers.get(name)
     return value.decode("latin-1") if value else None
 
 
-def _read_response(response: TextResponse) -> Page | UnparsedPage:
+def _read_response(response: Response) -> Page | UnparsedPage:
     if isinstance(response, PageResponse):
         return response.source
     header = content_type(response)
     # Scrapy's `encoding` would be a guess where nothing is declared, and would pass for a declaration.
-    declared = header if header and "charset" in header.lower() else response._declared_encoding()  # noqa: SLF001
+    declared = header
+    if isinstance(response, TextResponse) and "charset" not in (header or "").lower():
+        declared = response._declared_encoding()  # noqa: SLF001
     return parse(response.body, known_url(response.url), declared)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.http import TextResponse
 
 from crawler.config import ArgumentSpider, Config
 from crawler.errors import ConfigError
@@ -49,5 +48,4 @@ class ArchiveSpider(ArgumentSpider):
             yield Request(url, callback=self.parse_record, dont_filter=True, meta={"dont_redirect": True})
 
     def parse_record(self, response: Response) -> Iterator[FetchedPage]:
-        assert isinstance(response, TextResponse)
         yield page(response)

@@ -113,3 +113,44 @@ def test_a_pipeline_that_handles_visits_may_come_before_ours(run_project):
     assert crawled.returncode == 0, crawled.stderr
     outcomes = [line for line in crawled.stdout.splitlines() if line.startswith("outcome")]
     assert sorted(outcomes) == ["outcome None", "outcome not_found", "outcome page", "outcome page", "outcome section"]
+
+
+READER = """
+from scrapy import Request, Spider
+
+from crawler.page import cleaned_page
+
+
+class Reader(Spider):
+    name = "stories"
+    handle_httpstatus_list = [404]
+
+    async def start(self):
+        for path in ("/", "/river", "/gone"):
+            yield Request(self.site + path)
+
+    def parse(self, response):
+        story = cleaned_page(response, self.crawler)
+        found = {"path": response.url.removeprefix(self.site), "is_page": story is not None}
+        if story is not None:
+            found |= {"title": story.title, "kept": len(story.kept), "markdown": story.markdown}
+        yield found
+        yield response.follow("/?again", self.parse_copy, meta=response.meta)
+
+    def parse_copy(self, response):
+        assert cleaned_page(response, self.crawler) is None
+"""
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_the_callback_of_a_host_project_has_the_cleaned_page(run_project, tmp_path, processes):
+    (tmp_path / "newsroom" / "spiders.py").write_text(READER)
+    addons = 'ADDONS={"crawler.addon.Cleaning": 500}'
+    settings = (addons, "PAGES_FROM=/river", f"CLEANING_PROCESSES={processes}", "BLOCKSIEVE_STRUCTURE=1")
+    crawled = run_project({}, *settings)
+    assert (crawled.returncode, "Traceback" in crawled.stderr) == (0, False), crawled.stderr
+    items = {item["path"]: item for item in map(json.loads, (tmp_path / "items.jsonl").read_text().splitlines())}
+    assert {path: item["is_page"] for path, item in items.items()} == {"/": False, "/river": True, "/gone": False}
+    river = items["/river"]
+    assert (river["title"], river["kept"]) == ("The river", 1)
+    assert river["markdown"].startswith("# The river\n\nThe river rose")

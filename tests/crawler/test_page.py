@@ -1,15 +1,21 @@
 """`page()`: what a callback yields for a content page."""
 
+import subprocess
+import sys
 from datetime import UTC, date, datetime
+from pathlib import Path
 
-from scrapy.http import HtmlResponse, TextResponse
+import pytest
+from scrapy.http import HtmlResponse, Response, TextResponse
 
 from cleaning import clean
+from cleaning.errors import PageError
 from cleaning.page_fingerprint import FingerprintedBlock
 from crawler.fetching.response_filter import PageResponse
 from crawler.page import page
 from crawler.visit import CleanedPage, Outcome, PageStructure, ProcessedPage, Visit
 
+ROOT = Path(__file__).parents[2]
 HTML = {"Content-Type": "text/html"}
 
 
@@ -68,3 +74,32 @@ def test_links_follow_the_pages_base():
     plain = HtmlResponse("https://x.example/a/", body=b'<base href="/c/"><a href="b">b</a>', headers=HTML)
     response = PageResponse.of(plain, page(plain).tree)
     assert response.follow(response.css("a")[0]).url == "https://x.example/c/b"
+
+
+def test_a_response_of_any_type_is_taken_and_one_without_text_is_refused():
+    body = "<title>Plain</title><p>The river rose in the night.".encode("utf-16")
+    assert page(Response("https://x.example/", body=body)).tree.root.findtext(".//title") == "Plain"
+    with pytest.raises(PageError):
+        page(Response("https://x.example/", body=b"\x89PNG\r\n\x1a\n" + bytes(2_000)))
+
+
+def test_callbacks_with_a_plain_response_are_well_typed(tmp_path):
+    program = tmp_path / "typed_spider.py"
+    program.write_text(
+        "from collections.abc import Iterator\n"
+        "from scrapy import Spider\n"
+        "from scrapy.http import Response\n"
+        "from crawler.page import cleaned_page, page\n"
+        "from crawler.visit import FetchedPage\n"
+        "class Stories(Spider):\n"
+        "    def parse(self, response: Response) -> Iterator[FetchedPage | dict[str, str | None]]:\n"
+        "        yield page(response, title='A story')\n"
+        "        story = cleaned_page(response, self.crawler)\n"
+        "        if story is not None:\n"
+        "            yield {'title': story.title, 'text': story.text}\n"
+        "        yield {'text': cleaned_page(response, self.crawler).text}\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert [line.split(":")[1] for line in output.splitlines() if ": error: " in line] == ["12"], output

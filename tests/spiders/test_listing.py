@@ -1,10 +1,13 @@
 """Endless listings, calendars and session ids; the URLs that a listing has shown; learning about article links."""
 
+import ast
 import json
+import os
 from collections import Counter
 from itertools import count
 
 import pytest
+from documented import ROOT, blocks
 
 from spiders.listing import SeenUrls
 
@@ -201,3 +204,39 @@ def test_a_second_crawl_learns_from_the_stored_pages(crawl, film_site, tmp_path)
     second = crawl("section", {"url": f"{film_site[0]}/more/"}, settings)
     assert second.stats["learned/recalled"] == 16
     assert kinds(second) == {"read": 8, "watch": 1}
+
+
+# Prints what the extension of the documentation has counted.
+REPORT = """
+
+import sys
+from scrapy import signals
+
+
+class Reported(KeptBlocks):
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = super().from_crawler(crawler)
+        crawler.signals.connect(extension.report, signal=signals.spider_closed)
+        return extension
+
+    def report(self):
+        print("counted", dict(self.counts), file=sys.stderr)
+"""
+
+
+def test_the_spider_and_the_extension_of_the_documentation_crawl(crawl, serve, answer, tmp_path):
+    (spider,) = [block.text for block in blocks("python", "extend.md") if "class Desks" in block.text]
+    (extension,) = [block.text for block in blocks("python", "extend.md") if "class KeptBlocks" in block.text]
+    listing = answer("<title>News</title><h3><a href=/story>A story</a></h3><h3><a href=/none>Gone</a></h3><a href=/x>")
+    site, requested = serve({"/politics/": listing, "/science/": listing, "/story": answer(STORY)})
+    (tmp_path / "desks.py").write_text(spider.replace("https://news.example.org", site))
+    (tmp_path / "kept.py").write_text(extension + REPORT)
+    settings = CLEAN | {"EXTENSIONS": '{"kept.Reported": 1}'}
+    paths = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "tests" / "support")])
+    crawled = crawl(tmp_path / "desks.py", {}, settings, environment={"PYTHONPATH": paths})
+    assert sorted({path for path, _ in requested}) == ["/none", "/politics/", "/robots.txt", "/science/", "/story"]
+    (line,) = [line for line in crawled.log.splitlines() if line.startswith("counted ")]
+    counts = ast.literal_eval(line.removeprefix("counted "))
+    assert counts["page"] >= 6
+    assert counts["section"] == counts["not_found"] == 0
