@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "docs" / "deploy"
 SERVICE, TIMER = DEPLOY / "blocksieve-recrawl.service", DEPLOY / "blocksieve-recrawl.timer"
+FAILURE = DEPLOY / "blocksieve-failure@.service"
 SECONDS = 60
 
 
@@ -55,7 +56,7 @@ def named_commands():
 
 def test_every_command_exists_and_has_the_options_that_are_named():
     commands = list(named_commands())
-    assert {verb for verb, *_ in commands} == {"crawl", "recrawl", "retry", "status"}
+    assert {verb for verb, *_ in commands} == {"crawl", "export", "recrawl", "retry", "status"}
     assert len(commands) >= 10
     for verb, *words in commands:
         for option in (word for word in words if word.startswith("-")):
@@ -71,6 +72,11 @@ def test_the_service_stops_in_time_and_says_where_it_works():
     assert service["ProtectSystem"] == "strict"
 
 
+def test_a_failed_run_is_reported():
+    assert unit(SERVICE)["Unit"]["OnFailure"] == "blocksieve-failure@%n.service"
+    assert "%i has failed" in unit(FAILURE)["Service"]["ExecStart"]
+
+
 def test_the_timer_is_started_with_the_machine_and_is_for_the_service():
     timer = unit(TIMER)
     assert timer["Install"]["WantedBy"] == "timers.target"
@@ -83,7 +89,7 @@ def test_systemd_takes_the_units(tmp_path):
         pytest.skip("there is no systemd-analyze")
     program = tmp_path / "scrapy"
     program.touch(mode=0o755)
-    for path in (SERVICE, TIMER):
+    for path in (SERVICE, TIMER, FAILURE):
         text = path.read_text("utf-8").replace("/opt/blocksieve/bin/scrapy", str(program))
         (tmp_path / path.name).write_text(text, "utf-8")
     command = ["systemd-analyze", "verify", tmp_path / SERVICE.name, tmp_path / TIMER.name]
@@ -116,6 +122,9 @@ def test_the_containers_fit_together():
     volume, place = database["volumes"][0].split(":")
     assert volume in compose()["volumes"]
     assert place == "/var/lib/postgresql/data"
+    home = re.search(r"^WORKDIR (/home/.*)$", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)[1]
+    (outputs,) = scrapy["volumes"]
+    assert outputs.endswith(f":{home}/outputs")
 
 
 def test_the_image_is_built_of_what_is_there():

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from crawler.frontier.recrawl import RecrawlGroup
     from crawler.storage.due import Revisit
@@ -143,7 +144,9 @@ class RecrawlCommand(CrawlCommand):
         if opts.json:
             print_json({"crawls": [_run_summary(one) for one in runs]})
         elif not count:
-            print_line("There is nothing to visit.")
+            # A command that cron runs must print nothing then: cron mails what it prints.
+            if _log_level(self.settings) <= logging.INFO:
+                print_line("There is nothing to visit.")
         else:
             _print_running_elsewhere(runs)
         if len(runs) < count:
@@ -233,6 +236,11 @@ class _RunOptions:
     given: Mapping[str, str]
     join: bool
     processes: Mapping[str, Any]
+
+
+def _log_level(settings: BaseSettings) -> int:
+    level = settings["LOG_LEVEL"]
+    return logging.getLevelNamesMapping()[level] if isinstance(level, str) else int(level)
 
 
 def _processes_each(planned: Collection[RecrawlGroup], config: Config) -> dict[str, Any]:

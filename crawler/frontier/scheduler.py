@@ -87,6 +87,7 @@ class Frontier(BaseScheduler):
         self._timer = AsyncioLoopingCall(self._tick)
         self._slots = DownloadSlots(crawler)
         self._quiet_ticks = 0
+        self._has_announced = False
         # Both ends of redirects whose targets are requests of their own, and targets that have answered.
         self._unanswered = RecentKeys()
         self._answered = RecentKeys()
@@ -336,8 +337,22 @@ class Frontier(BaseScheduler):
         self._quiet_ticks = self._quiet_ticks + 1 if self._is_quiet() else 0
         if self._quiet_ticks >= _QUIET_TICKS:
             self._end_lost_leases()
+        self._announce_waiting()
         self._sync()
         self._wake_engine()
+
+    def _announce_waiting(self) -> None:
+        """Log once that all requests left are leased by other processes, of which one may be dead."""
+        status = self._client.queue_status
+        if self._has_announced or self._queue or self._client.leases or status is None or not status.leased:
+            return
+        self._has_announced = True
+        logger.info(
+            "Waiting for %d requests that other processes lease; the lease of a process that has died ends after "
+            "FRONTIER_LEASE_SECONDS=%g",
+            status.leased,
+            self._config.frontier_lease_seconds,
+        )
 
     def _is_quiet(self) -> bool:
         """Return True if this process holds leases, but nothing is in progress."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert, update
 
-from crawler.storage.tables import host, request
+from crawler.storage.tables import crawl, host, request
 
 SPIDER = """
     import scrapy
@@ -108,3 +108,25 @@ def test_requests_that_only_an_index_has_end_the_crawl(run, site, database, tmp_
     ended = run(None, {"site": address})
     assert ended.code == 1, ended.log
     assert "blocks.db is damaged; restore a copy" in ended.log.splitlines()[-1]
+
+
+# On SQLite, a crawl knows at once that it is the only process.
+@pytest.mark.parametrize("each_database", ["postgresql"], indirect=True)
+def test_a_crawl_that_waits_for_the_leases_of_another_process_says_so(
+    start, run, ended, wait_until, site, each_database
+):
+    database = each_database
+    address, _ = site
+    limits = {"DATABASE_URL": database.url, "FRONTIER_LEASE_SECONDS": 900}
+    run(SPIDER, {"site": address}, **limits, **STOPPED)
+    now = datetime.now(UTC)
+    leased = {"state": "leased", "lease_id": "of-another", "lease_until": now + timedelta(seconds=890)}
+    database.write(update(request).where(request.c.state == "queued").values(leased))
+    database.write(update(crawl).values(state="open", finished=None))  # as a process that was killed leaves it
+    process = start(None, {"site": address}, **limits)
+    wait_until(lambda: "Waiting for " in process.log.read_text("utf-8"), process)
+    database.write(update(request).where(request.c.state == "leased").values(lease_until=now - timedelta(seconds=1)))
+    finished = ended(process)
+    assert finished.code == 0
+    (line,) = [line for line in finished.log.splitlines() if "Waiting for " in line]
+    assert re.search(r"Waiting for \d+ requests that other processes lease; .* FRONTIER_LEASE_SECONDS=900$", line)

@@ -69,6 +69,8 @@ def test_with_nothing_due_nothing_is_done(world, crawled):
     crawled(world, PATHS[:1])
     finished = world.scrapy("recrawl", "--due")
     assert (finished.returncode, finished.stdout) == (0, "There is nothing to visit.\n")
+    silent = world.scrapy("recrawl", "--due", "-s", "LOG_LEVEL=ERROR")  # cron mails what a command prints
+    assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
     assert world.site.asked == []
     assert len(world.rows("SELECT id FROM crawl")) == 1
 
