@@ -150,7 +150,7 @@ def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> lis
 class _SharedValues:
     """The values of JSON texts, one for all rows that have the same text.
 
-    The arguments of a crawl of 300 sections take 30 kB; a value of its own for each page took half a gigabyte.
+    Most pages of a crawl have the same arguments and settings, which can be long.
     """
 
     def __init__(self) -> None:
