@@ -107,4 +107,11 @@ class StoreMissingError(StoreError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be used now; a later attempt may succeed."""
+    """The database cannot be used now; a later attempt may succeed.
+
+    `problem` is the message without its advice, for the time while such attempts are made.
+    """
+
+    def __init__(self, message: str, problem: str | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem or message

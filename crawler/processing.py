@@ -37,7 +37,7 @@ from crawler.monitoring.exit_status import (
 from crawler.redact import redact_text
 from crawler.storage.boilerplate import read_template
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.database import location_of_url
+from crawler.storage.database import WAITED, location_of_url
 from crawler.storage.store import PageState, Store
 from crawler.time_limit import time_limit
 from crawler.urls import host_of, site_of
@@ -611,10 +611,15 @@ class StoreThread:
             raise StoreError(f"the database was not written: {type(error).__name__}: {message}") from error
 
     def report(self, error: StoreError) -> None:
-        """Log an error of the database and set it as a stat, which decides the exit code."""
+        """Log an error of the database and set it as a stat, which decides the exit code.
+
+        All that waited for a database that is away report the same: it is logged once.
+        """
         assert self._crawler.stats
+        reported = str(self._crawler.stats.get_value("store/error", ""))
         self._crawler.stats.set_value("store/error", str(error))
-        logger.error("%s", error)
+        if reported.partition(WAITED)[0] != str(error).partition(WAITED)[0]:
+            logger.error("%s", error)
 
     def fail(self, error: StoreError) -> None:
         """Report the error and close the spider."""

@@ -118,10 +118,11 @@ def run_command(action: Callable[[], None]) -> int:
     return 0
 
 
-def run_printing_command(action: Callable[[], None]) -> int:
+def run_printing_command(action: Callable[[], None], on_interrupt: str = "interrupted") -> int:
     """Run a command that prints a lot, as `run_command` does; the exit code after Ctrl-C is 130.
 
-    A reader that stops early (`| head`) is not a failure. An output that cannot be written becomes one sentence.
+    `on_interrupt` is the sentence that is printed then. A reader that stops early (`| head`) is not a failure. An
+    output that cannot be written becomes one sentence.
     """
     try:
         code = run_command(action)
@@ -130,7 +131,7 @@ def run_printing_command(action: Callable[[], None]) -> int:
         _discard_output()
         return 0
     except KeyboardInterrupt:
-        print_error("interrupted")
+        print_error(on_interrupt)
         return _EXIT_INTERRUPTED
     except OSError as error:
         if error.filename is not None:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -67,6 +69,7 @@ class CrawlCommand(ScrapyCrawl):
         assert self.settings is not None
         try:
             check_log_level(self.settings["LOG_LEVEL"])
+            check_log_file(self.settings["LOG_FILE"])
             leave_out_details(self.settings["LOG_LEVEL"])
             if "spiders" in self.settings.getlist("SPIDER_MODULES"):
                 check_packages()
@@ -121,6 +124,13 @@ class CrawlEntryPoint(CrawlCommand):
         if not inside_project():
             _print_error(OUTSIDE)
             sys.exit(EXIT_USAGE)
+        assert self.settings is not None
+        if addons_in_use(self.settings):
+            try:
+                check_log_file(self.settings["LOG_FILE"])
+            except ConfigError as error:
+                _print_error(str(error))
+                sys.exit(EXIT_USAGE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
@@ -137,6 +147,19 @@ def check_log_level(level: object) -> None:
             f"LOG_LEVEL is {level!r}; it takes one of {', '.join(LOG_LEVELS)}; "
             f"{did_you_mean(level.upper(), LOG_LEVELS)}"
         )
+
+
+def check_log_file(file: object) -> None:
+    """Raise ConfigError for a file that Scrapy could not open for its log, with a traceback; a device is fine."""
+    if not file:
+        return
+    path = Path(str(file)).absolute()
+    if not path.parent.is_dir():
+        raise ConfigError(f"LOG_FILE is {str(file)!r}, but there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise ConfigError(f"LOG_FILE is {str(file)!r}, which is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"LOG_FILE is {str(file)!r}, which this user may not write; name another file")
 
 
 def leave_out_details(level: str | int) -> None:

@@ -30,6 +30,8 @@ from crawler.config.names import set_ours
 from crawler.errors import ConfigError, NotStoredError
 from crawler.fetching.replay import WARC_SUFFIXES, open_replay
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
+from crawler.storage.database import read_transaction
+from crawler.storage.queries import expect_site
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
 from crawler.terminal import (
@@ -118,7 +120,9 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         failed: list[int] = []
-        self.exitcode = run_printing_command(lambda: failed.append(self._reclean(args, opts))) or int(any(failed))
+        stopped = "interrupted; what is done is kept, and the same command continues"
+        code = run_printing_command(lambda: failed.append(self._reclean(args, opts)), stopped)
+        self.exitcode = code or int(any(failed))
 
     def _reclean(self, args: list[str], opts: argparse.Namespace) -> int:
         """Clean the pages again, print the result, and return how many pages could not be cleaned."""
@@ -130,8 +134,10 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
         plan = _make_plan(config, command_line_settings(self.settings), opts, archive)
         source = None if archive is None else _open(archive, config)
         bodies: PageBodies = StoredBodies() if source is None else ArchivedBodies(source, config.page_max_bytes)
-        with self.database():
-            pass  # the store opens the database itself: this only checks that it exists and has the current schema
+        # The store opens the database itself: this checks that it exists and has the current schema.
+        with self.database() as engine, read_transaction(engine) as connection:
+            if plan.job.site is not None:
+                expect_site(connection, plan.job.site)
         if (missing := explain_missing_core()) is not None:
             print_error(missing)
         with closing(Store.open(config)) as store:

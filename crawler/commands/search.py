@@ -21,6 +21,7 @@ from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
 from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage.database import read_transaction
+from crawler.storage.queries import expect_site
 from crawler.terminal import isolate_direction, make_console, print_error, print_json, printable, run_command
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def _search(self, query: str, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
             found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
+            if not found and opts.filters.site is not None:
+                expect_site(connection, opts.filters.site)
         if opts.format == "json":
             print_json(found)
         else:

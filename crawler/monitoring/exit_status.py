@@ -43,6 +43,7 @@ FIRST_FAILURE_STAT = "download/first_failure"
 
 _FAILED_FEEDS_PREFIX = "feedexport/failed_count/"
 _SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
+_CONTINUED = "the same command continues it"
 _SIGNAL_EXIT_BASE = 128  # shells add a signal's number to this
 
 
@@ -160,8 +161,9 @@ def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
 def _interrupted(number: int | None) -> ExitStatus:
     """Return the exit status of a stopped crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
     if number is None:
-        return ExitStatus(EXIT_FAILURE, "the crawl was stopped before its end")
-    return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{signal.Signals(number).name} stopped the crawl before its end")
+        return ExitStatus(EXIT_FAILURE, f"the crawl was stopped before its end; {_CONTINUED}")
+    name = signal.Signals(number).name
+    return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{name} stopped the crawl before its end; {_CONTINUED}")
 
 
 def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | None:

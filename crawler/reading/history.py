@@ -31,6 +31,7 @@ from crawler.storage.tables import (
     section,
     sighting,
 )
+from crawler.storage.tables import site as stored_site
 from crawler.terminal import count_of, format_time, make_console, make_table, printable
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ _SIMILARITY_MIN = 0.5
 _COMPARED_MAX = 200
 
 _NEAREST_MAX = 50
+
+# Of a site with more pages, or a database with more sites, only so many are compared with an unknown address.
+_ADDRESSES_COMPARED, _SITES_COMPARED = 1_000, 5_000
 
 # Characters that are printed of each end of an unchanged run of words.
 _UNCHANGED_MAX_CHARS = 60
@@ -253,10 +257,21 @@ def _unknown_address(connection: Connection, url: str) -> QueryError:
         return QueryError(f"{shown} is a section: it leads to pages, and its own text is not stored")
     nearest = get_close_matches(shown, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
     if not nearest:
-        return QueryError(
-            f"{shown or repr(url)} is not in the database, nor is any page of {urls.host_of(url) or 'its host'}"
-        )
+        host = urls.host_of(url) or "its host"
+        elsewhere = _most_similar_elsewhere(connection, shown)
+        hint = f"; the most similar address is {elsewhere}" if elsewhere else ""
+        return QueryError(f"{shown or repr(url)} is not in the database, nor is any page of {host}{hint}")
     return QueryError(f"{shown} is not in the database; the most similar address is {nearest[0]}")
+
+
+def _most_similar_elsewhere(connection: Connection, url: str) -> str | None:
+    """Return the most similar address of the same site, or of the site with the most similar name; None if none is."""
+    site = urls.site_of(url)
+    if connection.scalar(select(page.c.id).where(page.c.site == site).limit(1)) is None:
+        sites = connection.scalars(select(stored_site.c.site).limit(_SITES_COMPARED)).all()
+        site = next(iter(get_close_matches(site, sites, n=1)), "")
+    addresses = connection.scalars(select(page.c.url).where(page.c.site == site).limit(_ADDRESSES_COMPARED)).all()
+    return next(iter(get_close_matches(url, addresses, n=1, cutoff=0.0)), None)
 
 
 def _neighbouring_urls(connection: Connection, key: str) -> list[str]:

@@ -28,7 +28,7 @@ from sqlalchemy import bindparam, select, text
 from cleaning.terms import Phrase, TokenSpan, is_unspaced, token_spans
 from crawler import urls
 from crawler.errors import QueryError
-from crawler.storage.blocks import SearchableBlock
+from crawler.storage.blocks import TITLE_SEPARATOR, SearchableBlock
 from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, headline, page
 
 if TYPE_CHECKING:
@@ -257,8 +257,9 @@ def search(
         ranked = best_blocks(connection, asked, rank, criteria, most)
         pages.add(ranked[seen:], is_priority=rank is Rank.PRIORITY)
         if pages.full or len(ranked) < most:
-            return pages.found()
+            break
         seen, most = most, most * _GROWTH
+    return pages.found()
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +357,14 @@ def _read_texts(connection: Connection, ids: Sequence[int]) -> dict[int, _FoundT
 
 def _is_repeated(hit: Hit, hits: Iterable[Hit]) -> bool:
     """Return True for a title whose heading is among the hits, and for a heading whose title is."""
-    titles = [other for other in hits if (other.block_id is None) is not (hit.block_id is None)]
-    return any(other.text.casefold() == hit.text.casefold() for other in titles)
+    others = [other for other in hits if (other.block_id is None) is not (hit.block_id is None)]
+    return any(not _names_of(other).isdisjoint(_names_of(hit)) for other in others)
+
+
+def _names_of(hit: Hit) -> set[str]:
+    """Return the text of a block, or the title and the headline of a page, without regard to case."""
+    text = hit.text.casefold()
+    return {text} if hit.block_id is not None else set(text.split(f" {TITLE_SEPARATOR} "))
 
 
 def _shown_on(connection: Connection, criteria: _PageCriteria, ids: Sequence[int]) -> dict[int, _ShownOn]:

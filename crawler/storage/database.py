@@ -42,6 +42,9 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 BUSY_SECONDS = 30.0
+WAITED = "; waited "
+"""What follows the problem in the message of an error after a wait."""
+
 _DAMAGED_VALUE = Diagnosis("holds a value that cannot be read, so it is probably damaged; restore a copy")
 _MAX_ERROR_CHARS = 200
 # What SQLAlchemy says of a text that should be a time; it has no class of its own for that.
@@ -162,6 +165,7 @@ class RetryingWriter:
         self._stopped = Event()
         self._silence: StoreError | None = None
         self._silent_until = 0.0
+        self._away = Event()  # while it is logged that the database is
 
     def stop_waiting(self) -> None:
         """Stop waiting, now and from now on; any thread may call it."""
@@ -199,21 +203,32 @@ class RetryingWriter:
                 is_silent = monotonic() - began > _SLOW_FAILURE_SECONDS
                 if since is None:
                     since = monotonic()
-                    logger.warning("%s; trying again for up to %g s", error, self._seconds)
+                    self._log_away(error)
                 self._wait(pause, since, error, is_silent=is_silent)
                 pause = min(2 * pause, _PAUSE_SECONDS_MAX)
             else:
                 if since is not None:
-                    logger.warning("The database is back after %.1f s", monotonic() - since)
+                    self._log_back(monotonic() - since)
                 return result
+
+    def _log_away(self, error: StoreUnavailableError) -> None:
+        """Log that the database is away, once for all threads that wait for it."""
+        if not self._away.is_set() and not self._stopped.is_set():
+            self._away.set()
+            logger.warning("%s; trying again for up to %g s", error.problem, self._seconds)
+
+    def _log_back(self, seconds: float) -> None:
+        if self._away.is_set():
+            self._away.clear()
+            logger.warning("The database is back after %.1f s", seconds)
 
     def _wait(self, pause: float, since: float, error: StoreError, *, is_silent: bool) -> None:
         left = since + self._seconds - monotonic()
         if left > 0 and not _is_exiting() and not self._stopped.wait(min(pause, left)):
             return
         self._stopped.set()
-        waited = f"waited {monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}"
-        failure = StoreError(f"{error}; {waited}")
+        waited = f"{monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}"
+        failure = StoreError(f"{error}{WAITED}{waited}")
         if is_silent:
             self._silence, self._silent_until = failure, monotonic() + _SILENT_SECONDS
         raise failure
@@ -319,8 +334,11 @@ def _translated_errors(engine: Engine) -> Iterator[None]:
         found = backend_of(engine).diagnose(error) or backend_of(engine).find_damage(engine)
         if found is None:
             raise
-        kind = StoreUnavailableError if found.transient else StoreError
-        raise kind(_describe(engine, found, error.orig)) from error
+        message = _describe(engine, found, error.orig)
+        if not found.transient:
+            raise StoreError(message) from error
+        problem = _describe(engine, Diagnosis(found.advice.partition(";")[0]), error.orig)
+        raise StoreUnavailableError(message, problem) from error
     except CrawlerError:
         raise
     except Exception as error:

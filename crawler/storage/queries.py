@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, null, or_, select, union_all
@@ -23,6 +24,7 @@ from crawler.storage.tables import (
     section,
     sighting,
 )
+from crawler.storage.tables import site as stored_site
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Select, Table
     from sqlalchemy.engine import Connection, Row
 
+
+_SITES_COMPARED = 5_000  # with the name of a site that is unknown
 
 # Outcomes that are not failures.
 _SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
@@ -163,7 +167,10 @@ def expect_site(connection: Connection, site: str) -> None:
     """Raise QueryError for a site of which no page and no section is stored."""
     stored = union_all(*(select(table.c.id).where(table.c.site == site) for table in (page, section)))
     if connection.execute(stored.limit(1)).first() is None:
-        raise QueryError(f"no page of the site {site} is in the database; `scrapy status` lists the sites")
+        sites = connection.scalars(select(stored_site.c.site).limit(_SITES_COMPARED)).all()
+        nearest = get_close_matches(site, sites, n=1)
+        hint = f"; the most similar site is {nearest[0]}" if nearest else ""
+        raise QueryError(f"no page of the site {site} is in the database{hint}; `scrapy status` lists the sites")
 
 
 def last_crawls(connection: Connection, limit: int = 10) -> list[CrawlReport]:

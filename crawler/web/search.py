@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cleaning.declare import day
 from crawler.errors import QueryError
 from crawler.reading.search import Rank, SearchFilters, search
+from crawler.storage.queries import expect_site
 from crawler.web.records import SearchAnswer, SearchedPage, SearchHit, TextPart
 from crawler.web.snapshot import number_of
 
@@ -28,7 +29,10 @@ def read_search(at: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
     try:
         start = min(number_of(question.cursor, 0), _PAGES_MAX)
         limit = min(start + _PAGES + 1, _PAGES_MAX)
-        found = search(at.connection, question.q, rank=Rank(question.rank), filters=_filters(question), limit=limit)
+        filters = _filters(question)
+        found = search(at.connection, question.q, rank=Rank(question.rank), filters=filters, limit=limit)
+        if not found and filters.site is not None:
+            expect_site(at.connection, filters.site)
     except QueryError as error:
         return SearchAnswer(pages=[], problem=str(error), next=None)
     shown = found[start : start + _PAGES]

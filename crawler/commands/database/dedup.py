@@ -19,7 +19,7 @@ from crawler.terminal import (
     print_json,
     print_line,
     print_progress,
-    run_command,
+    run_printing_command,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ class DedupCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError("--refingerprint writes; it does not go with --dry-run", print_help=False)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = run_command(lambda: self._dedup(opts))
+        self.exitcode = run_printing_command(
+            lambda: self._dedup(opts), "interrupted; what is done is kept, and the same command continues"
+        )
 
     def _dedup(self, opts: argparse.Namespace) -> None:
         config = self.use_database_settings()

@@ -9,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from crawler.commands.base import BlocksieveCommand
 from crawler.storage import schema
 from crawler.storage.database import location_of_url, opened_engine, read_transaction
-from crawler.terminal import expect_no_arguments, print_json, print_line, print_progress, run_command
+from crawler.terminal import expect_no_arguments, print_json, print_line, print_progress, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,9 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         expect_no_arguments(args)
-        self.exitcode = run_command(lambda: self._upgrade(as_json=opts.json))
+        self.exitcode = run_printing_command(
+            lambda: self._upgrade(as_json=opts.json), "interrupted; the database is as it was"
+        )
 
     def _upgrade(self, *, as_json: bool) -> None:
         url = self.config.database_url

@@ -29,7 +29,7 @@ def shown(capsys, *pages):
 def test_pages_are_shown_with_their_blocks(scrapy, database):
     made = scrapy("search", "text -nothing", "--site", "a.example", "--since", "2024-05-01")
     assert made.returncode == 0, made.stderr
-    for part in ("priority", "https://a.example/1", "0.2500", "a [text] of a.example"):
+    for part in ("priority", "https://a.example/1", "0.2000", "a [text] of a.example"):
         assert part in made.stdout
     assert "b.example" not in made.stdout
 
@@ -117,3 +117,10 @@ def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(environment, tmp_path,
     assert ended.returncode == code
     assert b"Traceback" not in ended.stderr
     assert (b"cannot be written" in ended.stderr) == bool(code)
+
+
+def test_an_unknown_site_is_a_sentence(scrapy, database):
+    failed = scrapy("search", "text", "--site", "a.exampel")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("no page of the site a.exampel is in the database; ")
+    assert scrapy("search", "nowhere", "--site", "a.example").returncode == 0

@@ -52,7 +52,7 @@ def test_a_stopped_crawl_stores_and_reports_its_pages(tmp_path, pages, number, c
         process.send_signal(number)
         _, log = process.communicate()
     assert process.returncode == code, log
-    assert f"scrapy crawl: {number.name} stopped the crawl before its end" in log
+    assert f"scrapy crawl: {number.name} stopped the crawl before its end; the same command continues it" in log
     assert "Traceback" not in log
 
     [line] = (tmp_path / "crawls.jsonl").read_text().splitlines()

@@ -58,8 +58,8 @@ def test_our_own_reasons_are_failures_except_deferred():
 @pytest.mark.parametrize(
     ("number", "code", "problem"),
     [
-        (signal.SIGINT, 130, "SIGINT stopped the crawl before its end"),
-        (signal.SIGTERM, 143, "SIGTERM stopped the crawl before its end"),
+        (signal.SIGINT, 130, "SIGINT stopped the crawl before its end; the same command continues it"),
+        (signal.SIGTERM, 143, "SIGTERM stopped the crawl before its end; the same command continues it"),
     ],
 )
 def test_a_stopped_crawl_has_the_exit_code_of_its_signal(number, code, problem):
@@ -67,7 +67,9 @@ def test_a_stopped_crawl_has_the_exit_code_of_its_signal(number, code, problem):
 
 
 def test_a_crawl_stopped_without_a_signal_is_1():
-    assert end(finish_reason="shutdown") == ExitStatus(1, "the crawl was stopped before its end")
+    assert end(finish_reason="shutdown") == ExitStatus(
+        1, "the crawl was stopped before its end; the same command continues it"
+    )
 
 
 def test_a_crawl_without_a_finish_reason_counts_as_stopped():

@@ -211,3 +211,10 @@ def test_the_history_shows_what_a_page_was_called(store, past, capsys):
     printed = capsys.readouterr().out
     assert "edited, another headline" in printed
     assert "  ~ headline: Ferry 1 [-is late-] {+sinks+}" in printed
+
+
+def test_an_unknown_host_has_a_most_similar_address_elsewhere(store, past):
+    save(store, visit(12), visit(50))
+    for url in ("https://www.lake.example.org/12", "http://lake.example.org:8080/12", "https://lake.example.com/12"):
+        with pytest.raises(QueryError, match=r"nor is any page of .*; the most similar address is .*example\.org/12$"):
+            past(url)

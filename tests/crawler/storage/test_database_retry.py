@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -12,6 +13,7 @@ import psycopg
 import pytest
 from scrapy.utils.test import get_crawler
 from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError
 
 from crawler.config import Config
 from crawler.context import context_of
@@ -19,7 +21,8 @@ from crawler.errors import StoreError
 from crawler.processing import SiteTemplates, StoreThread
 from crawler.reclean import RecleanPlan, RecleanResult, RecleanRun, StoredBodies, learn_template
 from crawler.storage.boilerplate import SiteTemplate, write_template
-from crawler.storage.database import RetryingWriter, backend_of, opened_engine, read_transaction
+from crawler.storage.database import RetryingWriter, backend_of, open_engine, opened_engine, read_transaction
+from crawler.storage.postgresql import PostgreSQLBackend
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
 
@@ -219,3 +222,28 @@ def test_a_failure_that_does_not_pass_is_not_tried_again(engine):
     with pytest.raises(Exception, match="nowhere"):
         RetryingWriter(30).write(engine, work)
     assert len(tries) == 1
+
+
+def test_threads_that_wait_for_a_database_log_it_once_and_without_contradiction(caplog):
+    engine, writer = open_engine(NOBODY), RetryingWriter(2)
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(writer.read, engine, lambda _: None) for _ in range(4)]
+        errors = [str(one.exception()) for one in waiting]
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "cannot be reached (" in warnings[0]
+    assert warnings[0].endswith("; trying again for up to 2 s")
+    assert "start again" not in warnings[0]
+    assert "check that" not in warnings[0]
+    assert all("cannot be reached; check that the server runs" in error for error in errors)
+
+
+@pytest.mark.parametrize("state", ["08006", "57P01", "53300", "55P03", "40001"])
+def test_no_advice_to_start_again_stands_beside_a_retry(state):
+    advice = PostgreSQLBackend().diagnose(_failure(state)).advice
+    assert "again" not in advice.partition(";")[0]
+
+
+def _failure(state):
+    error = psycopg.errors.lookup(state)("lost")
+    return DBAPIError.instance(None, None, error, psycopg.Error)

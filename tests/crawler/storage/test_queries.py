@@ -1,5 +1,8 @@
 """Figures for `scrapy status`."""
 
+import pytest
+
+from crawler.errors import QueryError
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
 
@@ -49,3 +52,13 @@ def test_the_last_crawls_come_first_and_an_open_one_has_no_duration(store, engin
         found = queries.last_crawls(connection, limit=2)
     assert [one.id for one in found] == [crawls[2], crawls[1]]
     assert found[0].seconds is None
+
+
+def test_an_unknown_site_gets_the_most_similar_one(engine, save, visit):
+    save(visit("https://harbour.example/1", "one bridge"))
+    with read_transaction(engine) as connection:
+        queries.expect_site(connection, "harbour.example")
+        with pytest.raises(QueryError, match=r"the site harbor\.example .* is harbour\.example; "):
+            queries.expect_site(connection, "harbor.example")
+        with pytest.raises(QueryError, match=r"is in the database; `scrapy status` lists the sites"):
+            queries.expect_site(connection, "zzz.test")
