@@ -209,6 +209,8 @@ def _add_components(settings: BaseSettings) -> None:
     """Add the components in `crawler/settings.py` to a project with its own settings; the project's choices win."""
     settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
     settings.set("REQUEST_FINGERPRINTER_CLASS", ours.REQUEST_FINGERPRINTER_CLASS, priority="addon")
+    if settings.getpriority("RETRY_HTTP_CODES") == SETTINGS_PRIORITIES["default"]:
+        settings.set("RETRY_HTTP_CODES", ours.RETRY_HTTP_CODES, priority="addon")
     for table in _COMPONENT_TABLES:
         # A table given on the command line is used as it is.
         if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:

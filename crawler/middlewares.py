@@ -32,10 +32,11 @@ from crawler.fetching.response_filter import (
     filter_response,
     reject_status,
 )
-from crawler.fetching.throttling import RefusalBackoff
+from crawler.fetching.throttling import PauseRequest, RefusalBackoff
 from crawler.frontier.serialize import START_NUMBER
 from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
+from crawler.urls import host_of
 from crawler.visit import FetchedPage, Outcome, UnparsedPage, Visit
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_ERROR_CHARS = 500
+# The key in a request's meta for how often it was refused, in a crawl that keeps its requests in memory.
+_REFUSED_TIMES = "refused_times"
 
 
 class ResponseFilterMiddleware:
@@ -158,8 +161,9 @@ class VisitMiddleware:
     visit, and links that must not be followed are dropped.
     """
 
-    def __init__(self, crawler: Crawler, backoff: RefusalBackoff | None) -> None:
+    def __init__(self, crawler: Crawler, config: Config, backoff: RefusalBackoff | None) -> None:
         self._crawler = crawler
+        self._config = config
         self._backoff = backoff
         self._directives = DirectiveReader.from_crawler(crawler)
         self._started: WeakSet[Response] = WeakSet()
@@ -170,8 +174,8 @@ class VisitMiddleware:
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
         backoff = None  # a replay contacts no site
         if not config.replay:
-            backoff = RefusalBackoff(crawler, max_delay, config.max_refusals_in_a_row, config.host_refused_share)
-        middleware = cls(crawler, backoff)
+            backoff = RefusalBackoff(crawler, config, max_delay)
+        middleware = cls(crawler, config, backoff)
         crawler.signals.connect(middleware.item_error, signal=signals.item_error)
         return middleware
 
@@ -228,7 +232,7 @@ class VisitMiddleware:
             for visit in self._end_response(response, collected):
                 yield visit
 
-    def process_spider_exception(self, response: Response, exception: Exception) -> list[Visit] | None:
+    def process_spider_exception(self, response: Response, exception: Exception) -> list[Visit | Request] | None:
         """Return the visit of a response whose callback was not called, or failed before it returned an iterator."""
         if response in self._started:
             return None  # raised during iteration, and handled there
@@ -285,19 +289,40 @@ class VisitMiddleware:
         )
         return not any(isinstance(answer, Failure) and isinstance(answer.value, IgnoreRequest) for _, answer in answers)
 
-    def _end_response(self, response: Response, collected: _CallbackOutput) -> list[Visit]:
+    def _pause(self, response: Response, pause: PauseRequest) -> Request | None:
+        """Pause the host of a response; return its request again if it is not in the database, which repeats it."""
+        if self._frontier is not None and self._find_lease(response) is not None:
+            self._frontier.pause(host_of(response.url), pause.retry_after_seconds)
+            return None
+        assert self._backoff is not None
+        self._backoff.pause_slot(response, pause)
+        request = response.request
+        tries = 1 + (request.meta.get(_REFUSED_TIMES, 0) if request else 0)
+        is_waited_for = pause.retry_after_seconds <= self._config.frontier_wait_seconds
+        if request is None or not is_waited_for or tries >= self._config.frontier_max_attempts:
+            return None
+        self._crawler.stats.inc_value("throttling/repeated")
+        return request.replace(dont_filter=True, meta=request.meta | {_REFUSED_TIMES: tries})
+
+    def _end_response(self, response: Response, collected: _CallbackOutput) -> list[Visit | Request]:
         rejection = Rejection.read(response)
         visits = _make_visits(response, collected, rejection)
         if self._backoff is not None:
             served = bool(collected.pages or collected.items)
-            evidence = self._backoff.record(response, visits[0].outcome, served=served)
-            visits = [replace(visit, pause_evidence=evidence) for visit in visits] if evidence else visits
+            pause = self._backoff.record(response, visits[0].outcome, served=served)
+            if pause is not None and (again := self._pause(response, pause)) is not None:
+                return [again]
+            if pause is not None:
+                seconds = pause.retry_after_seconds
+                visits = [
+                    replace(visit, pause_evidence=pause.evidence, retry_after_seconds=seconds) for visit in visits
+                ]
         leased = self._find_lease(response)
         if leased is not None:
             visits = list(_add_request(visits, leased, collected.requests))
         for visit in visits:
             self._count(visit)
-        return visits
+        return [*visits]
 
     def _count(self, visit: Visit) -> None:
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")

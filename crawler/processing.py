@@ -40,7 +40,7 @@ from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import WAITED, location_of_url
 from crawler.storage.store import PageState, Store
 from crawler.time_limit import time_limit
-from crawler.urls import host_of, site_of
+from crawler.urls import site_of
 from crawler.visit import (
     OUTCOME_BY_FAULT,
     CleanedPage,
@@ -330,7 +330,7 @@ class LeaseHolder(Protocol):
 
     def acknowledged(self, tokens: Iterable[LeaseToken]) -> None: ...
 
-    def leave_alone(self, host: str) -> None: ...
+    def check_pauses(self) -> None: ...
 
 
 class StoreStep:
@@ -505,6 +505,8 @@ class StoreStep:
             self._warn_of_canonical(saved.doubted_canonical, visit)
         if saved.state not in {PageState.LOST, PageState.NONE}:
             self._stats.inc_value(f"store/pages_{saved.state}")
+        if saved.refused:
+            self._stats.inc_value(f"frontier/{visit.outcome}", saved.refused)
         for stat, name in _COUNT_BY_STAT.items():
             if count := getattr(saved, name):
                 self._stats.inc_value(stat, count)
@@ -536,11 +538,10 @@ class StoreStep:
 
 
 def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:
-    """Tell the frontier which requests have ended, and which hosts ask for a pause."""
+    """Tell the frontier which requests have ended, and that hosts are paused."""
     frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends_request])
-    for visit in batch:
-        if visit.pause_evidence:
-            frontier.leave_alone(host_of(visit.url))
+    if any(visit.pause_evidence for visit in batch):
+        frontier.check_pauses()
 
 
 def _without_tree(visit: Visit) -> Visit:

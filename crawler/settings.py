@@ -65,8 +65,8 @@ AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 2.0
 AUTOTHROTTLE_MAX_DELAY = 60.0
 
-# Without 429: "too many requests" must not be repeated at once.
-RETRY_HTTP_CODES = [500, 502, 503, 504, 522, 524, 408]
+# Without 429 and 503: their host is paused first.
+RETRY_HTTP_CODES = [500, 502, 504, 522, 524, 408]
 RETRY_TIMES = 2
 DOWNLOAD_TIMEOUT = 60
 # Scrapy starts this many tasks for each response, whatever its callback yields. With the default of 100 they cost as

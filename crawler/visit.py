@@ -53,8 +53,12 @@ class Outcome(StrEnum):
     FORBIDDEN = "forbidden"
     CAPTCHA = "captcha"
     QUOTA = "quota"
+    REFUSED = "refused"
+    """HTTP status 429 or 503: the host asks for a pause, or its pauses were longer than the crawl waits."""
     HTTP_ERROR = "http_error"
     ROBOTS = "robots"
+    ROBOTS_UNAVAILABLE = "robots_unavailable"
+    """The robots.txt of the host answers with a server error, which forbids all pages for a time (RFC 9309)."""
     NOINDEX = "noindex"
     """The page says that it must not be indexed, or that its time is over: `noindex`, `none`, `unavailable_after`."""
     NOAI = "noai"
@@ -75,11 +79,14 @@ class Outcome(StrEnum):
     """Another pipeline raised an exception for the visit."""
 
 
-REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA})
+REFUSAL_OUTCOMES = frozenset({Outcome.FORBIDDEN, Outcome.CAPTCHA, Outcome.QUOTA, Outcome.REFUSED})
 """The site refuses our requests: the crawl slows down."""
 
 PAUSE_OUTCOMES = frozenset({Outcome.CAPTCHA, Outcome.QUOTA})
 """The site asks for a pause: if it does so at several pages, the crawl sends its host nothing for a while."""
+
+BUSY_OUTCOMES = frozenset({Outcome.REFUSED, Outcome.ROBOTS_UNAVAILABLE})
+"""The host cannot answer now: it is paused at the first such answer, and its pages are requested again afterwards."""
 
 LEFT_ALONE_OUTCOMES = frozenset({Outcome.NOINDEX, Outcome.NOAI, Outcome.TDM_RESERVED})
 """The publisher asks that the page be left alone: it is not stored, and a stored one is retired."""
@@ -283,9 +290,9 @@ class Visit:
 
     VisitMiddleware makes the visit. The processing steps return it with the next value of `page`, or with another
     `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
-    yielded. `etag` and `last_modified` are the response's. `pause_evidence` says how many of the host's last answers
-    asked for a pause, if they were enough to pause the host. `moved_from` has the URL keys of the addresses that
-    redirect to `url` for good.
+    yielded. `etag` and `last_modified` are the response's. `pause_evidence` says why the host is to be paused, and
+    `retry_after_seconds` for how long if the host has said so, otherwise it is 0. `moved_from` has
+    the URL keys of the addresses that redirect to `url` for good.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
     had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
@@ -303,6 +310,7 @@ class Visit:
     last_modified: str | None = None
     pause_evidence: str | None = None
     moved_from: tuple[str, ...] = ()
+    retry_after_seconds: float = 0.0
     page: FetchedPage | CleanedPage | ProcessedPage | None = None
     lease_token: LeaseToken | None = None
     request: RequestRecord | None = None

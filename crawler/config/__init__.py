@@ -243,7 +243,10 @@ class FrontierSettings(Theme):
         "How long a process holds a request without renewing its lease. After that, another process may take it.",
     )
     frontier_max_attempts: int = option(
-        3, integer(1, 100), "How often a request is tried if its callback fails or its process dies."
+        3,
+        integer(1, 100),
+        "How often a request is tried if its callback fails, its process dies, or its host is paused. A host that has "
+        "refused after this number of pauses in a row is given up.",
     )
     frontier_wait_seconds: float = option(
         600.0, number(0.0, _DAY), "How long a crawl waits if all its remaining requests are for paused hosts."
@@ -270,10 +273,15 @@ class PolitenessSettings(Theme):
     host_pause_seconds: float = option(
         60.0,
         number(0.0, _DAY),
-        "How long a host is paused if it answers `HOST_REFUSED_SHARE` of the requests with quota or CAPTCHA pages. The "
-        "pause doubles each time in a row.",
+        "How long a host is paused at its first 429 or 503 without `Retry-After`, if its robots.txt answers with a "
+        "server error, and if it answers `HOST_REFUSED_SHARE` of the requests with quota or CAPTCHA pages. The pause "
+        "doubles each time in a row.",
     )
-    host_pause_max_seconds: float = option(21_600.0, number(1.0, 30 * _DAY), "Longest pause of a host.")
+    host_pause_max_seconds: float = option(
+        21_600.0,
+        number(1.0, 30 * _DAY),
+        "Longest pause of a host. If a host asks for more with `Retry-After`, its requests end as `refused`.",
+    )
     max_refusals_in_a_row: int = option(
         10, integer(1, 10_000), "The crawl stops after this many refusals by sites without a page in between."
     )

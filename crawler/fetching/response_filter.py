@@ -53,8 +53,9 @@ OUTCOME_BY_STATUS = {
     403: Outcome.FORBIDDEN,
     404: Outcome.NOT_FOUND,
     410: Outcome.NOT_FOUND,
-    429: Outcome.FORBIDDEN,
+    429: Outcome.REFUSED,
     451: Outcome.FORBIDDEN,
+    503: Outcome.REFUSED,
 }
 """Outcomes by HTTP status; every other status outside 200 to 299 is HTTP_ERROR."""
 # Statuses with which sites send a challenge.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -38,6 +38,7 @@ from crawler.urls import host_of
 from crawler.visit import PAUSE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
     from scrapy import Request
@@ -50,12 +51,16 @@ logger = logging.getLogger(__name__)
 
 # The delay that is doubled first if a slot has none.
 _FIRST_DELAY_SECONDS = 0.5
-_MAX_WAIT_SECONDS = 3_600.0
+_DOUBLINGS_MAX = 30
+_SERVED_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
+# Answers whose Retry-After is obeyed; a 404 with one is only a 404.
+_RETRY_AFTER_OUTCOMES = REFUSAL_OUTCOMES | {Outcome.HTTP_ERROR}
 _CLOSING_CHECK_SECONDS = 0.5
 _MAX_SECONDS = 10**9  # larger integers may overflow a float
 _LAST_ANSWERS = 8
 _SHOWN_CHARS = 40
 _TOO_MANY_REDIRECTS = "max redirections reached"  # the text of Scrapy's exception
+_ROBOTS_PAUSE_SHARE = 0.9
 # Refused pages of a host, at least, before it counts as refusing.
 _MIN_REFUSED_PAGES = 2
 
@@ -64,12 +69,32 @@ class NotSentError(IgnoreRequest):
     """The request was still waiting for its turn when the crawl was stopped."""
 
 
+class RobotsUnavailable(IgnoreRequest):
+    """The robots.txt of a host answers with a server error; `retry_after_seconds` is 0 without a Retry-After."""
+
+    def __init__(self, text: str, retry_after_seconds: float) -> None:
+        super().__init__(text)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class RobotsUnreachable(IgnoreRequest):
+    """The robots.txt of a host cannot be fetched."""
+
+
+_OUTCOMES_BY_ERROR = (
+    ((AddressRefused, NotSupported), Outcome.ADDRESS),  # NotSupported: no handler for the URL's scheme
+    (RobotsUnavailable, Outcome.ROBOTS_UNAVAILABLE),
+    (RobotsUnreachable, Outcome.DOWNLOAD_FAILED),
+    (RedirectLoop, Outcome.REDIRECT_LOOP),
+    (DownloadCancelledError, Outcome.TOO_LARGE),
+)
+
+
 class Downloader(ScrapyDownloader):
     """Scrapy's downloader, which also applies Crawl-delays and counts requests that end without a response.
 
-    They are counted as `visit/robots`, `visit/address`, `visit/too_large`, `visit/redirect_loop` or
-    `visit/download_failed`. Only the downloader sees all of them: an exception that a middleware raises on a response
-    (a decompression bomb, a redirect loop) reaches no other middleware and no callback.
+    Their outcomes are those of `failure_outcome`. Only the downloader sees all of them: an exception that a middleware
+    raises on a response (a decompression bomb, a redirect loop) reaches no other middleware and no callback.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -90,9 +115,7 @@ class Downloader(ScrapyDownloader):
         if engine_slot is None or not engine_slot.closing:
             return
         for slot in self.slots.values():
-            while slot.queue:
-                request, waiting = slot.queue.popleft()
-                waiting.errback(Failure(NotSentError(f"the crawl ends, so {request.url} is not requested")))  # type: ignore[no-untyped-call] # twisted is untyped
+            drop_waiting(slot, lambda _request: True)
 
     def close(self) -> None:
         if self._timer.running:
@@ -121,6 +144,23 @@ class Downloader(ScrapyDownloader):
         return failure
 
 
+def drop_waiting(slot: Slot, is_dropped: Callable[[Request], bool]) -> list[Request]:
+    """Remove requests that wait in a slot, and return those that are no requests of Scrapy itself.
+
+    Each ends with NotSentError, which is no visit.
+    """
+    waiting = list(slot.queue)
+    slot.queue.clear()
+    dropped = []
+    for request, deferred in waiting:
+        if not is_dropped(request):
+            slot.queue.append((request, deferred))
+            continue
+        dropped.append(request)
+        deferred.errback(Failure(NotSentError(f"{request.url} is not requested now")))  # type: ignore[no-untyped-call] # twisted is untyped
+    return dropped
+
+
 def failure_text(error: BaseException | None) -> str:
     """Return why a request ended without a response; never an empty text."""
     text = " ".join(str(error).split()) or type(error).__name__
@@ -130,16 +170,14 @@ def failure_text(error: BaseException | None) -> str:
 def failure_outcome(error: BaseException | None) -> Outcome:
     """Return the outcome of a request that ended with this error."""
     text = str(error)
-    # NotSupported: no handler for the URL's scheme.
-    if isinstance(error, AddressRefused | NotSupported):
-        return Outcome.ADDRESS
+    for kinds, outcome in _OUTCOMES_BY_ERROR:
+        if isinstance(error, kinds):
+            return outcome
     if isinstance(error, IgnoreRequest) and "robots.txt" in text:
         return Outcome.ROBOTS
-    if isinstance(error, RedirectLoop) or text == _TOO_MANY_REDIRECTS:
+    if text == _TOO_MANY_REDIRECTS:
         return Outcome.REDIRECT_LOOP
-    if isinstance(error, DownloadCancelledError) or "DOWNLOAD_MAXSIZE" in text:
-        return Outcome.TOO_LARGE
-    return Outcome.DOWNLOAD_FAILED
+    return Outcome.TOO_LARGE if "DOWNLOAD_MAXSIZE" in text else Outcome.DOWNLOAD_FAILED
 
 
 class AutoThrottle(ScrapyAutoThrottle):
@@ -212,23 +250,73 @@ def requested_delay(parser: RobotParser, agent: str) -> float:
 
 
 class RobotsMiddleware(RobotsTxtMiddleware):
-    """Scrapy's robots.txt middleware, fixed so that every request waits for the rules of its site.
+    """Scrapy's robots.txt middleware, fixed so that every request waits for the rules of its site, and obeys RFC 9309.
 
     In Scrapy 2.19 all requests that wait for a robots.txt share one Deferred, and the future made from it consumes the
     result: the first request gets the rules, and the others get None, which lets them pass.
 
-    A robots.txt that cannot be fetched is a warning of one line.
+    A robots.txt with status 4xx allows everything, whatever its body. One that answers 5xx or 429, or cannot be
+    reached, forbids everything; it is requested again for a request that comes HOST_PAUSE_SECONDS or its Retry-After
+    later. A robots.txt that cannot be fetched is a warning of one line.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        config = Config.read(crawler.settings)
+        self._pause_seconds = config.host_pause_seconds
+        self._max_pause_seconds = config.host_pause_max_seconds
+        self._failures: dict[str, _RobotsFailure] = {}
         robotstxt.logger.addFilter(_make_warning)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
+        """Raises RobotsUnavailable and RobotsUnreachable."""
+        netloc = urlparse_cached(request).netloc
+        failure = self._failures.get(netloc)
+        if failure is not None and failure.ends <= time.monotonic():
+            del self._failures[netloc]
+            self._parsers.pop(netloc, None)
         await super().robot_parser(request)
-        found = self._parsers[urlparse_cached(request).netloc]
-        assert not isinstance(found, Deferred)  # the call above waited for it
-        return found
+        if (failure := self._failures.get(netloc)) is not None:
+            raise failure.error
+        parser = self._parsers[netloc]
+        assert not isinstance(parser, Deferred)  # the call above waited for it
+        return parser
+
+    async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+        status = response.status
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.TOO_MANY_REQUESTS:
+            is_missing = status >= HTTPStatus.BAD_REQUEST
+            await super()._parse_robots(response.replace(body=b"") if is_missing else response, netloc, request)
+            return
+        self._stats.inc_value("robotstxt/response_count")
+        self._stats.inc_value(f"robotstxt/response_status_count/{status}")
+        seconds = _retry_after(response)
+        text = f"the robots.txt of {netloc} answers with HTTP status {status}, which forbids all pages of the host"
+        self._fail(netloc, RobotsUnavailable(text, seconds), seconds)
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if failure_outcome(exc) is Outcome.DOWNLOAD_FAILED and not isinstance(exc, IgnoreRequest):
+            self._stats.inc_value(f"robotstxt/exception_count/{type(exc)}")
+            text = f"the robots.txt of {netloc} cannot be reached, which forbids all pages of the host"
+            self._fail(netloc, RobotsUnreachable(f"{text}: {failure_text(exc)}"), 0.0)
+            return
+        super()._robots_error(exc, netloc)
+
+    def _fail(self, netloc: str, error: RobotsUnavailable | RobotsUnreachable, retry_after_seconds: float) -> None:
+        """Forbid the pages of a host for a while, and let the requests that wait for its rules see that."""
+        seconds = min(retry_after_seconds or self._pause_seconds, self._max_pause_seconds)
+        # A little less than the pause of the host, so that the first page after it sees the new robots.txt.
+        self._failures[netloc] = _RobotsFailure(error, time.monotonic() + _ROBOTS_PAUSE_SHARE * seconds)
+        logger.warning("For %.0f seconds, %s (RFC 9309); `scrapy retry --failed` requests them later", seconds, error)
+        super()._robots_error(IgnoreRequest(str(error)), netloc)
+
+
+@dataclass(frozen=True, slots=True)
+class _RobotsFailure:
+    """Why the pages of a host are forbidden, and until which moment (`time.monotonic`)."""
+
+    error: RobotsUnavailable | RobotsUnreachable
+    ends: float
 
 
 def _make_warning(record: logging.LogRecord) -> bool:
@@ -236,6 +324,14 @@ def _make_warning(record: logging.LogRecord) -> bool:
     if record.levelno == logging.ERROR:
         record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRequest:
+    """Why a host needs a pause, and for how long it asks; 0 if it does not say."""
+
+    evidence: str
+    retry_after_seconds: float = 0.0
 
 
 class RecentAnswers:
@@ -249,6 +345,12 @@ class RecentAnswers:
         """Add an answer. A server error is no answer: it says nothing about refusals."""
         if outcome is not Outcome.HTTP_ERROR:
             self._answers[host].append((url, outcome))
+
+    def is_page_alone(self, host: str, url: str) -> bool:
+        """Return True if a page was refused before and its host has served another page since."""
+        answers = list(self._answers[host])
+        numbers = [number for number, answer in enumerate(answers) if answer == (url, Outcome.REFUSED)]
+        return bool(numbers) and any(outcome in _SERVED_OUTCOMES for _, outcome in answers[numbers[0] :])
 
     def find_evidence(self, host: str, outcomes: AbstractSet[Outcome]) -> str | None:
         """Return how many of a host's last answers had these outcomes; None if too few, or all of them at one page."""
@@ -266,35 +368,73 @@ class RefusalBackoff:
     delays are remembered here until the site serves pages again.
     """
 
-    def __init__(self, crawler: Crawler, max_delay: float, max_in_a_row: int, min_share: float) -> None:
+    def __init__(self, crawler: Crawler, config: Config, max_delay: float) -> None:
         self._crawler = crawler
+        self._pause_seconds = config.host_pause_seconds
+        self._max_wait_seconds = config.frontier_wait_seconds
         self._max_delay = max_delay
-        self._max_in_a_row = max_in_a_row
-        self._recent = RecentAnswers(min_share)
+        self._max_in_a_row = config.max_refusals_in_a_row
+        self._recent = RecentAnswers(config.host_refused_share)
+        self._pauses: Counter[str] = Counter()
+        self._pause_ends: dict[str, float] = {}
         self._in_a_row = 0
         self._slowed: dict[str, _SlowedSlot] = {}
         self._logged: set[str] = set()
         self._closing: asyncio.Future[None] | None = None
 
-    def record(self, response: Response, outcome: Outcome, *, served: bool) -> str | None:
-        """Record how a visit ended; `served` if it had pages or items. Return the evidence that its host needs a pause.
+    def record(self, response: Response, outcome: Outcome, *, served: bool) -> PauseRequest | None:
+        """Record how a visit ended; `served` if it had pages or items. Return the pause that its host needs.
 
         A page that is not modified shows as well as a page with text that the site serves us.
-        The evidence is None unless this visit and enough others of the host had quota or CAPTCHA pages.
+        It is None for a refusal that says nothing about the host: one quota or CAPTCHA page among others, or a page
+        that answers 503 again while others are served.
         """
         name = host_of(response.url)
+        is_page_alone = outcome is Outcome.REFUSED and self._recent.is_page_alone(name, response.url)
         self._recent.add(name, response.url, outcome)
         if outcome in REFUSAL_OUTCOMES:
-            self._record_refusal(response, name)
+            self._record_refusal(response, name, is_busy=outcome is Outcome.REFUSED)
         elif served or outcome is Outcome.NOT_MODIFIED:
             self._record_success(response)
-        if outcome not in {Outcome.PAGE, Outcome.SECTION} and "Retry-After" in response.headers:
-            self._record_retry_after(response)
-        return self._recent.find_evidence(name, PAUSE_OUTCOMES) if outcome in PAUSE_OUTCOMES else None
+        pause = self._requested_pause(response, outcome, is_page_alone=is_page_alone)
+        if pause is not None:
+            self._pause_ends[name] = time.monotonic() + (pause.retry_after_seconds or self._pause_seconds)
+        return pause
 
-    def _record_refusal(self, response: Response, name: str) -> None:
+    def _requested_pause(self, response: Response, outcome: Outcome, *, is_page_alone: bool) -> PauseRequest | None:
+        status = response.status
+        seconds = _retry_after(response) if outcome in _RETRY_AFTER_OUTCOMES else 0.0
+        if seconds:
+            text = _header_text(response, "Retry-After")[:_SHOWN_CHARS]
+            return PauseRequest(f"HTTP status {status}, Retry-After: {text}", seconds)
+        if outcome is Outcome.REFUSED:
+            is_of_host = status == HTTPStatus.TOO_MANY_REQUESTS or not is_page_alone
+            return PauseRequest(f"HTTP status {status}") if is_of_host else None
+        evidence = self._recent.find_evidence(host_of(response.url), PAUSE_OUTCOMES)
+        return PauseRequest(evidence) if evidence and outcome in PAUSE_OUTCOMES else None
+
+    def pause_slot(self, response: Response, pause: PauseRequest) -> None:
+        """Pause the download slot of a host, in a crawl whose requests are not in the database.
+
+        Such a crawl cannot be continued later, so it waits for FRONTIER_WAIT_SECONDS at most.
+        """
+        key, slot = self._slot(response)
+        seconds = pause.retry_after_seconds or self._pause_seconds * 2 ** min(self._pauses[key], _DOUBLINGS_MAX)
+        seconds = min(seconds, self._max_wait_seconds)
+        if slot is None or not seconds:
+            return
+        self._pauses[key] += 1
+        self._count("waits")
+        logger.info("%s is paused for %.0f seconds (%s)", key, seconds, pause.evidence)
+        # The slot starts its next request `delay` after `lastseen`, but only if it has a delay.
+        slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, max(slot.delay, _FIRST_DELAY_SECONDS)))
+        slot.delay = max(slot.delay, slowed.delay)
+        slot.lastseen = max(slot.lastseen, time.monotonic() + seconds - slot.delay)
+
+    def _record_refusal(self, response: Response, name: str, *, is_busy: bool) -> None:
         """Slow down a site that refuses requests, and stop the crawl after too many refusals in a row."""
-        self._in_a_row += 1
+        if not (is_busy and self._pause_ends.get(name, 0.0) > time.monotonic()):
+            self._in_a_row += 1  # an answer during a pause is one to an earlier request
         key, slot = self._slot(response)
         evidence = self._recent.find_evidence(name, REFUSAL_OUTCOMES)
         if response.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -308,6 +448,7 @@ class RefusalBackoff:
         """Halve the delay of a site that serves pages again, until it has the delay from before."""
         self._in_a_row = 0
         key, slot = self._slot(response)
+        self._pauses.pop(key, None)
         slowed = self._slowed.get(key)
         if slowed is None or slot is None:
             return
@@ -315,27 +456,6 @@ class RefusalBackoff:
         slot.delay = min(slot.delay, slowed.delay)
         if slowed.delay <= slowed.before:
             del self._slowed[key]
-
-    def _record_retry_after(self, response: Response) -> None:
-        """Pause a site for as long as its Retry-After header says, at most an hour."""
-        seconds = _retry_after(response)
-        key, slot = self._slot(response)
-        if not seconds or slot is None:
-            return
-        self._count("waits")
-        if seconds > _MAX_WAIT_SECONDS:
-            logger.warning(
-                "%s asks for a pause of more than an hour (Retry-After: %s); the crawl waits %.0f seconds, at most",
-                key,
-                _header_text(response, "Retry-After")[:_SHOWN_CHARS],
-                _MAX_WAIT_SECONDS,
-            )
-        else:
-            logger.info("%s asks for a pause of %.0f seconds (Retry-After)", key, seconds)
-        # The slot starts its next request `delay` after `lastseen`, but only if it has a delay.
-        slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, max(slot.delay, _FIRST_DELAY_SECONDS)))
-        slot.delay = max(slot.delay, slowed.delay)
-        slot.lastseen = max(slot.lastseen, time.monotonic() + min(seconds, _MAX_WAIT_SECONDS) - slot.delay)
 
     def _slow_down(self, key: str, slot: Slot, evidence: str) -> None:
         slowed = self._slowed.setdefault(key, _SlowedSlot(slot.delay, slot.delay))

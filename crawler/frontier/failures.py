@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from twisted.python.failure import Failure
 
 from crawler.errors import ArchiveError
 from crawler.fetching.response_filter import ResponseRejected
-from crawler.fetching.throttling import NotSentError, failure_outcome, failure_text
+from crawler.fetching.throttling import NotSentError, RobotsUnavailable, failure_outcome, failure_text
 from crawler.frontier.serialize import WatchedErrback
+from crawler.urls import host_of
 from crawler.visit import Visit
 
 if TYPE_CHECKING:
@@ -36,10 +38,12 @@ class RequestFailures:
         crawler: Crawler,
         find_lease: Callable[[Request], LeasedRequest | None],
         serialize: Callable[[Request, str], RequestRecord],
+        pause: Callable[[str, float], None],
     ) -> None:
         self._crawler = crawler
         self._find_lease = find_lease
         self._serialize = serialize
+        self._pause = pause
 
     def wrap(self, request: Request) -> None:
         """Make a failure of this request end as a visit, after the request's own errback."""
@@ -70,7 +74,7 @@ class RequestFailures:
                 failure,
             )
         if leased is not None:
-            yield Visit(
+            visit = Visit(
                 url=request.url,
                 at=datetime.now(UTC),
                 outcome=failure_outcome(failure.value),
@@ -81,6 +85,11 @@ class RequestFailures:
                 attempts=leased.attempts,
                 requests=tuple(children),
             )
+            if isinstance(failure.value, RobotsUnavailable):
+                seconds = failure.value.retry_after_seconds
+                self._pause(host_of(request.url), seconds)
+                visit = replace(visit, pause_evidence=visit.error, retry_after_seconds=seconds)
+            yield visit
 
 
 async def _errback_output(errback: Callable[[Failure], Any] | None, failure: Failure) -> Any:

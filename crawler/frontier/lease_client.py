@@ -59,6 +59,10 @@ class RequestEnd(StrEnum):
     """The spider no longer has the stored callback or errback."""
     UNREADABLE = "unreadable"
     """The stored values do not make a request."""
+    REFUSED = "refused"
+    """The request was not made, because its host has refused others for too long."""
+    ROBOTS_UNAVAILABLE = "robots_unavailable"
+    """The request was not made, because the robots.txt of its host has failed for too long."""
     UNACKNOWLEDGED = "unacknowledged"
     """No end was reported, although nothing was in progress any more."""
 

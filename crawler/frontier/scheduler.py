@@ -12,6 +12,7 @@ from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -28,8 +29,10 @@ from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation
 from crawler.fetching.redirects import MemoryScheduler, RecentKeys, moved_from, redirect_chain, sets_cookies
+from crawler.fetching.throttling import drop_waiting
 from crawler.frontier.failures import RequestFailures
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient, RequestEnd
+from crawler.frontier.pauses import HostPauses
 from crawler.frontier.serialize import (
     LEASED_REQUEST_ID,
     START_NUMBER,
@@ -51,13 +54,14 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.core.downloader import Downloader, Slot
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
     from crawler.frontier.lease_client import LeaseBatch
     from crawler.processing import StoreThread
     from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.pages import PageOrigin
-    from crawler.storage.requests import LeasedRequest
+    from crawler.storage.requests import HostPause, LeasedRequest
     from crawler.visit import LeaseToken, RequestRecord
 
 logger = logging.getLogger(__name__)
@@ -67,6 +71,8 @@ _LEASES_AHEAD = 32
 _TICK_SECONDS = 1.0
 # Ticks within the length of a lease, at least, so that short leases are renewed in time.
 _TICKS_PER_LEASE = 4
+_BUSY_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_HOLD_SECONDS = 1.0
 # Start requests that may wait for the database.
 _MAX_UNPUSHED = 1_000
 # Ticks without any activity after which the held leases count as lost.
@@ -83,7 +89,8 @@ class Frontier(BaseScheduler):
         self._store_thread = store_thread
         self._config = config
         self._queue = LeasedQueue()
-        self._failures = RequestFailures(crawler, self.find_lease, self.serialize)
+        self._failures = RequestFailures(crawler, self.find_lease, self.serialize, self.pause)
+        self._pauses = HostPauses(store_thread, config.host_pause_max_seconds, config.frontier_max_attempts, self._obey)
         self._timer = AsyncioLoopingCall(self._tick)
         self._slots = DownloadSlots(crawler)
         self._quiet_ticks = 0
@@ -104,6 +111,7 @@ class Frontier(BaseScheduler):
         context.frontier = frontier
         crawler.signals.connect(frontier.spider_idle, signal=signals.spider_idle)
         crawler.signals.connect(frontier._note_answer, signal=signals.response_received)
+        crawler.signals.connect(frontier._hold_host, signal=signals.response_downloaded)
         return frontier
 
     # What Scrapy's engine calls.
@@ -136,6 +144,7 @@ class Frontier(BaseScheduler):
         return deferred_from_coro(self._close())
 
     async def _close(self) -> None:
+        await self._pauses.close()
         await self._client.close()
         if self._client.skipped_not_due:
             self._stats.inc_value("recrawl/not_due", self._client.skipped_not_due)
@@ -169,7 +178,7 @@ class Frontier(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        request = self._queue.pop(monotonic(), self._slots.free()) if self._queue else None
+        request = self._queue.pop(monotonic(), self._is_sendable()) if self._queue else None
         self._sync()
         if request is not None:
             self._stats.inc_value("scheduler/dequeued")
@@ -178,6 +187,11 @@ class Frontier(BaseScheduler):
     def spider_idle(self) -> None:
         """Close the spider, but not the crawl, if all hosts left are paused for longer than FRONTIER_WAIT_SECONDS."""
         if self._is_deferred():
+            logger.warning(
+                "All requests left are for paused hosts, for longer than FRONTIER_WAIT_SECONDS=%g: the same command "
+                "continues the crawl later, and `scrapy status` shows the pauses",
+                self._config.frontier_wait_seconds,
+            )
             raise CloseSpider(FinishReason.DEFERRED)
 
     # What `VisitMiddleware` calls.
@@ -250,10 +264,54 @@ class Frontier(BaseScheduler):
         self._client.forget(tokens)
         self._sync()
 
-    def leave_alone(self, host: str) -> None:
-        """Return the queued requests for a paused host to the database; a replay pauses no host."""
-        for request in () if self._config.replay else self._queue.take(host):
+    def check_pauses(self) -> None:
+        """Begin to read which of the hosts with leased requests are paused."""
+        leased_hosts = {leased.record.host for leased in self._client.leases.values()}
+        self._pauses.refresh(self._queue.hosts() | leased_hosts)
+
+    # What `VisitMiddleware` and `RequestFailures` call.
+
+    def pause(self, host: str, retry_after_seconds: float) -> None:
+        """Send nothing more to a host from now on; the transaction of the visit tells other processes.
+
+        Its leased requests wait here until that transaction has decided whether they are queued again.
+        """
+        self._pauses.pause(host, retry_after_seconds or self._config.host_pause_seconds)
+        if self._pauses.is_paused(host):
+            for request in self._slots.drop(host):
+                self._queue.add(request, monotonic())
+
+    # Paused hosts.
+
+    def _leave_alone(self, host: str) -> None:
+        """Return the leased requests for a host to the queue of the database."""
+        for request in self._queue.take(host):
             self._client.release(request.meta[LEASED_REQUEST_ID])
+
+    def _obey(self, pause: HostPause) -> None:
+        """Give the requests for a paused host back, or end them if the crawl has given the host up."""
+        if pause.outcome is None:
+            self._leave_alone(pause.host)
+            return
+        for request in self._queue.take(pause.host):
+            leased = self.find_lease(request)
+            if leased is not None:
+                error = f"not requested: {pause.host} has refused other requests for too long"
+                self._end(leased.lease_token, RequestState.FAILED, RequestEnd(pause.outcome), error)
+
+    def _hold_host(self, response: Response, request: Request) -> None:
+        """Send nothing to a host that has just refused, until `VisitMiddleware` decides on its pause.
+
+        Scrapy sends this signal before it looks for the next request of a slot.
+        """
+        is_page = self.find_lease(request) is not None
+        if is_page and response.status in _BUSY_STATUSES and not self._config.replay:
+            self.pause(host_of(request.url), min(_HOLD_SECONDS, self._config.host_pause_seconds))
+
+    def _is_sendable(self) -> Callable[[Request], bool]:
+        """Return a function that is True for a request whose slot is free and whose host is not paused."""
+        is_free = self._slots.free()
+        return lambda request: is_free(request) and not self._pauses.is_paused(host_of(request.url))
 
     # Leases: received, redirected, ended.
 
@@ -333,7 +391,9 @@ class Frontier(BaseScheduler):
     def _tick(self) -> None:
         for host in self._slots.newly_delayed():
             # These were leased before the host had a delay, so other processes would not get their turn.
-            self.leave_alone(host)
+            if not self._config.replay and not self._pauses.is_paused(host):
+                self._leave_alone(host)
+        self.check_pauses()
         self._quiet_ticks = self._quiet_ticks + 1 if self._is_quiet() else 0
         if self._quiet_ticks >= _QUIET_TICKS:
             self._end_lost_leases()
@@ -453,6 +513,13 @@ class DownloadSlots:
                 full.add(key)
         return lambda request: downloader.get_slot_key(request) not in full
 
+    def drop(self, host: str) -> list[Request]:
+        """Remove and return the requests for a host that still wait in its slots; Scrapy's own requests stay."""
+        dropped = []
+        for slot in self._downloader.slots.values():
+            dropped += drop_waiting(slot, lambda request: host_of(request.url) == host)
+        return dropped
+
     @property
     def _downloader(self) -> Downloader:
         engine = self._crawler.engine
@@ -485,6 +552,10 @@ class LeasedQueue:
                 del self._requests[number]
                 return queued.request
         return None
+
+    def hosts(self) -> set[str]:
+        """Return the hosts of all requests."""
+        return {host_of(queued.request.url) for queued in self._requests}
 
     def take(self, host: str | None = None) -> list[Request]:
         """Remove and return all requests, or those for one host."""

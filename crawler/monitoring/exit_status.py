@@ -26,6 +26,9 @@ CRAWL_ID_STAT = "store/crawl_id"
 QUEUED_STAT = "frontier/queued"
 """The stat with the number of requests in the database's queue, as last counted."""
 
+REFUSED_UNASKED_STAT = "frontier/refused"
+"""The stat with the number of requests that were not made because their host refused for too long."""
+
 NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
 NOARCHIVE_STAT = "directives/noarchive_pages"
@@ -83,6 +86,7 @@ CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT, which stop
 
 FAILED_OUTCOMES = (
     Outcome.HTTP_ERROR,
+    Outcome.ROBOTS_UNAVAILABLE,
     Outcome.DOWNLOAD_FAILED,
     Outcome.REDIRECT_LOOP,
     Outcome.CALLBACK_FAILED,
@@ -101,6 +105,10 @@ _REMEDIES: Mapping[Outcome, str] = {
     Outcome.NOT_FOUND: "the site says that there is nothing at these addresses; open one in a browser",
     Outcome.HTTP_ERROR: "the site answered with errors; try again later",
     Outcome.ROBOTS: "the robots.txt of the site forbids these addresses",
+    Outcome.ROBOTS_UNAVAILABLE: (
+        "the robots.txt of the site answers with a server error, which forbids all its pages for a time (RFC 9309); "
+        "`scrapy retry --failed` queues the failed pages again"
+    ),
     Outcome.NOINDEX: "the pages ask not to be indexed; -s OBEY_NOINDEX=false stores them, if you have the right to",
     Outcome.NOAI: "the pages ask not to be used for AI; -s OBEY_NOAI=false stores them, if you have the right to",
     Outcome.TDM_RESERVED: (
@@ -170,7 +178,9 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
     if any(name.startswith(_FAILED_FEEDS_PREFIX) for name in stats):
         return "a feed (-o, -O, FEEDS) was not written: see the log; the database has all its pages"
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
-    refused, total = sum(visits[outcome] for outcome in REFUSAL_OUTCOMES), sum(visits.values())
+    unasked = _count_stat(stats, REFUSED_UNASKED_STAT)
+    refused = unasked + sum(visits[outcome] for outcome in REFUSAL_OUTCOMES)
+    total = unasked + sum(visits.values())
     if refused > max_refused_share * total:
         return (
             f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}; "

@@ -23,7 +23,7 @@ from sqlalchemy import Float, Text, bindparam, case, func, literal_column, selec
 from cleaning.terms import normalise
 from crawler.storage.locks import LOCK_KEYS, lock
 from crawler.storage.tables import UtcDateTime, batched, host, insert_on_conflict, request
-from crawler.visit import LeaseToken, RequestRecord
+from crawler.visit import BUSY_OUTCOMES, LeaseToken, RequestRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -75,6 +75,15 @@ class Ack:
     def __post_init__(self) -> None:
         if self.state is RequestState.LEASED:
             raise ValueError(f"request {self.lease_token.request_id} cannot end as {self.state}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRequests:
+    """How the requests end that a host refuses before they are made."""
+
+    outcome: str
+    error: str
+    ended: datetime
 
 
 _ACKNOWLEDGE = (
@@ -360,11 +369,13 @@ def pause_host(  # noqa: PLR0913 — a row's columns
     first_seconds: float,
     max_seconds: float,
     evidence: str = "",
+    retry_after_seconds: float = 0.0,
 ) -> datetime:
     """Pause a host that refuses requests, log the evidence, and return until when.
 
-    The pause is `first_seconds` after the first refusal, twice as long after each further one in a row, and at most
-    `max_seconds`. A refusal during a pause answers an earlier request and does not count.
+    The pause is `retry_after_seconds` if the host has said so, otherwise `first_seconds`, twice as long after each
+    further refusal in a row, and at most `max_seconds`. A refusal during a pause answers an earlier request: it does
+    not count, and prolongs the pause only by its `retry_after_seconds`.
     """
     new = insert_on_conflict(connection, host).values(host=name, delay=0.0, refusals=0)
     connection.execute(new.on_conflict_do_nothing(index_elements=["host"]))
@@ -372,7 +383,11 @@ def pause_host(  # noqa: PLR0913 — a row's columns
     row = connection.execute(columns).one()
     running = _plausible(row.paused_until, now, max_seconds)
     if running is not None and running > now:
-        return running
+        longer = now + timedelta(seconds=min(retry_after_seconds, max_seconds))
+        if longer > running:
+            connection.execute(update(host).where(host.c.host == name).values(paused_until=longer))
+        return max(running, longer)
+    first_seconds = retry_after_seconds or first_seconds
     seconds = min(first_seconds * 2 ** min(row.refusals, _DOUBLINGS_MAX), max_seconds)
     until = now + timedelta(seconds=seconds)
     values = {"paused_until": until, "reason": reason, "refusals": row.refusals + 1}
@@ -395,6 +410,60 @@ def requeue_refused(
     values = {"state": RequestState.QUEUED.value, "attempts": request.c.attempts + 1, "ended": None}
     for part in batched(ids):
         connection.execute(update(request).where(request.c.id.in_(part)).values(values))
+
+
+@dataclass(frozen=True, slots=True)
+class HostPause:
+    """The seconds that are left of a host's pause; `outcome` is that of its requests if the crawl has given it up."""
+
+    host: str
+    seconds: float
+    outcome: str | None = None
+
+
+def read_pauses(connection: Connection, crawl_id: int, names: Collection[str], max_attempts: int) -> list[HostPause]:
+    """Return the pauses of hosts; hosts without a pause are left out."""
+    now = database_now(connection)
+    paused = select(host.c.host, host.c.paused_until, host.c.refusals).where(
+        host.c.host.in_(names), host.c.paused_until > now
+    )
+    return [
+        HostPause(
+            row.host,
+            (row.paused_until - now).total_seconds(),
+            _given_up(connection, crawl_id, row.host) if row.refusals > max_attempts else None,
+        )
+        for row in connection.execute(paused.order_by(host.c.host))
+    ]
+
+
+def _given_up(connection: Connection, crawl_id: int, name: str) -> str | None:
+    """Return the outcome of a crawl's requests that a host has refused for too long; None if there are none."""
+    refused = select(request.c.outcome).where(
+        *_is_in(crawl_id, RequestState.FAILED), request.c.host == name, request.c.outcome.in_(BUSY_OUTCOMES)
+    )
+    return connection.scalar(refused.order_by(request.c.id).limit(1))
+
+
+def give_up_host(connection: Connection, name: str, max_attempts: int) -> None:
+    """Store that a host has refused more often than a request is tried, so that all processes give it up."""
+    row = update(host).where(host.c.host == name, host.c.refusals <= max_attempts)
+    connection.execute(row.values(refusals=max_attempts + 1))
+
+
+def count_refusals(connection: Connection, name: str) -> int:
+    """Return how often in a row a host has been paused without an answer in between."""
+    return connection.scalar(select(host.c.refusals).where(host.c.host == name)) or 0
+
+
+def refuse_queued(connection: Connection, crawl_id: int, name: str, ack: RefusedRequests) -> int:
+    """End a crawl's queued requests to a host as failed without making them, and return their number."""
+    queued = select(request.c.id).where(*is_queued(crawl_id), request.c.host == name).order_by(request.c.id)
+    ids = connection.scalars(queued.with_for_update(skip_locked=True)).all()
+    values = {"state": RequestState.FAILED.value, "outcome": ack.outcome, "error": ack.error, "ended": ack.ended}
+    for part in batched(ids):
+        connection.execute(update(request).where(request.c.id.in_(part)).values(values))
+    return len(ids)
 
 
 _REFUSING = (

@@ -6,8 +6,9 @@ check can find. So no two crawls store the same text twice.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,7 +38,7 @@ from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prep
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
 from crawler.urls import host_of, without_credentials
-from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
+from crawler.visit import BUSY_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from crawler.storage.queries import PageOutcome, StoredItem
     from crawler.storage.reclean import PageToReclean, RecleanedPage, RecleanJob
     from crawler.visit import LeaseToken, ProcessedPage, Visit
+
+logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
@@ -91,7 +94,8 @@ class SavedVisit:
     `doubted_canonical` is the address that the page states for itself, if that is not believed. `moved` counts the
     pages at former addresses that have become this one.
     `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
-    the children that a re-crawl does not follow.
+    the children that a re-crawl does not follow. `refused` counts the queued requests that end because their host
+    refuses for too long.
     """
 
     url: str
@@ -110,6 +114,7 @@ class SavedVisit:
     doubted_canonical: str | None = None
     moved: int = 0
     not_due: int = 0
+    refused: int = 0
 
 
 class Store:
@@ -240,7 +245,7 @@ class Store:
         # 1. Lock everything that the batch looks up or inserts, or all that there is.
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. The visits of those that another process has taken over are lost.
-        lost = acknowledge_visits(connection, visits, self._policy.max_attempts)
+        lost = acknowledge_visits(connection, visits, self._policy)
         batch = _Batch.begin(connection)
         addresses = self._page_addresses(batch, alone=alone)
         addresses.prefetch([record for _, record in pairs if record is not None])
@@ -262,7 +267,8 @@ class Store:
         # 10. Add the requests that the visits lead to, and pause the hosts that refuse.
         kept = [visit for visit in visits if visit.lease_token not in lost]
         not_due = _follow(connection, crawl_id, kept, self._policy)
-        return list(_with_not_due(saved, visits, not_due))
+        refused = _pause_hosts(connection, crawl_id, kept, self._policy)
+        return list(_with_requests(saved, visits, not_due, refused))
 
     def _save_visit(
         self,
@@ -560,18 +566,25 @@ def _with_counts(
     )
 
 
-def _with_not_due(
-    saved: Sequence[SavedVisit], visits: Sequence[Visit], not_due: frozenset[str]
+def _with_requests(
+    saved: Sequence[SavedVisit], visits: Sequence[Visit], not_due: frozenset[str], refused: Mapping[str, int]
 ) -> Iterator[SavedVisit]:
-    """Yield each result with the number of its children that are not due; a key counts at its first visit."""
+    """Yield each result with its children that are not due, and with the requests of its host that are refused.
+
+    A key and a host count at their first visit.
+    """
     left = set(not_due)
+    hosts = dict(refused)
     for result, visit in zip(saved, visits, strict=True):
         mine = left.intersection(record.key for record in visit.requests)
         left -= mine
-        yield replace(result, not_due=len(mine))
+        count = hosts.pop(host_of(visit.url), 0) if visit.pause_evidence else 0
+        yield replace(result, not_due=len(mine), refused=count)
 
 
 # Another day may bring another answer: `scrapy retry --failed` requests these again.
+_BEHIND_OTHERS_SECONDS = 1.0
+_ANSWERS = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
 _FAILED_OUTCOMES = frozenset(
     {
         Outcome.ADDRESS,
@@ -587,35 +600,42 @@ _FAILED_OUTCOMES = frozenset(
 )
 
 
-def acknowledge_visits(connection: Connection, visits: Sequence[Visit], max_attempts: int) -> set[LeaseToken]:
+def acknowledge_visits(connection: Connection, visits: Sequence[Visit], policy: CrawlPolicy) -> set[LeaseToken]:
     """Acknowledge the requests that these visits end; return the tokens of the leases that are lost."""
-    acks = [
-        _ack(visit, visit.lease_token, max_attempts) for visit in visits if visit.lease_token and visit.ends_request
-    ]
-    if not acks:
+    ended = [visit for visit in visits if visit.lease_token and visit.ends_request]
+    if not ended:
         return set()
-    confirmed = requests.acknowledge_requests(connection, acks, requests.database_now(connection))
-    return {one.lease_token for one in acks if one.lease_token.request_id not in confirmed}
+    now = requests.database_now(connection)
+    acks = [_ack(visit, visit.lease_token, policy, now) for visit in ended if visit.lease_token]
+    confirmed = requests.acknowledge_requests(connection, acks, now)
+    return {ack.lease_token for ack in acks if ack.lease_token.request_id not in confirmed}
 
 
-def _ack(visit: Visit, lease_token: LeaseToken, max_attempts: int) -> Ack:
-    state = _request_state(visit, max_attempts)
-    return Ack(lease_token, state, visit.outcome, error=None if state is RequestState.DONE else visit.error)
+def _ack(visit: Visit, lease_token: LeaseToken, policy: CrawlPolicy, now: datetime) -> Ack:
+    state = _request_state(visit, policy)
+    error = None if state is RequestState.DONE else visit.error
+    not_before = None
+    if state is RequestState.QUEUED and visit.outcome in BUSY_OUTCOMES:
+        pause_seconds = (visit.retry_after_seconds or policy.pause_seconds) * 2**visit.attempts
+        # The host may answer other pages by then: one broken page must not be the only one that is ever asked for.
+        not_before = now + timedelta(seconds=min(pause_seconds, policy.max_pause_seconds) + _BEHIND_OTHERS_SECONDS)
+    return Ack(lease_token, state, visit.outcome, error, not_before)
 
 
-def _request_state(visit: Visit, max_attempts: int) -> RequestState:
-    if visit.outcome is Outcome.CALLBACK_FAILED or visit.pause_evidence:
-        return RequestState.QUEUED if visit.attempts + 1 < max_attempts else RequestState.FAILED
-    return RequestState.FAILED if visit.outcome in _FAILED_OUTCOMES else RequestState.DONE
+def _request_state(visit: Visit, policy: CrawlPolicy) -> RequestState:
+    repeats = visit.outcome in {Outcome.CALLBACK_FAILED, *BUSY_OUTCOMES} or bool(visit.pause_evidence)
+    if repeats and visit.retry_after_seconds <= policy.max_pause_seconds:
+        return RequestState.QUEUED if visit.attempts + 1 < policy.max_attempts else RequestState.FAILED
+    return RequestState.FAILED if repeats or visit.outcome in _FAILED_OUTCOMES else RequestState.DONE
 
 
-def _is_last_visit(visit: Visit, max_attempts: int) -> bool:
+def _is_last_visit(visit: Visit, policy: CrawlPolicy) -> bool:
     """Return True if no further visit of the same request follows."""
-    return visit.ends_request and _request_state(visit, max_attempts) is not RequestState.QUEUED
+    return visit.ends_request and _request_state(visit, policy) is not RequestState.QUEUED
 
 
 def _follow(connection: Connection, crawl_id: int, visits: Sequence[Visit], policy: CrawlPolicy) -> frozenset[str]:
-    """Add the visits' children, and pause the hosts that refuse; return the keys of the children that are not due."""
+    """Add the visits' children, and return the keys of those that are not due."""
     if not any(visit.lease_token for visit in visits):
         return frozenset()
     children = [record for visit in visits for record in visit.requests]
@@ -625,22 +645,61 @@ def _follow(connection: Connection, crawl_id: int, visits: Sequence[Visit], poli
         not_due = pages.keys_not_due(connection, children, now, policy.revisits)
     added = requests.add_due_requests(connection, crawl_id, children, not_due, now)
     pages.record_lastmods(connection, children, now)
-    refusing = {host_of(visit.url): visit for visit in visits if visit.lease_token and visit.pause_evidence}
-    for name, visit in sorted(refusing.items()):
-        requests.pause_host(
-            connection,
-            name,
-            now,
-            visit.outcome,
-            first_seconds=policy.pause_seconds,
-            max_seconds=policy.max_pause_seconds,
-            evidence=visit.pause_evidence or "",
-        )
+    return added.not_due
+
+
+def _pause_hosts(connection: Connection, crawl_id: int, visits: Sequence[Visit], policy: CrawlPolicy) -> dict[str, int]:
+    """Pause the hosts that refuse; return, by host, how many queued requests end because it refuses for too long."""
+    leased = [visit for visit in visits if visit.lease_token]
+    pausing = sorted((visit for visit in leased if visit.pause_evidence), key=lambda visit: visit.retry_after_seconds)
+    refusing = {host_of(visit.url): visit for visit in pausing}  # the longest pause of each
+    refused = {name: _pause_host(connection, crawl_id, name, visit, policy) for name, visit in sorted(refusing.items())}
+    answering = {host_of(visit.url) for visit in leased if visit.outcome in _ANSWERS}
+    requests.reset_refusals(connection, answering - refusing.keys())
+    return refused
+
+
+def _pause_host(connection: Connection, crawl_id: int, name: str, visit: Visit, policy: CrawlPolicy) -> int:
+    now = requests.database_now(connection)
+    requests.pause_host(
+        connection,
+        name,
+        now,
+        visit.outcome,
+        first_seconds=policy.pause_seconds,
+        max_seconds=policy.max_pause_seconds,
+        evidence=visit.pause_evidence or "",
+        retry_after_seconds=visit.retry_after_seconds,
+    )
+    if (reason := _reason_to_give_up(connection, name, visit, policy)) is None:
         # Those that failed before there was evidence against the host.
         requests.requeue_refused(connection, crawl_id, name, PAUSE_OUTCOMES, policy.max_attempts)
-    answering = {host_of(visit.url) for visit in visits if visit.lease_token and visit.outcome is Outcome.PAGE}
-    requests.reset_refusals(connection, answering - refusing.keys())
-    return added.not_due
+        return 0
+    requests.give_up_host(connection, name, policy.max_attempts)
+    ends = requests.RefusedRequests(visit.outcome, f"not requested: {name} {reason}", now)
+    logger.warning(
+        "%s %s: its other requests are not made and count as %s; `scrapy retry --failed` queues them again",
+        name,
+        reason,
+        visit.outcome,
+    )
+    return requests.refuse_queued(connection, crawl_id, name, ends)
+
+
+def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: CrawlPolicy) -> str | None:
+    """Return why a crawl waits no longer for a host that refuses; None if it does."""
+    if visit.retry_after_seconds > policy.max_pause_seconds:
+        return (
+            f"asks for a pause of {visit.retry_after_seconds:.0f} seconds (Retry-After), more than "
+            f"HOST_PAUSE_MAX_SECONDS={policy.max_pause_seconds:.0f}"
+        )
+    if visit.outcome not in BUSY_OUTCOMES or not (visit.retry_after_seconds or policy.pause_seconds):
+        return None
+    refusals = requests.count_refusals(connection, name)
+    # One more than a page is tried: then it is not that one page alone.
+    if refusals <= policy.max_attempts:
+        return None
+    return f"has refused after {refusals - 1} pauses in a row, more than FRONTIER_MAX_ATTEMPTS={policy.max_attempts}"
 
 
 _STATUS_GONE = 410
@@ -732,7 +791,7 @@ class PageLifecycle:
     def record_visit(self, visit: Visit) -> SavedVisit:
         """Record a visit without a page: update the page and the section at its address."""
         nothing, key = SavedVisit(visit.url, PageState.NONE), pages.visit_key(visit, None)
-        if key in self._unknown or not _is_last_visit(visit, self._policy.max_attempts):
+        if key in self._unknown or not _is_last_visit(visit, self._policy):
             return nothing
         if (absence := find_absence(visit, None)) is not None:
             return self.record_absence(absence)

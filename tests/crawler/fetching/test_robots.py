@@ -1,5 +1,7 @@
 """Requests that robots.txt forbids are not sent, however many arrive at once."""
 
+import pytest
+
 FORBIDDING = {"body": "User-agent: *\nDisallow: /private", "headers": {"Content-Type": "text/plain"}}
 
 
@@ -13,9 +15,21 @@ def test_requests_wait_for_a_robots_txt_that_is_loading(visit):
     assert crawled.stats["visit/robots"] == 6
 
 
-def test_a_robots_txt_that_fails_forbids_nothing(visit):
-    crawled = visit({"/robots.txt": {"status": 500}, "/a": {"body": "<p>a page</p>"}, "/b": {"body": "<p>one</p>"}})
-    assert crawled.stats["visit/page"] == 2
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_robots_txt_with_a_server_error_forbids_everything(visit, status):
+    answers = {"/robots.txt": {"status": status}, "/a": {"body": "<p>a page</p>"}, "/b": {"body": "<p>one</p>"}}
+    crawled = visit(answers, HOST_PAUSE_SECONDS=60)
+    assert crawled.stats["visit/robots_unavailable"] == 3  # with the file itself
+    assert {path for path, _ in crawled.requests} == {"/robots.txt"}
+    assert f"answers with HTTP status {status}, which forbids all pages of the host (RFC 9309)" in crawled.log
+    assert crawled.log.count("For 60 seconds, the robots.txt of") == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_a_missing_robots_txt_allows_everything_whatever_its_body(visit, status):
+    forbidding = "User-agent: *\nDisallow: /"
+    crawled = visit({"/robots.txt": {"status": status, "body": forbidding}, "/a": {"body": "<p>a page</p>"}})
+    assert crawled.stats["visit/page"] == 1
 
 
 def test_robots_txt_is_not_requested_if_it_is_not_obeyed(visit):

@@ -13,7 +13,7 @@ from crawler.visit import Outcome, Visit
 
 EVIDENCE = "2 of its last 2 answers, at 2 pages"
 REFUSED = {Outcome.CAPTCHA, Outcome.QUOTA}
-AGAIN = {Outcome.CALLBACK_FAILED}
+AGAIN = {Outcome.CALLBACK_FAILED, Outcome.REFUSED, Outcome.ROBOTS_UNAVAILABLE}
 FAILED = {
     *REFUSED,
     Outcome.ADDRESS,
@@ -140,7 +140,7 @@ def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
 def test_visits_without_a_request_end_none(visit, save_all, engine, states):
     assert [one.state for one in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
     with write_transaction(engine) as connection:
-        assert store.acknowledge_visits(connection, [visit("https://a.example/y")], 3) == set()
+        assert store.acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
     assert states() == {}
 
 
