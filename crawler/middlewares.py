@@ -317,8 +317,9 @@ class VisitMiddleware:
                 visits = [
                     replace(visit, pause_evidence=pause.evidence, retry_after_seconds=seconds) for visit in visits
                 ]
-        leased = self._find_lease(response)
-        if leased is not None:
+        leased, frontier = self._find_lease(response), self._frontier
+        if leased is not None and frontier is not None:
+            frontier.end_hold(response)
             visits = list(_add_request(visits, leased, collected.requests))
         for visit in visits:
             self._count(visit)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from spiders.link_history import LinkHistory
 
 _LINKS_MAX = 5_000
-_URL_MAX_CHARS = 2_000
+URL_MAX_CHARS = 2_083
+"""Longer addresses are no links; Scrapy's default for URLLENGTH_LIMIT."""
 _TEXT_MAX_CHARS = 300
 _TEXT_MAX_ELEMENTS = 300
 _FILE_SUFFIXES = re.compile(
@@ -55,14 +56,16 @@ def article_links(
 ) -> list[Link]:
     """Return the article links of a listing, each page once, in reading order.
 
-    With `allow`, these are the links within the site whose URL matches the pattern. Otherwise the link's features
+    With `allow`, these are the links within the site whose URL matches the pattern, also if it looks like a file or a
+    calendar: who names an address knows it. Otherwise the link's features
     (`spiders.link_features`) and the `history` of the site decide. Of the links that only the history excludes, the one
     with the best features is included all the same: otherwise a wrongly excluded pattern would never be tried again.
     """
-    anchors = page_anchors(response)
     if allow is not None:
+        anchors = _all_anchors(response)
         chosen = {anchor.url for anchor in anchors if allow.search(anchor.url)}
     else:
+        anchors = page_anchors(response)
         chosen = _choose_urls(article_log_odds(anchors, response.url), history)
     return _merge_anchors(
         [anchor for anchor in anchors if anchor.url in chosen], _time_elements(response.selector.root)
@@ -80,9 +83,18 @@ def links_within(response: TextResponse, *tags: str) -> Iterator[tuple[HtmlEleme
 
 def page_anchors(response: TextResponse) -> list[Anchor]:
     """Return the links that may lead to pages of the site: no files, no calendars."""
-    found = list(links_within(response, "a"))
-    anchors = (Anchor.of(element, url, link_text(element), n / len(found)) for n, (element, url) in enumerate(found))
-    return [anchor for anchor in anchors if _may_be_page(anchor.url)]
+    return [anchor for anchor in _all_anchors(response) if _may_be_page(anchor.url)]
+
+
+def _all_anchors(response: TextResponse) -> list[Anchor]:
+    links = list(links_within(response, "a"))
+    return [Anchor.of(element, url, link_text(element), n / len(links)) for n, (element, url) in enumerate(links)]
+
+
+def count_long_links(response: TextResponse) -> int:
+    """Return how many links of a page are longer than an address may be, and so are not followed."""
+    anchors = islice(response.selector.root.iter("a"), _LINKS_MAX)
+    return sum(len((element.get("href") or "").strip()) > URL_MAX_CHARS for element in anchors)
 
 
 def page_url(response: TextResponse, href: str) -> str | None:
@@ -141,7 +153,7 @@ def _may_be_page(url: str) -> bool:
 
 def _absolute_url(response: TextResponse, href: str) -> str | None:
     href = href.strip()
-    if not href or (href.startswith("#") and not has_own_fragment(href)) or len(href) > _URL_MAX_CHARS:
+    if not href or (href.startswith("#") and not has_own_fragment(href)) or len(href) > URL_MAX_CHARS:
         return None
     try:
         url = without_fragment(response.urljoin(href))

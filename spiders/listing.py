@@ -17,7 +17,7 @@ from crawler.page import page
 from crawler.urls import url_key
 from spiders.dates import iso_day
 from spiders.link_history import LinkHistoryRecorder
-from spiders.links import Link, article_links
+from spiders.links import URL_MAX_CHARS, Link, article_links, count_long_links
 from spiders.pagination import next_page
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class ListingSpider(ArgumentSpider):
         wanted = [link for link in links if not self._is_old(link.published)]
         self.count("links", len(links))
         self.count("older", len(links) - len(wanted))
+        self._count_long_links(response)
         if number == 1 and not links:
             logger.warning(
                 "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN",
@@ -159,6 +160,13 @@ class ListingSpider(ArgumentSpider):
     def count(self, event: str, by: int = 1) -> None:
         """Count an event in the stat `<spider>/<event>`."""
         self.crawler.stats.inc_value(f"{self.name}/{event}", by)
+
+    def _count_long_links(self, response: TextResponse) -> None:
+        if count := count_long_links(response):
+            self.count("too_long", count)
+            logger.warning(
+                "%s has %d links of more than %d characters, which are not followed", response.url, count, URL_MAX_CHARS
+            )
 
     def _is_old(self, published: date | None) -> bool:
         return published is not None and self.asked.since is not None and published < self.asked.since

@@ -274,6 +274,7 @@ class NewsSpider(ListingSpider):
         self.count(f"{listing.kind}_entries", len(listing.entries))
         self.count(f"{listing.kind}_left_out", listing.left_out)
         self.count(f"{listing.kind}_cut", int(listing.cut))
+        self.count("too_long", listing.too_long)
         self.count("dates_doubted", listing.doubtful)
 
     async def _within_limit(self, portal: Portal, requests: Iterable[Request]) -> AsyncIterator[Request]:

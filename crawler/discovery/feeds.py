@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import feedparser
 from lxml import etree
 
+from crawler.discovery.feed_dates import read_feed_date
 from crawler.errors import TimeLimitError
 from crawler.schedule import parse_lastmod
 from crawler.time_limit import time_limit
@@ -43,7 +44,7 @@ _FEED_MAX_LEVELS = 250
 # No page on the web is older, and most wrong clocks are off by less than the tolerance.
 _YEAR_MIN = 1990
 _CLOCK_TOLERANCE = timedelta(days=1)
-_URL_MAX_CHARS = 2_000
+_URL_MAX_CHARS = 2_083  # Scrapy's default for URLLENGTH_LIMIT
 
 _CHUNK_BYTES = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -105,8 +106,8 @@ class FeedEntry:
 class FeedListing:
     """The entries of a feed or sitemap, newest first, then the undated ones in document order.
 
-    `left_out` counts the entries beyond the limit, and `doubtful` the dates that cannot be true. `cut` is True if the
-    document has more bytes than are read.
+    `left_out` counts the entries beyond the limit, `doubtful` the dates that cannot be true, and `too_long` the entries
+    whose address is too long. `cut` is True if the document has more bytes than are read.
     """
 
     kind: FeedKind
@@ -114,6 +115,7 @@ class FeedListing:
     left_out: int = 0
     doubtful: int = 0
     cut: bool = False
+    too_long: int = 0
 
 
 def read_listing(response: Response, now: datetime, most: int, seconds: float) -> FeedListing | FeedProblem:
@@ -163,11 +165,15 @@ class _NewestEntries:
     now: datetime
     seen: int = 0
     doubtful: int = 0
+    too_long: int = 0
     _heap: list[tuple[date, int, FeedEntry]] = field(default_factory=list)
 
     def add(self, url: str, published: date | None, changed: date | None) -> None:
         """Add an entry, unless its URL is not an http address or too long."""
-        if not url.startswith(("http://", "https://")) or len(url) > _URL_MAX_CHARS:
+        if not url.startswith(("http://", "https://")):
+            return
+        if len(url) > _URL_MAX_CHARS:
+            self.too_long += 1
             return
         published, changed = self._checked(published), self._checked(changed)
         self.seen += 1
@@ -181,7 +187,7 @@ class _NewestEntries:
     def listing(self, kind: FeedKind, *, cut: bool) -> FeedListing:
         """Return the entries that were kept."""
         entries = tuple(entry for *_, entry in sorted(self._heap, reverse=True))
-        return FeedListing(kind, entries, self.seen - len(entries), self.doubtful, cut)
+        return FeedListing(kind, entries, self.seen - len(entries), self.doubtful, cut, self.too_long)
 
     def _checked(self, stated: date | None) -> date | None:
         """Return a date if it can be true, otherwise count it as doubtful and return None."""
@@ -318,20 +324,27 @@ def _parse_feed(body: bytes, content_type: str | None, url: str, newest: _Newest
         resolve_relative_uris=False,
         sanitize_html=False,
     )
+    language = str(parsed.feed.get("language") or "")
     for entry in parsed.entries:
         newest.add(
             str(entry.get("link") or "").strip(),
-            _feed_time(entry.get("published_parsed")),
+            _feed_time(entry, "published", language),
             # Without `updated`, feedparser returns `published` for it.
-            _feed_time(entry.get("updated_parsed") if "updated" in entry else None),
+            _feed_time(entry, "updated", language) if "updated" in entry else None,
         )
     return bool(parsed.version) or bool(parsed.entries)
 
 
-def _feed_time(parsed: Any) -> datetime | None:
-    """Return feedparser's time, which is in UTC; None for an impossible one."""
-    if not isinstance(parsed, struct_time):
-        return None
+def _feed_time(entry: Mapping[str, Any], name: str, language: str) -> datetime | None:
+    """Return a time of an entry in UTC; None for one that is not understood.
+
+    feedparser knows English names and standard formats. It reads "2025年11月5日" as the first of the month.
+    """
+    text, parsed = str(entry.get(name) or ""), entry.get(f"{name}_parsed")
+    if not isinstance(parsed, struct_time) or not text.isascii():
+        stated = read_feed_date(text, language)
+        if stated is not None or not isinstance(parsed, struct_time):
+            return stated
     try:
         return datetime(*parsed[:6], tzinfo=UTC)
     except ValueError:

@@ -10,8 +10,11 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, _Tunne
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, IgnoreRequest, ResponseDataLossError
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IReactorPluggableNameResolver
+from twisted.protocols.basic import LineReceiver
 from twisted.web.client import HTTPConnectionPool
+from twisted.web.http_headers import InvalidHeaderName
 from zope.interface import implementer  # type: ignore[import-untyped] # it is
 
 from crawler.config import Config
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawler.fetching.archive import ArchiveRecorder
+
+
+_LONG_LINE = f"more than {LineReceiver.MAX_LENGTH:,} bytes"
 
 
 class AddressRefused(IgnoreRequest):
@@ -107,6 +113,11 @@ def _connection_failure(error: DownloadFailedError) -> str:
 def _reason_text(reason: Failure) -> str:
     if isinstance(reason.value, SSL.Error) and reason.value.args:
         return ", ".join(f"TLS: {text}" for *_, text in reason.value.args[0])
+    if isinstance(reason.value, InvalidHeaderName):
+        return f"the server sent a header with the name {reason.value}, which HTTP does not allow (RFC 9110)"
+    if isinstance(reason.value, ConnectionDone):
+        # Twisted closes the connection too, without another word.
+        return f"the connection was closed before the headers had ended, as it is at a header line of {_LONG_LINE}"
     return reason.getErrorMessage() or type(reason.value).__name__
 
 

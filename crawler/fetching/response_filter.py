@@ -5,7 +5,7 @@
 If cleaning processes parse the page anyway, it is only decoded here, unless it may be rejected for what parsing finds.
 
 A page is rejected for what it says only if it has no content of its own: an article about CAPTCHAs, or one with a
-CAPTCHA in its comment form, is an article.
+CAPTCHA in its comment form, is an article. `notices.py` knows what missing pages and challenges say in many languages.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cleaning.blocks import ParseWarning
 from cleaning.errors import PageError
 from cleaning.parse import decode, parse
 from crawler.errors import TimeLimitError
+from crawler.fetching.notices import confirms, suspect_notice
 from crawler.time_limit import time_limit
 from crawler.urls import known_url
 from crawler.visit import OUTCOME_BY_FAULT, Outcome, UnparsedPage
@@ -83,7 +84,6 @@ _SEARCHED_CHARS = 20_000
 _CONTENT_WORDS = 120
 _RUN_WORDS = 8
 _MAX_WIDGETS = 10
-_SHOWN_CHARS = 60
 # Input fields for a visitor; hidden fields and buttons also occur in challenges.
 _ASKING_TYPES = frozenset({"text", "email", "password", "search", "url", "tel"})
 _NOT_PROSE = frozenset(
@@ -127,7 +127,7 @@ class ResponseRejected(IgnoreRequest):
 
 @dataclass(frozen=True, slots=True)
 class RejectionRule:
-    """Rejects a page without content that has one of the elements, one of the phrases in its text, or the title.
+    """Rejects a page without content that has one of the elements, or one of the phrases in its text.
 
     The rule is only checked if one of the lower-case `hints` occurs in the raw bytes. Most pages have none, so they
     cost only this search.
@@ -137,7 +137,6 @@ class RejectionRule:
     hints: tuple[bytes, ...]
     elements: str | None = None
     phrases: tuple[str, ...] = ()
-    title: re.Pattern[str] | None = None
 
 
 REJECTION_RULES = (
@@ -155,11 +154,6 @@ REJECTION_RULES = (
         Outcome.QUOTA,
         hints=(b"excessive", b"daily connections"),
         phrases=("excessive amount", "maximum allowed daily connections"),
-    ),
-    RejectionRule(
-        Outcome.REMOVED,
-        hints=(b"not found", b"not&nbsp;found"),
-        title=re.compile(r"(?:error\W*)?(?:404\W*)?(?:page |article |file )?not found(?:$|\s*[^\w\s])"),
     ),
 )
 
@@ -184,7 +178,9 @@ def read_page(response: Response, max_bytes: int, *, parse_later: bool = False) 
     if rejection := reject_body(response.body, declared, max_bytes):
         return rejection
     if parse_later and not isinstance(response, PageResponse) and _is_plain(response.body):
-        return _decode_page(response, declared)
+        unparsed = _decode_page(response, declared)
+        if suspect_notice(response.body, unparsed.encoding) is None:
+            return unparsed
     return _parse_page(response, declared, max_bytes)
 
 
@@ -215,9 +211,18 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
 def reject_page(page: Page, body: bytes) -> Rejection | None:
     """Return the rejection of a page by its own words, None for a page with content."""
     suspected = _suspect(body)
-    if not suspected or has_content(page.root):
+    notice = suspect_notice(body, page.encoding or "utf-8")
+    if not (suspected or notice) or has_content(page.root):
         return None
-    return next((Rejection(rule.outcome, found) for rule in suspected if (found := _evidence(rule, page.root))), None)
+    evidence = ((rule.outcome, _evidence(rule, page.root)) for rule in suspected)
+    rejection = next((Rejection(outcome, detail) for outcome, detail in evidence if detail), None)
+    if rejection is None and notice is not None and confirms(notice, page.root, _count_words(page.root)):
+        return Rejection(notice.outcome, f"the page says {notice.text!r}")
+    return rejection
+
+
+def _count_words(root: HtmlElement) -> int:
+    return sum(len(_WORD.findall(text)) for text in _prose(root))
 
 
 def has_content(root: HtmlElement) -> bool:
@@ -351,9 +356,6 @@ def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:
     """Return what on the page matches a rule, as text for the log; None if nothing does."""
     if rule.elements and any(not _belongs_to_form(found) for found in root.xpath(rule.elements)[:_MAX_WIDGETS]):
         return "a challenge and no content"
-    title = " ".join((root.findtext(".//title") or "").lower().split())
-    if rule.title and rule.title.match(title):
-        return f"the title is {title[:_SHOWN_CHARS]!r}"
     if not rule.phrases:
         return None
     text = " ".join(" ".join(_prose(root))[:_SEARCHED_CHARS].lower().split())

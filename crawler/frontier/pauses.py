@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from crawler.processing import StoreThread
 
 
+# If no component reports what became of a refusal.
+_HOLD_SECONDS = 30.0
+
+
 class HostPauses:
     """Knows the paused hosts; `on_paused` is called with each pause that is read from the database.
 
@@ -30,6 +34,7 @@ class HostPauses:
         self._max_attempts = max_attempts
         self._on_paused = on_paused
         self._ends: dict[str, float] = {}
+        self._holds: dict[str, float] = {}
         self._reading: asyncio.Future[None] | None = None
 
     def pause(self, host: str, seconds: float) -> None:
@@ -37,9 +42,17 @@ class HostPauses:
         end = monotonic() + min(seconds, self._max_seconds)
         self._ends[host] = max(end, self._ends.get(host, 0.0))
 
+    def hold(self, host: str) -> None:
+        """Send nothing to a host until it is decided whether it needs a pause."""
+        self._holds[host] = monotonic() + _HOLD_SECONDS
+
+    def end_hold(self, host: str) -> None:
+        """End the hold of a host; its pause stays."""
+        self._holds.pop(host, None)
+
     def is_paused(self, host: str) -> bool:
         """Return True if a host must not be asked now."""
-        return self._ends.get(host, 0.0) > monotonic()
+        return max(self._ends.get(host, 0.0), self._holds.get(host, 0.0)) > monotonic()
 
     def refresh(self, hosts: Collection[str]) -> None:
         """Begin to read which of these hosts are paused in the database, unless that is being read already."""

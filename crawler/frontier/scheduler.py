@@ -72,7 +72,6 @@ _TICK_SECONDS = 1.0
 # Ticks within the length of a lease, at least, so that short leases are renewed in time.
 _TICKS_PER_LEASE = 4
 _BUSY_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-_HOLD_SECONDS = 1.0
 # Start requests that may wait for the database.
 _MAX_UNPUSHED = 1_000
 # Ticks without any activity after which the held leases count as lost.
@@ -277,6 +276,15 @@ class Frontier(BaseScheduler):
         Its leased requests wait here until that transaction has decided whether they are queued again.
         """
         self._pauses.pause(host, retry_after_seconds or self._config.host_pause_seconds)
+        self._take_back(host)
+
+    def end_hold(self, response: Response) -> None:
+        """Go on with the host of a refusal that is decided on, unless the host is paused."""
+        if response.status in _BUSY_STATUSES:
+            self._pauses.end_hold(host_of(response.url))
+
+    def _take_back(self, host: str) -> None:
+        """Take the requests for a paused host out of its download slots."""
         if self._pauses.is_paused(host):
             for request in self._slots.drop(host):
                 self._queue.add(request, monotonic())
@@ -306,7 +314,8 @@ class Frontier(BaseScheduler):
         """
         is_page = self.find_lease(request) is not None
         if is_page and response.status in _BUSY_STATUSES and not self._config.replay:
-            self.pause(host_of(request.url), min(_HOLD_SECONDS, self._config.host_pause_seconds))
+            self._pauses.hold(host_of(request.url))
+            self._take_back(host_of(request.url))
 
     def _is_sendable(self) -> Callable[[Request], bool]:
         """Return a function that is True for a request whose slot is free and whose host is not paused."""

@@ -44,6 +44,7 @@ FAILED_ITEMS_STAT = "item/failed"
 FIRST_FAILURE_STAT = "download/first_failure"
 """The stat with the URL of the first request that ended without a response, and why."""
 
+_TOO_LONG_STAT = "urllength/request_ignored_count"  # of Scrapy's middleware
 _FAILED_FEEDS_PREFIX = "feedexport/failed_count/"
 _SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
 _CONTINUED = "the same command continues it"
@@ -213,6 +214,8 @@ def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) ->
     failure = str(stats.get(FIRST_FAILURE_STAT, ""))
     if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED, Outcome.REDIRECT_LOOP} and failure:
         parts.append(failure)
+    if too_long := _count_stat(stats, _TOO_LONG_STAT):
+        parts.append(f"{too_long:,} addresses are longer than URLLENGTH_LIMIT and were not requested")
     unfollowed = _count_stat(stats, NOFOLLOW_STAT)
     if unfollowed and most is Outcome.SECTION:
         links = "1 link was" if unfollowed == 1 else f"{unfollowed:,} links were"
@@ -275,6 +278,8 @@ _STORED_PREFIXES = (
     "store/",
     "replay/",
     "ezine/",
+    "news/",
+    "urllength/",
     "section/",
     "clean/",
     "throttling/",

@@ -583,7 +583,7 @@ def _with_requests(
 
 
 # Another day may bring another answer: `scrapy retry --failed` requests these again.
-_BEHIND_OTHERS_SECONDS = 1.0
+_BEHIND_OTHERS_SECONDS = 5.0
 _ANSWERS = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
 _FAILED_OUTCOMES = frozenset(
     {
@@ -676,10 +676,9 @@ def _pause_host(connection: Connection, crawl_id: int, name: str, visit: Visit, 
         requests.requeue_refused(connection, crawl_id, name, PAUSE_OUTCOMES, policy.max_attempts)
         return 0
     requests.give_up_host(connection, name, policy.max_attempts)
-    ends = requests.RefusedRequests(visit.outcome, f"not requested: {name} {reason}", now)
+    ends = requests.RefusedRequests(visit.outcome, f"not requested: {reason}", now)
     logger.warning(
-        "%s %s: its other requests are not made and count as %s; `scrapy retry --failed` queues them again",
-        name,
+        "%s: its other requests are not made and count as %s; `scrapy retry --failed` queues them again",
         reason,
         visit.outcome,
     )
@@ -690,7 +689,7 @@ def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: 
     """Return why a crawl waits no longer for a host that refuses; None if it does."""
     if visit.retry_after_seconds > policy.max_pause_seconds:
         return (
-            f"asks for a pause of {visit.retry_after_seconds:.0f} seconds (Retry-After), more than "
+            f"{name} asks for a pause of {visit.retry_after_seconds:.0f} seconds (Retry-After), more than "
             f"HOST_PAUSE_MAX_SECONDS={policy.max_pause_seconds:.0f}"
         )
     if visit.outcome not in BUSY_OUTCOMES or not (visit.retry_after_seconds or policy.pause_seconds):
@@ -699,7 +698,10 @@ def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: 
     # One more than a page is tried: then it is not that one page alone.
     if refusals <= policy.max_attempts:
         return None
-    return f"has refused after {refusals - 1} pauses in a row, more than FRONTIER_MAX_ATTEMPTS={policy.max_attempts}"
+    return (
+        f"{name} has refused after {refusals - 1} pauses in a row, more than "
+        f"FRONTIER_MAX_ATTEMPTS={policy.max_attempts}"
+    )
 
 
 _STATUS_GONE = 410

@@ -20,7 +20,7 @@ PAGES = {
     "/missing": ({"body": f"<p>{WIDGET}</p>", "status": 404}, "not_found"),
     "/forbidden": ({"body": "<h1>Forbidden</h1>", "status": 403}, "forbidden"),
     "/unauthorised": ({"body": "log in", "status": 401}, "forbidden"),
-    "/too-many": ({"body": "later", "status": 429}, "forbidden"),
+    "/too-many": ({"body": "later", "status": 429}, "refused"),
     "/legal": ({"body": "by order of the court", "status": 451}, "forbidden"),
     "/server-error": ({"body": "oops", "status": 500}, "http_error"),
     "/teapot": ({"body": ARTICLE, "status": 418}, "http_error"),
@@ -138,5 +138,6 @@ def test_downloads_that_fail_are_counted_whatever_the_cause(visit, every_link):
         ),
     )
     assert crawled.visits == []
-    assert (crawled.stats["visit/too_large"], crawled.stats["visit/download_failed"]) == (2, 2)
+    assert (crawled.stats["visit/too_large"], crawled.stats["visit/download_failed"]) == (2, 1)
+    assert crawled.stats["visit/redirect_loop"] == 1
     assert gone in crawled.log

@@ -8,7 +8,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from spiders.link_history import LinkHistory
-from spiders.links import article_links, link_text
+from spiders.links import URL_MAX_CHARS, article_links, count_long_links, link_text
 from spiders.pagination import next_page
 
 PORTAL = """
@@ -257,3 +257,29 @@ def test_hashbang_links_lead_to_pages_of_their_own():
         "https://www.portal.example/tech/#!/story/1",
         "https://www.portal.example/tech/#!/story/2",
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/2024/05/31/",
+        "/news/2024/05",
+        "/archive?month=5&year=2024",
+        "/reports/annual.pdf",
+        "/data/story.json",
+        "/stories/the-river.xml",
+    ],
+)
+def test_allow_names_addresses_that_look_like_calendars_or_files(path):
+    html = f"<a href='{path}'>The river</a> <a href='/about'>About us</a>"
+    allow = re.compile(re.escape(path))
+    assert [link.url for link in article_links(listing(html), allow)] == [f"https://www.portal.example{path}"]
+    assert article_links(listing(html)) == []
+
+
+def test_links_that_are_too_long_are_counted():
+    root = "https://www.portal.example"
+    longest, longer = (f"{root}/{'a' * (length - len(root) - 1)}" for length in (URL_MAX_CHARS, URL_MAX_CHARS + 1))
+    page = listing(f"<a href='{longest}'>One</a> <a href='{longer}'>Two</a>")
+    assert count_long_links(page) == 1
+    assert [link.url for link in article_links(page, re.compile("aaa"))] == [longest]

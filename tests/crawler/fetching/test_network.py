@@ -3,6 +3,7 @@
 import selectors
 import socket
 import textwrap
+import threading
 from contextlib import ExitStack, closing
 
 import pytest
@@ -145,3 +146,25 @@ def test_a_tunnel_through_a_proxy_with_a_private_address(look, serve):
     crawled = look("https://inside.example/", "https://127.0.0.1/", proxy=proxy, **settings)
     assert outcomes(crawled)["visit/address"] == 1
     assert crawled.log.count("Could not open CONNECT tunnel with proxy") > 0
+
+
+def test_refused_header_lines_are_a_reason(look):
+    headers = {b"X-Long: " + b"a" * 20_000: "a header line of more than 16,384 bytes", b"X Y: z": "the name b'x y'"}
+    for header, reason in headers.items():
+        with closing(socket.create_server(("127.0.0.1", 0))) as server:
+            threading.Thread(target=answer_all, args=(server, header), daemon=True).start()
+            crawled = look(f"http://127.0.0.1:{server.getsockname()[1]}/", **ALLOWED, RETRY_TIMES=0, ROBOTSTXT_OBEY=0)
+        assert crawled.stats["visit/download_failed"] == 1
+        assert reason in crawled.stats["download/first_failure"]
+
+
+def answer_all(server, header):
+    """Answer each connection with a page that has this header, until the server is closed."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" + header + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")

@@ -53,10 +53,10 @@ def site(serve, slow, answer, page):
 
 def test_ctrl_c_does_not_wait_for_a_pause_that_a_host_asked_for(start, wait_until, site, database):
     urls = " ".join(f"{site}/{path}" for path in ("", "busy", *range(60)))
-    process = start(SPIDER, {"urls": urls}, CONCURRENT_REQUESTS_PER_DOMAIN=1)
-    wait_until(lambda: "asks for a pause of 3000 seconds" in process.log.read_text("utf-8"), process)
+    process = start(SPIDER, {"urls": urls}, CONCURRENT_REQUESTS_PER_DOMAIN=1, FRONTIER_WAIT_SECONDS=7200)
+    wait_until(lambda: "is paused for 3000 seconds" in process.log.read_text("utf-8"), process)
     process.send_signal(signal.SIGINT)
     assert process.wait(MINUTES / 3) == 130
     assert "Traceback" not in process.log.read_text("utf-8")
-    assert database.requests()["/busy"][0] == "failed"
+    assert database.requests()["/busy"] == ("queued", "refused", 1)
     assert database.states()["queued"] > 1
