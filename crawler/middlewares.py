@@ -37,7 +37,7 @@ from crawler.frontier.serialize import START_NUMBER
 from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
 from crawler.urls import host_of
-from crawler.visit import FetchedPage, Outcome, UnparsedPage, Visit
+from crawler.visit import PAUSE_OUTCOMES, FetchedPage, Outcome, UnparsedPage, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -289,17 +289,20 @@ class VisitMiddleware:
         )
         return not any(isinstance(answer, Failure) and isinstance(answer.value, IgnoreRequest) for _, answer in answers)
 
-    def _pause(self, response: Response, pause: PauseRequest) -> Request | None:
+    def _pause(self, response: Response, pause: PauseRequest, outcome: Outcome) -> Request | None:
         """Pause the host of a response; return its request again if it is not in the database, which repeats it."""
         if self._frontier is not None and self._find_lease(response) is not None:
             self._frontier.pause(host_of(response.url), pause.retry_after_seconds)
             return None
+        if outcome in PAUSE_OUTCOMES or context_of(self._crawler).looks_only:
+            return None
+        request = response.request
+        assert request is not None
         assert self._backoff is not None
         self._backoff.pause_slot(response, pause)
-        request = response.request
-        tries = 1 + (request.meta.get(_REFUSED_TIMES, 0) if request else 0)
+        tries = 1 + request.meta.get(_REFUSED_TIMES, 0)
         is_waited_for = pause.retry_after_seconds <= self._config.frontier_wait_seconds
-        if request is None or not is_waited_for or tries >= self._config.frontier_max_attempts:
+        if not is_waited_for or tries >= self._config.frontier_max_attempts:
             return None
         self._crawler.stats.inc_value("throttling/repeated")
         return request.replace(dont_filter=True, meta=request.meta | {_REFUSED_TIMES: tries})
@@ -310,7 +313,7 @@ class VisitMiddleware:
         if self._backoff is not None:
             served = bool(collected.pages or collected.items)
             pause = self._backoff.record(response, visits[0].outcome, served=served)
-            if pause is not None and (again := self._pause(response, pause)) is not None:
+            if pause is not None and (again := self._pause(response, pause, visits[0].outcome)):
                 return [again]
             if pause is not None:
                 seconds = pause.retry_after_seconds

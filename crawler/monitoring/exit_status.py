@@ -215,7 +215,8 @@ def _explain_no_page(visits: Mapping[Outcome, int], stats: Mapping[str, Any]) ->
     if most in {Outcome.ADDRESS, Outcome.DOWNLOAD_FAILED, Outcome.REDIRECT_LOOP} and failure:
         parts.append(failure)
     if too_long := _count_stat(stats, _TOO_LONG_STAT):
-        parts.append(f"{too_long:,} addresses are longer than URLLENGTH_LIMIT and were not requested")
+        are, were = ("1 address is", "was") if too_long == 1 else (f"{too_long:,} addresses are", "were")
+        parts.append(f"{are} longer than URLLENGTH_LIMIT and {were} not requested")
     unfollowed = _count_stat(stats, NOFOLLOW_STAT)
     if unfollowed and most is Outcome.SECTION:
         links = "1 link was" if unfollowed == 1 else f"{unfollowed:,} links were"

@@ -15,6 +15,7 @@ from cleaning.declare import web_url
 from crawler.config.names import set_ours
 from crawler.errors import CompareError, CrawlerError, SetupError
 from crawler.fetching.response_filter import ResponseRejected, content_type
+from crawler.fetching.throttling import RobotsUnavailable, RobotsUnreachable
 from crawler.reports.sources import LoadedPage, ReportTarget, UnreadPage
 from crawler.urls import without_credentials
 
@@ -29,6 +30,7 @@ _ADDON = "crawler.addon.Blocksieve"
 _FORCED: dict[str, Any] = {
     "ARCHIVE": "",
     "CLEANING_METHOD": "default",  # nothing is cleaned in this crawl
+    "FRONTIER_MAX_ATTEMPTS": 1,  # a person does not wait for a host's pause
     "ITEM_PIPELINES": {},
     "OBEY_TDM_RESERVATION": False,  # nothing is stored
     "PROFILE": "none",
@@ -84,7 +86,7 @@ def fetch_page(url: str, settings: BaseSettings) -> ReportTarget:
 def failure_message(failure: Failure) -> str:
     """Return in words why a request gave no page."""
     error = failure.value
-    if isinstance(error, ResponseRejected):
+    if isinstance(error, ResponseRejected | RobotsUnavailable | RobotsUnreachable):
         return str(error)
     if isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
         return "the site's robots.txt forbids it"

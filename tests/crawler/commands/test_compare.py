@@ -215,7 +215,7 @@ def test_an_address_is_fetched_once_by_its_rules_and_nothing_is_stored(fetch, tm
     [
         ({"status": 404}, "not_found: HTTP status 404"),
         ({"status": 403}, "forbidden: HTTP status 403"),
-        ({"status": 503}, "http_error: HTTP status 503"),
+        ({"status": 503}, "refused: HTTP status 503"),
         ({"body": b"\x89PNG\r\n", "headers": {"Content-Type": "image/png"}}, "not_html: Content-Type image/png"),
         ({"body": ""}, "empty"),
         ({"body": ARTICLE, "robots": "User-agent: *\nDisallow: /"}, "robots.txt forbids it"),

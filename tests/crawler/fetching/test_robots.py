@@ -35,3 +35,24 @@ def test_a_missing_robots_txt_allows_everything_whatever_its_body(visit, status)
 def test_robots_txt_is_not_requested_if_it_is_not_obeyed(visit):
     crawled = visit({"/robots.txt": FORBIDDING, "/private/1": {"body": "<p>a page</p>"}}, ROBOTSTXT_OBEY=0)
     assert crawled.outcomes()["/private/1"] == "page"
+
+
+def test_a_crawl_in_memory_asks_again_after_a_refusal(crawl, serve, answer, spider, every_link):
+    class Once(dict):
+        refused = 0
+
+        def get(self, key, default=None):
+            if key == "/a" and self.refused < 2:
+                self.refused += 1
+                return answer("later", 429, {"Content-Type": "text/html", "Retry-After": "1"})
+            if key == "/b":
+                return answer("never", 503, {"Content-Type": "text/html", "Retry-After": "86400"})
+            return super().get(key, default)
+
+    site, requests = serve(Once({"/a": answer("<p>a page</p>")}))
+    crawled = crawl(spider(every_link), {"site": site, "paths": "/a"}, {"MAX_REFUSALS_IN_A_ROW": 100})
+    assert crawled.outcomes() == {"/a": "page"}
+    assert crawled.stats["throttling/repeated"] == 2
+    assert [path for path, _ in requests].count("/a") == 3
+    crawled = crawl(spider(every_link), {"site": site, "paths": "/b"}, {"MAX_REFUSALS_IN_A_ROW": 100})
+    assert crawled.stats["visit/refused"] == 1

@@ -242,3 +242,29 @@ def test_the_crawl_of_a_host_project_fails_only_if_its_pages_were_not_stored(sta
     ending = find_storing_status(STORED | stats)
     assert ending.exit_code == (problem is not None)
     assert (ending.problem or "").startswith(problem or "")
+
+
+def test_addresses_that_were_too_long_are_a_reason():
+    status = find_exit_status({"finish_reason": "finished", "urllength/request_ignored_count": 1}, 0.5)
+    assert status.problem == (
+        "no page was stored (nothing was visited); 1 address is longer than URLLENGTH_LIMIT and was not requested"
+    )
+    status = find_exit_status({"finish_reason": "finished", "urllength/request_ignored_count": 2}, 0.5)
+    assert status.problem.endswith("; 2 addresses are longer than URLLENGTH_LIMIT and were not requested")
+
+
+def test_requests_that_a_host_refused_unasked_count_as_refused():
+    assert end(**{"frontier/refused": 9}).exit_code == 1
+    assert end(**{"frontier/refused": 3}).exit_code == 0
+
+
+def test_a_redirect_loop_is_explained_by_its_first_failure():
+    stats = {
+        "finish_reason": "finished",
+        "visit/redirect_loop": 1,
+        FIRST_FAILURE_STAT: "https://a.example/: it leads back",
+    }
+    assert (
+        find_exit_status(stats, 0.5).problem
+        == "no page was stored (redirect_loop 1); https://a.example/: it leads back"
+    )
