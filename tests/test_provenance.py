@@ -80,6 +80,14 @@ def test_figures_of_other_data_are_outdated_and_missing_data_is_not_compared(a_s
     assert provenance.outdated(str(stamp)) == []
 
 
+def test_notes_about_the_pages_of_a_set_make_no_figure_old(a_set):
+    stamp = provenance.Stamp.of((), ("sites",))
+    (a_set / provenance.NOTES).write_text("{}\n", "utf-8")
+    provenance.files_digest.cache_clear()
+    assert provenance.outdated(str(stamp)) == []
+    provenance.files_digest.cache_clear()
+
+
 def test_a_model_card_of_another_model_is_outdated():
     card = (DOCS / "model-card.md").read_text("utf-8")
     digest = provenance.model_digest(None)

@@ -41,6 +41,8 @@ SETS = {
     "sites": "sites",
     "webkb": "categories/webkb.tar.gz",
 }
+# What people noted of the pages' titles, authors and dates: no figure with a stamp is measured with it.
+NOTES = "metadata.jsonl"
 # The pages of docs/ with stamps.
 PAGES = ("discovery.md", "encodings.md", "experiments.md", "methods.md", "model-card.md", "portals.md")
 _DIGITS = 12
@@ -140,13 +142,17 @@ def decisions_digest(methods):
 
 
 def data_digest(name):
-    """Return a digest of the names and bytes of all files of a set; raises FileNotFoundError where it is missing."""
+    """Return a digest of the names and bytes of a set's files, without NOTES.
+
+    Raises FileNotFoundError where the set is missing.
+    """
     return files_digest(corpus.DATA / SETS[name])
 
 
 @cache
 def files_digest(place):
     files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+    files = [path for path in files if path.name != NOTES]
     found = hashlib.sha256()
     for path in files:
         found.update(path.relative_to(place.parent).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
