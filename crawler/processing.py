@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
@@ -26,10 +27,13 @@ from crawler.config.profiles import PROFILES
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
 from crawler.fetching.response_filter import EMPTY_PAGE
+from crawler.health.alerts import HealthStep
+from crawler.health.conditions import FAILING_CONDITIONS
 from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
     CRAWL_ID_STAT,
     MOVED_STAT,
+    SITE_PROBLEMS_STAT,
     FinishReason,
     find_imbalances,
     stored_counters,
@@ -348,6 +352,7 @@ class StoreStep:
         self._batch_seconds = config.store_batch_seconds
         self._location = location_of_url(config.database_url)
         self.thread = thread
+        self._health = HealthStep(config)
         self._pending: list[Visit] = []
         self._parts: dict[LeaseToken, dict[int, Visit]] = {}
         self._saving: set[asyncio.Future[None]] = set()
@@ -421,9 +426,26 @@ class StoreStep:
         try:
             if self.thread.store.end_crawl(self.thread.crawl_id, reason, counters, finished=finished):
                 self._stats.set_value("frontier/pages_found", 1)
+            self._judge_sites()
         except StoreError as error:
             self.thread.report(error)
         self.thread.close()
+
+    def _judge_sites(self) -> None:
+        """Store what the crawl met on each site, and set as a stat why it has not done what it is for."""
+        assert self._crawler.spider is not None
+        arguments = given_arguments(self._crawler.spider)
+        findings = self.thread.store.write(
+            lambda connection: self._health.record(connection, self.thread.crawl_id, arguments)
+        )
+        problems = [
+            f"{site}: {finding.sentence}"
+            for site, found in sorted(findings.items())
+            for finding in found
+            if finding.holds and finding.condition in FAILING_CONDITIONS
+        ]
+        if problems:
+            self._stats.set_value(SITE_PROBLEMS_STAT, problems)
 
     def abandon(self) -> None:
         """Close the database of a crawl that has not begun."""
@@ -482,17 +504,24 @@ class StoreStep:
             self._stats.inc_value("store/pages_failed", pages)
             return
         try:
-            saved = await self.thread.run(partial(self.thread.store.save, self.thread.crawl_id, batch))
+            saved = await self.thread.run(partial(self._save_timed, batch))
         except StoreError as error:
             self._stats.inc_value("store/pages_failed", pages)
             self.thread.fail(error)
             return
         for visit, result in zip(batch, saved, strict=True):
             self._count(visit, result)
+            self._health.add_visit(visit, result)
             if visit.lease_token and visit.ends_request:
                 del self._parts[visit.lease_token]
         if self._frontier is not None:
             _inform(self._frontier, batch)
+
+    def _save_timed(self, batch: list[Visit]) -> list[SavedVisit]:
+        began = monotonic()
+        saved = self.thread.store.save(self.thread.crawl_id, batch)
+        self._health.add_transaction(monotonic() - began)
+        return saved
 
     def _count(self, visit: Visit, saved: SavedVisit) -> None:
         if saved.state is PageState.LOST:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 REDACTED = "***"
-_SECRET_PARTS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "credential")
+_SECRET_PARTS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "credential", "webhook")
 _SECRET_WORDS = frozenset(
     {"auth", "authentication", "authorisation", "authorization", "cookie", "cookies", "jwt", "key", "keys"}
     | {"pass", "pwd", "session", "sessionid", "sig", "signature"}

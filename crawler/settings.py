@@ -43,7 +43,7 @@ ITEM_PIPELINES = {
     "pipelines.dedup.DedupPipeline": -200,
     "pipelines.store.StorePipeline": -100,
 }
-# The last three are only active if SUMMARY, METRICS and ARCHIVE name a file.
+# The last four are only active with SUMMARY, METRICS, ARCHIVE, and ALERT_WEBHOOK or ALERT_COMMAND.
 EXTENSIONS = {
     "scrapy.extensions.throttle.AutoThrottle": None,
     "crawler.fetching.throttling.AutoThrottle": 0,
@@ -53,6 +53,7 @@ EXTENSIONS = {
     "crawler.monitoring.summary.SummaryExtension": 510,
     "crawler.monitoring.metrics.MetricsExtension": 520,
     "crawler.fetching.archive.ArchiveRecorder": 530,
+    "crawler.health.alerts.AlertExtension": 540,
 }
 
 # Politeness: identification, robots.txt, and the rate of requests.

@@ -42,7 +42,7 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -59,13 +59,13 @@ _COLUMNS = ("url", "kind", "method", "last seen", "changed", "due since", "why")
 
 
 @dataclass(slots=True)
-class _Run:
-    """The crawl of a group, the number of addresses that were queued for it, and its exit code.
+class RecrawlRun:
+    """The crawl of a group (None: a first crawl), the number of addresses that were queued for it, and its exit code.
 
     If it `runs_elsewhere`, another process visits them.
     """
 
-    group: RecrawlGroup
+    group: RecrawlGroup | None
     pages: int = 0
     exit_code: int = EXIT_SUCCESS
     runs_elsewhere: bool = False
@@ -183,36 +183,40 @@ class RecrawlCommand(CrawlCommand):
             print_error(f"  {way.revisit.url}")
         return False
 
-    def _crawl_all(self, planned: deque[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[_Run]:
+    def _label(self, group: RecrawlGroup) -> str:  # noqa: ARG002 — `scrapy sites` names the site
+        """Return what begins the messages about a crawl."""
+        return "recrawl"
+
+    def _crawl_all(self, planned: deque[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[RecrawlRun]:
         """Take and crawl the groups, several at a time, and return the runs. A signal ends all crawls."""
-        runs: list[_Run] = []
-        options = _RunOptions(config, opts.spargs, join=opts.join, processes=_processes_each(planned, config))
-
-        def waiting(group: RecrawlGroup) -> WaitingCrawl:
-            settings = {**group.settings, **self._changes(group)}
-            left = [group]
-            return WaitingCrawl(
-                _claims(group, settings, config), lambda: self._begin(left.pop(), settings, options, runs)
-            )
-
-        crawls = [waiting(planned.popleft()) for _ in range(len(planned))]
-        ParallelCrawls(self.crawler_process, crawls, config.parallel_crawls).run()
+        runs: list[RecrawlRun] = []
+        options = RunOptions(config, opts.spargs, join=opts.join, processes=processes_each(len(planned), config))
+        waiting = [self._waiting(planned.popleft(), options, runs) for _ in range(len(planned))]
+        ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         return runs
 
+    def _waiting(self, group: RecrawlGroup, options: RunOptions, runs: list[RecrawlRun]) -> WaitingCrawl:
+        settings = {**group.settings, **self._changes(group)}
+        claimed = claims(group.main_host, settings, options.config)
+        # Emptied when the crawl begins, so that the pages of the group are freed while it runs.
+        left = [group]
+        return WaitingCrawl(claimed, lambda: self._begin(left.pop(), settings, options, runs))
+
     def _begin(
-        self, group: RecrawlGroup, settings: Mapping[str, Any], options: _RunOptions, runs: list[_Run]
+        self, group: RecrawlGroup, settings: Mapping[str, Any], options: RunOptions, runs: list[RecrawlRun]
     ) -> CrawlStart | None:
         """Queue a group's requests in the database. Return None if this process has nothing to do."""
         crawler = self._create_crawler(group.spider)
         for name, value in {**settings, **options.processes}.items():
             set_ours(crawler.settings, name, value, priority="cmdline")
         arguments = group.filled(options.given)
-        run = _Run(group.without_revisits())
+        label = self._label(group)
+        run = RecrawlRun(group.without_revisits())
         runs.append(run)
         try:
             begun = _queue(options.config, group.spider, arguments, group.requests(crawler))
         except CrawlerError as error:
-            print_error(f"scrapy recrawl: {group.spider}: {error}")
+            print_error(f"scrapy {label}: {group.spider}: {error}")
             run.exit_code = EXIT_FAILURE
             return None
         if begun is None:
@@ -223,13 +227,13 @@ class RecrawlCommand(CrawlCommand):
         logger.info("Visiting %s again by the spider %s", count_of(begun.added, "stored address"), group.spider)
 
         def record_end(error: BaseException | None) -> None:
-            run.exit_code = _exit_code(run.group, crawler, error)
+            run.exit_code = end_code(crawler, error, label)
 
         return CrawlStart(crawler, arguments, record_end)
 
 
 @dataclass(frozen=True, slots=True)
-class _RunOptions:
+class RunOptions:
     """What all crawls of a run share; `processes` are settings that divide the cleaning processes among them."""
 
     config: Config
@@ -243,20 +247,21 @@ def _log_level(settings: BaseSettings) -> int:
     return logging.getLevelNamesMapping()[level] if isinstance(level, str) else int(level)
 
 
-def _processes_each(planned: Collection[RecrawlGroup], config: Config) -> dict[str, Any]:
-    """Return the setting CLEANING_PROCESSES of each crawl: those that run at a time share the number."""
-    crawls = min(len(planned), config.parallel_crawls)
+def processes_each(number: int, config: Config) -> dict[str, Any]:
+    """Return the setting CLEANING_PROCESSES of each of some crawls: those that run at a time share the processes."""
+    crawls = min(number, config.parallel_crawls)
     if config.cleaning_processes == 0 or crawls == 0:
         return {}
     return {"CLEANING_PROCESSES": max(1, config.cleaning_processes // crawls)}
 
 
-def _claims(group: RecrawlGroup, settings: Mapping[str, Any], config: Config) -> frozenset[str]:
+def claims(host: str, settings: Mapping[str, Any], config: Config) -> frozenset[str]:
     """Return what no two crawls may have at the same time: their host, a file, a browser."""
-    claims = {"host": group.main_host, "archive": config.archive, "metrics": config.metrics}
-    if settings.get("RENDER", config.render):
-        claims["browser"] = "any"
-    return frozenset(f"{kind} {name}" for kind, name in claims.items() if name)
+    archive = settings.get("ARCHIVE", config.archive)
+    metrics = settings.get("METRICS", config.metrics)
+    browser = "any" if settings.get("RENDER", config.render) else ""
+    claimed = {"host": host, "archive": archive, "metrics": metrics, "browser": browser}
+    return frozenset(f"{kind} {name}" for kind, name in claimed.items() if name)
 
 
 def _queue(
@@ -270,17 +275,19 @@ def _queue(
     return begun if begun is None or locked is None else replace(begun, is_active=locked)
 
 
-def _exit_code(group: RecrawlGroup, crawler: Crawler, error: BaseException | None) -> int:
+def end_code(crawler: Crawler, error: BaseException | None, label: str) -> int:
+    """Return the exit code of a crawl that has ended, and print why it is not 0; `label` is the command's."""
+    spider = crawler.spidercls.name
     if isinstance(error, CrawlerError):
-        print_error(f"scrapy recrawl: {group.spider}: {error}")
+        print_error(f"scrapy {label}: {spider}: {error}")
         return EXIT_FAILURE
     stats = _stats(crawler)
     if error is not None or not stats:
-        logger.error("The crawl of %s failed", group.spider, exc_info=error)
+        logger.error("The crawl of %s failed", spider, exc_info=error)
         return EXIT_FAILURE
     # Another process may have made all the requests.
     idle = stats.get("finish_reason") == "finished" and not any(name.startswith("visit/") for name in stats)
-    return EXIT_SUCCESS if idle else exit_code_of(crawler, "recrawl")
+    return EXIT_SUCCESS if idle else exit_code_of(crawler, label)
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:
@@ -343,7 +350,7 @@ def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     make_console().print(make_table("To visit", _COLUMNS, shown) if shown else Text("There is nothing to visit."))
 
 
-def _print_running_elsewhere(runs: Sequence[_Run]) -> None:
+def _print_running_elsewhere(runs: Sequence[RecrawlRun]) -> None:
     """Print a sentence about the re-crawls that another process runs."""
     others = [run for run in runs if run.runs_elsewhere]
     if not others:
@@ -356,7 +363,8 @@ def _print_running_elsewhere(runs: Sequence[_Run]) -> None:
     )
 
 
-def _run_summary(run: _Run) -> dict[str, Any]:
+def _run_summary(run: RecrawlRun) -> dict[str, Any]:
+    assert run.group is not None
     return {
         "spider": run.group.spider,
         "arguments": dict(run.group.arguments),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
@@ -35,6 +36,7 @@ from cleaning.declare import (
     switch,
     text,
     texts,
+    web_url,
     words_of,
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
@@ -110,6 +112,12 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"{pattern!r} is not a regular expression ({error})") from error
+
+
+def _check_webhook(url: str) -> None:
+    """Raise ValueError for a URL to which nothing can be posted; "" is none."""
+    if url:
+        web_url().read(url)
 
 
 def _method_name() -> OptionType[str]:
@@ -342,6 +350,9 @@ class RevisitSettings(Theme):
     revisit_budget: int = option(
         0, integer(0, 1_000_000_000), "Largest number of visits of `scrapy recrawl` in 24 hours. 0 sets no limit."
     )
+    sites_file: str = option(
+        "sites.toml", text(), "File of sites for `scrapy sites`, see [deploy.md](deploy.md#a-file-of-sites)."
+    )
     parallel_crawls: int = option(
         8,
         integer(1, 100),
@@ -452,6 +463,41 @@ class MonitoringSettings(Theme):
         "extra `metrics`.",
     )
     metrics_seconds: float = option(15.0, number(0.1, 3600.0), "Time between two updates of the file `METRICS`.")
+    alert_webhook: str = option(
+        "",
+        text(_check_webhook, "an http or https URL"),
+        "URL to which a crawl posts JSON at its end about each new condition of a site, and once when it is over. See "
+        "[watching.md](watching.md#alerts).",
+    )
+    alert_command: str = option(
+        "",
+        text(shlex.split, "a command as a shell reads it, with quotes in pairs"),
+        "Command that gets the same JSON on its standard input. It is run without a shell.",
+    )
+    alert_seconds: float = option(
+        10.0, number(0.1, 600.0), "Time limit for each attempt to post an alert, and for the command."
+    )
+    max_vanished_share: float = option(
+        0.5,
+        number(0.0, 1.0),
+        "If more than this share of at least ten stored pages of a site that a crawl visits again are not found, the "
+        "exit code is not 0, and there is an alert.",
+    )
+    min_text_share: float = option(
+        0.5,
+        number(0.0, 1.0),
+        "If the pages of a site have less than this share of their usual words of kept text, or of their usual share "
+        "of kept blocks, the exit code is not 0, and there is an alert.",
+    )
+    quiet_intervals: float = option(
+        5.0,
+        number(1.0, 1_000.0),
+        "There is an alert if a site has had no new or changed text for this many of the intervals in which it usually "
+        "has some.",
+    )
+    database_slow_seconds: float = option(
+        5.0, number(0.01, 3600.0), "There is an alert if half of a crawl's transactions take longer than this."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -720,7 +766,7 @@ def _set_by(name: str, settings: BaseSettings) -> str:
 
 def _without_secrets(name: str, value: Any) -> Any:
     if looks_secret(name):
-        return REDACTED
+        return REDACTED if value else value
     if isinstance(value, str):
         return redact_text(value)
     return redact_arguments({"value": value})["value"] if isinstance(value, dict) else value

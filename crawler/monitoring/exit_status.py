@@ -13,7 +13,7 @@ from cleaning.blocks import Reason
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
 
@@ -28,6 +28,9 @@ QUEUED_STAT = "frontier/queued"
 
 REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
+
+SITE_PROBLEMS_STAT = "sites/problems"
+"""The stat with a sentence for each site of which the crawl did not get what it is for."""
 
 NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
@@ -45,6 +48,7 @@ FIRST_FAILURE_STAT = "download/first_failure"
 """The stat with the URL of the first request that ended without a response, and why."""
 
 _TOO_LONG_STAT = "urllength/request_ignored_count"  # of Scrapy's middleware
+_SITES_LISTED = 5
 _FAILED_FEEDS_PREFIX = "feedexport/failed_count/"
 _SHUTDOWN = "shutdown"  # Scrapy's reason for Ctrl-C and SIGTERM. A second one ends a crawl without a reason.
 _CONTINUED = "the same command continues it"
@@ -148,7 +152,7 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
         return ExitStatus(EXIT_FAILURE, FAILURE_REASONS[reason])
     if reason == _SHUTDOWN:
         return _interrupted(stats.get(STOP_SIGNAL_STAT))
-    problem = _find_problem(stats, max_refused_share)
+    problem = _find_problem(stats, max_refused_share) or _join_sites(stats.get(SITE_PROBLEMS_STAT, ()))
     return ExitStatus(EXIT_FAILURE, problem) if problem else ExitStatus(EXIT_SUCCESS)
 
 
@@ -173,6 +177,13 @@ def _interrupted(number: int | None) -> ExitStatus:
         return ExitStatus(EXIT_FAILURE, f"the crawl was stopped before its end; {_CONTINUED}")
     name = signal.Signals(number).name
     return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{name} stopped the crawl before its end; {_CONTINUED}")
+
+
+def _join_sites(problems: Sequence[str]) -> str | None:
+    """Return the problems of sites as one sentence, the first ones in full; None without any."""
+    listed = "; ".join(problems[:_SITES_LISTED])
+    more = len(problems) - _SITES_LISTED
+    return (f"{listed}; and {more:,} more sites" if more > 0 else listed) or None
 
 
 def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | None:

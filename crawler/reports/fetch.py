@@ -20,7 +20,7 @@ from crawler.reports.sources import LoadedPage, ReportTarget, UnreadPage
 from crawler.urls import without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
@@ -91,6 +91,31 @@ def failure_message(failure: Failure) -> str:
     if isinstance(error, IgnoreRequest) and "robots.txt" in str(error):
         return "the site's robots.txt forbids it"
     return failure.getErrorMessage() or type(error).__name__
+
+
+class _AddressesSpider(Spider):
+    name = "addresses"
+    urls: Sequence[str]
+    problems: dict[str, str]
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            self.problems[url] = "there was no response; -L INFO says more"
+            yield Request(url, callback=self.parse, errback=self.fail, cb_kwargs={"url": url}, dont_filter=True)
+
+    def parse(self, response: Response, url: str) -> None:  # noqa: ARG002 — Scrapy's signature
+        self.problems.pop(url, None)
+
+    def fail(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined] # Scrapy puts it there
+        self.problems[request.cb_kwargs["url"]] = failure_message(failure)
+
+
+def find_unreachable(urls: Sequence[str], settings: BaseSettings) -> dict[str, str]:
+    """Fetch addresses as a crawl does, and return why some of them gave no page, by address."""
+    problems: dict[str, str] = {}
+    run_spider(_AddressesSpider, settings, "the addresses could not be fetched", urls=urls, problems=problems)
+    return problems
 
 
 def run_spider(spider: type[Spider], settings: BaseSettings, failed: str, **arguments: Any) -> None:

@@ -123,6 +123,13 @@ def mark_seeded(connection: Connection, crawl_id: int, now: datetime) -> None:
     connection.execute(update(crawl).where(crawl.c.id == crawl_id, crawl.c.seeded.is_(None)).values(seeded=now))
 
 
+def find_open_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int | None:
+    """Return the id of the open crawl that a crawl of a spider with these arguments would join; None without one."""
+    public = json.loads(json.dumps(redact_arguments(arguments)))  # as the database returns it
+    running = [row.id for row in _same_crawls(connection, spider, public) if row.state == CrawlState.OPEN]
+    return running[0] if running else None
+
+
 def mark_active(connection: Connection, crawl_id: int, until: datetime) -> None:
     """Record that a process works at a crawl, at least until then."""
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(active_until=until))

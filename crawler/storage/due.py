@@ -89,6 +89,26 @@ def due_revisits(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SectionOrigin:
+    """The site of a section, and the spider and the arguments (without secrets) that found it."""
+
+    site: str
+    spider: str
+    arguments: Mapping[str, str]
+
+
+def section_origins(connection: Connection) -> list[SectionOrigin]:
+    """Return the origin of each section, also of those that are gone."""
+    columns = select(section.c.site, section.c.spider, section.c.arguments).order_by(section.c.id)
+    return [SectionOrigin(*row) for row in connection.execute(columns)]
+
+
+def all_sections(connection: Connection) -> list[Revisit]:
+    """Return all sections that can be visited again, those that have waited longest first."""
+    return list(_read_revisits(connection, section, section.c.next_visit.is_not(None), None))
+
+
 def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]:
     """Return the page, or the section, at an address as fetched or canonical, as a list of at most one.
 

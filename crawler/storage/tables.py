@@ -625,6 +625,37 @@ block_link = Table(
     sqlite_with_rowid=False,
 )
 
+# What each crawl met on a site: crawler/health/conditions.py explains the counts.
+site_crawl = Table(
+    "site_crawl",
+    metadata,
+    _required("site", Key, primary_key=True),
+    _required("crawl_id", Id, primary_key=True, autoincrement=False),
+    _required("ended", UtcDateTime),
+    *(
+        _required(name, Integer)
+        for name in (
+            "pages new changed not_modified sections revisits vanished refused failed other blocks_seen blocks_kept "
+            "words"
+        ).split()
+    ),
+    sqlite_with_rowid=False,
+)
+
+# The conditions that hold on sites. `sent` is when somebody was told, `ended` when a condition was over and nobody was
+# told that yet.
+alert = Table(
+    "alert",
+    metadata,
+    _required("site", Key, primary_key=True),
+    _required("condition", Key, primary_key=True),
+    _required("since", UtcDateTime),
+    _required("sentence", Text),
+    Column("sent", UtcDateTime),
+    Column("ended", UtcDateTime),
+    sqlite_with_rowid=False,
+)
+
 # How often the `<lastmod>` dates in a host's sitemaps were right.
 sitemap_trust = Table(
     "sitemap_trust",

@@ -1,0 +1,1 @@
+"""`scrapy sites`: crawl and watch the sites of a file."""

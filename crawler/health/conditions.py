@@ -1,0 +1,289 @@
+"""The conditions of a site that need a person, judged from what its crawls met. Pure: no clock, no database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from enum import StrEnum
+from itertools import pairwise
+from statistics import median, median_low
+from typing import TYPE_CHECKING
+
+from crawler.storage.pages import REVISIT_KEY
+from crawler.storage.store import PageState
+from crawler.terminal import count_of
+from crawler.urls import site_of
+from crawler.visit import MISSING_OUTCOMES, REFUSAL_OUTCOMES, Outcome, ProcessedPage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from crawler.config import Config
+    from crawler.storage.store import SavedVisit
+    from crawler.visit import Visit
+
+
+class Condition(StrEnum):
+    """What needs a person; a closed set."""
+
+    REFUSED = "refused"
+    """The site refuses most requests: status 403, a CAPTCHA, a quota page."""
+    SILENT = "silent"
+    """No request gets an answer that can be used: errors, time-outs, a host that is gone, a robots.txt that forbids."""
+    VANISHED = "vanished"
+    """Most of the pages that were visited again are not found any more."""
+    LESS_TEXT = "less_text"
+    """Pages give much less text than before, or a smaller share of their blocks: the site may have been redesigned."""
+    NO_NEW_TEXT = "no_new_text"
+    """Nothing new or changed has come for several of the site's usual intervals."""
+    SLOW_DATABASE = "slow_database"
+    """Storing takes long."""
+
+
+FAILING_CONDITIONS = frozenset({Condition.REFUSED, Condition.SILENT, Condition.VANISHED, Condition.LESS_TEXT})
+"""The conditions with which a crawl that meets them has not done what it is for: its exit code is 1."""
+
+DATABASE = "database"
+"""Stands in place of a site for what concerns the database."""
+
+_SILENT_OUTCOMES = frozenset({Outcome.DOWNLOAD_FAILED, Outcome.HTTP_ERROR, Outcome.ROBOTS, Outcome.REDIRECT_LOOP})
+# Fewer visits do not show what a site is like.
+_MIN_VISITS = 2
+_MIN_PAGES = 10
+_MIN_GAPS = 4
+_MIN_BATCHES = 3
+_SHORTEST_INTERVAL = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthBounds:
+    """The limits of the settings of the same names."""
+
+    max_refused_share: float = 0.5
+    max_vanished_share: float = 0.5
+    min_text_share: float = 0.5
+    quiet_intervals: float = 5.0
+    database_slow_seconds: float = 5.0
+
+    @classmethod
+    def of(cls, config: Config) -> HealthBounds:
+        return cls(**{field.name: getattr(config, field.name) for field in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounts:
+    """What a crawl met on a site.
+
+    `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages, of which `vanished` were not
+    found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. `blocks_seen`,
+    `blocks_kept` and `words` (of the kept blocks) are those of the pages.
+    """
+
+    pages: int = 0
+    new: int = 0
+    changed: int = 0
+    not_modified: int = 0
+    sections: int = 0
+    revisits: int = 0
+    vanished: int = 0
+    refused: int = 0
+    failed: int = 0
+    other: int = 0
+    blocks_seen: int = 0
+    blocks_kept: int = 0
+    words: int = 0
+
+    @property
+    def answered(self) -> int:
+        return self.pages + self.not_modified + self.sections
+
+    @property
+    def visits(self) -> int:
+        return self.answered + self.refused + self.failed + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCrawl:
+    """A crawl of a site: when it was last active there, and what it met."""
+
+    crawl_id: int
+    ended: datetime
+    counts: SiteCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a condition holds on a site, and why."""
+
+    condition: Condition
+    holds: bool
+    sentence: str = ""
+
+
+class SiteTally:
+    """Counts the visits of a crawl by site."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, Counter[str]] = {}
+
+    def add(self, visit: Visit, saved: SavedVisit) -> None:
+        """Count a stored visit; one that another process has taken over is not counted."""
+        if saved.state is PageState.LOST:
+            return
+        counter = self._counters.setdefault(site_of(visit.url), Counter())
+        counter[_count_name(visit.outcome)] += 1
+        if saved.state in {PageState.NEW, PageState.CHANGED}:
+            counter[saved.state.value] += 1
+        if visit.request is not None and REVISIT_KEY in visit.request.meta:
+            counter["revisits"] += 1
+            counter["vanished"] += visit.outcome in MISSING_OUTCOMES
+        if isinstance(visit.page, ProcessedPage):
+            counter["blocks_seen"] += len(visit.page.cleaned.decisions)
+            counter["blocks_kept"] += len(visit.page.blocks)
+            counter["words"] += sum(block.decision.block.words for block in visit.page.blocks)
+
+    @property
+    def counts(self) -> dict[str, SiteCounts]:
+        return {site: SiteCounts(**counter) for site, counter in self._counters.items()}
+
+
+_COUNT_NAMES = {Outcome.PAGE: "pages", Outcome.NOT_MODIFIED: "not_modified", Outcome.SECTION: "sections"}
+
+
+def _count_name(outcome: Outcome) -> str:
+    """Return the name of the field of SiteCounts that counts visits with this outcome."""
+    if outcome in REFUSAL_OUTCOMES:
+        return "refused"
+    return "failed" if outcome in _SILENT_OUTCOMES else _COUNT_NAMES.get(outcome, "other")
+
+
+def judge_site(
+    crawls: Sequence[SiteCrawl],
+    now: datetime,
+    bounds: HealthBounds,
+    since: Mapping[Condition, datetime],
+    *,
+    is_target: bool = False,
+) -> list[Finding]:
+    """Return which conditions hold on a site, and which do not; those that its crawls cannot tell are left out.
+
+    `crawls` are the crawls of the site, the latest first. `since` is when each condition that holds already began: what
+    is usual is what was so before. A site that no crawl got a page of is judged only if it `is_target` of the crawl: a
+    link to a host that is gone says nothing about the crawl.
+    """
+    latest = crawls[0].counts
+    findings = []
+    if is_target or any(crawl.counts.answered for crawl in crawls):
+        findings += [_judge_refusals(latest, bounds), _judge_silence(latest)]
+    findings += [
+        _judge_vanished(latest, bounds),
+        _judge_text(latest, _before(crawls[1:], since.get(Condition.LESS_TEXT)), bounds),
+        _judge_novelty(crawls, now, bounds),
+    ]
+    return [finding for finding in findings if finding is not None]
+
+
+def judge_database(seconds: Sequence[float], bounds: HealthBounds) -> Finding | None:
+    """Return whether the transactions of a crawl, which took so many seconds, were slow; None for too few."""
+    if len(seconds) < _MIN_BATCHES:
+        return None
+    usual = median(seconds)
+    return Finding(
+        Condition.SLOW_DATABASE,
+        usual > bounds.database_slow_seconds,
+        f"half of the crawl's {len(seconds)} transactions took {usual:.1f} s or more, above "
+        f"DATABASE_SLOW_SECONDS={bounds.database_slow_seconds:g}",
+    )
+
+
+def _before(crawls: Sequence[SiteCrawl], since: datetime | None) -> list[SiteCounts]:
+    return [crawl.counts for crawl in crawls if since is None or crawl.ended < since]
+
+
+def _judge_refusals(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
+    if latest.refused >= _MIN_VISITS and latest.refused > bounds.max_refused_share * latest.visits:
+        sentence = f"{latest.refused:,} of {count_of(latest.visits, 'visit')} were refused"
+        return Finding(Condition.REFUSED, holds=True, sentence=sentence)
+    return Finding(Condition.REFUSED, holds=False) if latest.answered else None
+
+
+def _judge_silence(latest: SiteCounts) -> Finding | None:
+    if latest.answered:
+        return Finding(Condition.SILENT, holds=False)
+    if latest.failed >= _MIN_VISITS and latest.failed == latest.visits:
+        sentence = f"none of {count_of(latest.visits, 'visit')} got an answer that could be used"
+        return Finding(Condition.SILENT, holds=True, sentence=sentence)
+    return None
+
+
+def _judge_vanished(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
+    if latest.revisits < _MIN_PAGES:
+        return None
+    sentence = (
+        f"{latest.vanished:,} of {latest.revisits:,} pages that were visited again were not found, more than "
+        f"MAX_VANISHED_SHARE={bounds.max_vanished_share:g}"
+    )
+    return Finding(Condition.VANISHED, latest.vanished > bounds.max_vanished_share * latest.revisits, sentence)
+
+
+def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts], bounds: HealthBounds) -> Finding | None:
+    usual = [counts for counts in earlier if counts.pages >= _MIN_PAGES]
+    if latest.pages < _MIN_PAGES or not usual:
+        return None
+    for measure, describe in ((words_a_page, _describe_words), (kept_share, _describe_share)):
+        expected = median(map(measure, usual))
+        if measure(latest) < bounds.min_text_share * expected:
+            sentence = (
+                f"{describe(measure(latest), expected)}, below MIN_TEXT_SHARE={bounds.min_text_share:g} of it; "
+                "the site may have been redesigned"
+            )
+            return Finding(Condition.LESS_TEXT, holds=True, sentence=sentence)
+    return Finding(Condition.LESS_TEXT, holds=False)
+
+
+def words_a_page(counts: SiteCounts) -> float:
+    """Return the words of kept text a page, 0 without pages."""
+    return counts.words / counts.pages if counts.pages else 0.0
+
+
+def kept_share(counts: SiteCounts) -> float:
+    """Return the share of blocks that were kept, 0 without blocks."""
+    return counts.blocks_kept / counts.blocks_seen if counts.blocks_seen else 0.0
+
+
+def usual_kept_share(crawls: Sequence[SiteCrawl]) -> float | None:
+    """Return the share of blocks that the crawls usually keep; None if none of them had enough pages."""
+    shares = [kept_share(crawl.counts) for crawl in crawls if crawl.counts.pages >= _MIN_PAGES]
+    return median(shares) if shares else None
+
+
+def _describe_words(words: float, expected: float) -> str:
+    return f"a page has {words:.0f} words of text, usually {expected:.0f}"
+
+
+def _describe_share(share: float, expected: float) -> str:
+    return f"{share:.0%} of the blocks were kept, usually {expected:.0%}"
+
+
+def _judge_novelty(crawls: Sequence[SiteCrawl], now: datetime, bounds: HealthBounds) -> Finding | None:
+    moments = sorted(crawl.ended for crawl in crawls if crawl.counts.new or crawl.counts.changed)
+    if crawls[0].counts.new or crawls[0].counts.changed:
+        return Finding(Condition.NO_NEW_TEXT, holds=False)
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    if len(gaps) < _MIN_GAPS or not crawls[0].counts.answered:
+        return None
+    usual = max(median_low(gaps), _SHORTEST_INTERVAL)
+    if now - moments[-1] <= bounds.quiet_intervals * usual:
+        return None
+    sentence = (
+        f"no new or changed text since {moments[-1]:%Y-%m-%d %H:%M} UTC, which is more than "
+        f"QUIET_INTERVALS={bounds.quiet_intervals:g} of the usual {_describe_interval(usual)}"
+    )
+    return Finding(Condition.NO_NEW_TEXT, holds=True, sentence=sentence)
+
+
+def _describe_interval(interval: timedelta) -> str:
+    hours = interval / timedelta(hours=1)
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"  # noqa: PLR2004 — two days

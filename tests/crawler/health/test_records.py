@@ -1,0 +1,76 @@
+"""The stored counts and conditions."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import insert, select
+
+from crawler.health import records
+from crawler.health.conditions import Condition, Finding, SiteCounts
+from crawler.storage.tables import alert, site_crawl
+
+NOW = datetime(2024, 5, 20, tzinfo=UTC)
+BEGUN = Finding(Condition.REFUSED, holds=True, sentence="9 of 9 visits were refused")
+OVER = Finding(Condition.REFUSED, holds=False)
+
+
+@pytest.fixture
+def connection(engine):
+    with engine.begin() as connection:
+        yield connection
+
+
+def test_two_processes_of_a_crawl_add_their_counts(connection):
+    for pages in (3, 4):
+        records.add_counts(connection, 1, {"a.example": SiteCounts(pages=pages), "b.example": SiteCounts()}, NOW)
+    records.add_counts(connection, 2, {"a.example": SiteCounts(pages=1)}, NOW + timedelta(days=1))
+    crawls = records.read_crawls(connection, ["a.example", "b.example", "c.example"])
+    assert [(crawl.crawl_id, crawl.counts.pages) for crawl in crawls["a.example"]] == [(2, 1), (1, 7)]
+    assert list(crawls) == ["a.example", "b.example"]
+
+
+def test_the_counts_of_the_oldest_crawls_are_forgotten(connection):
+    rows = [
+        {"site": "a.example", "crawl_id": number, "ended": NOW + timedelta(days=number)} | asdict(SiteCounts())
+        for number in range(1, records.CRAWLS_MAX + 6)
+    ]
+    connection.execute(insert(site_crawl), rows)
+    records.add_counts(connection, 1_000, {"a.example": SiteCounts()}, NOW + timedelta(days=1_000))
+    numbers = connection.scalars(select(site_crawl.c.crawl_id).order_by(site_crawl.c.crawl_id)).all()
+    assert (len(numbers), numbers[0], numbers[-1]) == (records.CRAWLS_MAX, 7, 1_000)
+
+
+def test_a_condition_is_told_once_and_once_that_it_is_over(connection):
+    records.record_findings(connection, "a.example", [BEGUN], NOW)
+    (begun,) = records.claim_alerts(connection, NOW)
+    assert (begun.site, begun.condition, begun.since, begun.sentence) == (
+        "a.example",
+        Condition.REFUSED,
+        NOW,
+        BEGUN.sentence,
+    )
+    records.record_findings(connection, "a.example", [BEGUN], NOW + timedelta(days=1))
+    assert records.claim_alerts(connection, NOW) == []
+    assert [held.since for held in records.read_alerts(connection)] == [NOW]
+    records.record_findings(connection, "a.example", [OVER], NOW + timedelta(days=2))
+    assert records.read_alerts(connection) == []
+    (over,) = records.claim_alerts(connection, NOW)
+    assert (over.since, over.ended) == (NOW, NOW + timedelta(days=2))
+    assert records.claim_alerts(connection, NOW) == []
+    assert connection.execute(select(alert)).all() == []
+
+
+def test_what_nobody_was_told_is_told_by_the_next_crawl(connection):
+    records.record_findings(connection, "a.example", [BEGUN], NOW)
+    records.release_alerts(connection, records.claim_alerts(connection, NOW), NOW)
+    assert len(records.claim_alerts(connection, NOW)) == 1
+    records.record_findings(connection, "a.example", [OVER], NOW)
+    records.release_alerts(connection, records.claim_alerts(connection, NOW), NOW)
+    assert [told.ended for told in records.claim_alerts(connection, NOW)] == [NOW]
+
+
+def test_a_condition_that_was_over_before_anybody_was_told_is_not_told(connection):
+    records.record_findings(connection, "a.example", [BEGUN], NOW)
+    records.record_findings(connection, "a.example", [OVER], NOW)
+    assert records.claim_alerts(connection, NOW) == []

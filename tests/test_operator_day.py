@@ -1,0 +1,204 @@
+"""A day of an operator: ten sites in a file, crawled in the morning and again later, while things happen to them.
+
+`BLOCKSIEVE_DAY_PAGES=300` runs it with that many pages a site.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import processes
+import pytest
+from changing_site import Site, article, listing, prose
+from sqlalchemy import text
+
+from crawler.storage.database import opened_engine
+
+ROOT = Path(__file__).parents[1]
+PAGES = int(os.environ.get("BLOCKSIEVE_DAY_PAGES", "12"))
+NAMES = "quiet busy steady moved refused redesigned vanished limited silent unchanged".split()
+HURRY = {
+    "ALLOW_ADDRESSES": "127.0.0.0/8",
+    "AUTOTHROTTLE_ENABLED": "0",
+    "AUTOTHROTTLE_MAX_DELAY": "0.1",
+    "BOILERPLATE_MIN_PAGES": "0",
+    "PARALLEL_CRAWLS": "10",
+    "PROGRESS": "off",
+    "RETRY_TIMES": "0",
+    "STORE_BATCH_SECONDS": "0.1",
+}
+# Each alert is appended to the file as a line.
+TELL = "import pathlib, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
+
+
+class Day:
+    """The sites by name, the database, and the commands of the operator."""
+
+    def __init__(self, folder, stack):
+        self.folder = folder
+        self.url = f"sqlite:///{folder / 'blocks.db'}"
+        self.told = folder / "alerts.jsonl"
+        self.sites = {name: Site(f"127.0.0.{number}") for number, name in enumerate(NAMES, 1)}
+        self.new_home = Site("127.0.0.20")
+        for site in (*self.sites.values(), self.new_home):
+            stack.callback(site.close)
+        for number, name in enumerate(NAMES):
+            self.fill(self.sites[name], number)
+        self.write_file()
+
+    def fill(self, site, number):
+        paths = self.paths()
+        site.put("/news/", listing(*paths))
+        for page, path in enumerate(paths):
+            seed = 1000 * number + page
+            site.put(path, article(f"Title {seed}", prose(seed), prose(seed + 500)))
+
+    def paths(self):
+        return [f"/news/{page}" for page in range(PAGES)]
+
+    def write_file(self):
+        tables = [
+            f'[sites.{name}]\nsections = ["{site.url}/news/"]\ninterval = "6h"\n'
+            "arguments = { allow = '/news/\\d+' }\n"
+            for name, site in self.sites.items()
+        ]
+        (self.folder / "sites.toml").write_text("\n".join(tables), "utf-8")
+
+    def scrapy(self, *arguments):
+        """Run a command; return its exit code, what it printed as JSON, and its errors."""
+        command = shlex.join([sys.executable, "-c", TELL, str(self.told)])
+        settings = HURRY | {"DATABASE_URL": self.url, "ALERT_COMMAND": command, "ALERT_SECONDS": "120"}
+        line = [sys.executable, "-m", "scrapy", *arguments]
+        for name, value in settings.items():
+            line += ["-s", f"{name}={value}"]
+        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        environment |= {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+        done = processes.run(
+            line,
+            capture_output=True,
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=600,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def crawl(self, *, first=False):
+        """Let the time of everything have come, and crawl; return the exit code, that of each site, and the errors."""
+        for table in () if first else ("page", "section"):
+            self.change(f"UPDATE {table} SET next_visit = '2024-01-01 00:00:00' WHERE next_visit IS NOT NULL")
+        if not first:
+            self.change("UPDATE section SET last_seen = '2024-01-01 00:00:00'")
+        code, output, errors = self.scrapy("sites", "crawl", "--json")
+        assert output, errors
+        return code, {crawl["site"]: crawl["exit_code"] for crawl in json.loads(output)["crawls"]}, errors
+
+    def status(self):
+        code, output, errors = self.scrapy("sites", "status", "--json")
+        assert output, errors
+        return code, {row["site"]: row for row in json.loads(output)["sites"]}
+
+    def change(self, statement):
+        with opened_engine(self.url) as engine, engine.begin() as connection:
+            connection.execute(text(statement))
+
+    def rows(self, query):
+        with opened_engine(self.url) as engine, engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(text(query))]
+
+    def alerts(self):
+        """Return what was told since the last call, as pairs of host and condition, and of the state."""
+        lines = self.told.read_text("utf-8").splitlines() if self.told.exists() else []
+        self.told.unlink(missing_ok=True)
+        names = {site.url.removeprefix("http://"): name for name, site in self.sites.items()}
+        told = [alert for line in lines for alert in json.loads(line)["alerts"]]
+        return sorted((names.get(alert["site"], alert["site"]), alert["condition"], alert["state"]) for alert in told)
+
+
+@pytest.fixture
+def day(tmp_path):
+    with ExitStack() as stack:
+        yield Day(tmp_path, stack)
+
+
+def in_the_night(day):
+    """What happens to the sites between the morning and the evening."""
+    sites = day.sites
+    day.fill(day.new_home, NAMES.index("moved"))
+    for path in ("/news/", *day.paths()):
+        sites["moved"].put(path, "", status=301, location=day.new_home.url + path)
+        sites["refused"].put(path, "forbidden", status=403)
+        sites["silent"].put(path, "broken", status=500)
+    for page, path in enumerate(day.paths()):
+        sites["redesigned"].put(path, article(f"Title {page}", f"Please read story {page} in our new application."))
+        if page % 3:
+            sites["vanished"].put(path, "not here", status=404)
+    sites["busy"].put("/news/", listing(*day.paths(), "/news/9001"))
+    sites["busy"].put("/news/9001", article("News", prose(77_001), prose(77_002)))
+
+
+def test_a_day_of_an_operator(day):
+    assert day.scrapy("sites", "check", "--fetch")[:2] == (
+        0,
+        f"sites.toml is right: {len(NAMES)} sites with {len(NAMES)} sections.\n",
+    )
+    # In the morning everything is new, and all is well.
+    code, codes, errors = day.crawl(first=True)
+    assert (code, codes) == (0, dict.fromkeys(NAMES, 0)), errors
+    assert day.rows("SELECT count(*) FROM page") == [(PAGES * len(NAMES),)]
+    code, health = day.status()
+    assert (code, {row["state"] for row in health.values()}) == (0, {"ok"})
+    assert all(row["texts_7_days"] == PAGES for row in health.values())
+    assert day.alerts() == []
+
+    # In the evening half of the sites have trouble, and each is told once.
+    in_the_night(day)
+    code, codes, errors = day.crawl()
+    troubled = {"refused", "redesigned", "vanished", "silent"}
+    assert code == 1
+    assert {name for name in codes if codes[name]} == troubled, errors
+    begun = [
+        ("redesigned", "less_text", "begun"),
+        ("refused", "refused", "begun"),
+        ("silent", "silent", "begun"),
+        ("vanished", "vanished", "begun"),
+    ]
+    assert day.alerts() == begun
+    vanished = sum(page % 3 > 0 for page in range(PAGES))
+    assert f"{vanished} of {PAGES + 1} pages that were visited again were not found" in errors
+    assert "the site may have been redesigned" in errors
+    code, health = day.status()
+    assert code == 1
+    assert list(health)[:4] == sorted(troubled)
+    assert {name: row["state"] for name, row in health.items() if name in troubled} == {
+        "refused": "refused",
+        "redesigned": "less text",
+        "vanished": "vanished",
+        "silent": "silent",
+    }
+    assert {health[name]["state"] for name in ("quiet", "busy", "steady", "limited", "unchanged")} == {"ok"}
+
+    # The next night the trouble lasts, and nobody is told again.
+    code, codes, errors = day.crawl()
+    assert code == 1
+    assert day.alerts() == []
+
+    # In the morning three of the sites are well again, and that is told once.
+    for name in ("refused", "silent", "redesigned"):
+        day.fill(day.sites[name], NAMES.index(name))
+    code, codes, errors = day.crawl()
+    assert {name for name in codes if codes[name]} <= {"vanished"}, errors
+    over = [alert for alert in day.alerts() if alert[2] == "over"]
+    assert over == [
+        ("redesigned", "less_text", "over"),
+        ("refused", "refused", "over"),
+        ("silent", "silent", "over"),
+    ]
+    table = day.scrapy("sites", "status")[1]
+    assert re.search(r"vanished\s", table)
