@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -138,7 +139,7 @@ class CrawlFileLock:
     def is_held(cls, database: Path, crawl_id: int) -> bool:
         """Return True if a living process has a lock on a crawl."""
         try:
-            descriptor = os.open(_lock_path(database, crawl_id), os.O_RDWR | os.O_CLOEXEC)
+            descriptor = _open_existing(_lock_path(database, crawl_id))
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -173,6 +174,16 @@ class CrawlFileLock:
 
 def _lock_path(database: Path, crawl_id: int) -> Path:
     return database.with_name(f"{database.name}-crawl-{crawl_id}")
+
+
+def _open_existing(path: Path) -> int:
+    """Open a lock file: for writing too, which locks on NFS need, unless this user may only read it."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _flock(descriptor: int, kind: int) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from crawler.errors import StoreError, StoreMissingError
 from crawler.storage.backend import CrawlFileLock, Diagnosis
@@ -33,6 +33,7 @@ _CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
 _READER_CACHE_KIB = 8_192
 _STEPS = 10_000  # of SQLite's machine, between two looks at the clock
 _BEGIN = "sqlite_begin"
+_STATE = "file_state"
 _PRIMARY_CODE = 0xFF
 
 _DAMAGED = "is damaged; restore a copy, or save what can be read with `sqlite3 FILE .recover`"
@@ -71,6 +72,7 @@ class SQLiteBackend:
         if query_seconds is not None:
             return _open_for_readers(_path(url), query_seconds, options)
         engine = create_engine(URL.create("sqlite", database=str(_path(url))), **options)
+        _open_unwritable_files(engine, _path(url))
         event.listen(engine, "connect", _set_up)
         event.listen(engine, "begin", _begin)
         return engine
@@ -81,7 +83,7 @@ class SQLiteBackend:
     def size_bytes(self, engine: Engine) -> int:
         """Return the size of the file and its log."""
         path = _path(engine.url)
-        files = (path, path.with_name(f"{path.name}-wal"))
+        files = (path, _beside(path, "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def diagnose(self, error: DBAPIError) -> Diagnosis | None:
@@ -108,7 +110,7 @@ class SQLiteBackend:
     def make_durable(self, engine: Engine) -> None:
         """Sync the write-ahead log: with synchronous=NORMAL a commit does not."""
         path = _path(engine.url)
-        with suppress(FileNotFoundError), path.with_name(f"{path.name}-wal").open("rb") as log:
+        with suppress(FileNotFoundError), _beside(path, "-wal").open("rb") as log:
             os.fsync(log.fileno())
 
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:
@@ -160,6 +162,7 @@ def _open_for_readers(path: Path, query_seconds: float, options: dict[str, Any])
     # `mode` is SQLite's own; quoted as in every URI of a file.
     url = URL.create("sqlite", database=path.as_uri(), query={"mode": "ro", "uri": "true"})
     engine = create_engine(url, **options)
+    _open_unwritable_files(engine, path)
 
     def set_up(connection: Any, record: Any) -> None:
         _prepare(connection)
@@ -175,6 +178,53 @@ def _open_for_readers(path: Path, query_seconds: float, options: dict[str, Any])
     event.listen(engine, "begin", _begin)
     event.listen(engine, "before_cursor_execute", start_clock)
     return engine
+
+
+def _open_unwritable_files(engine: Engine, path: Path) -> None:
+    """Let an engine read a file that this user cannot write, such as one on a read-only mount.
+
+    SQLite reads a file in WAL mode through FILE-shm, which it cannot create there; `immutable` does without. SQLite
+    then ignores all locks, so a connection is opened anew once the file has changed.
+    """
+
+    def connect(dialect: Any, record: Any, _arguments: object, options: dict[str, Any]) -> Any:
+        if not _needs_immutable(path):
+            return None  # SQLAlchemy connects
+        _check_logs(path)
+        record.info[_STATE] = _file_state(path)
+        return dialect.connect(f"{path.as_uri()}?mode=ro&immutable=1", **{**options, "uri": True})
+
+    def check_state(_connection: object, record: Any, _proxy: object) -> None:
+        if record.info.get(_STATE) not in {None, _file_state(path)}:
+            raise DisconnectionError  # the pool connects again
+
+    event.listen(engine, "do_connect", connect)
+    event.listen(engine, "checkout", check_state)
+
+
+def _needs_immutable(path: Path) -> bool:
+    """Return True if SQLite cannot create FILE-shm, or if this user would be its owner and block the writers."""
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return not is_writable and os.access(path, os.R_OK) and not _beside(path, "-shm").exists()
+
+
+def _check_logs(path: Path) -> None:
+    """Raise StoreError if a log holds changes that are not in the file: `immutable` would ignore them."""
+    for log in (_beside(path, "-wal"), _beside(path, "-journal")):
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"the database {path} cannot be written by this user, and {log.name} holds changes that are not in it "
+                "yet; run `scrapy status` once as a user who may write there, or copy both files to a folder of yours"
+            )
+
+
+def _file_state(path: Path) -> tuple[object, ...]:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, _needs_immutable(path)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def _prepare(connection: Any) -> None:
