@@ -330,6 +330,10 @@ class LeaseHolder(Protocol):
     @property
     def is_drained(self) -> bool: ...
 
+    @property
+    def unasked(self) -> Mapping[tuple[str, str], int]:
+        """The number of requests, by site and outcome, that this process ended because their host was given up."""
+
     def holds(self, token: LeaseToken) -> bool: ...
 
     def acknowledged(self, tokens: Iterable[LeaseToken]) -> None: ...
@@ -435,6 +439,8 @@ class StoreStep:
         """Store what the crawl met on each site, and set as a stat why it has not done what it is for."""
         assert self._crawler.spider is not None
         arguments = given_arguments(self._crawler.spider)
+        if self._frontier is not None:
+            self._health.add_unasked(self._frontier.unasked)
         findings = self.thread.store.write(
             lambda connection: self._health.record(connection, self.thread.crawl_id, arguments)
         )

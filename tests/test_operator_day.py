@@ -22,11 +22,13 @@ from crawler.storage.database import opened_engine
 ROOT = Path(__file__).parents[1]
 PAGES = int(os.environ.get("BLOCKSIEVE_DAY_PAGES", "12"))
 NAMES = "quiet busy steady moved refused redesigned vanished limited silent unchanged".split()
+EVERY_TIME = 1_000_000
 HURRY = {
     "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
     "AUTOTHROTTLE_MAX_DELAY": "0.1",
     "BOILERPLATE_MIN_PAGES": "0",
+    "HOST_PAUSE_MAX_SECONDS": "2",
     "PARALLEL_CRAWLS": "10",
     "PROGRESS": "off",
     "RETRY_TIMES": "0",
@@ -99,6 +101,9 @@ class Day:
         assert output, errors
         return code, {crawl["site"]: crawl["exit_code"] for crawl in json.loads(output)["crawls"]}, errors
 
+    def host(self, name):
+        return self.sites[name].url.removeprefix("http://")
+
     def status(self):
         code, output, errors = self.scrapy("sites", "status", "--json")
         assert output, errors
@@ -116,7 +121,7 @@ class Day:
         """Return what was told since the last call, as pairs of host and condition, and of the state."""
         lines = self.told.read_text("utf-8").splitlines() if self.told.exists() else []
         self.told.unlink(missing_ok=True)
-        names = {site.url.removeprefix("http://"): name for name, site in self.sites.items()}
+        names = {self.host(name): name for name in self.sites}
         told = [alert for line in lines for alert in json.loads(line)["alerts"]]
         return sorted((names.get(alert["site"], alert["site"]), alert["condition"], alert["state"]) for alert in told)
 
@@ -135,12 +140,45 @@ def in_the_night(day):
         sites["moved"].put(path, "", status=301, location=day.new_home.url + path)
         sites["refused"].put(path, "forbidden", status=403)
         sites["silent"].put(path, "broken", status=500)
+        sites["limited"].pages[path].refusals = EVERY_TIME
     for page, path in enumerate(day.paths()):
         sites["redesigned"].put(path, article(f"Title {page}", f"Please read story {page} in our new application."))
         if page % 3:
             sites["vanished"].put(path, "not here", status=404)
     sites["busy"].put("/news/", listing(*day.paths(), "/news/9001"))
+    for path in day.paths()[:2]:
+        sites["steady"].pages[path].refusals = 1
     sites["busy"].put("/news/9001", article("News", prose(77_001), prose(77_002)))
+
+
+def expect_limits(day, health, errors):
+    """A site that asks for a pause at two pages is waited for; one that asks for pauses without end is given up."""
+    assert sorted(day.sites["steady"].paths(429)) == sorted(day.paths()[:2])
+    limited = day.sites["limited"]
+    assert limited.paths(429)[0] in {"/news/", *day.paths()}
+    # It is asked once more after each of three pauses, and its other pages are left alone.
+    assert 4 <= len(limited.paths(429)) < PAGES
+    assert "127.0.0.8 has refused after 3 pauses in a row, more than FRONTIER_MAX_ATTEMPTS=3" in errors
+    (sentence,) = health["limited"]["sentences"]
+    number = re.fullmatch(rf"{re.escape(day.host('limited'))}: refused: (\d+) of \1 visits were refused", sentence)[1]
+    # Those are counted too, as the exit code does.
+    assert int(number) > PAGES
+    assert f"{number} of {number} visits were refused, more than MAX_REFUSED_SHARE=0.5" in errors
+
+
+def expect_move(day, health, visits=2):
+    """The pages of a site that redirects for good are those of the new one, once and with their history."""
+    old, new = day.host("moved"), day.new_home.url.removeprefix("http://")
+    by_host = f"FROM page WHERE site IN ('{old}', '{new}') GROUP BY site"
+    assert day.rows(f"SELECT site, count(*), min(visits), max(visits) {by_host}") == [(new, PAGES, visits, visits)]
+    for table in ("block", "section"):
+        number = {"block": 2 * PAGES, "section": 1}[table]
+        assert day.rows(f"SELECT site, count(*) FROM {table} WHERE site IN ('{old}', '{new}') GROUP BY site") == [
+            (new, number)
+        ]
+    assert day.rows("SELECT count(*) FROM page") == [(PAGES * len(NAMES) + 1,)]
+    assert health["moved"]["sentences"] == [f"its pages have moved to {new}"]
+    assert health["moved"]["texts_7_days"] == PAGES
 
 
 def test_a_day_of_an_operator(day):
@@ -160,42 +198,51 @@ def test_a_day_of_an_operator(day):
     # In the evening half of the sites have trouble, and each is told once.
     in_the_night(day)
     code, codes, errors = day.crawl()
-    troubled = {"refused", "redesigned", "vanished", "silent"}
+    troubled = {"limited", "refused", "redesigned", "vanished", "silent"}
     assert code == 1
     assert {name for name in codes if codes[name]} == troubled, errors
-    begun = [
+    assert day.alerts() == [
+        ("limited", "refused", "begun"),
         ("redesigned", "less_text", "begun"),
         ("refused", "refused", "begun"),
         ("silent", "silent", "begun"),
         ("vanished", "vanished", "begun"),
     ]
-    assert day.alerts() == begun
     vanished = sum(page % 3 > 0 for page in range(PAGES))
     assert f"{vanished} of {PAGES + 1} pages that were visited again were not found" in errors
     assert "the site may have been redesigned" in errors
     code, health = day.status()
     assert code == 1
-    assert list(health)[:4] == sorted(troubled)
-    assert {name: row["state"] for name, row in health.items() if name in troubled} == {
+    assert list(health)[:5] == sorted(troubled)
+    assert {name: row["state"] for name, row in health.items() if row["state"] != "ok"} == {
+        "limited": "refused",
         "refused": "refused",
         "redesigned": "less text",
         "vanished": "vanished",
         "silent": "silent",
+        "moved": "moved",
     }
-    assert {health[name]["state"] for name in ("quiet", "busy", "steady", "limited", "unchanged")} == {"ok"}
+    expect_limits(day, health, errors)
+    expect_move(day, health)
 
     # The next night the trouble lasts, and nobody is told again.
+    visits = len(day.sites["moved"].paths())
     code, codes, errors = day.crawl()
     assert code == 1
+    assert codes["moved"] == codes["steady"] == 0
     assert day.alerts() == []
+    # The pages of the site that moved are visited where they are now.
+    assert len(day.sites["moved"].paths()) == visits
+    expect_move(day, day.status()[1], visits=3)
 
-    # In the morning three of the sites are well again, and that is told once.
-    for name in ("refused", "silent", "redesigned"):
+    # In the morning four of the sites are well again, and that is told once.
+    for name in ("limited", "refused", "silent", "redesigned"):
         day.fill(day.sites[name], NAMES.index(name))
     code, codes, errors = day.crawl()
     assert {name for name in codes if codes[name]} <= {"vanished"}, errors
     over = [alert for alert in day.alerts() if alert[2] == "over"]
     assert over == [
+        ("limited", "refused", "over"),
         ("redesigned", "less_text", "over"),
         ("refused", "refused", "over"),
         ("silent", "silent", "over"),

@@ -45,7 +45,7 @@ from crawler.monitoring.exit_status import QUEUED_STAT, FinishReason
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import ReadPolicy
 from crawler.storage.requests import Ack, RequestState
-from crawler.urls import host_of
+from crawler.urls import host_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -92,6 +92,7 @@ class Frontier(BaseScheduler):
         self._pauses = HostPauses(store_thread, config.host_pause_max_seconds, config.frontier_max_attempts, self._obey)
         self._timer = AsyncioLoopingCall(self._tick)
         self._slots = DownloadSlots(crawler)
+        self.unasked: Counter[tuple[str, str]] = Counter()
         self._quiet_ticks = 0
         self._has_announced = False
         # Both ends of redirects whose targets are requests of their own, and targets that have answered.
@@ -304,6 +305,7 @@ class Frontier(BaseScheduler):
         for request in self._queue.take(pause.host):
             leased = self.find_lease(request)
             if leased is not None:
+                self.unasked[site_of(request.url), pause.outcome] += 1
                 error = f"not requested: {pause.host} has refused other requests for too long"
                 self._end(leased.lease_token, RequestState.FAILED, RequestEnd(pause.outcome), error)
 

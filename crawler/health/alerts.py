@@ -67,6 +67,9 @@ class HealthStep:
     def add_visit(self, visit: Visit, saved: SavedVisit) -> None:
         self._tally.add(visit, saved)
 
+    def add_unasked(self, requests: Mapping[tuple[str, str], int]) -> None:
+        self._tally.add_unasked(requests)
+
     def record(self, connection: Connection, crawl_id: int, arguments: Mapping[str, str]) -> dict[str, list[Finding]]:
         """Store the counts and the conditions; return the findings by site."""
         now = database_now(connection)

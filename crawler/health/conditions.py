@@ -31,7 +31,9 @@ class Condition(StrEnum):
     REFUSED = "refused"
     """The site refuses most requests: status 403, a CAPTCHA, a quota page."""
     SILENT = "silent"
-    """No request gets an answer that can be used: errors, time-outs, a host that is gone, a robots.txt that forbids."""
+    """No request gets an answer that can be used: errors, time-outs, a host that is gone, a robots.txt that forbids.
+
+    A robots.txt that cannot be read forbids everything too."""
     VANISHED = "vanished"
     """Most of the pages that were visited again are not found any more."""
     LESS_TEXT = "less_text"
@@ -48,7 +50,15 @@ FAILING_CONDITIONS = frozenset({Condition.REFUSED, Condition.SILENT, Condition.V
 DATABASE = "database"
 """Stands in place of a site for what concerns the database."""
 
-_SILENT_OUTCOMES = frozenset({Outcome.DOWNLOAD_FAILED, Outcome.HTTP_ERROR, Outcome.ROBOTS, Outcome.REDIRECT_LOOP})
+_SILENT_OUTCOMES = frozenset(
+    {
+        Outcome.DOWNLOAD_FAILED,
+        Outcome.HTTP_ERROR,
+        Outcome.ROBOTS,
+        Outcome.ROBOTS_UNAVAILABLE,
+        Outcome.REDIRECT_LOOP,
+    }
+)
 # Fewer visits do not show what a site is like.
 _MIN_VISITS = 2
 _MIN_PAGES = 10
@@ -77,8 +87,9 @@ class SiteCounts:
     """What a crawl met on a site.
 
     `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages, of which `vanished` were not
-    found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. `blocks_seen`,
-    `blocks_kept` and `words` (of the kept blocks) are those of the pages.
+    found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. A request that is not made
+    because its host refuses for too long counts as a visit. `blocks_seen`, `blocks_kept` and `words` (of the kept blocks)
+    are those of the pages.
     """
 
     pages: int = 0
@@ -133,7 +144,7 @@ class SiteTally:
         if saved.state is PageState.LOST:
             return
         counter = self._counters.setdefault(site_of(visit.url), Counter())
-        counter[_count_name(visit.outcome)] += 1
+        counter[_count_name(visit.outcome)] += 1 + saved.refused
         if saved.state in {PageState.NEW, PageState.CHANGED}:
             counter[saved.state.value] += 1
         if visit.request is not None and REVISIT_KEY in visit.request.meta:
@@ -143,6 +154,11 @@ class SiteTally:
             counter["blocks_seen"] += len(visit.page.cleaned.decisions)
             counter["blocks_kept"] += len(visit.page.blocks)
             counter["words"] += sum(block.decision.block.words for block in visit.page.blocks)
+
+    def add_unasked(self, requests: Mapping[tuple[str, str], int]) -> None:
+        """Count requests, by site and outcome, that end without being made because their host was given up."""
+        for (site, outcome), number in requests.items():
+            self._counters.setdefault(site, Counter())[_count_name(Outcome(outcome))] += number
 
     @property
     def counts(self) -> dict[str, SiteCounts]:

@@ -47,6 +47,7 @@ class Page:
     validators: str = "both"  # etag, date, both or none
     lies: str = ""  # an ETag that a 304 has in place of the right one
     headers: dict = field(default_factory=dict)  # of every answer, also of a 304
+    refusals: int = 0  # so many requests are answered with 429 first
 
 
 @dataclass
@@ -134,6 +135,10 @@ class _Handler(BaseHTTPRequestHandler):
         tag, since = self.headers.get("If-None-Match"), self.headers.get("If-Modified-Since")
         fresh = tag == etag if tag is not None and "ETag" in headers else since is not None and since == date
         status = page.status
+        if page.refusals:
+            page.refusals -= 1
+            status, body = 429, b"too many requests"
+            headers["Retry-After"] = "1"
         if status == 200 and (fresh or (page.lies and tag)):
             status, body = 304, b""
             headers |= {"ETag": page.lies} if page.lies else {}

@@ -4,7 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crawler.health.conditions import Condition, HealthBounds, SiteCounts, SiteCrawl, judge_database, judge_site
+from crawler.health.conditions import (
+    Condition,
+    HealthBounds,
+    SiteCounts,
+    SiteCrawl,
+    SiteTally,
+    judge_database,
+    judge_site,
+)
+from crawler.storage.store import PageState, SavedVisit
+from crawler.visit import Outcome, Visit
 
 NOW = datetime(2024, 5, 20, 12, tzinfo=UTC)
 GOOD = SiteCounts(pages=20, new=20, sections=1, blocks_seen=400, blocks_kept=200, words=6000)
@@ -100,3 +110,12 @@ def test_a_slow_database():
     slow = judge_database([6.0, 7.0, 8.0], HealthBounds())
     assert slow.holds
     assert "took 7.0 s or more, above DATABASE_SLOW_SECONDS=5" in slow.sentence
+
+
+def test_pages_that_are_not_requested_any_more_count_as_refused():
+    tally = SiteTally()
+    for number in range(4):
+        visit = Visit(f"https://a.example/{number}", NOW, Outcome.REFUSED)
+        tally.add(visit, SavedVisit(visit.url, PageState.NONE, refused=number))
+    tally.add_unasked({("a.example", "refused"): 10, ("b.example", "robots_unavailable"): 3})
+    assert tally.counts == {"a.example": SiteCounts(refused=20), "b.example": SiteCounts(failed=3)}
