@@ -12,8 +12,8 @@ import logging
 import shlex
 import subprocess
 import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from sqlalchemy.engine import Connection
 
-    from crawler.health.conditions import Finding
+    from crawler.health.conditions import Finding, SiteCounts, SiteCrawl
     from crawler.storage.store import SavedVisit
     from crawler.visit import Visit
 
@@ -47,6 +47,9 @@ logger = logging.getLogger(__name__)
 
 PAYLOAD_VERSION = 1
 """Increased when a name of the JSON is removed or changes its meaning, but not when one is added."""
+
+HEALTHY = "ok"
+"""The state of a site on which no condition holds."""
 
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 1.0
@@ -60,6 +63,7 @@ class HealthStep:
         self._bounds = HealthBounds.of(config)
         self._tally = SiteTally()
         self._seconds: list[float] = []
+        self._began = time.monotonic()
 
     def add_transaction(self, seconds: float) -> None:
         self._seconds.append(seconds)
@@ -74,13 +78,21 @@ class HealthStep:
         """Store the counts and the conditions; return the findings by site."""
         now = database_now(connection)
         counts = self._tally.counts
+        began = now - timedelta(seconds=time.monotonic() - self._began)
+        earlier_runs = records.read_earlier_runs(connection, crawl_id, counts, began)
         records.add_counts(connection, crawl_id, counts, now)
         since: dict[str, dict[Condition, datetime]] = {}
         for alert in records.read_alerts(connection, counts):
             since.setdefault(alert.site, {})[alert.condition] = alert.since
         targets = {site_of(value) for value in arguments.values() if "://" in value}
         findings = {
-            site: judge_site(crawls, now, self._bounds, since.get(site, {}), is_target=site in targets)
+            site: judge_site(
+                _with_runs(crawls, counts[site], earlier_runs.get(site)),
+                now,
+                self._bounds,
+                since.get(site, {}),
+                is_target=site in targets,
+            )
             for site, crawls in records.read_crawls(connection, counts).items()
         }
         database = judge_database(self._seconds, self._bounds)
@@ -89,6 +101,17 @@ class HealthStep:
         for site in sorted(findings):
             records.record_findings(connection, site, findings[site], now)
         return findings
+
+
+def _with_runs(crawls: Sequence[SiteCrawl], counts: SiteCounts, earlier_run: SiteCrawl | None) -> list[SiteCrawl]:
+    """Return the crawls of a site with this run of a continued crawl as the latest: it has these counts alone.
+
+    What an earlier run met, perhaps yesterday, does not show how the site is now.
+    """
+    if earlier_run is None:
+        return [*crawls]
+    others = [crawl for crawl in crawls if crawl.crawl_id != earlier_run.crawl_id]
+    return [replace(earlier_run, ended=crawls[0].ended, counts=counts), earlier_run, *others]
 
 
 class AlertExtension:
@@ -199,6 +222,11 @@ def describe(alert: Alert) -> str:
     if alert.ended:
         return f"{alert.site}: over: {words} (since {alert.since:%Y-%m-%d %H:%M} UTC)"
     return f"{alert.site}: {words}: {alert.sentence}"
+
+
+def describe_state(alerts: Sequence[Alert]) -> str:
+    """Return the state of a site on which these conditions hold, in a word or two."""
+    return ", ".join(alert.condition.value.replace("_", " ") for alert in alerts) or HEALTHY
 
 
 def _post(url: str, body: bytes, seconds: float) -> None:

@@ -77,6 +77,18 @@ def read_crawls(connection: Connection, sites: Iterable[str]) -> dict[str, list[
     return crawls
 
 
+def read_earlier_runs(
+    connection: Connection, crawl_id: int, sites: Iterable[str], began: datetime
+) -> dict[str, SiteCrawl]:
+    """Return by site what the runs of a crawl met that were over when this run began."""
+    return {
+        site: crawl
+        for site, crawls in read_crawls(connection, sites).items()
+        for crawl in crawls
+        if crawl.crawl_id == crawl_id and crawl.ended < began
+    }
+
+
 def read_alerts(connection: Connection, sites: Iterable[str] | None = None) -> list[Alert]:
     """Return the conditions that hold on the sites, or on all, by site."""
     statement = select(alert).where(alert.c.ended.is_(None)).order_by(alert.c.site, alert.c.condition)

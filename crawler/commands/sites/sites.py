@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = ("check", "crawl", "status", "alerts")
 _COLUMNS = ("site", "state", "since", "last success", "texts in 7 days", "kept", "usually", "next visit")
-_OK, _NEW = "ok", "never crawled"
+_NEW = "never crawled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +339,8 @@ def _row(name: str, domains: set[str], entry: SiteEntry, health: SiteHealth) -> 
     sentences = tuple(alerts.describe(alert) for alert in health.alerts) + moved
     if health.alerts:
         first = min(health.alerts, key=lambda alert: alert.since)
-        states = ", ".join(alert.condition.value.replace("_", " ") for alert in health.alerts)
-        return _SiteRow(name, states, first.since, sentences, health)
-    state = _NEW if health.last_success is None else "moved" if moved else _OK
+        return _SiteRow(name, alerts.describe_state(health.alerts), first.since, sentences, health)
+    state = _NEW if health.last_success is None else "moved" if moved else alerts.HEALTHY
     return _SiteRow(name, state, None, sentences, health)
 
 

@@ -4,11 +4,16 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
+from crawler.config import Config
 from crawler.health import records
+from crawler.health.alerts import HealthStep
 from crawler.health.conditions import Condition, Finding, SiteCounts
+from crawler.storage.requests import database_now
+from crawler.storage.store import PageState, SavedVisit
 from crawler.storage.tables import alert, site_crawl
+from crawler.visit import Outcome, Visit
 
 NOW = datetime(2024, 5, 20, tzinfo=UTC)
 BEGUN = Finding(Condition.REFUSED, holds=True, sentence="9 of 9 visits were refused")
@@ -74,3 +79,31 @@ def test_a_condition_that_was_over_before_anybody_was_told_is_not_told(connectio
     records.record_findings(connection, "a.example", [BEGUN], NOW)
     records.record_findings(connection, "a.example", [OVER], NOW)
     assert records.claim_alerts(connection, NOW) == []
+
+
+def refused_sentences(connection, outcomes):
+    """Judge a run of crawl 7 that ends now, and return why a.example refuses."""
+    step = HealthStep(Config())
+    for number, outcome in enumerate(outcomes):
+        visit = Visit(f"https://a.example/{number}", NOW, outcome)
+        step.add_visit(visit, SavedVisit(visit.url, PageState.NONE))
+    findings = step.record(connection, 7, {"url": "https://a.example/"})
+    return [finding.sentence for finding in findings["a.example"] if finding.holds]
+
+
+def test_a_run_of_a_continued_crawl_is_judged_by_what_it_met_itself(connection):
+    assert refused_sentences(connection, [Outcome.REFUSED] * 9) == ["9 of 9 visits were refused"]
+    connection.execute(update(site_crawl).values(ended=NOW))
+    assert refused_sentences(connection, [Outcome.SECTION] * 2) == []
+    (crawl,) = records.read_crawls(connection, ["a.example"])["a.example"]
+    assert (crawl.counts.refused, crawl.counts.sections) == (9, 2)
+
+
+def test_processes_that_work_at_a_crawl_together_are_judged_together(connection):
+    step = HealthStep(Config())
+    records.add_counts(connection, 7, {"a.example": SiteCounts(sections=1)}, database_now(connection))
+    visit = Visit("https://a.example/1", NOW, Outcome.REFUSED)
+    for _ in range(3):
+        step.add_visit(visit, SavedVisit(visit.url, PageState.NONE))
+    findings = step.record(connection, 7, {})["a.example"]
+    assert [finding.sentence for finding in findings if finding.holds] == ["3 of 4 visits were refused"]
