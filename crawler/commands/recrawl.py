@@ -20,7 +20,7 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, WaitingCrawl, exit_code_of
+from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, SharedFeeds, WaitingCrawl, exit_code_of
 from crawler.config import Config, changed_settings, command_line_settings
 from crawler.config.names import set_ours
 from crawler.errors import CrawlerError
@@ -190,17 +190,30 @@ class RecrawlCommand(CrawlCommand):
     def _crawl_all(self, planned: deque[RecrawlGroup], opts: argparse.Namespace, config: Config) -> list[RecrawlRun]:
         """Take and crawl the groups, several at a time, and return the runs. A signal ends all crawls."""
         runs: list[RecrawlRun] = []
-        options = RunOptions(config, opts.spargs, join=opts.join, processes=processes_each(len(planned), config))
+        processes = processes_each(len(planned), config)
+        options = RunOptions(config, opts.spargs, join=opts.join, processes=processes, feeds=SharedFeeds())
         waiting = [self._waiting(planned.popleft(), options, runs) for _ in range(len(planned))]
+        options.feeds.check()
         ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         return runs
 
     def _waiting(self, group: RecrawlGroup, options: RunOptions, runs: list[RecrawlRun]) -> WaitingCrawl:
         settings = {**group.settings, **self._changes(group)}
         claimed = claims(group.main_host, settings, options.config)
+        claimed |= self._feed_claims(group.spider, group.filled(options.given), settings, options)
         # Emptied when the crawl begins, so that the pages of the group are freed while it runs.
         left = [group]
         return WaitingCrawl(claimed, lambda: self._begin(left.pop(), settings, options, runs))
+
+    def _feed_claims(
+        self, spider: str, arguments: Mapping[str, str], settings: Mapping[str, Any], options: RunOptions
+    ) -> frozenset[str]:
+        """Add the feeds of a crawl to those of the command; return its claims on them."""
+        assert self.settings is not None
+        assert self.crawler_process is not None
+        crawl_settings = self.settings.copy()
+        crawl_settings.setdict(dict(settings), priority="cmdline")
+        return options.feeds.add(self.crawler_process.spider_loader.load(spider), arguments, crawl_settings)
 
     def _begin(
         self, group: RecrawlGroup, settings: Mapping[str, Any], options: RunOptions, runs: list[RecrawlRun]
@@ -222,7 +235,8 @@ class RecrawlCommand(CrawlCommand):
         if begun is None:
             return None
         run.pages, run.runs_elsewhere = begun.added, begun.is_active and not options.join
-        if run.runs_elsewhere:
+        if run.runs_elsewhere or not prepare_feeds(options.feeds, crawler, arguments, label):
+            run.exit_code = EXIT_SUCCESS if run.runs_elsewhere else EXIT_FAILURE
             return None
         logger.info("Visiting %s again by the spider %s", count_of(begun.added, "stored address"), group.spider)
 
@@ -240,6 +254,7 @@ class RunOptions:
     given: Mapping[str, str]
     join: bool
     processes: Mapping[str, Any]
+    feeds: SharedFeeds
 
 
 def _log_level(settings: BaseSettings) -> int:
@@ -262,6 +277,16 @@ def claims(host: str, settings: Mapping[str, Any], config: Config) -> frozenset[
     browser = "any" if settings.get("RENDER", config.render) else ""
     claimed = {"host": host, "archive": archive, "metrics": metrics, "browser": browser}
     return frozenset(f"{kind} {name}" for kind, name in claimed.items() if name)
+
+
+def prepare_feeds(feeds: SharedFeeds, crawler: Crawler, arguments: Mapping[str, str], label: str) -> bool:
+    """Prepare the feeds of a crawl that begins; print why and return False if a file cannot be written."""
+    try:
+        feeds.prepare(crawler, arguments)
+    except CrawlerError as error:
+        print_error(f"scrapy {label}: {crawler.spidercls.name}: {error}")
+        return False
+    return True
 
 
 def _queue(

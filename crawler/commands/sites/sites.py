@@ -18,8 +18,16 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from cleaning.declare import did_you_mean
-from crawler.commands.crawl import CrawlStart, ParallelCrawls, WaitingCrawl
-from crawler.commands.recrawl import RecrawlCommand, RecrawlRun, RunOptions, claims, end_code, processes_each
+from crawler.commands.crawl import CrawlStart, ParallelCrawls, SharedFeeds, WaitingCrawl
+from crawler.commands.recrawl import (
+    RecrawlCommand,
+    RecrawlRun,
+    RunOptions,
+    claims,
+    end_code,
+    prepare_feeds,
+    processes_each,
+)
 from crawler.commands.sites.crawls import plan_crawls, sites_of
 from crawler.config import Config
 from crawler.config.sites import crawl_identity, read_sites, select_sites
@@ -162,9 +170,11 @@ class SitesCommand(RecrawlCommand):
             _print_plans(plans, as_json=opts.json)
             return EXIT_SUCCESS
         runs: list[RecrawlRun] = []
-        options = RunOptions(config, {}, join=opts.join, processes=processes_each(len(plans), config))
+        processes = processes_each(len(plans), config)
+        options = RunOptions(config, {}, join=opts.join, processes=processes, feeds=SharedFeeds())
         names_of_runs: list[str] = []
         waiting = [self._waiting_site(plan, options, runs, names_of_runs) for plan in plans]
+        options.feeds.check()
         ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         results = list(zip(names_of_runs, runs, strict=True))
         _print_results(results, as_json=opts.json)
@@ -183,7 +193,9 @@ class SitesCommand(RecrawlCommand):
                 return self._begin(plan.group, {**plan.group.settings, **settings}, options, runs)
             return self._begin_first(plan, options, runs)
 
-        return WaitingCrawl(claims(host, settings, options.config), begin)
+        arguments = plan.group.arguments if plan.group else plan.arguments
+        feeds = self._feed_claims(plan.entry.spider, arguments, settings, options)
+        return WaitingCrawl(claims(host, settings, options.config) | feeds, begin)
 
     def _begin_first(self, plan: SiteCrawlPlan, options: RunOptions, runs: list[RecrawlRun]) -> CrawlStart | None:
         run = RecrawlRun(None)
@@ -194,6 +206,9 @@ class SitesCommand(RecrawlCommand):
         crawler = self._create_crawler(plan.entry.spider)
         for name, value in {**plan.entry.crawl_settings, **options.processes}.items():
             crawler.settings.set(name, value, priority="cmdline")
+        if not prepare_feeds(options.feeds, crawler, plan.arguments, f"sites crawl: {plan.name}"):
+            run.exit_code = EXIT_FAILURE
+            return None
 
         def record_end(error: BaseException | None) -> None:
             run.exit_code = end_code(crawler, error, f"sites crawl: {plan.name}")
