@@ -213,8 +213,8 @@ class ExportCursor:
         horizon = Horizon(int(body[4]), tuple(int(one) for one in body[5].split(".") if one))
         if horizon.following > self.position.horizon.following:
             raise ExportError(
-                "--since is a cursor of a later state than the database is in, as after restoring a backup; export "
-                "without --since"
+                "--since is a cursor of a later state than the database is in, as after restoring a backup or in a "
+                "copy of the file; export without --since"
             )
         return horizon
 

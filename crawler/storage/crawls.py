@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, literal_column, null, or_, select, update
+from sqlalchemy import and_, delete, func, insert, literal_column, null, or_, select, update
 from xxhash import xxh64_intdigest
 
 from crawler.redact import redact_arguments
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 
 REPLACED = "replaced"
+KILLED = "killed"
+QUEUELESS_PROMISE_SECONDS = 3_600
+"""How long a crawl without a queue counts as running after its last sign of life."""
 
 _ERROR = "store/error"  # the one total that is a text
 _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
@@ -94,6 +97,7 @@ def join_crawl(
     that start together then join one crawl.
     """
     lock(connection, [spider_lock_key(spider)])
+    _end_killed_crawls(connection)
     public = json.loads(json.dumps(redact_arguments(arguments)))  # as the database returns it
     earlier = _same_crawls(connection, spider, public)
     running = [row for row in earlier if row.state == CrawlState.OPEN]
@@ -142,8 +146,37 @@ def is_active(connection: Connection, crawl_id: int, now: datetime) -> bool:
 
 
 def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
-    """Begin a crawl, whether others are open or not, and return its id; secrets in its arguments are redacted."""
-    return _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
+    """Begin a crawl without a queue, whether others are open or not, and return its id.
+
+    Secrets in its arguments are redacted. `promise_work` says that it goes on.
+    """
+    _end_killed_crawls(connection)
+    crawl_id = _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
+    promise_work(connection, crawl_id)
+    return crawl_id
+
+
+def promise_work(connection: Connection, crawl_id: int) -> None:
+    """Record that a crawl without a queue goes on, for the next QUEUELESS_PROMISE_SECONDS."""
+    mark_active(connection, crawl_id, database_now(connection) + timedelta(seconds=QUEUELESS_PROMISE_SECONDS))
+
+
+def _end_killed_crawls(connection: Connection) -> None:
+    """End the crawls that nobody can continue; one that lives all the same corrects it when it ends."""
+    now = database_now(connection)
+    values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": KILLED, "active_until": None}
+    connection.execute(update(crawl).where(_is_killed(now)).values(values))
+
+
+def _is_killed(now: datetime) -> ColumnElement[bool]:
+    """Return the condition of open crawls that have no requests to continue with and no process."""
+    earliest = now - timedelta(seconds=QUEUELESS_PROMISE_SECONDS)
+    return and_(
+        crawl.c.state == CrawlState.OPEN.value,
+        crawl.c.seeded.is_(None),
+        func.coalesce(crawl.c.active_until < now, crawl.c.started < earliest),
+        ~select(request.c.id).where(request.c.crawl_id == crawl.c.id).exists(),
+    )
 
 
 def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
@@ -261,11 +294,15 @@ class FailedFilter:
 
 
 def crawl_queues(connection: Connection, now: datetime, *, only_open: bool = False) -> list[CrawlQueue]:
-    """Return the open crawls and, unless only these are asked for, those with failed requests; newest first."""
-    opened = connection.scalars(select(crawl.c.id).where(crawl.c.state == CrawlState.OPEN.value)).all()
+    """Return the open crawls and, unless only these are asked for, those with failed requests; newest first.
+
+    A crawl without a queue whose process was killed is not open.
+    """
+    is_open = and_(crawl.c.state == CrawlState.OPEN.value, ~_is_killed(now))
+    opened = connection.scalars(select(crawl.c.id).where(is_open)).all()
     failed = _count_failed(connection, FailedFilter(), *([request.c.crawl_id.in_(opened)] if only_open else []))
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
-    statement = select(*columns).where((crawl.c.state == CrawlState.OPEN.value) | crawl.c.id.in_(failed))
+    statement = select(*columns).where(crawl.c.id.in_([*opened, *failed]))
     queued, leases = _count_queued(connection), _count_leased(connection, now)
     return [
         CrawlQueue(*row, queued=queued.get(row.id, 0), **leases.get(row.id, {}), failed=failed.get(row.id, {}))

@@ -286,7 +286,8 @@ class DatabasePosition:
 def read_position(connection: Connection) -> DatabasePosition:
     """Return the state that a reader sees.
 
-    Raises StoreError if the database was restored on another server, whose transactions have other numbers.
+    Raises StoreError if the database was restored from a dump: a copy beside the original, or one on another server,
+    whose transactions have other numbers.
     """
     where = location_of(connection.engine)
     row = connection.execute(select(database_id)).first()
@@ -295,24 +296,25 @@ def read_position(connection: Connection) -> DatabasePosition:
     kind = backend_of(connection.engine)
     if row.server != kind.server(connection):
         raise StoreError(
-            f"the database {where} was made on another server, so its change sequences mean nothing here; "
-            "run `scrapy upgrade` once, then export without --since"
+            f"the database {where} was restored from a dump of another database or server, whose cursors mean nothing "
+            "here; run `scrapy upgrade` once, which gives it an id of its own, then export without --since"
         )
     return DatabasePosition(row.id, kind.horizon(connection, row.sequence))
 
 
-def settle_database_id(connection: Connection) -> None:
-    """Give the database a new id if it has none, or was restored on another server; nobody else may write meanwhile.
+def settle_database_id(connection: Connection) -> bool:
+    """Give the database a new id if it has none, or was restored from a dump; return True if it got one.
 
-    Change sequences from then on are greater than any that the database holds.
+    Nobody else may write meanwhile. Change sequences from then on are greater than any that the database holds.
     """
     kind = backend_of(connection.engine)
     server = kind.server(connection)
     if connection.execute(select(database_id.c.server)).scalar() == server:
-        return
+        return False
     sequence = kind.sequence_after(connection, _last_sequence(connection))
     connection.execute(delete(database_id))
     connection.execute(insert(database_id), {"id": uuid4().hex, "server": server, "sequence": sequence})
+    return True
 
 
 def _last_sequence(connection: Connection) -> int:

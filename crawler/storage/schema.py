@@ -78,9 +78,10 @@ def prepare_schema(engine: Engine) -> bool:
 
 def upgrade_schema(
     engine: Engine, migrations: Migrations = MIGRATIONS, report: Callable[[str], None] = lambda _: None
-) -> None:
+) -> bool:
     """Bring the database to the newest revision, in one transaction; create the tables if it is empty.
 
+    Return True if the database got a new id, as one that is new or was restored from a dump does.
     `report` gets lines about the progress of a long step. Raises StoreError if this version does not know the
     database's revision, or the tables are not Blocksieve's.
     """
@@ -92,7 +93,7 @@ def upgrade_schema(
         else:
             with without_triggers(connection):
                 _migrate(connection, migrations, report)
-        settle_database_id(connection)
+        return settle_database_id(connection)
 
 
 def check_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import chain
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import bindparam, delete, false, select, update
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
+
+_PROMISE_EVERY_SECONDS = crawls.QUEUELESS_PROMISE_SECONDS / 4
 
 
 class PageState(StrEnum):
@@ -134,6 +137,7 @@ class Store:
         self.origin: PageOrigin | None = None
         self._policy = CrawlPolicy()
         self._crawl_lock: CrawlFileLock | None = None
+        self._next_promise: float | None = None  # of a crawl without a queue
         self._writer = writer or RetryingWriter()
         self._rules = rules
         self._bounds = boilerplate
@@ -195,6 +199,7 @@ class Store:
     def begin_crawl(self, spider: str, arguments: Mapping[str, Any], policy: CrawlPolicy = CrawlPolicy()) -> int:  # noqa: B008 — frozen
         """Begin a crawl whose requests are not in the database, and return its id."""
         self._policy = policy
+        self._next_promise = monotonic() + _PROMISE_EVERY_SECONDS
         return self.write(lambda connection: crawls.begin_crawl(connection, spider, arguments))
 
     def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> bool:
@@ -246,6 +251,7 @@ class Store:
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. The visits of those that another process has taken over are lost.
         lost = acknowledge_visits(connection, visits, self._policy)
+        self._promise_work(connection, crawl_id)
         batch = _Batch.begin(connection)
         addresses = self._page_addresses(batch, alone=alone)
         addresses.prefetch([record for _, record in pairs if record is not None])
@@ -269,6 +275,12 @@ class Store:
         not_due = _follow(connection, crawl_id, kept, self._policy)
         refused = _pause_hosts(connection, crawl_id, kept, self._policy)
         return list(_with_requests(saved, visits, not_due, refused))
+
+    def _promise_work(self, connection: Connection, crawl_id: int) -> None:
+        """Record from time to time that a crawl without a queue goes on; one with a queue does so as it leases."""
+        if self._next_promise is not None and monotonic() >= self._next_promise:
+            crawls.promise_work(connection, crawl_id)
+            self._next_promise = monotonic() + _PROMISE_EVERY_SECONDS
 
     def _save_visit(
         self,

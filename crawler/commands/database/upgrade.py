@@ -45,11 +45,17 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
         with opened_engine(url, must_exist=True) as engine:
             with read_transaction(engine) as connection:
                 before = schema.current_revision(connection)
-            schema.upgrade_schema(engine, report=print_progress)
+            has_new_id = schema.upgrade_schema(engine, report=print_progress) and before is not None
             print_progress("")
         if as_json:
-            print_json({"database": location_of_url(url), "from": before, "to": schema.HEAD})
-        elif before == schema.HEAD:
-            print_line(f"{location_of_url(url)}: the schema is {schema.HEAD} already; nothing was changed")
-        else:
+            print_json({"database": location_of_url(url), "from": before, "to": schema.HEAD, "new_id": has_new_id})
+            return
+        if has_new_id:
+            print_line(
+                f"{location_of_url(url)}: it was restored from a dump and has a new id now; earlier cursors end "
+                "here, so export without --since once"
+            )
+        if before != schema.HEAD:
             print_line(f"{location_of_url(url)}: schema {before or 'none'} to {schema.HEAD}")
+        elif not has_new_id:
+            print_line(f"{location_of_url(url)}: the schema is {schema.HEAD} already; nothing was changed")

@@ -132,10 +132,11 @@ def test_a_restored_database_is_exported_after_an_upgrade_and_its_sequence_conti
             connection.execute(text("UPDATE change_log SET changed = 9000000000"))
         with (
             read_transaction(engine) as connection,
-            pytest.raises(StoreError, match=r"made on another server.*`scrapy upgrade`"),
+            pytest.raises(StoreError, match=r"restored from a dump of another database or server.*`scrapy upgrade`"),
         ):
             read_position(connection)
-        schema.upgrade_schema(engine)
+        assert schema.upgrade_schema(engine)
+        assert not schema.upgrade_schema(engine)
         with read_transaction(engine) as connection:
             assert not read_position(connection).horizon.hides(9_000_000_000)
         save(engine, make(URL, ("two",), Metadata()))

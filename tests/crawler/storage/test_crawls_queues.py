@@ -3,14 +3,14 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import JSON, event, insert, update
+from sqlalchemy import JSON, event, insert, select, update
 
 from crawler.schedule import RevisitBounds
 from crawler.storage import crawls, requests
 from crawler.storage.crawls import begin_crawl, end_crawl, join_crawl
 from crawler.storage.database import read_transaction, write_transaction
 from crawler.storage.requests import RequestState, queue_status
-from crawler.storage.tables import page, section
+from crawler.storage.tables import crawl, page, section
 
 FAILED = RequestState.FAILED
 
@@ -238,3 +238,43 @@ def test_no_query_reads_all_requests(engine, dialect, now):
         for statement, parameters in asked:
             plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
             assert not any(step[3] == "SCAN request" for step in plan), (statement, plan)
+
+
+@pytest.mark.parametrize("promised", [timedelta(seconds=-1), None])
+def test_a_killed_crawl_without_a_queue_is_open_until_its_promise_ends(engine, seen, now, promised):
+    """As in a host project: nothing says that its process has died, and nobody can continue it."""
+    with write_transaction(engine) as connection:
+        crawl_id = begin_crawl(connection, "host", {})
+        other_id = join_crawl(connection, "news", {}, fresh=False).crawl_id
+        clock = requests.database_now(connection)
+    assert [queue.crawl_id for queue in seen(crawls.crawl_queues, clock)] == [other_id, crawl_id]
+    with write_transaction(engine) as connection:
+        until = None if promised is None else clock + promised
+        values = {"active_until": until, "started": clock - timedelta(days=1)}
+        connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
+    assert [queue.crawl_id for queue in seen(crawls.crawl_queues, clock)] == [other_id]
+    with write_transaction(engine) as connection:
+        next_id = begin_crawl(connection, "host", {})
+        rows = connection.execute(select(crawl.c.id, crawl.c.state, crawl.c.reason).order_by(crawl.c.id)).all()
+    assert rows == [(crawl_id, "finished", "killed"), (other_id, "open", None), (next_id, "open", None)]
+
+
+def test_a_crawl_that_was_taken_for_killed_ends_with_its_own_reason(engine):
+    with write_transaction(engine) as connection:
+        crawl_id = begin_crawl(connection, "host", {})
+        connection.execute(update(crawl).values(active_until=requests.database_now(connection) - timedelta(seconds=1)))
+        join_crawl(connection, "news", {}, fresh=False)
+        end_crawl(connection, crawl_id, "finished", {}, finished=True)
+        row = connection.execute(select(crawl.c.state, crawl.c.reason).where(crawl.c.id == crawl_id)).one()
+    assert row == ("finished", "finished")
+
+
+def test_a_killed_crawl_with_requests_stays_open_to_be_continued(engine, store_wanted, wanted, seen):
+    store_wanted(wanted("a"))
+    with write_transaction(engine) as connection:
+        clock = requests.database_now(connection)
+        connection.execute(
+            update(crawl).values(active_until=clock - timedelta(days=1), started=clock - timedelta(days=2))
+        )
+        begin_crawl(connection, "host", {})
+    assert len(seen(crawls.crawl_queues, clock)) == 2

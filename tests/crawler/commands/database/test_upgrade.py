@@ -11,7 +11,12 @@ from crawler.storage.schema import HEAD
 
 def test_a_current_database_is_not_changed(scrapy, database):
     assert scrapy("upgrade").stdout == f"{database}: the schema is {HEAD} already; nothing was changed\n"
-    assert json.loads(scrapy("upgrade", "--json").stdout) == {"database": str(database), "from": HEAD, "to": HEAD}
+    assert json.loads(scrapy("upgrade", "--json").stdout) == {
+        "database": str(database),
+        "from": HEAD,
+        "to": HEAD,
+        "new_id": False,
+    }
 
 
 def test_an_empty_database_gets_its_tables(scrapy, tmp_path):
