@@ -26,6 +26,7 @@ ELSEWHERE = {
     "-s SUMMARY=": "crawler/monitoring/test_summary.py",
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",
     "scrapy crawl essays": "test_docs.py",
+    "scrapy sites": "test_operator_day.py",
     "scrapy crawl news -O items.jsonl": "test_wheel.py",
     # What the sites answer today is for nobody to test; these crawl sites of their own.
     "scrapy crawl news -a site=thehindu": "spiders/test_news.py",
@@ -46,8 +47,8 @@ ELSEWHERE = {
 }
 # The programs of others: what they name of ours is there.
 FOREIGN = frozenset(
-    "cat cd cp createdb crontab curl docker echo export grep jq kubectl promtool python3 ray scrapyd source sqlite3 "
-    "systemctl systemd-analyze useradd warcio".split()
+    "cat cd cp createdb crontab curl docker echo export grep jq kubectl mkdir promtool python3 ray scrapyd source "
+    "sqlite3 systemctl systemd-analyze useradd warcio".split()
 )
 SETTINGS = {"extend.md": "newsroom.settings"}
 QUICK = """
@@ -161,6 +162,15 @@ def test_the_spider_of_the_documentation_stores_what_it_states_and_its_section(t
         sections = database.execute("SELECT url, spider FROM section").fetchall()
     assert stored == [("http://news.example.org/essays/1", "Ada Quill", "Essays", 1)]
     assert sections == [("http://news.example.org/essays/", "essays")]
+
+
+def test_the_file_of_sites_that_is_shown_has_no_fault(tmp_path):
+    deploy = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    sites = re.search(r"```toml\n(# sites\.toml\n.*?)```", deploy, re.DOTALL)[1]
+    (tmp_path / "sites.toml").write_text(sites, "utf-8")
+    prepare(tmp_path)
+    checked = run(tmp_path, "deploy.md", "scrapy sites check")
+    assert "2 sites" in checked.stdout, checked.stdout
 
 
 @pytest.mark.parametrize(("page", "line"), NOT_RUN)

@@ -37,7 +37,6 @@ from crawler.batch.output import OutputFolder
 from crawler.batch.stages import Plan, read_sightings, spread, write_partitions
 
 DISTANCE = 3
-SITES = 1_000
 BAND = np.uint64((1 << BAND_BITS) - 1)
 
 
@@ -47,7 +46,6 @@ def make_keys(count, rows_of_a_file):
     keys = np.zeros(count, KEY)
     number = np.arange(count)
     keys["id"] = (number // rows_of_a_file << ID_BITS) + number % rows_of_a_file
-    keys["site"] = random.integers(0, SITES, count)
     keys["digest"], keys["check"] = random.integers(-(2**63), 2**63, (2, count))
     fingerprints = random.integers(0, 2**64, count, dtype=np.uint64)
     fingerprints[random.random(count) < 0.2] &= ~BAND
@@ -59,7 +57,7 @@ def make_keys(count, rows_of_a_file):
     keys["fingerprint"] = fingerprints.view(np.int64)
     repeated = np.flatnonzero(random.random(count) < 0.1)
     source = random.integers(0, count, len(repeated))
-    for name in ("site", "digest", "check", "fingerprint"):
+    for name in ("digest", "check", "fingerprint"):
         keys[name][repeated] = keys[name][source]
     keys["has"] = random.random(count) >= 0.05
     keys["fingerprint"][~keys["has"]] = 0
@@ -73,7 +71,7 @@ def join(keys, folder, workers, rows_of_a_task):
     plan = Plan(tuple(range(files + 1)), DISTANCE)
     for number in range(files):
         rows = keys[number * rows_of_a_task : (number + 1) * rows_of_a_task]
-        write_partitions(output, f"work/keys/{number:06}", rows, spread([rows["site"], rows["digest"]], files), files)
+        write_partitions(output, f"work/keys/{number:06}", rows, spread([rows["digest"]], files), files)
     settings = {"DEDUP_SCOPE": "all", "DEDUP_DISTANCE": DISTANCE}
     options = BatchOptions([], str(folder), settings, near_duplicates=True, blocks_per_task=rows_of_a_task)
     engine = LocalEngine(output, workers)
@@ -108,19 +106,19 @@ def by_brute_force(keys):
     originals, ids, held = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.int64), 0
     by_terms, terms_of, found = {}, {}, {}
     for key, fingerprint in zip(keys.tolist(), keys["fingerprint"].view(np.uint64), strict=True):
-        number, site, digest, check, _, has = key
+        number, digest, check, _, has = key
         options = []
         if has and held:
             bits = np.bitwise_count(originals[:held] ^ fingerprint)
             best = int(bits.argmin())  # the first of the nearest
             options += [(int(bits[best]), int(ids[best]))] if bits[best] <= DISTANCE else []
-        options += [(0, one) for one in by_terms.get((site, digest, check), [])[:1]]
+        options += [(0, one) for one in by_terms.get((digest, check), [])[:1]]
         if options:
             distance, original = min(options)
             found[number] = (original, distance, terms_of[original] == (digest, check))
             continue
         terms_of[number] = digest, check
-        by_terms.setdefault((site, digest, check), []).append(number)
+        by_terms.setdefault((digest, check), []).append(number)
         if has:
             originals[held], ids[held] = fingerprint, number
             held += 1
