@@ -181,6 +181,18 @@ def expect_move(day, health, visits=2):
     assert health["moved"]["texts_7_days"] == PAGES
 
 
+def expect_status(day, health, troubled):
+    """`scrapy status` says of the sites what `scrapy sites status` says."""
+    sentences = [sentence for name in troubled for sentence in health[name]["sentences"]]
+    sentences.append(f"{day.host('moved')}: {health['moved']['sentences'][0]}")
+    status = json.loads(day.scrapy("status", "--json")[1])
+    assert sorted(status["sentences"]) == sorted(sentences)
+    states = {site["site"]: site["state"] for site in status["sites"]}
+    assert {name: states[day.host(name)] for name in troubled} == {name: health[name]["state"] for name in troubled}
+    assert list(states)[:5] == [site for site in states if states[site] != "ok"]
+    assert day.host("moved") not in states
+
+
 def test_a_day_of_an_operator(day):
     assert day.scrapy("sites", "check", "--fetch")[:2] == (
         0,
@@ -224,6 +236,7 @@ def test_a_day_of_an_operator(day):
     }
     expect_limits(day, health, errors)
     expect_move(day, health)
+    expect_status(day, health, troubled)
 
     # The next night the trouble lasts, and nobody is told again.
     visits = len(day.sites["moved"].paths())

@@ -11,6 +11,9 @@ from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
 from crawler.config import RECRAWL
+from crawler.health import alerts as alerts_
+from crawler.health.conditions import DATABASE
+from crawler.health.records import read_alerts
 from crawler.storage import crawls as crawls_
 from crawler.storage import queries, schema
 from crawler.storage.database import database_size_bytes, location_of_url, read_transaction
@@ -29,15 +32,16 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Connection
 
     from crawler.config import Config
+    from crawler.health.records import Alert
 
 _CRAWLS_MAX = 10_000
 _SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
-_SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen")
+_SITE_COLUMNS = ("site", "state", "pages", "blocks", "sightings", "last seen")
 _CRAWL_COLUMNS = (
     "crawl",
     "spider",
@@ -54,6 +58,18 @@ _CRAWL_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
+class _SiteStatus:
+    """The rows of a site, and the conditions that hold on it."""
+
+    totals: queries.SiteTotals
+    alerts: tuple[Alert, ...]
+
+    @property
+    def state(self) -> str:
+        return alerts_.describe_state(self.alerts)
+
+
+@dataclass(frozen=True, slots=True)
 class _Status:
     """Everything that the command prints."""
 
@@ -61,7 +77,9 @@ class _Status:
     schema: str
     bytes: int
     totals: queries.DatabaseTotals
-    sites: list[queries.SiteTotals]
+    sites: list[_SiteStatus]
+    moved: dict[str, str]
+    alerts: list[Alert]
     crawls: list[queries.CrawlReport]
     queues: list[crawls_.CrawlQueue]
     hosts: list[crawls_.HostState]
@@ -81,10 +99,11 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Show the number of pages, blocks and sightings, in total and by site; the location and size of the "
-            "database; the last crawls with state, duration, pages, blocks kept and dropped by reason, visits refused "
-            "by reason, what was left alone because its publisher asks for it, visits failed by reason. Then the "
-            "waiting work: requests of each open crawl, hosts that are paused or slowed down, pages due for a re-crawl."
+            "Show the conditions of sites that need a person, each as a sentence; the number of pages, blocks and "
+            "sightings, in total and by site, sites with a condition first; the location and size of the database; "
+            "the last crawls with state, duration, pages, blocks kept and dropped by reason, visits refused by reason, "
+            "what was left alone because its publisher asks for it, visits failed by reason. Then the waiting work: "
+            "requests of each open crawl, hosts that are paused or slowed down, pages due for a re-crawl."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -114,18 +133,39 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
 
 def _status(connection: Connection, config: Config, crawls: int) -> _Status:
     now = database_now(connection)
+    alerts = read_alerts(connection)
     url = config.database_url
     return _Status(
         database=location_of_url(url),
         schema=schema.HEAD,
         bytes=database_size_bytes(url),
         totals=queries.database_totals(connection),
-        sites=queries.site_totals(connection),
+        sites=_site_statuses(queries.site_totals(connection), alerts),
+        moved=queries.moved_sites(connection),
+        alerts=alerts,
         crawls=queries.last_crawls(connection, crawls),
         queues=crawls_.crawl_queues(connection, now),
         hosts=crawls_.slow_hosts(connection, now),
         due=crawls_.count_due(connection, now, config.revisits),
     )
+
+
+def _site_statuses(totals: Sequence[queries.SiteTotals], alerts: Sequence[Alert]) -> list[_SiteStatus]:
+    """Return the sites, those with problems first; a site with a problem needs no page to be among them."""
+    held: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        if alert.site != DATABASE:
+            held.setdefault(alert.site, []).append(alert)
+    without_pages = sorted(held.keys() - {row.site for row in totals})
+    rows = [*totals, *(queries.SiteTotals(site, 0, 0, 0, None) for site in without_pages)]
+    sites = [_SiteStatus(row, tuple(held.get(row.site, ()))) for row in rows]
+    return sorted(sites, key=lambda site: not site.alerts)
+
+
+def _sentences(status: _Status) -> list[str]:
+    """Return the conditions of sites and of the database, and where sites have moved, each as a sentence."""
+    moved = [f"{old}: {alerts_.describe_move(new)}" for old, new in status.moved.items()]
+    return [*map(alerts_.describe, status.alerts), *moved]
 
 
 def _as_json(status: _Status) -> dict[str, Any]:
@@ -136,7 +176,11 @@ def _as_json(status: _Status) -> dict[str, Any]:
         | {"left_alone": one.left_alone}
         for one in status.crawls
     ]
-    return asdict(status) | {"crawls": crawls}
+    sites = [
+        asdict(site.totals) | {"state": site.state, "sentences": [alerts_.describe(alert) for alert in site.alerts]}
+        for site in status.sites
+    ]
+    return asdict(status) | {"crawls": crawls, "sites": sites, "sentences": _sentences(status)}
 
 
 def _print(status: _Status) -> None:
@@ -150,8 +194,10 @@ def _print(status: _Status) -> None:
             f"{count_of(totals.boilerplate, 'boilerplate text')}, {count_of(totals.crawls, 'crawl')}"
         )
     )
+    for sentence in _sentences(status):
+        out.print(Text(printable(sentence)), soft_wrap=True)
     if status.sites:
-        out.print(make_table("Sites", _SITE_COLUMNS, [_site_row(one) for one in status.sites[:_SITES_SHOWN]]))
+        out.print(make_table("Sites", _SITE_COLUMNS, [_site_row(site) for site in status.sites[:_SITES_SHOWN]]))
     if len(status.sites) > _SITES_SHOWN:
         out.print(Text(f"and {count_of(len(status.sites) - _SITES_SHOWN, 'more site')}: --json lists them"))
     if status.crawls:
@@ -177,8 +223,9 @@ def _print_queue(status: _Status) -> None:
             out.print(Text(f"and {len(rows) - most:,} more: --json lists them"))
 
 
-def _site_row(one: queries.SiteTotals) -> list[object]:
-    return [one.site, one.pages, one.blocks, one.sightings, format_time(one.last_seen)]
+def _site_row(site: _SiteStatus) -> list[object]:
+    totals = site.totals
+    return [totals.site, site.state, totals.pages, totals.blocks, totals.sightings, format_time(totals.last_seen)]
 
 
 def _crawl_row(one: queries.CrawlReport) -> list[object]:

@@ -224,6 +224,11 @@ def describe(alert: Alert) -> str:
     return f"{alert.site}: {words}: {alert.sentence}"
 
 
+def describe_move(site: str) -> str:
+    """Return what is said of a site whose pages are at another site now."""
+    return f"its pages have moved to {site}"
+
+
 def describe_state(alerts: Sequence[Alert]) -> str:
     """Return the state of a site on which these conditions hold, in a word or two."""
     return ", ".join(alert.condition.value.replace("_", " ") for alert in alerts) or HEALTHY

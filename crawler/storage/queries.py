@@ -23,6 +23,7 @@ from crawler.storage.tables import (
     page_structure,
     section,
     sighting,
+    site_crawl,
 )
 from crawler.storage.tables import site as stored_site
 from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
@@ -69,7 +70,8 @@ class SiteTotals:
     pages: int
     blocks: int
     sightings: int
-    last_seen: datetime
+    last_seen: datetime | None
+    """None without pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,24 @@ def site_totals(connection: Connection) -> list[SiteTotals]:
         for site, number, last_seen in connection.execute(pages)
     ]
     return sorted(rows, key=lambda row: (-row.pages, row.site))
+
+
+def moved_sites(connection: Connection) -> dict[str, str]:
+    """Return the sites whose pages have all moved to another site for good, with that site."""
+    stored = union_all(*(select(table.c.site) for table in (page, section)))
+    answered = site_crawl.c.pages + site_crawl.c.not_modified + site_crawl.c.sections > 0
+    left = select(site_crawl.c.site).distinct().where(answered, site_crawl.c.site.not_in(stored))
+    moved = {}
+    for old in connection.scalars(left.order_by(site_crawl.c.site)).all():
+        addresses = select(address.c.url_key, address.c.leads_to).where(
+            address.c.url_key.contains(f"{old}/", autoescape=True)
+        )
+        for row in connection.execute(addresses.order_by(address.c.url_key)):
+            new = urls.site_of(row.leads_to)
+            if urls.site_of(row.url_key) == old != new:
+                moved[old] = new
+                break
+    return moved
 
 
 def expect_site(connection: Connection, site: str) -> None:

@@ -350,7 +350,7 @@ def _print_results(results: Sequence[tuple[str, RecrawlRun]], *, as_json: bool) 
 
 def _row(name: str, domains: set[str], entry: SiteEntry, health: SiteHealth) -> _SiteRow:
     own = {site_of(section) for section in entry.sections}
-    moved = tuple(f"its pages have moved to {domain}" for domain in sorted(domains - own) if own)
+    moved = tuple(alerts.describe_move(domain) for domain in sorted(domains - own) if own)
     sentences = tuple(alerts.describe(alert) for alert in health.alerts) + moved
     if health.alerts:
         first = min(health.alerts, key=lambda alert: alert.since)

@@ -59,6 +59,73 @@ def test_a_database_missing_on_a_server_is_named(scrapy, new_database):
     assert "_absent does not exist; create it with `createdb blocksieve_test_" in failed.stderr
 
 
+REFUSED = "9 of 9 visits were refused"
+
+
+def add_health(database):
+    """Let two sites be refused, one of them without a page, one have moved, and the database be slow."""
+    since, ended = "2024-05-01 12:00:00.000000", "2024-05-02 12:00:00.000000"
+    counts = "new, changed, not_modified, sections, revisits, vanished, refused, failed, other"
+    counts += ", blocks_seen, blocks_kept, words"
+    alerts = [
+        ("b.example", "refused", REFUSED, None),
+        ("b.example", "vanished", "8 of 12 were not found", ended),
+        ("c.example", "refused", REFUSED, None),
+        ("database", "slow_database", "half took 9 s", None),
+    ]
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.executemany(
+            f"INSERT INTO alert (since, site, condition, sentence, ended) VALUES ('{since}', ?, ?, ?, ?)", alerts
+        )
+        connection.executemany(
+            f"INSERT INTO site_crawl (site, crawl_id, ended, pages, {counts}) VALUES (?, 1, ?, ?{', 0' * 12})",
+            [(site, ended, pages) for site, pages in (("a.example", 2), ("old.example", 2), ("gone.example", 0))],
+        )
+        connection.executemany(
+            "INSERT INTO address (url_key, leads_to) VALUES (?, ?)",
+            [
+                ("https://www.old.example/1", "https://a.example/1"),
+                ("https://a.example/other", "https://a.example/1"),
+                ("https://very-old.example/1", "https://b.example/1"),
+            ],
+        )
+
+
+def test_a_site_that_is_refused_does_not_look_fine(scrapy, database):
+    add_health(database)
+    shown = scrapy("status")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert lines[2:6] == [
+        f"b.example: refused: {REFUSED}",
+        f"c.example: refused: {REFUSED}",
+        "database: slow database: half took 9 s",
+        "old.example: its pages have moved to a.example",
+    ]
+    rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in lines if ".example " in line and "│" in line]
+    assert rows == [["b.example", "refused", "1"], ["c.example", "refused", "0"], ["a.example", "ok", "1"]]
+
+
+def test_json_has_the_conditions_of_sites(scrapy, database):
+    assert json.loads(scrapy("status", "--json").stdout)["sentences"] == []
+    add_health(database)
+    status = json.loads(scrapy("status", "--json").stdout)
+    sentences = [f"b.example: refused: {REFUSED}", f"c.example: refused: {REFUSED}"]
+    assert [(site["site"], site["state"], site["sentences"]) for site in status["sites"]] == [
+        ("b.example", "refused", sentences[:1]),
+        ("c.example", "refused", sentences[1:]),
+        ("a.example", "ok", []),
+    ]
+    assert status["sites"][1]["last_seen"] is None
+    assert status["moved"] == {"old.example": "a.example"}
+    assert [(alert["site"], alert["condition"]) for alert in status["alerts"]] == [
+        ("b.example", "refused"),
+        ("c.example", "refused"),
+        ("database", "slow_database"),
+    ]
+    assert status["sentences"][:2] == sentences
+
+
 def test_waiting_work_is_shown(scrapy, database):
     fill_queue(database)
     shown = scrapy("status").stdout
