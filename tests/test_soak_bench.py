@@ -1,5 +1,6 @@
 """The benchmarks of long crawls and of full buckets, at sizes of no meaning."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,30 +8,50 @@ import processes
 import pytest
 
 BENCH = Path(__file__).parent / "bench"
+SQLITE = ("--databases", "sqlite")
 
 
-def bench(program, *arguments):
-    command = [sys.executable, str(BENCH / program), "--databases", "sqlite", *arguments]
-    finished = processes.run(command, capture_output=True, text=True, check=False)
+def bench(program, *arguments, environment=None):
+    command = [sys.executable, str(BENCH / program), *arguments]
+    finished = processes.run(command, capture_output=True, text=True, check=False, env=os.environ | (environment or {}))
     assert finished.returncode == 0, finished.stderr
     return finished.stdout.splitlines()
 
 
 def test_a_soak_crawls_the_farm_and_visits_all_of_it_again():
-    lines = bench("soak.py", "--hosts", "2", "--pages", "3", "--every", "60")
+    lines = bench("soak.py", *SQLITE, "--hosts", "2", "--pages", "3", "--every", "60")
     assert [line.partition(":")[0] for line in lines] == ["sqlite, crawl", "sqlite", "sqlite, re-crawl"]
     assert lines[1] == "sqlite: 6 pages stored and due"
     assert lines[2].endswith("ended")
 
 
 def test_workers_lease_what_is_queued():
-    lines = bench("soak.py", "--queued", "400", "--workers", "2", "--seconds", "1")
-    assert lines[0].startswith("sqlite: 400 requests queued")
-    assert "2 workers" in lines[1]
+    lines = bench(
+        "soak.py", *SQLITE, "--queued", "400", "--queued-hosts", "9", "--workers", "1", "2", "--seconds", "300"
+    )
+    assert [line.partition(" in ")[0] for line in lines[::2]] == ["sqlite: 400 requests queued"] * 2
+    assert ["(400 in " in line for line in lines[1::2]] == [True, True]
+    assert [line.split()[1] for line in lines[1::2]] == ["1", "2"]
+    assert "all hosts after 9," in lines[1]
 
 
 @pytest.mark.parametrize("bucket", ["upper half", "each band"])
 def test_full_buckets_are_measured(bucket):
-    lines = bench("full_buckets.py", "--pages", "1", "2", "--stored", "600", "--buckets", bucket)
+    lines = bench("full_buckets.py", *SQLITE, "--pages", "1", "2", "--stored", "600", "--buckets", bucket)
     assert len(lines) == 4
     assert all(line.startswith(f"sqlite, {bucket}: ") for line in lines)
+
+
+def test_look_ups_and_joins_are_measured_alone():
+    lines = bench("full_buckets.py", *SQLITE, "--lookups", "--stored", "600", "--buckets", "upper half")
+    of_page = "sqlite, upper half: a page"
+    shares = [line.partition("(")[2] for line in lines if line.startswith(of_page)]
+    assert shares == ["100% not compared)", "0% not compared)", "0% not compared)"]
+    assert [line.partition(":")[0] for line in lines[3:]] == ["random", "random", "upper half", "upper half"]
+
+
+def test_candidates_of_a_template_are_counted(tmp_path):
+    environment = {"BLOCKSIEVE_DATA": str(tmp_path / "missing")}
+    lines = bench("candidates.py", "--template", "50", environment=environment)
+    assert lines[0].startswith("template, originals stored: 50 texts, ")
+    assert lines[1].startswith("template, all stored: 50 texts, 50 stored, ")

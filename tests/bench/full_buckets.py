@@ -5,7 +5,12 @@ a crawl makes them. Then 20 other sites store ordinary pages: first alone, then 
 process. The first figures are the seconds for so many pages, with the share of fingerprints that were not compared with
 all candidates.
 
-    python tests/bench/full_buckets.py [--pages 10 50 100] [--stored 100000] [--buckets "upper half" ...]
+With --lookups, the index and the joins of `scrapy dedup` and `scrapy batch` are measured alone. --stored fingerprints
+of the bucket are stored, and as many random ones. Then a page of 200 blocks of the bucket is looked up, a page of
+random ones, and a page of others, which have a full band of the bucket and else random bits. The joins get --stored
+fingerprints of the bucket, or random ones. The best of five rounds counts.
+
+    python tests/bench/full_buckets.py [--lookups] [--pages 10 50 100] [--stored 100000] [--buckets "upper half" ...]
                                        [--databases sqlite postgresql]
 
 PostgreSQL is the server at BLOCKSIEVE_POSTGRES, on which a database is made and dropped. Texts are short and made up,
@@ -22,16 +27,21 @@ import tempfile
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 
+import numpy as np
+from contenders import Database
 from room import new_database
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
-from crawler.storage import schema
-from crawler.storage.database import open_engine
+from crawler.batch import near
+from crawler.storage import dedup, schema
+from crawler.storage.database import open_engine, opened_engine, read_transaction
+from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, MAX_DISTANCE
 from crawler.storage.store import Store
 from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
@@ -40,7 +50,10 @@ ORDINARY_BLOCKS = 50
 BATCH_BLOCKS = 2_000  # as a crawl's batches
 OTHER_SITES = 20
 OTHER_PAGES = 20
+ROUNDS = 5
 BASE = 0x9234567890ABCDEF
+LOWEST_BAND = 0xFFFF
+HIGHEST_BAND = 0xFFFF << 48
 # The bits that the texts of a bucket may differ in; of several ranges, each block takes one.
 BUCKETS = {
     "upper half": [range(32)],
@@ -73,6 +86,60 @@ def measure(url, bucket, options):
     attacker.terminate()
     attacker.join()
     store.close()
+
+
+def measure_lookups(url, bucket, options):
+    """Yield the milliseconds of look-ups, and the share that was not compared, for one bucket on one database."""
+    chance = random.Random(5)
+    band = LOWEST_BAND if bucket == "lower half" else HIGHEST_BAND
+    full = bucket_fingerprints(bucket, options.stored)
+    database = Database(url, bulk_above=0)
+    database.build(np.array([*full, *random_fingerprints(options.stored)], np.uint64))
+    pages = {
+        "of the bucket": bucket_fingerprints(bucket, BLOCKS, seed=6),
+        "of others with a full band": [(chance.getrandbits(64) & ~band) | (BASE & band) for _ in range(BLOCKS)],
+        "random": [chance.getrandbits(64) for _ in range(BLOCKS)],
+    }
+    database.close()
+    with opened_engine(url) as engine, read_transaction(engine) as connection:
+        index = FINGERPRINT_INDEXES[connection.dialect.name](MAX_DISTANCE)
+        for name, page in pages.items():
+            seconds = fastest(partial(index.lookup, connection, page))
+            skipped = len(index.lookup(connection, page).not_compared) / BLOCKS
+            yield f"a page {name}", f"{seconds * 1000:.1f} ms ({skipped:.0%} not compared)"
+
+
+def measure_joins(bucket, options):
+    """Yield the seconds that the joins take of fingerprints of a bucket; of random ones if it is None."""
+    numbers = bucket_fingerprints(bucket, options.stored) if bucket else random_fingerprints(options.stored)
+    fingerprints = np.unique(np.array(numbers, np.uint64))
+    joins = {
+        "dedup": lambda: list(dedup.near_pairs(fingerprints, MAX_DISTANCE)),
+        "batch": lambda: near.near_pairs(fingerprints, MAX_DISTANCE),
+    }
+    for name, join in joins.items():
+        yield f"join of scrapy {name}, {len(fingerprints):,} different", f"{fastest(join):.2f} s"
+
+
+def bucket_fingerprints(bucket, number, seed=1):
+    chance = random.Random(seed)
+    choices = BUCKETS[bucket]
+    return [BASE ^ scattered(choices[block % len(choices)], chance) for block in range(number)]
+
+
+def random_fingerprints(number):
+    chance = random.Random(4)
+    return [chance.getrandbits(64) for _ in range(number)]
+
+
+def fastest(call):
+    """Return the seconds of the fastest of several calls: what else the machine does is no part."""
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return min(times)
 
 
 def opened(url):
@@ -155,6 +222,7 @@ def new_url(database):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=(10, 50, 100), help="numbers of pages, ascending")
+    parser.add_argument("--lookups", action="store_true", help="measure the index and the joins alone")
     parser.add_argument("--stored", type=int, default=100_000, help="fingerprints stored before others crawl")
     parser.add_argument("--buckets", nargs="+", choices=BUCKETS, default=list(BUCKETS))
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
@@ -166,12 +234,20 @@ def arguments():
 
 def main():
     options = arguments()
+    measure_database = measure_lookups if options.lookups else measure
     for database in options.databases:
         for bucket in options.buckets:
             with new_url(database) as url:
-                for name, value in measure(url, bucket, options):
-                    sys.stdout.write(f"{database}, {bucket}: {name}: {value}\n")
-                    sys.stdout.flush()
+                say(f"{database}, {bucket}", measure_database(url, bucket, options))
+    if options.lookups:
+        for bucket in (None, *options.buckets):
+            say(bucket or "random", measure_joins(bucket, options))
+
+
+def say(name, figures):
+    for figure, value in figures:
+        sys.stdout.write(f"{name}: {figure}: {value}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

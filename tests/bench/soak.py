@@ -4,11 +4,13 @@ A farm of hosts on loopback addresses is served by a process of its own. The pro
 two on PostgreSQL, one on SQLite. Then every page becomes due, and as many processes run `scrapy recrawl --due --join`;
 the farm answers 304. Every few seconds a line says how many responses the farm has given and what each process holds.
 
-With --queued, the frontier alone is measured: so many requests of 10,000 hosts are queued, half of them of one host,
-and workers lease them for a while. `others` is the share of the leases that went to other hosts than the large one.
+With --queued, the frontier alone is measured: so many requests of --queued-hosts are queued, first those of a large
+host, which has half of them. Workers lease 100 at a time and give them up as done, until nothing is left or for
+--seconds. Each number of workers has a queue of its own. `all hosts after` is the number of leases until each host had
+given a request. `large` is the large host's share of the leases while requests of others were left.
 
     python tests/bench/soak.py [--hosts 300] [--pages 100] [--databases postgresql sqlite] [--every 10]
-    python tests/bench/soak.py --queued 1000000 [--workers 1 4 8] [--seconds 30]
+    python tests/bench/soak.py --queued 1000000 [--queued-hosts 10000] [--workers 1 4 8] [--seconds 30]
 
 PostgreSQL is the server at BLOCKSIEVE_POSTGRES, on which a database is made and dropped.
 """
@@ -23,11 +25,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import scrapy
@@ -44,8 +46,8 @@ from crawler.visit import RequestRecord
 
 PROCESSES = {"postgresql": 2, "sqlite": 1}
 LARGE_HOST = "large.example"
-HOSTS = 10_000
 RECORDS_AT_ONCE = 10_000
+LEASED_AT_ONCE = 100
 SENTENCE = "The ferryman of host {} told visitor {} about storm {}, which had taken the roof off barn {}. "
 
 
@@ -190,68 +192,90 @@ def memory_of(process):
         return "ended"
 
 
-def measure_frontier(database, url, options):
-    """Queue requests, and let workers lease them; print the leases a second."""
+def measure_frontier(database, workers, url, options):
+    """Queue requests, let workers lease them, and print how fast and in which order they do."""
     with opened_engine(url) as engine:
         prepare_schema(engine)
-        store = Store(engine)
-        crawl_id = store.join_crawl("soak", {}, CrawlPolicy()).crawl_id
+        crawl_id = Store(engine).join_crawl("soak", {}, CrawlPolicy()).crawl_id
         began = time.monotonic()
         for start in range(0, options.queued, RECORDS_AT_ONCE):
-            stop = min(start + RECORDS_AT_ONCE, options.queued)
-            records = [queued_record(number) for number in range(start, stop)]
+            numbers = range(start, min(start + RECORDS_AT_ONCE, options.queued))
+            records = [queued_record(number, options) for number in numbers]
             with write_transaction(engine) as connection:
                 requests.add_requests(connection, crawl_id, records, requests.database_now(connection))
-        say(f"{database}: {options.queued:,} requests queued in {time.monotonic() - began:.0f} s")
-        for workers in options.workers:
-            lease_by(workers, database, url, crawl_id, options.seconds)
+    say(f"{database}: {options.queued:,} requests queued in {time.monotonic() - began:.0f} s")
+    say(f"{database}: {workers} workers, {lease_by(workers, url, crawl_id, options)}")
 
 
-def queued_record(number):
-    """Return a request: every other one is of the large host."""
-    host = f"host{number // 2 % HOSTS:05}.example" if number % 2 else LARGE_HOST
+def queued_record(number, options):
+    """Return a request: the first half is of the large host."""
+    of_large = number < options.queued // 2
+    host = LARGE_HOST if of_large else f"host{number % (options.queued_hosts - 1):05}.example"
     address = f"https://{host}/{number}"
     return RequestRecord(f"{number:012x}", address, host, callback="parse")
 
 
-def lease_by(workers, database, url, crawl_id, seconds):
+def lease_by(workers, url, crawl_id, options):
+    """Let workers lease requests; return the figures."""
     results = multiprocessing.Queue()
     processes = [
-        multiprocessing.Process(target=lease, args=(url, crawl_id, f"worker{number}", seconds, results))
+        multiprocessing.Process(target=lease, args=(url, crawl_id, f"worker{number}", options.seconds, results))
         for number in range(workers)
     ]
     for process in processes:
         process.start()
-    totals = sum((results.get() for _ in processes), Counter())
+    calls = sorted((call for _ in processes for call in results.get()), key=lambda call: call.ended)
     for process in processes:
         process.join()
-    leases = totals["large"] + totals["others"]
-    shares = f"others {totals['others'] / max(1, leases):.0%}, {totals['calls'] / seconds:.0f} calls/s"
-    say(f"{database}: {workers} workers, {leases / seconds:,.0f} leases/s, {shares}")
+    return figures_of(calls, options)
+
+
+class Call(NamedTuple):
+    """A call of a worker: when it began and ended, on the clock of the machine, and the hosts of what it leased."""
+
+    began: float
+    ended: float
+    hosts: list[str]
+
+
+def figures_of(calls, options):
+    """Return what the calls of all workers show, given in the order of their ends."""
+    seconds = calls[-1].ended - min(call.began for call in calls)
+    hosts = [host for call in calls for host in call.hosts]
+    first_leases = {host: number for number, host in reversed(list(enumerate(hosts, 1)))}
+    last_of_others = max((number for number, host in enumerate(hosts, 1) if host != LARGE_HOST), default=0)
+    before = hosts[:last_of_others]
+    served = "-" if len(first_leases) < options.queued_hosts else f"{max(first_leases.values()):,}"
+    slowest = max(call.ended - call.began for call in calls)
+    return (
+        f"{len(hosts) / seconds:,.0f} leases/s ({len(hosts):,} in {seconds:.1f} s), "
+        f"all hosts after {served}, large {before.count(LARGE_HOST) / max(1, len(before)):.1%}, "
+        f"slowest call {slowest:.2f} s"
+    )
 
 
 def lease(url, crawl_id, name, seconds, results):
-    """Lease requests for a while, and give them up as done."""
-    totals, after = Counter(), ""
+    """Lease requests and give them up as done, for a while or until nothing is left."""
+    calls, after = [], ""
     with opened_engine(url) as engine:
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        while (began := time.monotonic()) < until:
             with write_transaction(engine) as connection:
                 now = requests.database_now(connection)
                 leased = requests.lease_requests(connection, crawl_id, lease_options(name, now, after))
                 acks = [requests.Ack(row.lease_token, requests.RequestState.DONE, "page") for row in leased]
                 requests.acknowledge_requests(connection, acks, now)
-            totals["calls"] += 1
-            for row in leased:
-                totals["large" if row.record.host == LARGE_HOST else "others"] += 1
-            after = leased[-1].record.host if leased else ""
-    results.put(totals)
+            if not leased:
+                break
+            after = leased[-1].record.host
+            calls.append(Call(began, time.monotonic(), [row.record.host for row in leased]))
+    results.put(calls)
 
 
 def lease_options(name, now, after):
     return requests.LeaseOptions(
         lease_id=name,
-        limit=100,
+        limit=LEASED_AT_ONCE,
         now=now,
         until=now + timedelta(minutes=5),
         horizon_seconds=10.0,
@@ -281,6 +305,7 @@ def arguments():
     parser.add_argument("--databases", nargs="+", choices=PROCESSES, default=list(PROCESSES))
     parser.add_argument("--every", type=float, default=10, metavar="SECONDS", help="between two lines")
     parser.add_argument("--queued", type=int, metavar="N", help="measure the frontier with N requests instead")
+    parser.add_argument("--queued-hosts", type=int, default=10_000, metavar="N", help="of these requests")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 4, 8])
     parser.add_argument("--seconds", type=float, default=30, help="for which workers lease requests")
     return parser.parse_args()
@@ -289,11 +314,12 @@ def arguments():
 def main():
     options = arguments()
     for database in options.databases:
-        with new_url(database) as url:
-            if options.queued is None:
+        if options.queued is None:
+            with new_url(database) as url:
                 soak(database, url, options)
-            else:
-                measure_frontier(database, url, options)
+        for workers in options.workers if options.queued else ():
+            with new_url(database) as url:
+                measure_frontier(database, workers, url, options)
 
 
 if __name__ == "__main__":
