@@ -266,6 +266,19 @@ def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_p
     assert logged(tmp_path / "log", "Spider closed (store_failed)")
 
 
+def test_a_frozen_server_ends_a_crawl(private, on_private, start, tmp_path):
+    """It accepts connections and answers nobody: that is noticed after half a minute at the latest."""
+    url = on_private("silent")
+    with start(url, DATABASE_WAIT_SECONDS=1) as crawl:
+        wait_until(lambda: stored_pages(url) >= 4, crawl)
+        with private.frozen():
+            assert crawl.wait(600) == 1
+        assert "DATABASE_WAIT_SECONDS=1" in crawl.stderr.read()
+    assert logged(tmp_path / "log", "answers nobody")
+    assert logged(tmp_path / "log", "Spider closed (store_failed)")
+    assert 4 <= stored_pages(url) < PAGES
+
+
 def test_killed_crawls_leave_whole_pages_and_the_next_one_completes_them(on_private, start, undisturbed):
     killed = on_private("killed")
     for pages in (6, 20):

@@ -22,7 +22,7 @@ from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutErr
 from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
-from crawler.urls import url_key
+from crawler.urls import is_respelled, url_key
 from crawler.visit import Outcome
 from crawler.workers.pool import WorkerPool
 
@@ -42,6 +42,7 @@ UNREADABLE_FILE = "unreadable_file"
 """Why an input file was not read to its end, in the table of rejected records."""
 
 _LOW_64_BITS = (1 << 64) - 1
+_NO_HASH = (None, None)
 _REPORTED_RECORDS = 100
 _TRANSIENT_STATUSES = frozenset({304, 408, 429})
 _SERVER_ERROR = 500
@@ -247,24 +248,28 @@ class _FileCleaner:
             self._add_page(waiting, result)
         else:
             self._reject(answer.place.offset, answer.url, result.outcome, result.detail)
-            self._add_address(waiting, result.key, -1)
+            self._add_address(waiting, result, -1)
 
     def _reject(self, place: int, url: str | None, reason: str, detail: str | None) -> None:
         self._tables.rejected.add((self._file.path, place, url, reason, detail))
 
-    def _add_address(self, waiting: _Waiting, key: str, page_id: int) -> None:
+    def _add_address(self, waiting: _Waiting, result: CleanedRecord, page_id: int) -> None:
         answer = waiting.answer
-        digest = xxh3_128_intdigest(key.encode("utf-8", "surrogatepass"))
+        own_key = url_key(answer.url)
+        stated: tuple[int | None, int | None] = _NO_HASH
+        if is_respelled(result.key, own_key):
+            own_key = result.key
+        else:
+            stated = _hash_halves(result.key)
         transient = answer.status in _TRANSIENT_STATUSES or answer.status >= _SERVER_ERROR
         order = self._base + waiting.number
-        high, low = signed(digest >> 64), signed(digest & _LOW_64_BITS)
-        self._tables.addresses.add((high, low, order, page_id, transient))
+        self._tables.addresses.add((*_hash_halves(own_key), order, page_id, transient, *stated))
 
     def _add_page(self, waiting: _Waiting, result: CleanedRecord) -> None:
         answer = waiting.answer
         page_id = self._base + self._pages
         self._pages += 1
-        self._add_address(waiting, result.key, page_id)
+        self._add_address(waiting, result, page_id)
         at = answer.at or self._rules.default_date
         counted = {
             "schema": EXPORT_VERSION,
@@ -276,6 +281,7 @@ class _FileCleaner:
             "text": "\n".join(result.blocks.text),
             "source": self._file.path,
             "place": answer.place.offset,
+            "doubted_canonical": None,
         }
         values = result.columns | counted
         self._tables.pages.add(tuple(values[name] for name in PAGES.names))
@@ -297,3 +303,9 @@ class _FileCleaner:
         }
         columns = [own[name] if name in own else getattr(blocks, name) for name in CLEANED_BLOCKS.names]
         self._tables.blocks.add_columns(columns)
+
+
+def _hash_halves(key: str) -> tuple[int, int]:
+    """Return the two halves of a key's hash."""
+    digest = xxh3_128_intdigest(key.encode("utf-8", "surrogatepass"))
+    return signed(digest >> 64), signed(digest & _LOW_64_BITS)

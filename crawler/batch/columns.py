@@ -40,6 +40,7 @@ _PAGES = [
     ("modified", pa.string()),
     ("type", pa.string()),
     ("url_key", pa.string()),
+    ("doubted_canonical", pa.string()),
     ("method", pa.string()),
     ("encoding", pa.string()),
     ("etag", pa.string()),
@@ -93,9 +94,13 @@ ADDRESSES = _schema(
         ("order", pa.int64()),
         ("page_id", pa.int64()),
         ("transient", pa.bool_()),
+        ("stated_high", pa.int64()),
+        ("stated_low", pa.int64()),
     ],
 )
-"""A row for each answer of an input file: the hash of its URL key, its place in the order, and its page, or -1."""
+"""A row for each answer of an input file: the hash of its own URL key, its place in the order, its page, or -1, and the
+hash of the key of another address, if the page states one.
+"""
 
 BLOCKS = _schema("blocks", _BLOCKS)
 """A row for each block; digest and fingerprint are signed."""

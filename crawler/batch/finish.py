@@ -10,14 +10,15 @@ from pyarrow import parquet
 
 from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
-from crawler.batch.stages import read_repeated, read_sightings
+from crawler.batch.stages import read_decisions, read_sightings
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+from crawler.urls import url_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crawler.batch.output import OutputFolder
-    from crawler.batch.stages import Plan
+    from crawler.batch.stages import AddressDecisions, Plan
 
 _ROWS_PER_READ = 5_000
 _PAGE_COLUMNS = ("url", "section", "title", "author", "published", "language", "first_seen")
@@ -37,12 +38,12 @@ _KEPT_COLUMNS = (
 
 def finish_range(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
     """Write the tables of a range of input files, and return how many rows they have."""
-    repeated = read_repeated(output, plan, range_number)
+    addresses = read_decisions(output, plan, range_number)
     sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
     counts = {"pages": 0, "blocks": 0, "exact": 0, "near": 0}
     for number in plan.files_of(range_number):
-        pages = _write_pages(output, number, repeated)
-        found = _write_blocks(output, number, pages, _Kept.read(output, number, repeated, sightings))
+        pages = _write_pages(output, number, addresses)
+        found = _write_blocks(output, number, pages, _Kept.read(output, number, addresses.repeated, sightings))
         for name, count in (found | {"pages": len(pages)}).items():
             counts[name] += count
     return {f"stored/{name}": count for name, count in counts.items()}
@@ -53,7 +54,7 @@ def part_name(table: str, number: int) -> str:
     return f"{table}/part-{number:06}.parquet"
 
 
-def _write_pages(output: OutputFolder, number: int, repeated: NDArray[np.int64]) -> pa.Table:
+def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions) -> pa.Table:
     """Write the pages of an input file that count; return what their blocks show of them."""
     shown = []
     with (
@@ -62,10 +63,24 @@ def _write_pages(output: OutputFolder, number: int, repeated: NDArray[np.int64])
     ):
         for batch in parquet.ParquetFile(file).iter_batches(_ROWS_PER_READ):
             ids = batch.column("id").to_numpy()
-            kept = pa.Table.from_batches([batch]).filter(pa.array(~np.isin(ids, repeated)))
-            writer.add_table(kept.cast(PAGES))
+            kept = pa.Table.from_batches([batch]).filter(pa.array(~np.isin(ids, addresses.repeated)))
+            writer.add_table(_at_own_addresses(kept, addresses.doubted).cast(PAGES))
             shown.append(kept.select(("id", *_PAGE_COLUMNS)))
     return pa.concat_tables(shown) if shown else PAGES.empty_table().select(("id", *_PAGE_COLUMNS))
+
+
+def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:
+    """Return the pages; those whose stated address is doubted have the keys of their own addresses."""
+    is_doubted = np.isin(pages["id"].to_numpy(), doubted)
+    stated = pages["url_key"].to_pylist()
+    urls = pages["url"].to_pylist()
+    columns = {
+        "url_key": [url_key(url) if away else key for url, key, away in zip(urls, stated, is_doubted, strict=True)],
+        "doubted_canonical": [key if away else None for key, away in zip(stated, is_doubted, strict=True)],
+    }
+    for name, values in columns.items():
+        pages = pages.set_column(pages.schema.get_field_index(name), name, pa.array(values, pa.string()))
+    return pages
 
 
 class _Kept:

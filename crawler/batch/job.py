@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from cleaning import METHODS
-from crawler.batch import stages
+from crawler.batch import addresses, stages
 from crawler.batch.clean_file import CleaningRules, clean_file
 from crawler.batch.clean_record import RecordTask
 from crawler.batch.duplicates import BLOCKS_PER_TASK
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 JOB_FILE = "batch.json"
 SUMMARY_FILE = "summary.json"
 
-_VERSION = 1
+_VERSION = 2
 _MEGABYTE = 1_000_000
 _SETTINGS = (
     "CLEANING_METHOD",
@@ -240,9 +240,11 @@ class _Stages:
 
     def run(self) -> Counter[str]:
         plan = Plan.of(self._clean_files(), self._max_distance(), self._options.blocks_per_task)
-        # 1. Which answer of each URL counts.
-        self._each("addresses", stages.send_addresses, plan)
-        self._each("repeated", stages.find_repeated, plan)
+        # 1. Which answer of each URL counts, and which stated addresses are believed.
+        self._each("addresses", addresses.send_addresses, plan)
+        self._each("repeated", addresses.find_repeated, plan)
+        self._each("claims", addresses.send_claims, plan)
+        self._each("decided", addresses.decide_claims, plan)
         if plan.max_distance is not None:
             # 2. Which blocks have the same terms, and which fingerprints occur.
             self._each("keys", stages.send_keys, plan)

@@ -24,6 +24,7 @@ from crawler.batch.finish import part_name
 from crawler.batch.output import OutputFolder
 from crawler.config import CLEANING_SETTINGS, hash_options
 from crawler.errors import BatchError
+from crawler.storage.addresses import is_stored_page
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import read_transaction
 from crawler.storage.pages import ImportedPage
@@ -143,7 +144,8 @@ def _imported(row: Row, blocks: Sequence[Row], fingerprinter: Fingerprinter) -> 
         last_modified=row["last_modified"],
         page=ProcessedPage(fetched, cleaned, keys.blocks, keys.fingerprint),
     )
-    return ImportedPage(visit, row["url_key"], unsigned(row["body_hash"]))
+    doubted = row.get("doubted_canonical")  # older versions did not write it
+    return ImportedPage(visit, row["url_key"], unsigned(row["body_hash"]), doubted)
 
 
 def _decision(row: Row) -> Decision:
@@ -164,11 +166,20 @@ def _store(store: Store, crawl_id: int, pages: Sequence[ImportedPage], counts: C
 
 
 def _known(store: Store, pages: Sequence[ImportedPage]) -> set[str]:
-    """Return the keys of the pages that the database has seen at the time of their record or later."""
-    at = {page.key: page.visit.at for page in pages}
-    statement = select(page_table.c.url_key, page_table.c.last_seen).where(page_table.c.url_key.in_(list(at)))
+    """Return the keys of the pages that the database has seen at the time of their record or later.
+
+    Another page may be stored under the address that a page states, or the page under its own one.
+    """
+    keys = {key for page in pages for key in (page.key, page.own_key)}
+    statement = select(page_table.c.url_key, page_table.c.last_seen).where(page_table.c.url_key.in_(sorted(keys)))
     with read_transaction(store.engine) as connection:
-        return {row.url_key for row in connection.execute(statement) if row.last_seen >= at[row.url_key]}
+        last_seen = {row.url_key: row.last_seen for row in connection.execute(statement)}
+        return {
+            page.key
+            for page in pages
+            for key in {page.key, page.own_key}
+            if key in last_seen and last_seen[key] >= page.visit.at and is_stored_page(connection, page, key)
+        }
 
 
 def _batched(pages: Iterator[ImportedPage], size: int) -> Iterator[list[ImportedPage]]:

@@ -10,12 +10,22 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
+import numpy as np
+
 from crawler.errors import BatchError
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+Rows = Any
+"""A structured array."""
+
+_NUMBER = np.dtype("<i8")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
 _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-batch-", ".part"
 
 
@@ -159,3 +169,53 @@ def _file_system(path: str) -> tuple[Any, str]:
 def _protocols(system: Any) -> tuple[str, ...]:
     found = system.protocol
     return (found,) if isinstance(found, str) else tuple(found)
+
+
+# Rows on their way from the tasks of one stage to those of the next. A file of rows has a part for each receiver. It
+# begins with the number of parts and where each begins and ends, counted in rows. So a receiver reads its own rows
+# only, with two short reads of each file.
+
+
+def partition_names(stage: str, count: int) -> list[str]:
+    """Return the names of the files of rows that the tasks of a stage write."""
+    return [partition_name(stage, number) for number in range(count)]
+
+
+def partition_name(stage: str, number: int) -> str:
+    """Return the name of the file of rows that a task of a stage writes."""
+    return f"work/{stage}/{number:06}"
+
+
+def write_partitions(output: OutputFolder, name: str, rows: Rows, partitions: NDArray[np.int64], count: int) -> None:
+    """Write rows to a file, each in its partition (from 0 to `count` - 1), in their order."""
+    order = np.argsort(partitions, kind="stable")
+    ends = np.cumsum(np.bincount(partitions, minlength=count)) if len(rows) else np.zeros(count, np.int64)
+    head = np.concatenate(([count, 0], ends)).astype(_NUMBER)
+    with output.create(name) as file:
+        file.write(head.tobytes())
+        file.write(np.ascontiguousarray(rows[order]).tobytes())
+
+
+def read_partition(output: OutputFolder, names: Iterable[str], partition: int, dtype: np.dtype[Any]) -> Rows:
+    """Return the rows that several files hold for a partition, in the order of the files."""
+    found = [np.empty(0, dtype)]
+    size = _NUMBER.itemsize
+    for name in names:
+        with output.open(name) as file:
+            count = int(np.frombuffer(file.read(size), _NUMBER)[0])
+            file.seek(size * (1 + partition))
+            start, end = (int(each) for each in np.frombuffer(file.read(2 * size), _NUMBER))
+            if end > start:
+                file.seek(size * (2 + count) + start * dtype.itemsize)
+                found.append(np.frombuffer(file.read((end - start) * dtype.itemsize), dtype))
+    return np.concatenate(found)
+
+
+def spread(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.int64]:
+    """Return the partition of each row, by one or more columns of 64-bit numbers. Equal rows have the same."""
+    mixed = np.zeros(len(keys[0]), np.uint64)
+    with np.errstate(over="ignore"):
+        for key in keys:
+            mixed = (mixed ^ key.astype(np.int64).view(np.uint64)) * _MIX
+            mixed ^= mixed >> _SHIFT
+    return (mixed % np.uint64(count)).astype(np.int64)

@@ -1,10 +1,7 @@
-"""The stages of a job behind the cleaning: which answer of a URL counts, and which blocks are sightings.
+"""The stages of a job that find which blocks are sightings.
 
 Each function here is one task: it reads the rows that the tasks of the stage before have sent to its partition, and
 writes one file of rows for the next stage. `crawler/batch/duplicates.py` has what is decided.
-
-A file of rows has a part for each receiver. It begins with the number of parts and where each begins and ends, counted
-in rows, so a receiver reads its own rows only, with two short reads of each file.
 """
 
 from __future__ import annotations
@@ -31,27 +28,31 @@ from crawler.batch.duplicates import (
     group_by_terms,
 )
 from crawler.batch.near import BAND_BITS, BANDS, band_of, near_pairs_of_band
+from crawler.batch.output import partition_name, partition_names, read_partition, spread, write_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from crawler.batch.output import OutputFolder
-
-Rows = Any
-"""A structured array."""
+    from crawler.batch.output import OutputFolder, Rows
 
 BAND_ROWS_MAX = 4 * BLOCKS_PER_TASK
 """A band with more leaders than this is divided among several tasks."""
 
-_NUMBER = np.dtype("<i8")
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
-_ADDRESS = np.dtype([("high", "i8"), ("low", "i8"), ("order", "i8"), ("page_id", "i8"), ("transient", "?")])
+DECISION = np.dtype([("page_id", "i8"), ("is_doubted", "?")])
+"""A page that does not count because a later one does, or whose stated address is doubted (see `addresses`)."""
+
 _BANDED = np.dtype([*((name, LEADER[name]) for name in LEADER.names or ()), ("band", "i1")])
-_ID = np.dtype([("id", "i8")])
 _HEAVY = np.dtype([("band", "i8"), ("value", "i8"), ("chunks", "i8"), ("first", "i8")])
+
+
+@dataclass(frozen=True, slots=True)
+class AddressDecisions:
+    """The pages of a range that do not count, because a later one does, and those whose stated address is doubted."""
+
+    repeated: NDArray[np.int64]
+    doubted: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,44 +91,12 @@ class Plan:
         return np.searchsorted(starts, ids >> ID_BITS, "right").astype(np.int64)
 
 
-def _names(stage: str, count: int) -> list[str]:
-    return [f"work/{stage}/{number:06}" for number in range(count)]
-
-
-def _name(stage: str, number: int) -> str:
-    return f"work/{stage}/{number:06}"
-
-
-def send_addresses(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
-    """Send the address of each answer of a range to the partition of its page."""
-    parts = [np.empty(0, _ADDRESS)]
-    for number in plan.files_of(range_number):
-        table = read_table(output, cleaned_names(number)["addresses"], _ADDRESS.names or ())
-        parts.append(_from_table(table, _ADDRESS))
-    rows = np.concatenate(parts)
-    targets = spread([rows["high"], rows["low"]], plan.partitions)
-    write_partitions(output, _name("addresses", range_number), rows, targets, plan.partitions)
-    return {}
-
-
-def find_repeated(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
-    """Find the pages of which a later answer counts, as `REPLAY` chooses: the last that is not temporary."""
-    rows = read_partition(output, _names("addresses", plan.partitions), partition, _ADDRESS)
-    rows = rows[np.lexsort((rows["order"], ~rows["transient"], rows["low"], rows["high"]))]
-    is_last = np.ones(len(rows), bool)
-    is_last[:-1] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
-    repeated = rows["page_id"][~is_last]
-    repeated = repeated[repeated >= 0]
-    found = np.zeros(len(repeated), _ID)
-    found["id"] = np.sort(repeated)
-    write_partitions(output, _name("repeated", partition), found, plan.ranges_of(found["id"]), plan.partitions)
-    return {"record/repeated": len(found)}
-
-
-def read_repeated(output: OutputFolder, plan: Plan, range_number: int) -> NDArray[np.int64]:
-    """Return the ids of a range's pages that do not count, sorted."""
-    rows = read_partition(output, _names("repeated", plan.partitions), range_number, _ID)
-    return np.sort(rows["id"])
+def read_decisions(output: OutputFolder, plan: Plan, range_number: int) -> AddressDecisions:
+    """Return what was decided on a range's pages, each as sorted ids."""
+    names = partition_names("repeated", plan.partitions) + partition_names("decided", plan.partitions)
+    rows = read_partition(output, names, range_number, DECISION)
+    repeated = np.unique(rows["page_id"][~rows["is_doubted"]])
+    return AddressDecisions(repeated, np.unique(rows["page_id"][rows["is_doubted"]]))
 
 
 def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
@@ -135,7 +104,7 @@ def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, 
 
     Blocks that repeat another of their page and those of pages that do not count are left out.
     """
-    repeated = read_repeated(output, plan, range_number)
+    repeated = read_decisions(output, plan, range_number).repeated
     parts = [np.empty(0, KEY)]
     names = ("id", "page_id", "digest", "check", "fingerprint", "repeats")
     for number in plan.files_of(range_number):
@@ -149,17 +118,17 @@ def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, 
         parts.append(keys[compared & ~np.isin(table["page_id"].to_numpy(), repeated)])
     rows = np.concatenate(parts)
     targets = spread([rows["digest"]], plan.partitions)
-    write_partitions(output, _name("keys", range_number), rows, targets, plan.partitions)
+    write_partitions(output, partition_name("keys", range_number), rows, targets, plan.partitions)
     return {"compared": len(rows)}
 
 
 def group_keys(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Group the blocks of a partition by their terms."""
-    grouped = group_by_terms(read_partition(output, _names("keys", plan.partitions), partition, KEY))
+    grouped = group_by_terms(read_partition(output, partition_names("keys", plan.partitions), partition, KEY))
     members = grouped.members
-    _send_sightings(output, plan, _name("sightings-of-headings", partition), grouped.sightings)
+    _send_sightings(output, plan, partition_name("sightings-of-headings", partition), grouped.sightings)
     targets = spread([members["fingerprint"]], plan.partitions)
-    write_partitions(output, _name("members", partition), members, targets, plan.partitions)
+    write_partitions(output, partition_name("members", partition), members, targets, plan.partitions)
     return {}
 
 
@@ -170,7 +139,7 @@ def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, i
     counts = [
         np.bincount(band_of(fingerprints, band).astype(np.int64), minlength=1 << BAND_BITS) for band in range(BANDS)
     ]
-    with output.create(_name("band-counts", partition)) as file:
+    with output.create(partition_name("band-counts", partition)) as file:
         file.write(np.concatenate(counts).astype("<i8").tobytes())
     return {"leaders": len(leaders)}
 
@@ -178,7 +147,7 @@ def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, i
 def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[str, int]:
     """Divide the bands with too many leaders: into chunks, of which each two are compared in a task of their own."""
     totals = np.zeros(BANDS << BAND_BITS, np.int64)
-    for name in _names("band-counts", plan.partitions):
+    for name in partition_names("band-counts", plan.partitions):
         with output.open(name) as file:
             totals += np.frombuffer(file.read(), "<i8")
     places = np.flatnonzero(totals > rows_max)
@@ -210,14 +179,16 @@ def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, 
                 found.append(some)
                 targets.append(np.full(len(some), target))
     rows, all_targets = np.concatenate(found), np.concatenate(targets)
-    write_partitions(output, _name("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy))
+    write_partitions(
+        output, partition_name("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy)
+    )
     return {}
 
 
 def compare_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Compare the leaders of a partition that are equal in a band, and send both edges of each pair."""
     assert plan.max_distance is not None
-    rows = read_partition(output, _names("banded", plan.partitions), partition, _BANDED)
+    rows = read_partition(output, partition_names("banded", plan.partitions), partition, _BANDED)
     found, compared = [np.empty(0, EDGE)], 0
     for band in range(BANDS):
         some = rows[rows["band"] == band]
@@ -229,7 +200,7 @@ def compare_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str,
         found.append(edges_of(some, first, second, bits))
     edges = np.concatenate(found)
     targets = spread([edges["fingerprint"]], plan.partitions)
-    write_partitions(output, _name("edges", partition), edges, targets, plan.partitions)
+    write_partitions(output, partition_name("edges", partition), edges, targets, plan.partitions)
     return {"near_pairs": len(edges) // 2, "compared_pairs": compared}
 
 
@@ -243,7 +214,7 @@ def decide_leaders(output: OutputFolder, plan: Plan, round_number: int, partitio
     place = np.searchsorted(decisions.fingerprints, edges["fingerprint"])
     told["is_original"] = decisions.status[place] == 1
     targets = spread([edges["near"]], plan.partitions)
-    write_partitions(output, _name(f"round-{round_number}", partition), told, targets, plan.partitions)
+    write_partitions(output, partition_name(f"round-{round_number}", partition), told, targets, plan.partitions)
     return {"undecided": decisions.undecided}
 
 
@@ -252,13 +223,13 @@ def send_sightings(output: OutputFolder, plan: Plan, rounds: int, partition: int
     members = _members(output, plan, partition)
     decisions, _ = _replay(output, plan, partition, rounds)
     sightings = find_sightings(members, find_leaders(members), decisions)
-    _send_sightings(output, plan, _name("sightings", partition), sightings)
+    _send_sightings(output, plan, partition_name("sightings", partition), sightings)
     return {}
 
 
 def read_sightings(output: OutputFolder, plan: Plan, range_number: int) -> Rows:
     """Return the sightings among the blocks of a range, ordered by id."""
-    names = _names("sightings", plan.partitions) + _names("sightings-of-headings", plan.partitions)
+    names = partition_names("sightings", plan.partitions) + partition_names("sightings-of-headings", plan.partitions)
     rows = read_partition(output, names, range_number, SIGHTING)
     return rows[np.argsort(rows["id"])]
 
@@ -273,7 +244,7 @@ def _send_sightings(output: OutputFolder, plan: Plan, name: str, sightings: Rows
 
 
 def _members(output: OutputFolder, plan: Plan, partition: int) -> Rows:
-    return read_partition(output, _names("members", plan.partitions), partition, MEMBER)
+    return read_partition(output, partition_names("members", plan.partitions), partition, MEMBER)
 
 
 def _leaders(output: OutputFolder, plan: Plan, partition: int) -> Rows:
@@ -288,11 +259,11 @@ def _replay(output: OutputFolder, plan: Plan, partition: int, rounds: int) -> tu
     edges = np.empty(0, EDGE)
     if plan.max_distance:
         count = plan.partitions + heavy_tasks(output)
-        edges = read_partition(output, _names("edges", count), partition, EDGE)
+        edges = read_partition(output, partition_names("edges", count), partition, EDGE)
     decisions = Decisions(edges)
     decided = decisions.decide()
     for number in range(rounds):
-        names = [_name(f"round-{number}", sender) for sender in range(plan.partitions)]
+        names = [partition_name(f"round-{number}", sender) for sender in range(plan.partitions)]
         decisions.learn(_unique(read_partition(output, names, partition, STATUS)))
         decided = decisions.decide()
     return decisions, decided
@@ -343,48 +314,3 @@ def _heavy_bands(output: OutputFolder) -> Rows:
 
 def _unsigned(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(numbers).view(np.uint64)
-
-
-def _from_table(table: Any, dtype: np.dtype[Any]) -> Rows:
-    rows = np.zeros(len(table), dtype)
-    for name in dtype.names or ():
-        rows[name] = table[name].to_numpy()
-    return rows
-
-
-# Rows on their way from the tasks of one stage to those of the next
-
-
-def write_partitions(output: OutputFolder, name: str, rows: Rows, partitions: NDArray[np.int64], count: int) -> None:
-    """Write rows to a file, each in its partition (from 0 to `count` - 1), in their order."""
-    order = np.argsort(partitions, kind="stable")
-    ends = np.cumsum(np.bincount(partitions, minlength=count)) if len(rows) else np.zeros(count, np.int64)
-    head = np.concatenate(([count, 0], ends)).astype(_NUMBER)
-    with output.create(name) as file:
-        file.write(head.tobytes())
-        file.write(np.ascontiguousarray(rows[order]).tobytes())
-
-
-def read_partition(output: OutputFolder, names: Iterable[str], partition: int, dtype: np.dtype[Any]) -> Rows:
-    """Return the rows that several files hold for a partition, in the order of the files."""
-    found = [np.empty(0, dtype)]
-    size = _NUMBER.itemsize
-    for name in names:
-        with output.open(name) as file:
-            count = int(np.frombuffer(file.read(size), _NUMBER)[0])
-            file.seek(size * (1 + partition))
-            start, end = (int(each) for each in np.frombuffer(file.read(2 * size), _NUMBER))
-            if end > start:
-                file.seek(size * (2 + count) + start * dtype.itemsize)
-                found.append(np.frombuffer(file.read((end - start) * dtype.itemsize), dtype))
-    return np.concatenate(found)
-
-
-def spread(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.int64]:
-    """Return the partition of each row, by one or more columns of 64-bit numbers. Equal rows have the same."""
-    mixed = np.zeros(len(keys[0]), np.uint64)
-    with np.errstate(over="ignore"):
-        for key in keys:
-            mixed = (mixed ^ key.astype(np.int64).view(np.uint64)) * _MIX
-            mixed ^= mixed >> _SHIFT
-    return (mixed % np.uint64(count)).astype(np.int64)

@@ -37,6 +37,7 @@ from crawler.storage.headlines import move_former
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import address, block, insert_on_conflict, page, section, sighting
 from crawler.urls import is_respelled, is_root, site_of, url_key
+from crawler.visit import ProcessedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.headlines import NameWriter
     from crawler.storage.near_duplicates import NearDuplicatePages
-    from crawler.storage.pages import PageAbsence, PageRecord, StoredPage
+    from crawler.storage.pages import ImportedPage, PageAbsence, PageRecord, StoredPage
     from crawler.storage.structure import StructureWriter
 
 # The share of terms, of those that either text has, that both must have to be texts of one page. An edited article
@@ -81,10 +82,32 @@ class PageText:
         """Return True if these are probably two texts of one page; two pages without text need a common title."""
         has_title = self.title is not None and self.title == other.title
         either = self.terms | other.terms
-        if not either:
-            return has_title
-        share = len(self.terms & other.terms) / len(either)
-        return share >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
+        return is_share_of_one_page(len(self.terms & other.terms), len(either), has_title=has_title)
+
+
+def is_stored_page(connection: Connection, imported: ImportedPage, key: str) -> bool:
+    """Return True if the page that is stored under a key is an imported one: at the same address, or with its text."""
+    stored = pages.find_page(connection, key)
+    if stored is None:
+        return False
+    if is_respelled(url_key(stored.url), imported.own_key) or stored.body_hash == imported.body_hash:
+        return True
+    rows = read_earlier(connection, stored.page_id)
+    imported_page = imported.visit.page
+    assert isinstance(imported_page, ProcessedPage)
+    texts = [block.decision.block.text for block in imported_page.blocks]
+    title = imported_page.cleaned.metadata.title
+    return PageText.of(title, texts).is_same(_live_text(stored, rows))
+
+
+def is_share_of_one_page(both: int, either: int, *, has_title: bool) -> bool:
+    """Return True if two texts are probably those of one page: so many terms are in both, and so many in either.
+
+    `has_title` says that the texts have one title; two texts without terms need it.
+    """
+    if not either:
+        return has_title
+    return both / either >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +276,7 @@ class PageAddresses:
 
     def _stored_text(self, stored: StoredPage) -> PageText:
         """Return the text of a stored page, of a retired one what it ever had."""
-        rows = read_earlier(self.connection, stored.page_id)
-        texts = [row.text for row in rows if not row.gone] or [row.text for row in rows]
-        return PageText.of(stored.title, texts)
+        return _live_text(stored, read_earlier(self.connection, stored.page_id))
 
     def _join(self, record: PageRecord, stored: StoredPage | None) -> StoredPage | None:
         """Return the page at the address that a page states, with what is stored at the page's own address."""
@@ -326,6 +347,12 @@ class PageAddresses:
     def _expect_alone(self) -> None:
         if not self.alone:
             raise UnlockedPageError("a page gives way to another one, which changes rows that are not locked")
+
+
+def _live_text(stored: StoredPage, rows: Sequence[EarlierRow]) -> PageText:
+    """Return the text of a stored page, of a retired one what it ever had."""
+    texts = [row.text for row in rows if not row.gone] or [row.text for row in rows]
+    return PageText.of(stored.title, texts)
 
 
 def _is_moved_path(stored: StoredPage, key: str) -> bool:

@@ -247,11 +247,17 @@ class ImportedPage:
     visit: Visit
     key: str
     body_hash: int
+    doubted_canonical: str | None = None
+
+    @property
+    def own_key(self) -> str:
+        """The key of the page's own address, whatever address the page states."""
+        return url_key(self.visit.url)
 
     def record(self, source: PageSource) -> PageRecord | None:
         """Return the columns to store."""
         found = page_record(self.visit, source)
-        own = {"url_key": self.key, "body_hash": self.body_hash}
+        own = {"url_key": self.key, "body_hash": self.body_hash, "doubted_canonical": self.doubted_canonical}
         return found and replace(found, columns=found.columns | own)
 
 

@@ -33,8 +33,8 @@ from crawler.batch.duplicates import BLOCKS_PER_TASK, KEY
 from crawler.batch.engine import LocalEngine
 from crawler.batch.job import BatchOptions, _Job, _Stages
 from crawler.batch.near import BAND_BITS, BANDS, near_pairs_of_band
-from crawler.batch.output import OutputFolder
-from crawler.batch.stages import Plan, read_sightings, spread, write_partitions
+from crawler.batch.output import OutputFolder, spread, write_partitions
+from crawler.batch.stages import Plan, read_sightings
 
 DISTANCE = 3
 BAND = np.uint64((1 << BAND_BITS) - 1)

@@ -9,10 +9,12 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -68,6 +70,22 @@ class Cluster:
     def stop(self, mode="fast"):
         """Stop the server; `immediate` is how a crash looks."""
         self._run("pg_ctl", "--wait", f"--mode={mode}", "stop")
+
+    @contextmanager
+    def frozen(self):
+        """Stop all processes of the server meanwhile: it accepts connections and answers nobody."""
+        main = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        # The main process first, so that it starts no other meanwhile.
+        os.kill(main, signal.SIGSTOP)
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        stopped = [main, *map(int, children)]
+        try:
+            for process_id in stopped[1:]:
+                os.kill(process_id, signal.SIGSTOP)
+            yield
+        finally:
+            for process_id in stopped:
+                os.kill(process_id, signal.SIGCONT)
 
     def is_running(self):
         return self.data.is_dir() and self._run("pg_ctl", "status", check=False).returncode == 0

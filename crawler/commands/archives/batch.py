@@ -21,6 +21,7 @@ from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.config import Config
 from crawler.config.names import set_ours
 from crawler.errors import BatchError
+from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.monitoring.progress import StatusLine
 from crawler.terminal import count_of, print_error, print_json, print_line, run_command
 
@@ -186,6 +187,8 @@ def _print(summary: BatchSummary) -> None:
         found = {name.removeprefix(start): count for name, count in counts.items() if name.startswith(start) and count}
         if found:
             print_line(f"{title}: {', '.join(f'{name} {count:,}' for name, count in found.items())}")
+    if doubted := counts.get(CANONICAL_STAT):
+        print_line(f"{CANONICAL_STAT}: {count_of(doubted, 'page')} under their own address instead of the stated one")
     lost = sum(summary.lost.values())
     if lost:
         print_line(f"lost: {lost:,}; the table `rejected` has each with its reason")

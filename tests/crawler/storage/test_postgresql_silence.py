@@ -1,12 +1,9 @@
 """A PostgreSQL server that accepts connections and does not answer: frozen, or behind a pooler that is paused."""
 
-import os
-import signal
 import socket
 import tempfile
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
@@ -48,25 +45,6 @@ def impatient(monkeypatch):
     monkeypatch.setattr(postgresql, "PROBE_SECONDS", 1)
 
 
-def process_ids(cluster):
-    """The server's main process and its children."""
-    main = int((cluster.data / "postmaster.pid").read_text().splitlines()[0])
-    children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
-    return [main, *map(int, children)]
-
-
-@contextmanager
-def frozen(cluster):
-    stopped = process_ids(cluster)
-    for process_id in stopped:
-        os.kill(process_id, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process_id in stopped:
-            os.kill(process_id, signal.SIGCONT)
-
-
 def count(connection):
     return connection.scalar(text("SELECT 7"))
 
@@ -82,7 +60,7 @@ def engine(url):
 
 @pytest.mark.usefixtures("impatient")
 def test_a_frozen_server_ends_the_wait_with_a_sentence(cluster, engine, caplog):
-    with frozen(cluster), pytest.raises(StoreError, match=r"cannot be reached; .* of DATABASE_WAIT_SECONDS=1"):
+    with cluster.frozen(), pytest.raises(StoreError, match=r"cannot be reached; .* of DATABASE_WAIT_SECONDS=1"):
         RetryingWriter(1).write(engine, count)
     assert "answers nobody" in caplog.text
     assert "broke the connection; check the server and the network, and start again (no answer for " in caplog.text
@@ -92,7 +70,7 @@ def test_a_frozen_server_ends_the_wait_with_a_sentence(cluster, engine, caplog):
 @pytest.mark.usefixtures("impatient")
 def test_work_goes_on_when_the_server_answers_again(cluster, engine, caplog):
     results = []
-    with frozen(cluster):
+    with cluster.frozen():
         worker = Thread(target=lambda: results.append(RetryingWriter(600).write(engine, count)))
         worker.start()
         while "trying again" not in caplog.text:
@@ -106,7 +84,7 @@ def test_work_goes_on_when_the_server_answers_again(cluster, engine, caplog):
 def test_nobody_waits_for_a_frozen_server_after_being_told_to_stop(cluster, engine):
     writer = RetryingWriter(86_400)
     writer.stop_waiting()
-    with frozen(cluster), pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=86400"):
+    with cluster.frozen(), pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=86400"):
         writer.write(engine, count)
 
 
