@@ -20,6 +20,7 @@ CrawlerError
 ├── FrontierError  a request cannot be stored, or a stored one cannot be restored
 └── StoreError     the database cannot be opened, has another schema, or fails to write
     ├── StoreMissingError      the database file does not exist
+    ├── StoreLockedError       another process locks the database file for too long
     └── StoreUnavailableError  the server is down or another writer holds the lock; a later attempt may succeed
 """
 
@@ -104,6 +105,10 @@ class StoreError(CrawlerError):
 
 class StoreMissingError(StoreError):
     """The database does not exist."""
+
+
+class StoreLockedError(StoreError):
+    """Another process locks the database for longer than a connection waits."""
 
 
 class StoreUnavailableError(StoreError):

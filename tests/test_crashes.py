@@ -2,8 +2,7 @@
 
 import signal
 import sqlite3
-import subprocess
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import processes
 import pytest
@@ -23,8 +22,8 @@ def address():
 def start(address, tmp_path):
     """Start a crawl of one category into a database of this name."""
 
-    def run(database, log, **settings):
-        quiet = {"LOG_FILE": str(tmp_path / log), "PROGRESS": "off", "STORE_BATCH_PAGES": "2"} | settings
+    def run(database, log):
+        quiet = {"LOG_FILE": str(tmp_path / log), "PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
         line = crawl_command(tmp_path / database, CATEGORY, quiet)
         return processes.start(line, env=crawl_environment(address))
 
@@ -65,21 +64,22 @@ def test_two_crawls_at_once_store_everything_once(start, tmp_path):
     assert contents(tmp_path / "both.db") == contents(tmp_path / "alone.db")
 
 
-def test_a_file_that_stays_locked_ends_a_crawl_and_ctrl_c_ends_its_wait(start, tmp_path):
-    """One crawl waits for a second after its first try; the other one would wait for a day."""
-    bounded = start("locked.db", "bounded.log", DATABASE_WAIT_SECONDS="1")
-    patient = start("locked.db", "patient.log", DATABASE_WAIT_SECONDS="86400")
-    wait_for_pages(bounded, tmp_path / "locked.db", 4)
-    with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None, timeout=600)) as database:
-        database.execute("BEGIN IMMEDIATE")
-        assert bounded.wait(600) == 1
-        assert "DATABASE_WAIT_SECONDS=1" in (tmp_path / "bounded.log").read_text("utf-8")
-        while "trying again for up to 86400 s" not in (tmp_path / "patient.log").read_text("utf-8"):
-            with pytest.raises(subprocess.TimeoutExpired):
-                patient.wait(0.1)
-        patient.send_signal(signal.SIGINT)
-        assert patient.wait(600) == 1
-    contents(tmp_path / "locked.db")
+def test_a_file_that_stays_locked_ends_a_crawl(start, tmp_path):
+    """The lock is waited for once, not once for each batch that is waiting. Ctrl-C does not wait longer."""
+    crawls = {name: start(f"{name}.db", f"{name}.log") for name in ("alone", "interrupted")}
+    with ExitStack() as held:
+        for name, crawl in crawls.items():
+            wait_for_pages(crawl, tmp_path / f"{name}.db", 4)
+            connection = sqlite3.connect(tmp_path / f"{name}.db", isolation_level=None, timeout=600)
+            held.enter_context(closing(connection)).execute("BEGIN IMMEDIATE")
+        crawls["interrupted"].send_signal(signal.SIGINT)
+        assert [crawl.wait(600) for crawl in crawls.values()] == [1, 1]
+    for name in crawls:
+        log = (tmp_path / f"{name}.log").read_text("utf-8")
+        assert log.count(f"{name}.db stayed locked by another process") == 1
+        assert "Traceback" not in log
+        contents(tmp_path / f"{name}.db")
+    assert "The crawl ended (store_failed)" in (tmp_path / "alone.log").read_text("utf-8")
 
 
 def wait_for_pages(process, path, pages):

@@ -34,11 +34,13 @@ CommitCheck: TypeAlias = "Callable[[Connection], bool | None]"
 class Diagnosis:
     """The meaning of a driver's error and the advice to the user, as the end of a sentence about the database.
 
-    `transient` is True if the same transaction may succeed later, without any action of the user.
+    `transient` is True if the same transaction may succeed later, without any action of the user. `locked` is True if
+    another process locks the database, and its user has to act.
     """
 
     advice: str
     transient: bool = False
+    locked: bool = False
 
 
 class Backend(Protocol):

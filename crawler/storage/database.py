@@ -21,7 +21,7 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from crawler.errors import CrawlerError, StoreError, StoreUnavailableError
+from crawler.errors import CrawlerError, StoreError, StoreLockedError, StoreUnavailableError
 from crawler.redact import redact_text
 from crawler.storage.backend import Diagnosis, redact_url
 from crawler.storage.pages import UNREADABLE
@@ -157,7 +157,8 @@ class RetryingWriter:
     """Runs transactions, and waits up to `seconds` for a database that is away; 0 does not wait.
 
     After one wait without success it waits no more: a crawl that closes then writes what it can. It does not even try
-    for a minute after a server has taken long to give no answer, because each attempt would take as long.
+    for a minute after a server has taken long to give no answer, or another process has kept the database locked for
+    as long as a connection waits, because each attempt would take as long.
     """
 
     def __init__(self, seconds: float = 0.0) -> None:
@@ -199,6 +200,11 @@ class RetryingWriter:
             began = monotonic()
             try:
                 result = attempt()
+            except StoreLockedError as error:
+                # Of a crawl that closes, each batch would wait as long again.
+                if monotonic() - began > _SLOW_FAILURE_SECONDS:
+                    self._fail_at_once(error)
+                raise
             except StoreUnavailableError as error:
                 is_silent = monotonic() - began > _SLOW_FAILURE_SECONDS
                 if since is None:
@@ -230,8 +236,13 @@ class RetryingWriter:
         waited = f"{monotonic() - since:.0f} s of DATABASE_WAIT_SECONDS={self._seconds:g}"
         failure = StoreError(f"{error}{WAITED}{waited}")
         if is_silent:
-            self._silence, self._silent_until = failure, monotonic() + _SILENT_SECONDS
+            self._fail_at_once(failure)
         raise failure
+
+    def _fail_at_once(self, error: StoreError) -> None:
+        """Let further attempts fail for a minute without being made."""
+        self._silence = error
+        self._silent_until = monotonic() + _SILENT_SECONDS
 
 
 def _is_exiting() -> bool:
@@ -337,6 +348,8 @@ def _translated_errors(engine: Engine) -> Iterator[None]:
         if found is None:
             raise
         message = _describe(engine, found, error.orig)
+        if found.locked:
+            raise StoreLockedError(message) from error
         if not found.transient:
             raise StoreError(message) from error
         problem = _describe(engine, Diagnosis(found.advice.partition(";")[0]), error.orig)

@@ -87,10 +87,11 @@ class SQLiteBackend:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def diagnose(self, error: DBAPIError) -> Diagnosis | None:
-        advice = _ADVICE.get(getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE)
+        code = getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        advice = _ADVICE.get(code)
         if advice is None and _SIGN_OF_DAMAGE.search(str(error.orig)):
             advice = _DAMAGED
-        return None if advice is None else Diagnosis(advice)
+        return None if advice is None else Diagnosis(advice, locked=code == sqlite3.SQLITE_BUSY)
 
     def find_damage(self, engine: Engine) -> Diagnosis | None:
         """Read the whole file, and return the diagnosis if its structure is damaged."""
