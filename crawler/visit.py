@@ -94,6 +94,24 @@ LEFT_ALONE_OUTCOMES = frozenset({Outcome.NOINDEX, Outcome.NOAI, Outcome.TDM_RESE
 MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 """The page no longer exists."""
 
+EMPTY_OUTCOMES = (
+    LEFT_ALONE_OUTCOMES
+    | MISSING_OUTCOMES
+    | {
+        Outcome.SECTION,
+        Outcome.NOT_HTML,
+        Outcome.TOO_LARGE,
+        Outcome.EMPTY,
+        Outcome.BINARY,
+        Outcome.HTTP_ERROR,
+        Outcome.ROBOTS,
+        Outcome.REDIRECT_LOOP,
+        Outcome.CLEANING_FAILED,
+        Outcome.CLEANING_TIMEOUT,
+    }
+)
+"""The address gave no page and will hardly give one soon. Refusals and failed downloads are not the address's fault."""
+
 OUTCOME_BY_FAULT = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
 """The outcome of a visit whose page cleaning cannot read."""
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, cast, false, func, or_, select
+from sqlalchemy import Text, cast, delete, false, func, or_, select
 
 from crawler import urls
 from crawler.config import RECRAWL
@@ -19,7 +19,7 @@ from crawler.errors import QueryError
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
 from crawler.storage.crawls import CrawlState
-from crawler.storage.tables import batched, crawl, page, section
+from crawler.storage.tables import batched, crawl, empty_address, insert_on_conflict, page, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
 REVISITS_MAX = 100_000
 """How many pages, and how many sections, one run reads; of more, those that have waited longest."""
+
+REDIRECTED = "redirected"
+"""The outcome of an address that redirects to another one."""
+EMPTY_DAYS = 7
+"""Days after which an address that gave no page is due; twice as many after each further visit without a page."""
+EMPTY_DAYS_MAX = 180
+EMPTY_FORGOTTEN_DAYS = 400
+"""Days after the last visit of an address without a page until its row is deleted."""
 
 _DAY = timedelta(days=1)
 _JSON_NAMES = ("arguments", "cb_kwargs", "headers", "meta", "settings")
@@ -57,10 +65,19 @@ class Revisit:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """A stored page that a listing or sitemap leads to."""
+    """A stored page, or an address without one, that a listing or sitemap leads to."""
 
     last_seen: datetime
     is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyVisit:
+    """A visit that brought no page of the address."""
+
+    key: str
+    outcome: str
+    ended: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +150,77 @@ def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]
 def known_pages(
     connection: Connection, keys: Sequence[str], now: datetime, bounds: RevisitBounds
 ) -> dict[str, KnownPage]:
-    """Return those of the pages with these keys that are stored, retired ones included.
+    """Return those of the pages with these keys that are known: they are stored, or were visited and are no pages.
 
-    A page may be stored under another spelling of its key, after a redirect from http to https for instance.
+    A page may be stored under another spelling of its key, after a redirect from http to https for instance, or under
+    the address that it states as its own. Retired pages are included.
     """
+    known = _read_empty_addresses(connection, keys, now)
+    stored = _read_known_pages(connection, keys, now, bounds)
+    left = [key for key in keys if key not in stored]
+    targets = {key: leads_to for part in batched(left) for key, leads_to in _read_targets(connection, part)}
+    pages_there = _read_known_pages(connection, list(set(targets.values())), now, bounds)
+    moved = {key: pages_there[target] for key, target in targets.items() if target in pages_there}
+    return known | moved | stored
+
+
+def _read_targets(connection: Connection, keys: Sequence[str]) -> Iterable[tuple[str, str]]:
+    return pages.read_addresses(connection, keys).items()
+
+
+def _read_known_pages(
+    connection: Connection, keys: Sequence[str], now: datetime, bounds: RevisitBounds
+) -> dict[str, KnownPage]:
     columns = select(page.c.url_key, page.c.last_seen, func.coalesce(crawls.is_due(page, now, bounds), false()))
     key_by_spelling = {spelling: key for key in keys for spelling in urls.spellings(key)}
     parts = batched(list(key_by_spelling))
     rows = (row for part in parts for row in connection.execute(columns.where(page.c.url_key.in_(part))))
     return {key_by_spelling[key]: KnownPage(last_seen, bool(is_due)) for key, last_seen, is_due in rows}
+
+
+def _read_empty_addresses(connection: Connection, keys: Sequence[str], now: datetime) -> dict[str, KnownPage]:
+    rows = (
+        row
+        for part in batched(keys)
+        for row in connection.execute(select(empty_address).where(empty_address.c.url_key.in_(part)))
+    )
+    return {row.url_key: KnownPage(row.last_visit, _is_empty_due(row.last_visit, row.visits, now)) for row in rows}
+
+
+def _is_empty_due(last_visit: datetime, visits: int, now: datetime) -> bool:
+    """Return True if an address without a page is to be tried again; a time in the future was a wrong clock's."""
+    days = min(EMPTY_DAYS * 2 ** min(visits - 1, 10), EMPTY_DAYS_MAX)
+    return not now - days * _DAY < last_visit <= now + _DAY
+
+
+def record_empty_visits(connection: Connection, visits: Iterable[EmptyVisit]) -> None:
+    """Record the addresses that gave no page. Call it once in a transaction: it locks rows in the order of keys."""
+    rows = {
+        visit.key: {
+            "url_key": visit.key,
+            "site": urls.site_of(visit.key),
+            "outcome": visit.outcome,
+            "visits": 1,
+            "last_visit": visit.ended,
+        }
+        for visit in visits
+    }
+    if not rows:
+        return
+    new = insert_on_conflict(connection, empty_address)
+    values = {
+        "outcome": new.excluded.outcome,
+        "visits": empty_address.c.visits + 1,
+        "last_visit": new.excluded.last_visit,
+    }
+    statement = new.on_conflict_do_update(index_elements=["url_key"], set_=values)
+    connection.execute(statement, [rows[key] for key in sorted(rows)])
+
+
+def forget_empty_addresses(connection: Connection, now: datetime) -> None:
+    """Delete the addresses without a page that nothing has led to for long."""
+    oldest = now - EMPTY_FORGOTTEN_DAYS * _DAY
+    connection.execute(delete(empty_address).where(empty_address.c.last_visit < oldest))
 
 
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:

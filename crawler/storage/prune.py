@@ -37,7 +37,18 @@ from crawler.storage.near_duplicates import (
 )
 from crawler.storage.schema import optimize_search_index
 from crawler.storage.structure import delete_structures
-from crawler.storage.tables import address, batched, block, host, page, request, section, sighting, sitemap_trust
+from crawler.storage.tables import (
+    address,
+    batched,
+    block,
+    empty_address,
+    host,
+    page,
+    request,
+    section,
+    sighting,
+    sitemap_trust,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,6 +128,7 @@ def prune_pages(
         change_log.remove_pages(_selected_pages(selection))
         _delete_pages(connection, index, selection)
         _delete_addresses(connection)
+        _delete_empty_addresses(connection, addresses)
         change_log.write()
         optimize_search_index(connection)
     return counts
@@ -281,6 +293,14 @@ def _delete_addresses(connection: Connection) -> None:
     """Delete the other addresses of the pages and sections that are deleted."""
     stays = (select(table.c.url_key).where(table.c.url_key == address.c.leads_to).exists() for table in (page, section))
     connection.execute(delete(address).where(*(~kept for kept in stays)))
+
+
+def _delete_empty_addresses(connection: Connection, addresses: _Addresses) -> None:
+    """Delete what is known of addresses without a page."""
+    if addresses.site is not None:
+        connection.execute(delete(empty_address).where(empty_address.c.site == addresses.site))
+    for part in batched(sorted(addresses.keys)):
+        connection.execute(delete(empty_address).where(empty_address.c.url_key.in_(part)))
 
 
 @dataclass(frozen=True, slots=True)

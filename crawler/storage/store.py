@@ -38,11 +38,11 @@ from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prepare_schema
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
-from crawler.urls import host_of, without_credentials
-from crawler.visit import BUSY_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
+from crawler.urls import host_of, url_key, without_credentials
+from crawler.visit import BUSY_OUTCOMES, EMPTY_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
@@ -207,7 +207,12 @@ class Store:
 
         Return True if any process of the crawl has found a page.
         """
-        return self.write(lambda connection: crawls.end_crawl(connection, crawl_id, reason, totals, finished=finished))
+
+        def end(connection: Connection) -> bool:
+            due.forget_empty_addresses(connection, datetime.now(UTC))
+            return crawls.end_crawl(connection, crawl_id, reason, totals, finished=finished)
+
+        return self.write(end)
 
     def write(self, work: Callable[[Connection], _Result]) -> _Result:
         """Run the work in a transaction of its own and return its result; wait for a server that is away."""
@@ -270,6 +275,7 @@ class Store:
         # sitemaps.
         batch.write(self._bounds)
         lifecycle.write_sitemap_evidence()
+        due.record_empty_visits(connection, _empty_visits(pairs, lost, self._policy))
         # 10. Add the requests that the visits lead to, and pause the hosts that refuse.
         kept = [visit for visit in visits if visit.lease_token not in lost]
         not_due = _follow(connection, crawl_id, kept, self._policy)
@@ -415,6 +421,8 @@ class Store:
             for absence in absences
         ]
         batch.write(self._bounds)
+        redirected = [due.EmptyVisit(absence.key, due.REDIRECTED, absence.at) for absence in absences]
+        due.record_empty_visits(connection, redirected)
         return saved
 
     def known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
@@ -727,6 +735,16 @@ _REFRESH_LAST_SEEN = [
     .values(last_seen=bindparam("at"))
     for table in (block, sighting)
 ]
+
+
+def _empty_visits(
+    pairs: Sequence[tuple[Visit, PageRecord | None]], lost: Collection[LeaseToken], policy: CrawlPolicy
+) -> Iterator[due.EmptyVisit]:
+    """Yield the visits of a batch that brought neither a page nor links."""
+    for visit, record in pairs:
+        is_empty = record is None and not visit.children and visit.outcome in EMPTY_OUTCOMES
+        if is_empty and visit.lease_token not in lost and _is_last_visit(visit, policy):
+            yield due.EmptyVisit(url_key(_requested_url(visit)), visit.outcome, visit.at)
 
 
 def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:

@@ -588,6 +588,17 @@ address = Table(
     _required("leads_to", Key, index=True),  # the URL key of the page or section
 )
 
+# Addresses without a page of their own: the last of their visits in a row that brought none.
+empty_address = Table(
+    "empty_address",
+    metadata,
+    _required("url_key", Key, primary_key=True),
+    _required("site", Key, index=True),
+    _required("outcome", Text),
+    _required("visits", Integer),
+    _required("last_visit", UtcDateTime),
+)
+
 # The structure of pages (structure.py). A place is that of a text of the page: of a block, of a sighting, or of a cell
 # that cleaning dropped from a table which is kept as a whole; only then it has the text.
 page_structure = Table(

@@ -160,6 +160,41 @@ def test_articles_limits_the_requested_articles(news, site):
     assert (len(pages(crawled)), crawled.stats["news/over_limit"]) == (3, 6)
 
 
+def test_addresses_without_a_page_do_not_use_up_the_limit_for_ever(news, site, tmp_path):
+    paths = {n: story(n) for n in range(12)}
+    site.add(
+        "/map.xml", f"<urlset>{''.join(loc(site.url + paths[n], f'2024-05-{30 - n:02}') for n in paths)}</urlset>", XML
+    )
+    site.add_articles(*[paths[n] for n in (8, 9, 10, 11)])
+    for n in (0, 1, 2):
+        site.add(paths[n], "gone", status=404)
+    for n in (3, 4):
+        site.add(paths[n], "", {"Location": f"{site.url}/"}, status=302)
+    site.add(paths[5], "", {"Location": paths[11]}, status=301)
+    site.add(paths[6], "%PDF-1.4", {"Content-Type": "application/pdf"})
+    site.add(paths[7], article("7").replace("<title>", f'<link rel="canonical" href="{site.url}/of/7/"><title>'))
+    columns = {"sitemaps": [f"{site.url}/map.xml"], "articles": "/news/"}
+    url = f"sqlite:///{tmp_path / 'blocks.db'}"
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": url}
+
+    def crawl():
+        seen = len(site.asked)
+        news(columns, store, sources="sitemaps", articles="4", age="36000")
+        return sorted(set(site.asked[seen:]) & set(paths.values()), key=list(paths.values()).index)
+
+    runs = [crawl() for _ in range(4)]
+    assert runs == [[paths[n] for n in part] for part in ((0, 1, 2, 3), (4, 5, 6, 7, 11), (8, 9, 10), ())]
+    # A week later they are tried again, within a limit of their own.
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as connection, connection:
+        connection.execute("UPDATE empty_address SET last_visit = datetime('now', '-8 days')")
+        connection.execute("UPDATE page SET next_visit = datetime('now', '+9 days')")
+    assert crawl() == [paths[n] for n in (0, 1, 2, 3)]
+    # Those that fail again wait twice as long.
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as connection, connection:
+        connection.execute("UPDATE empty_address SET last_visit = datetime('now', '-8 days') WHERE visits > 1")
+    assert crawl() == [paths[n] for n in (4, 5, 6, 11)]
+
+
 def test_known_articles_do_not_use_up_the_limit_so_each_run_reads_on(news, site, tmp_path):
     days = {n: f"2024-05-{20 - n:02}" for n in range(10)}
     for name, part in (("a", range(5)), ("b", range(5, 10))):

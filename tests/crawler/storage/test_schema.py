@@ -150,6 +150,7 @@ REVERSALS = {
     "0006": ["DROP TABLE headline", "DROP TABLE former_metadata"],
     "0007": ["DROP TABLE address"],
     "0008": ["DROP TABLE site_crawl", "DROP TABLE alert"],
+    "0009": ["DROP TABLE empty_address"],
 }
 
 
