@@ -17,9 +17,9 @@ def known(connection, now):
     return due.known_pages(connection, [URL], now, RevisitBounds()).get(URL)
 
 
-def test_an_address_without_a_page_is_due_ever_more_rarely_and_then_forgotten(empty):
-    schema.prepare_schema(empty)
-    with empty.begin() as connection:
+def test_an_address_without_a_page_is_due_ever_more_rarely_and_then_forgotten(engine):
+    schema.prepare_schema(engine)
+    with engine.begin() as connection:
         assert known(connection, NOW) is None
         last = NOW
         for days in (7, 14, 28, 56, 112, 180, 180):
