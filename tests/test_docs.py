@@ -173,6 +173,20 @@ def test_the_file_of_sites_that_is_shown_has_no_fault(tmp_path):
     assert "2 sites" in checked.stdout, checked.stdout
 
 
+def test_the_commands_for_the_sites_of_the_guide_run(tmp_path):
+    guide = (ROOT / "docs" / "guide-operation.md").read_text("utf-8")
+    sites = re.search(r"```toml\n(\[sites.*?)```", guide, re.DOTALL)[1]
+    (tmp_path / "sites.toml").write_text(sites, "utf-8")
+    prepare(tmp_path)
+    lines = re.findall(r"^scrapy sites .*", guide, re.MULTILINE)
+    assert [line.split()[2] for line in lines] == ["check", "crawl", "status", "alerts"]
+    outputs = [run(tmp_path, "guide-operation.md", line).stdout for line in lines]
+    assert "sites.toml is right: 1 sites with 1 sections." in outputs[0]
+    assert "1 crawls of 1 sites: 0 sites failed" in outputs[1]
+    assert "ok" in outputs[2]
+    assert outputs[3] == "No site has a problem.\n"
+
+
 @pytest.mark.parametrize(("page", "line"), NOT_RUN)
 def test_a_command_that_is_not_run_is_accounted_for(page, line):
     program = Path(line.split()[0]).name

@@ -1,6 +1,7 @@
 """Delete pages for good: by site, by URL, by age. Texts that other pages share live on there.
 
-Everything that names the pages goes too: their requests, sections and hosts, and the Referer headers of other requests.
+Everything that names the pages goes too: their requests, sections and hosts, the Referer headers of other requests, and
+the health of sites that have nothing left.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from sqlalchemy import and_, bindparam, delete, func, insert, literal, not_, or_, select, true, update
+from sqlalchemy import and_, bindparam, delete, func, insert, literal, not_, or_, select, true, union, update
 
 from cleaning.fingerprint import distance
 from crawler import urls
@@ -39,6 +40,7 @@ from crawler.storage.schema import optimize_search_index
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import (
     address,
+    alert,
     batched,
     block,
     empty_address,
@@ -47,11 +49,12 @@ from crawler.storage.tables import (
     request,
     section,
     sighting,
+    site_crawl,
     sitemap_trust,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, CompoundSelect, ScalarSelect, Select
     from sqlalchemy.engine import Connection, Engine, RowMapping
@@ -111,7 +114,8 @@ def prune_pages(
     the sighting by the rules, the sightings move to that one instead. Sightings too far from the new block get another
     one in the same way. A near-duplicate page takes the place of its deleted original. Whether a text is still
     boilerplate is decided at the site's next visit. The criteria select sections too; a whole site's hosts are deleted
-    with it. A crawl that is visiting one of the pages does not store it.
+    with it. A site without a page or section left loses its counts and conditions. A crawl that is visiting one of the
+    pages does not store it.
     """
     index = FINGERPRINT_INDEXES[engine.dialect.name](rules.max_distance)
     with erase_transaction(engine) as connection:
@@ -119,6 +123,7 @@ def prune_pages(
         change_log = ChangeLog(connection)
         addresses = _addresses(connection, selection)
         counts = _count_selected(connection, selection, addresses)
+        sites = _selected_sites(connection, selection, addresses)
         _delete_frontier_rows(connection, selection, addresses)
         count_pages(connection, _selected_pages(selection), -1)
         NearDuplicatePages(engine.dialect.name, DuplicateRules()).remove(connection, _selected_pages(selection))
@@ -129,6 +134,7 @@ def prune_pages(
         _delete_pages(connection, index, selection)
         _delete_addresses(connection)
         _delete_empty_addresses(connection, addresses)
+        _delete_health(connection, sites)
         change_log.write()
         optimize_search_index(connection)
     return counts
@@ -360,6 +366,22 @@ def _lock_requests(connection: Connection, ids: Sequence[int]) -> None:
     """Wait for crawls that are ending these requests, in the order in which those lock them."""
     for part in batched(ids):
         connection.execute(select(request.c.id).where(request.c.id.in_(part)).order_by(request.c.id).with_for_update())
+
+
+def _selected_sites(connection: Connection, selection: PruneSelection, addresses: _Addresses) -> set[str]:
+    """Return the sites of which something is selected."""
+    pages = select(page.c.site).where(_is_selected(selection))
+    sections = select(section.c.site).where(section.c.id.in_(_selected_sections(selection)))
+    sites = set(connection.scalars(pages.union(sections)))
+    return sites if addresses.site is None else sites | {addresses.site}
+
+
+def _delete_health(connection: Connection, sites: Iterable[str]) -> None:
+    """Delete the counts and conditions of those of the sites that have no page and no section left."""
+    stored = union(*(select(table.c.site) for table in (page, section)))
+    for part in batched(sorted(sites)):
+        for table in (site_crawl, alert):
+            connection.execute(delete(table).where(table.c.site.in_(part), table.c.site.not_in(stored)))
 
 
 def _delete_hosts(connection: Connection, site: str) -> None:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crawler.errors import StoreError
+from crawler.health.conditions import Condition, Finding, SiteCounts
+from crawler.health.records import add_counts, read_alerts, read_crawls, record_findings
 from crawler.storage.near_duplicates import DuplicateRules
 from crawler.storage.prune import PruneCounts, PruneSelection, count_prunable, prune_pages
 from crawler.storage.store import Store
@@ -194,3 +196,25 @@ def test_ids_of_removed_rows_are_not_given_out_again(save, visit, engine, rows):
     save(visit(C, "three"))
     assert rows("SELECT id FROM page ORDER BY id") == [{"id": 1}, {"id": 3}]
     assert rows("SELECT id FROM block ORDER BY id") == [{"id": 1}, {"id": 3}]
+
+
+@pytest.mark.parametrize(
+    ("selection", "sites"),
+    [
+        (PruneSelection.of(site="a.example"), ["b.example", "moved.example"]),
+        (PruneSelection.of(url=A), ["a.example", "b.example", "moved.example"]),
+        (PruneSelection.of(url=B), ["a.example", "moved.example"]),
+        (PruneSelection.of(older_than_days=0), ["moved.example"]),
+    ],
+)
+def test_the_health_of_a_site_goes_with_the_last_of_its_pages(save, visit, engine, selection, sites):
+    save(visit(A), visit("https://a.example/2"), visit(B))
+    now = datetime.now(UTC)
+    with engine.begin() as connection:
+        for site in ("a.example", "b.example", "moved.example"):
+            add_counts(connection, 1, {site: SiteCounts(refused=9)}, now)
+            record_findings(connection, site, [Finding(Condition.REFUSED, holds=True, sentence="all refused")], now)
+    prune_pages(engine, selection)
+    with engine.connect() as connection:
+        assert sorted(read_crawls(connection, ["a.example", "b.example", "moved.example"])) == sites
+        assert [alert.site for alert in read_alerts(connection)] == sites
