@@ -182,7 +182,7 @@ def test_wrong_usage_is_2(scrapy, page, arguments, says):
         (["page.html", "--methods", "vce", *NO_BROWSER], "CHROMIUM is '/nowhere/chromium'"),
         (["http://"], "is no address of a page"),
         (["http://a.example/", "--url", "http://b.example/"], "this one has its own"),
-        (["page.html", "-s", "CLEANING_OPTION={}"], "did you mean 'CLEANING_OPTIONS'"),
+        (["page.html", "-s", "BLOCKSIEVE_CLEANING_OPTION={}"], "did you mean BLOCKSIEVE_CLEANING_OPTIONS?"),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence_and_1(scrapy, page, tmp_path, arguments, says):
