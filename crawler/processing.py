@@ -33,6 +33,7 @@ from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
     CRAWL_ID_STAT,
     MOVED_STAT,
+    QUEUED_AGAIN_STAT,
     SITE_PROBLEMS_STAT,
     FinishReason,
     find_imbalances,
@@ -540,6 +541,8 @@ class StoreStep:
             self._warn_of_canonical(saved.doubted_canonical, visit)
         if saved.state not in {PageState.LOST, PageState.NONE}:
             self._stats.inc_value(f"store/pages_{saved.state}")
+        if saved.queued_again:
+            self._stats.inc_value(f"{QUEUED_AGAIN_STAT}/{visit.outcome}")
         if saved.refused:
             self._stats.inc_value(f"frontier/{visit.outcome}", saved.refused)
         for stat, name in _COUNT_BY_STAT.items():

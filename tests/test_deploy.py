@@ -48,15 +48,15 @@ def named_commands():
         yield shlex.split(job)[6:]
     yield compose()["services"]["scrapy"]["command"]
     text = (ROOT / "docs" / "deploy.md").read_text("utf-8")
-    for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        for line in block.splitlines():
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for line in () if language else block.splitlines():
             if found := re.match(r"(?:.* run --rm )?scrapy ([a-z].*)", line):
                 yield shlex.split(found[1], comments=True)
 
 
 def test_every_command_exists_and_has_the_options_that_are_named():
     commands = list(named_commands())
-    assert {verb for verb, *_ in commands} == {"crawl", "export", "recrawl", "retry", "status"}
+    assert {verb for verb, *_ in commands} == {"crawl", "export", "recrawl", "retry", "sites", "status"}
     assert len(commands) >= 10
     for verb, *words in commands:
         for option in (word for word in words if word.startswith("-")):

@@ -140,11 +140,14 @@ class SiteTally:
         self._counters: dict[str, Counter[str]] = {}
 
     def add(self, visit: Visit, saved: SavedVisit) -> None:
-        """Count a stored visit; one that another process has taken over is not counted."""
+        """Count a stored visit.
+
+        A visit that another process has taken over is not counted, and neither is one whose request is made again.
+        """
         if saved.state is PageState.LOST:
             return
         counter = self._counters.setdefault(site_of(visit.url), Counter())
-        counter[_count_name(visit.outcome)] += 1 + saved.refused
+        counter[_count_name(visit.outcome)] += saved.refused + (not saved.queued_again)
         if saved.state in {PageState.NEW, PageState.CHANGED}:
             counter[saved.state.value] += 1
         if visit.request is not None and REVISIT_KEY in visit.request.meta:

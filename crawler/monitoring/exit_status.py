@@ -26,6 +26,9 @@ CRAWL_ID_STAT = "store/crawl_id"
 QUEUED_STAT = "frontier/queued"
 """The stat with the number of requests in the database's queue, as last counted."""
 
+QUEUED_AGAIN_STAT = "frontier/queued_again"
+"""The stats with the numbers of visits whose requests are made again, by outcome, begin so."""
+
 REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
 
@@ -191,11 +194,16 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
         return "a feed (-o, -O, FEEDS) was not written: see the log; the database has all its pages"
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
     unasked = _count_stat(stats, REFUSED_UNASKED_STAT)
-    refused = unasked + sum(visits[outcome] for outcome in REFUSAL_OUTCOMES)
     total = unasked + sum(visits.values())
-    if refused > max_refused_share * total:
+    # A refused visit whose request is made again is no refusal yet.
+    ends = {
+        outcome: number - _count_stat(stats, f"{QUEUED_AGAIN_STAT}/{outcome}") for outcome, number in visits.items()
+    }
+    refused = unasked + sum(ends[outcome] for outcome in REFUSAL_OUTCOMES)
+    ended = unasked + sum(ends.values())
+    if refused > max_refused_share * ended:
         return (
-            f"{refused} of {total} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}; "
+            f"{refused} of {ended} visits were refused, more than MAX_REFUSED_SHARE={max_refused_share}; "
             f"{_REFUSED_REMEDY}"
         )
     if stats.get("frontier/resumed") or stats.get("frontier/pages_found"):

@@ -165,14 +165,14 @@ class SearchFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class _PageCriteria:
+class PageCriteria:
     """The conditions on pages, from filters and from the titles in a query, with their bound parameters."""
 
     conditions: tuple[str, ...]
     values: Mapping[str, Any]
 
     @classmethod
-    def of(cls, filters: SearchFilters, titles: SqlText | None) -> _PageCriteria:
+    def of(cls, filters: SearchFilters, titles: SqlText | None) -> PageCriteria:
         if titles is None:
             return cls(tuple(filters.conditions), filters.values)
         return cls((*filters.conditions, titles.sql), {**filters.values, **titles.values})
@@ -250,7 +250,7 @@ def search(
     """
     asked = parse_query(query)
     matcher = MATCHERS[connection.dialect.name]
-    criteria = _PageCriteria.of(filters, _title_condition(matcher, asked))
+    criteria = PageCriteria.of(filters, _title_condition(matcher, asked))
     pages = _RankedPages(connection, asked, criteria, limit)
     seen, most = 0, limit * _BLOCKS_PER_PAGE
     while True:
@@ -273,7 +273,7 @@ class _ShownOn:
 class _RankedPages:
     """Collects pages in the order of their best blocks."""
 
-    def __init__(self, connection: Connection, query: Query, criteria: _PageCriteria, limit: int) -> None:
+    def __init__(self, connection: Connection, query: Query, criteria: PageCriteria, limit: int) -> None:
         self._connection = connection
         self._query = query
         self._criteria = criteria
@@ -367,7 +367,7 @@ def _names_of(hit: Hit) -> set[str]:
     return {text} if hit.block_id is not None else set(text.split(f" {TITLE_SEPARATOR} "))
 
 
-def _shown_on(connection: Connection, criteria: _PageCriteria, ids: Sequence[int]) -> dict[int, _ShownOn]:
+def _shown_on(connection: Connection, criteria: PageCriteria, ids: Sequence[int]) -> dict[int, _ShownOn]:
     """Return where each block is shown. Blocks that no page shows are left out."""
     titled = [-number for number in ids if number < 0]
     rows = connection.execute(criteria.places, {"ids": list(ids), "titled": titled, **criteria.values})
@@ -528,7 +528,7 @@ _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 
 
 def best_blocks(
-    connection: Connection, query: Query, rank: Rank, criteria: _PageCriteria, most: int
+    connection: Connection, query: Query, rank: Rank, criteria: PageCriteria, most: int
 ) -> list[tuple[int, float]]:
     """Return the ids and ranks of at most `most` matching blocks and titles, the best first.
 

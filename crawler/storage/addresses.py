@@ -149,6 +149,8 @@ class PageAddresses:
         """Return the page under the key that counts, with the page stored there; other pages there give way."""
         if record.key in self.new_pages:
             return PlacedPage(record, None)
+        # First of all: a page that gives way may move to the address that this one states.
+        own = self._find_own(record) if record.key != record.own_key else None
         stored = pages.find_page(self.connection, record.key)
         if stored is not None and not self._is_same_page(record, stored):
             if not is_respelled(url_key(stored.url), record.key):
@@ -161,9 +163,8 @@ class PageAddresses:
         if record.key in self.doubted and (stored is None or self._is_claimed(stored)):
             if stored is not None:
                 self._give_way(stored)
-            own = record.at_own_address()
-            return PlacedPage(own, pages.find_page(self.connection, own.key))
-        return PlacedPage(record, self._join(record, stored))
+            return PlacedPage(record.at_own_address(), pages.find_page(self.connection, record.own_key))
+        return PlacedPage(record, self._join(record, stored, own))
 
     def add_section(self, key: str) -> None:
         """Record that a section is at an address: a page that states it gives way."""
@@ -278,9 +279,8 @@ class PageAddresses:
         """Return the text of a stored page, of a retired one what it ever had."""
         return _live_text(stored, read_earlier(self.connection, stored.page_id))
 
-    def _join(self, record: PageRecord, stored: StoredPage | None) -> StoredPage | None:
+    def _join(self, record: PageRecord, stored: StoredPage | None, own: StoredPage | None) -> StoredPage | None:
         """Return the page at the address that a page states, with what is stored at the page's own address."""
-        own = pages.find_page(self.connection, record.own_key)
         if own is None:
             return stored
         if stored is None:
@@ -289,12 +289,25 @@ class PageAddresses:
             self._absorb(own, stored)
         return pages.find_page(self.connection, record.key)
 
+    def _find_own(self, record: PageRecord) -> StoredPage | None:
+        """Return the page stored at a page's own address; another page that only states that address gives way."""
+        stored = pages.find_page(self.connection, record.own_key)
+        if stored is None or self._is_same_page(record, stored):
+            return stored
+        self._give_way(stored)
+        return None
+
     def _give_way(self, stored: StoredPage) -> None:
         """Store a page under its own address instead of the one that it states."""
         self._expect_alone()
         own = url_key(stored.url)
         self._delete_unsaved(own)
         other = pages.find_page(self.connection, own)
+        if other is not None and self._is_claimed(other):
+            # Pages may state each other in a circle, so this one leaves its place before the next one moves.
+            self._set_key(stored, f"{own}#", stored.history.key)
+            self._give_way(other)
+            other = pages.find_page(self.connection, own)
         if other is None:
             self._set_key(stored, own, stored.history.key)
         else:

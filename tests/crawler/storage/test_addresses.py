@@ -94,6 +94,17 @@ def test_an_article_that_no_longer_states_the_listing_keeps_its_history(save, ly
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("last", ["harbour", "orchard"], ids=["a circle", "a chain"])
+def test_articles_that_state_each_other_stay_apart(save, lying, page_texts, order, last):
+    stated = {"harbour": "violin", "violin": "glacier", "glacier": last}
+    topics = [list(stated)[number] for number in order]
+    for day in range(2):
+        for topic in topics:
+            save(lying(topic, day=day, canonical=address(stated[topic])))
+    assert [page_texts(address(topic)) for topic in topics] == [article(topic) for topic in topics]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_order_of_listing_and_articles_does_not_matter(save, lying, visit, addresses, order):
     listing = visit(LISTING, *(" ".join(article(topic)[0].split()[:9]) for topic in TOPICS), title="News")
     visits = [listing, lying("harbour"), lying("violin")]
