@@ -274,9 +274,9 @@ def test_the_known_categories_are_complete():
 
 @pytest.mark.slow
 def test_an_article_that_takes_too_long_to_read_is_given_up_and_counted(crawl, serve, answer):
-    long = "<title>Words</title><dl>" + "".join(f"<dt>One {number}<dd>two" for number in range(150_000))
+    long = "<title>Words</title><dl>" + "".join(f"<dt>One {number}<dd>two" for number in range(240_000))
     url, requests = serve({CATEGORY: answer(listing(OLD, BARE)), OLD: answer(OLD_PAGE), BARE: answer(long)})
-    settings = {"CLEANING_SECONDS": 1.0}
+    settings = {"CLEANING_SECONDS": 0.3}
     crawled = crawl("ezine", {"base_url": f"{url}/", "category": "Computers-and-Technology", "pages": "1"}, settings)
     assert (crawled.outcomes()[OLD], crawled.outcomes()[BARE]) == ("page", "cleaning_timeout")
     assert [path for path, _ in requests].count(BARE) == 1

@@ -23,6 +23,7 @@ HOSTILE = (
     "<script>alert(1)</script>",
 )
 URL, OTHER = "https://a.example/=1", "https://b.example/2"
+GERMAN = 'ein "Zitat", mit Kommas'
 
 
 def fill(engine):
@@ -31,7 +32,7 @@ def fill(engine):
     crawl = store.begin_crawl("test", {})
     hostile = Metadata(title="=HYPERLINK(1)", language="en", published="2024-05-03")
     store.save(crawl, [make(URL, (*HOSTILE, "soon gone"), hostile)])
-    store.save(crawl, [make(URL, HOSTILE, hostile), make(OTHER, ("kurz und gut", HOSTILE[5]), Metadata(language="de"))])
+    store.save(crawl, [make(URL, HOSTILE, hostile), make(OTHER, ("kurz und gut", GERMAN), Metadata(language="de"))])
 
 
 def make(url, texts, stated):

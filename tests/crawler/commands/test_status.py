@@ -183,8 +183,9 @@ def test_an_interrupted_recrawl_is_called_by_its_name(scrapy, database):
     with closing(sqlite3.connect(database)) as connection, connection:
         for arguments in (values, {"_recrawl": "{}"}):
             connection.execute(
-                "INSERT INTO crawl (spider, arguments, state, started, totals) VALUES ('section', ?, 'open', ?, '{}')",
-                (json.dumps(arguments), "2024-05-01 12:00:00.000000"),
+                "INSERT INTO crawl (spider, arguments, state, started, totals, active_until) "
+                "VALUES ('section', ?, 'open', ?, '{}', ?)",
+                (json.dumps(arguments), "2024-05-01 12:00:00.000000", "2999-01-01 00:00:00.000000"),
             )
     shown = scrapy("status").stdout
     assert "CLEANING_METHOD" not in shown

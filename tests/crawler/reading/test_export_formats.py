@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 from cleaned_pages import address
-from exported import HOSTILE, URL
+from exported import GERMAN, HOSTILE, URL
 from pyarrow import parquet
 from sqlalchemy import text
 
@@ -61,7 +61,7 @@ def test_every_format_contains_the_texts_of_pages(write, ending):
     _, path = write(f"pages{ending}", content=ExportContent.PAGES)
     first, second = read(path)
     assert (first["url"], first["text"], first["blocks"]) == (URL, "\n".join(HOSTILE), len(HOSTILE))
-    assert (second["text"], second["blocks"]) == (f"kurz und gut\n{HOSTILE[5]}", 2)
+    assert (second["text"], second["blocks"]) == (f"kurz und gut\n{GERMAN}", 2)
     assert second["words"] == len(second["text"].split())
 
 

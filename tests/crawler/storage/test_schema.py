@@ -165,7 +165,12 @@ def columns(engine):
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
 def test_a_database_of_the_first_schema_is_upgraded_with_its_rows(empty, save_first, visit):
     save_first(visit("https://a.example/1", "one bridge", "* * *"))
-    before = columns(empty), {table: read(empty, f"SELECT * FROM {table}") for table in ("crawl", "page", "block")}
+    statements = (
+        "SELECT id, spider, arguments, state, started FROM crawl",
+        "SELECT * FROM page",
+        "SELECT * FROM block",
+    )
+    before = columns(empty), [read(empty, statement) for statement in statements]
     with empty.begin() as connection:
         for revision in reversed(schema.MIGRATIONS.revisions[1:]):
             for statement in REVERSALS[revision]:
@@ -175,8 +180,7 @@ def test_a_database_of_the_first_schema_is_upgraded_with_its_rows(empty, save_fi
         schema.check_schema(empty)
     schema.upgrade_schema(empty)
     schema.check_schema(empty)
-    after = columns(empty), {table: read(empty, f"SELECT * FROM {table}") for table in ("crawl", "page", "block")}
-    assert after == before
+    assert (columns(empty), [read(empty, statement) for statement in statements]) == before
 
 
 def test_triggers_survive_a_later_revision(empty, later, save_first, visit):

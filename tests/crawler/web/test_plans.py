@@ -73,7 +73,7 @@ def test_a_page_is_found_by_its_address_without_reading_all(plans):
             find_page(at.connection, "https://lake.example.org/unknown")
 
     found = plans(look)
-    assert len(found) == 2
+    assert len(found) == 3
     assert not any(LARGE.search(plan) for plan in found.values())
 
 
