@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-READ_TAGS = ("meta", "script", "link", "title", "h1", "time")
+READ_TAGS = ("meta", "script", "link", "title", "h1", "time", "abbr")
 # A part of `application/ld+json`, in small letters or capitals.
 JSON_LD_MARK = "+"
 MAX_AUTHOR_LINKS = 40

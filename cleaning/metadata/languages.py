@@ -7,7 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lxml.html import HtmlElement
+
+    from cleaning.metadata.statements import Statements
 
 LANGUAGE_MODEL_BYTES = 70_000_000
 """Room on disk that `load_language_model` needs, rounded up."""
@@ -117,6 +121,18 @@ _MIN_OWN_SHARE = 0.1
 _SOLE_LANGUAGES = ("zh", "ja", "ko", "el", "th", "ka", "hy", "km", "my", "lo", "ta", "te", "kn", "ml", "gu", "or", "si")
 _KANA = re.compile(f"[{_JAPANESE}]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def stated_languages(root: HtmlElement, stated: Statements) -> Iterator[str | None]:
+    """Yield the language tags that a page states, in order of trust."""
+    yield root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang")
+    yield from stated.texts("inLanguage")
+    yield from stated.meta("og:locale", "content-language", "language")
+
+
+def stated_language(root: HtmlElement, stated: Statements) -> str | None:
+    """Return the first language tag that a page states; None if it states none."""
+    return next(filter(None, stated_languages(root, stated)), None)
 
 
 def read_language(stated: Iterable[str | None], text: str) -> str | None:

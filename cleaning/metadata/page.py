@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from cleaning.blocks import Metadata
 from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
-from cleaning.metadata.languages import read_language
+from cleaning.metadata.languages import read_language, stated_language, stated_languages
 from cleaning.metadata.statements import (
     read_statements,
     text_of_value,
@@ -40,14 +40,14 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
     kept text: it gives the language of a page that states none, or one of another script.
     """
     stated = statements or read_statements(page.root)
-    dates = read_dates(page.root, stated, page.url)
+    dates = read_dates(page.root, stated, page.url, stated_language(page.root, stated))
     title = read_title(stated, page.url, text)
     return Metadata(
         title=title,
         authors=read_authors(page.root, stated),
         published=dates.published,
         modified=dates.modified,
-        language=read_language(_stated_languages(page, stated), text),
+        language=read_language(stated_languages(page.root, stated), text),
         section=_section(page, stated, title),
         canonical=_first_url(page, [stated.links.get("canonical"), *stated.meta("og:url")]),
         site_name=read_site_name(stated),
@@ -91,12 +91,6 @@ def _crumb_url(page: Page, crumb: Mapping[str, Any]) -> str | None:
     item = crumb.get("item")
     address = item.get("@id") if isinstance(item, dict) else item
     return _absolute(page.url, address) if isinstance(address, str) else None
-
-
-def _stated_languages(page: Page, stated: Statements) -> Iterator[str | None]:
-    yield page.root.get("lang") or page.root.get("{http://www.w3.org/XML/1998/namespace}lang")
-    yield from stated.texts("inLanguage")
-    yield from stated.meta("og:locale", "content-language", "language")
 
 
 def _images(stated: Statements) -> Iterator[str | None]:

@@ -70,7 +70,7 @@ class Statements:
     links: Mapping[str, str] = field(default_factory=dict)
     """The first URL of each `rel`."""
     times: tuple[HtmlElement, ...] = ()
-    """The time elements."""
+    """The time elements, and the abbr elements with a title, which older pages have in their place."""
     properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
     """The microdata elements by their itemprop."""
     author_links: tuple[HtmlElement, ...] = ()
@@ -175,7 +175,7 @@ def _add_heading(read: _Reading, element: HtmlElement) -> None:
 
 
 def _add_time(read: _Reading, element: HtmlElement) -> None:
-    if len(read.times) < _MAX_TIMES:
+    if len(read.times) < _MAX_TIMES and (element.tag == "time" or element.get("title")):
         read.times.append(element)
 
 
@@ -186,6 +186,7 @@ _ADD = {
     "title": _add_title,
     "h1": _add_heading,
     "time": _add_time,
+    "abbr": _add_time,
 }
 
 

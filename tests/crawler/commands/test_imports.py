@@ -23,7 +23,7 @@ execute()
 """
 # What takes long or much memory, and that no command but its own needs.
 RARE = (
-    "alembic duckdb htmldate IPython jinja2 lightgbm matplotlib nltk pandas playwright polars prometheus_client "
+    "alembic duckdb IPython jinja2 lightgbm matplotlib nltk pandas playwright polars prometheus_client "
     "psycopg py3langid pyarrow scipy scrapy_playwright sklearn shtab trafilatura"
 )
 CRAWL = "crawler.addon crawler.fetching.network crawler.frontier crawler.processing crawler.workers feedparser warcio"

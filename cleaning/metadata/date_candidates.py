@@ -1,0 +1,336 @@
+"""Collect the dates that a page may have been published on: those that it states, and those near its heading."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cleaning.metadata.date_texts import calendar_day, read_date, read_timestamp
+from cleaning.metadata.elements import find_classed, find_texts
+from cleaning.metadata.statements import is_reply, tidy_text, visible_text
+from cleaning.metadata.titles import is_front_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lxml.html import HtmlElement
+
+    from cleaning.metadata.statements import Statements
+
+_ARTICLE_METAS = (
+    "article:published_time",
+    "og:article:published_time",
+    "og:published_time",
+    "article:published",
+    "datepublished",
+)
+_LIBRARY_METAS = (
+    "dc.date",
+    "dc.date.issued",
+    "dc.date.created",
+    "dcterms.date",
+    "dcterms.created",
+    "dcterms.issued",
+    "citation_publication_date",
+    "citation_online_date",
+    "citation_date",
+    "prism.publicationdate",
+)
+_OTHER_METAS = (
+    "date",
+    "pubdate",
+    "publishdate",
+    "publish-date",
+    "publish_date",
+    "parsely-pub-date",
+    "sailthru.date",
+    "datecreated",
+    "published",
+    "created",
+)
+_PUBLISHING_META = re.compile(r"publish(?:ed)?[^a-z]?(?:date|time|on)|publication[^a-z]?date|date[^a-z]?publi")
+_CHANGE_METAS = (
+    "article:modified_time",
+    "og:article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "dcterms.modified",
+    "dc.date.modified",
+    "last-modified",
+    "revised",
+)
+_DAY_IN_PATH = re.compile(r"/(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?=[/_-]|$)")
+_SLUG_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
+_MONTH_IN_PATH = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)(?=/|$)")
+# Parts of texts that may have a year, in the digits of several scripts, or a short one.
+_YEARS = ("20", "19", "\u0662\u0660", "\u06f2\u06f0", "\u06f1\u06f3", "\u06f1\u06f4", "\u0968\u0966", "\u0e52\u0e55")
+_SHORT_YEARS = (".0", ".1", ".2")
+_CLASS_PARTS = ("date", "publ")
+_DATE_PROPERTIES = ("datePublished", "dateCreated", "dateModified")
+_VALUE_ATTRIBUTES = ("content", "datetime", "title")  # of an element that states a date
+_READ_ELSEWHERE = ("time", "abbr", "meta")
+_DATE_ATTRIBUTE = re.compile(r"title|datetime|content|data-[\w-]*(?:date|time|publi|created)[\w-]*")
+_MAX_RAW_CHARS = 300
+_MAX_TEXT_CHARS = 160
+_BARE_CHARS = 40
+_MARK = re.compile(r"date|time|publi|posted|meta|byline|created|fecha|datum|data-|author|info", re.IGNORECASE)
+# Around dates of other things: a reader's comment, another page, an event, the day on which a member joined.
+_FOREIGN_MARK = re.compile(r"comment|related|\bevent|joined", re.IGNORECASE)
+_OTHER_MARK = re.compile(r"copyright|footer|sidebar|widget|archive|calendar", re.IGNORECASE)
+_PUBLISHED_MARK = re.compile(r"publish|pubdate|posted|created", re.IGNORECASE)
+_CHANGE_MARK = re.compile(r"modif|update", re.IGNORECASE)
+_UNSEEN_TAGS = ("script", "style", "noscript", "template")
+_PUBLISHED = re.compile(
+    r"publi|posted|written|created|added|released|veröffentlicht|erstellt|erschienen|stand:|eingestellt|geschrieben|vom\b|"
+    r"publicad|creado|escrito|posté|écrit|mis en ligne|le\b|pubblicat|scritto|gepubliceerd|geplaatst|opublikowan|"
+    r"dodano|zveřejněn|vydán|publikován|julkaistu|skrevet|publisert|publicerad|offentliggjort|közzétév|megjelent|"
+    r"опубликован|опубліковано|дата|yay\u0131n|eklenme|منتشر|نشر|تاریخ|发布|發布|发表|發表|时间|時間|来源|公開|投稿|掲載|등록|입력|게시|작성|ngày|đăng",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    "updat|modifi|revis|edited|aktualisiert|geändert|bearbeitet|mis à jour|actualizad|atualizad|aggiornat|bijgewerkt"
+    "|uppdaterad|opdateret|oppdatert|päivitetty|frissítve|aktualizov|zaktualizowano|ostatnia zmiana|обновлен|оновлено"
+    "|изменен|güncelle|تحديث|به‌روز|अपडेट|更新|修改|最后编辑|수정|cập nhật",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"\d[:.h]\d\d\b")
+_PLACES = ("above", "below", "further")
+_LEVELS = 4  # elements around a text whose classes are read
+_MAX_TEXTS = 12  # in each place
+_MAX_ITEMS = 10
+
+
+class DateSource(StrEnum):
+    """Where a page states or shows a date."""
+
+    JSON_LD = "json-ld"
+    JSON_LD_CREATED = "json-ld-created"
+    ARTICLE_META = "article-meta"
+    LIBRARY_META = "library-meta"
+    META = "meta"
+    ITEM = "microdata"
+    TIME = "time"
+    URL = "url"
+    TITLE = "title"
+    TEXT = "text"
+    CHANGE_TEXT = "change-text"
+    """A visible text about the last change."""
+    CHANGE = "change"
+    """A stated date of the last change."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateCandidate:
+    """A date of a page: `day` is `YYYY-MM-DD` or coarser, `statement` the text that it was read from.
+
+    `signs` are the features of the ranking: what is near the date, and how it is marked.
+    """
+
+    day: str
+    source: DateSource
+    statement: str
+    signs: frozenset[str] = frozenset()
+
+
+def collect_dates(
+    root: HtmlElement, stated: Statements, url: str | None, language: str | None
+) -> Iterator[DateCandidate]:
+    """Yield the dates of a page, by source; the same day may come several times."""
+    yield from _stated(stated, language)
+    yield from _in_url(url)
+    yield from _in_title(stated, language)
+    if "product" in stated.types or is_front_page(url):
+        return  # the visible dates are those of its reviews, or of other pages
+    yield from _in_elements(root, stated, language)
+    yield from _in_texts(root, stated, language)
+
+
+def _stated(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+    sources = (
+        (DateSource.JSON_LD, stated.texts("datePublished")),
+        (DateSource.JSON_LD_CREATED, stated.texts("dateCreated", "uploadDate")),
+        (DateSource.ARTICLE_META, stated.meta(*_ARTICLE_METAS)),
+        (DateSource.LIBRARY_META, stated.meta(*_LIBRARY_METAS)),
+        (DateSource.META, chain(stated.meta(*_OTHER_METAS), _publishing_metas(stated))),
+        (DateSource.ITEM, _item_texts(stated, "datePublished", "dateCreated")),
+        (DateSource.CHANGE, change_texts(stated)),
+    )
+    for source, texts in sources:
+        for number, text in enumerate(islice(texts, _MAX_ITEMS)):
+            if day := read_stated(text, language):
+                yield DateCandidate(day, source, text, frozenset({"later"} if number else ()))
+
+
+def read_stated(text: str, language: str | None) -> str | None:
+    """Return the date of a value that is nothing but a date: a text or a number of seconds since 1970."""
+    return read_timestamp(text) or read_date(text, language)
+
+
+def change_texts(stated: Statements) -> Iterator[str]:
+    """Yield the texts that state when the page was changed."""
+    yield from stated.texts("dateModified")
+    yield from stated.meta(*_CHANGE_METAS)
+    yield from _item_texts(stated, "dateModified")
+
+
+def _publishing_metas(stated: Statements) -> Iterator[str]:
+    """Yield the contents of other meta tags with a name about publishing."""
+    for name, contents in stated.metas.items():
+        if _PUBLISHING_META.search(name):
+            yield contents[0]
+
+
+def _item_texts(stated: Statements, *names: str) -> Iterator[str]:
+    for element in stated.items(*names):
+        if not is_reply(element) and not _is_in_teaser(element):
+            yield next(filter(None, map(element.get, _VALUE_ATTRIBUTES)), None) or visible_text(element) or ""
+
+
+def _in_link(element: HtmlElement) -> bool:
+    """Return True if an element is in a link, as the parts of a teaser are."""
+    return any(ancestor.tag == "a" for ancestor in islice(element.iterancestors(), _LEVELS))
+
+
+def _is_in_teaser(element: HtmlElement) -> bool:
+    """Return True if an element is in a link that is an item of its own."""
+    ancestors = islice(element.iterancestors("a"), _LEVELS)
+    return any(link.get("itemscope") is not None for link in ancestors)
+
+
+def _in_url(url: str | None) -> Iterator[DateCandidate]:
+    try:
+        path = urlsplit(url or "").path[:500]
+    except ValueError:
+        return
+    for pattern, sign in ((_DAY_IN_PATH, "path"), (_SLUG_DAY, "slug")):
+        match = pattern.search(path)
+        day = match and calendar_day(int(match[1]), int(match[2]), int(match[3]))
+        if match and day:
+            yield DateCandidate(day, DateSource.URL, match[0], frozenset({sign}))
+            return
+    match = _MONTH_IN_PATH.search(path)
+    month = match and calendar_day(int(match[1]), int(match[2]), None)
+    if match and month:
+        yield DateCandidate(month, DateSource.URL, match[0])
+
+
+def _in_title(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+    for text in filter(None, (stated.title, *stated.headings[:1])):
+        if day := read_date(text, language):
+            yield DateCandidate(day, DateSource.TITLE, text)
+
+
+def _in_elements(root: HtmlElement, stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+    """Yield the dates of time and abbr elements, then those in attributes of other elements near the heading."""
+    rank = 0
+    for element, text, sign in chain(_time_texts(stated), _attribute_texts(root, stated)):
+        marks = _marks(element)
+        if _FOREIGN_MARK.search(marks) or _is_in_teaser(element):
+            continue
+        if day := read_stated(text[:_MAX_TEXT_CHARS], language):
+            signs = {sign, f"rank-{min(rank, 3)}", *_mark_signs(marks), *_link_signs(element)}
+            rank += 1
+            yield DateCandidate(day, DateSource.TIME, text, frozenset(signs))
+
+
+def _time_texts(stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
+    for element in stated.times:
+        if element.get("itemprop") in _DATE_PROPERTIES:
+            continue  # read as a statement
+        text = element.get("datetime") or element.get("title") or visible_text(element) or ""
+        yield element, text, "pubdate" if element.get("pubdate") is not None else "element"
+
+
+def _attribute_texts(root: HtmlElement, stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
+    near = chain.from_iterable(find_classed(root, stated.heading, part) for part in _CLASS_PARTS)
+    for element in dict.fromkeys(near):
+        for name, value in islice(element.attrib.items(), _MAX_ITEMS):
+            if element.tag not in _READ_ELSEWHERE and _DATE_ATTRIBUTE.fullmatch(name):
+                yield element, value, "attribute"
+
+
+def _link_signs(element: HtmlElement) -> Iterator[str]:
+    if is_reply(element):
+        yield "reply"
+    if _in_link(element):
+        yield "link"
+
+
+def _in_texts(root: HtmlElement, stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+    near = find_texts(root, stated.heading, (*_YEARS, *_SHORT_YEARS))
+    for place, elements in zip(_PLACES, (near.above[::-1], near.below, near.further), strict=True):
+        label = place if stated.heading is not None else f"no-heading-{place}"
+        ranks: Counter[DateSource] = Counter()
+        for text, element in _short_texts(elements):
+            candidate = _text_candidate(text, element, language)
+            if candidate is None:
+                continue
+            rank = ranks[candidate.source]
+            ranks[candidate.source] += 1
+            yield replace(candidate, signs=candidate.signs | {label, f"{label}-{min(rank, 3)}"})
+            if ranks.total() == _MAX_TEXTS:
+                break
+
+
+def _text_candidate(text: str, element: HtmlElement | None, language: str | None) -> DateCandidate | None:
+    """Return the day in a visible text of the page; None for a text without one, or about something else."""
+    plain = tidy_text(text) or ""
+    is_long = len(plain) > _MAX_TEXT_CHARS or "://" in plain
+    plain = plain[:_BARE_CHARS] if is_long else plain
+    day = read_date(plain, language)
+    if day is None or len(day) < len("YYYY-MM-DD"):
+        return None
+    marks = _marks(element)
+    if marks.startswith(_UNSEEN_TAGS) or _FOREIGN_MARK.search(marks):
+        return None
+    signs = {*_mark_signs(marks), *_text_signs(plain)}
+    if is_long:
+        signs.add("long")
+    if element is not None and element.tag == "a":
+        signs.add("link")
+    source = DateSource.CHANGE_TEXT if _CHANGED.search(plain) else DateSource.TEXT
+    return DateCandidate(day, source, plain, frozenset(signs))
+
+
+def _short_texts(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:
+    """Yield the texts of the elements that may have a year, each with the element around it."""
+    for element in elements:
+        if text := element.text:
+            yield text[:_MAX_RAW_CHARS], element
+        if text := element.tail:
+            yield text[:_MAX_RAW_CHARS], element.getparent()
+
+
+def _text_signs(plain: str) -> Iterator[str]:
+    yield "bare" if len(plain) <= _BARE_CHARS else "in-sentence"
+    if _PUBLISHED.search(plain):
+        yield "says-published"
+    if _CLOCK.search(plain):
+        yield "clock"
+
+
+def _mark_signs(marks: str) -> Iterator[str]:
+    if _MARK.search(marks):
+        yield "marked"
+    if _PUBLISHED_MARK.search(marks):
+        yield "marked-published"
+    if _OTHER_MARK.search(marks):
+        yield "marked-other"
+    if _CHANGE_MARK.search(marks):
+        yield "marked-changed"
+
+
+def _marks(element: HtmlElement | None) -> str:
+    """Return the tags, classes and ids of an element and of the elements around it."""
+    marks = []
+    for _ in range(_LEVELS):
+        if element is None:
+            break
+        marks.append(f"{element.tag} {element.get('class', '')} {element.get('id', '')}")
+        element = element.getparent()
+    return " ".join(marks)

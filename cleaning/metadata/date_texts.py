@@ -1,0 +1,274 @@
+"""Read a date in a short text of any language: `read_date("1er février 2024")` gives "2024-02-01".
+
+The answer is never finer than the text: "May 2024" gives "2024-05". No clock is read: "two days ago" is no date.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from datetime import date
+from functools import cache
+from importlib import resources
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MIN_YEAR, MAX_YEAR = 1800, 2100
+_MAX_CHARS = 300
+_MAX_TOKENS = 80
+_UNSET = "1970-01-01"  # from a clock that was never set
+_SEPARATORS = r"\s.,;:/|()\[\]{}'\u2019\u2018\"_\u2013\u2014\u00b7\u2022-"
+_TOKEN = re.compile(rf"thang\d+|\d+|[^\d{_SEPARATORS}]+")
+_DIGIT = re.compile(r"[^\W_a-z0-9]", re.IGNORECASE)
+_ISO = re.compile(r"(?<![\d.])(\d{4})-(\d{1,2})(?:-(\d{1,2})(?!\d)|(?![\d-]))")
+_ISO_DAY = re.compile(r"\s{0,9}(\d{4})-(\d\d)-(\d\d)(?!\d)")
+# A year of four digits in any script, or three numbers.
+_MAY_BE_DATE = re.compile(r"(?<!\d)\d{4}(?!\d)|\d[./-] ?\d\d?[./-] ?\d\d|[12]\d{7}(?!\d)|\d ?[年년]|元年")
+_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")
+_YEAR_FIRST = re.compile(r"(?<![\d./])(\d{4})([./])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)")
+_NUMBERS = re.compile(r"(?<![\d./:-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?(\d{4}|\d\d)(?![\d:])(?!\2\d)")
+_EAST_ASIAN = re.compile(
+    r"(令和|平成|昭和|民國|民国)?\s?(?<!\d)(\d{1,4}|元)\s?[年년]\s?(\d{1,2})\s?[月월](?:\s?(\d{1,2})(?!\d))?"
+)
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国": 1911}
+# Vietnamese numbers the months: `15 thang 5 nam 2024`.
+_NUMBERED_MONTH = re.compile(r"\bthang (\d{1,2})\b")
+_TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
+# The month before the day, as in the United States.
+_MONTH_FIRST = frozenset({"en-us", "en-ph"})
+_MAX_PARTICLES = 2
+_MAX_PARTICLE_CHARS = 4
+_BUDDHIST_YEARS = range(2400, 2700)
+_BUDDHIST_OFFSET = 543
+_PERSIAN_YEARS = range(1300, 1500)
+_PERSIAN_LANGUAGES = frozenset({"fa", "ps"})
+_PERSIAN_MONTHS = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()
+_CENTURY = 2000
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, without accents, with ASCII digits: two spellings of a month become equal."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text.casefold()).replace("\u0131", "i")
+    return _DIGIT.sub(_ascii_digit, "".join(sign for sign in plain if not unicodedata.combining(sign)))
+
+
+def _ascii_digit(match: re.Match[str]) -> str:
+    sign = match[0]
+    value = unicodedata.digit(sign, None)
+    return sign if value is None else str(value)
+
+
+def read_date(text: str, language: str | None = None) -> str | None:
+    """Return the first date in a text as `YYYY-MM-DD`, or `YYYY-MM` if it has no day; None if it has none.
+
+    `language` is the page's BCP 47 tag. It says whether 03/04/2021 is in March, and which month `listopad` is.
+    """
+    if (match := _ISO_DAY.match(text)) and (day := calendar_day(int(match[1]), int(match[2]), int(match[3]))):
+        return day
+    if _MAY_BE_DATE.search(text) is None:
+        return None
+    plain = fold(text[:_MAX_CHARS])
+    tag = (language or "").replace("_", "-").lower()
+    for reader in (_iso, _east_asian, _compact, _year_first, _named, _numbers):
+        day = reader(plain, tag)
+        if day is not None:
+            return day
+    return None
+
+
+def read_timestamp(text: str) -> str | None:
+    """Return the day (UTC) of seconds or milliseconds since 1970; None for any other text."""
+    match = _TIMESTAMP.fullmatch(text.strip())
+    if match is None:
+        return None
+    days = int(match[0][:10]) // 86_400
+    return date.fromordinal(date(1970, 1, 1).toordinal() + days).isoformat()
+
+
+def calendar_day(year: int, month: int, day: int | None) -> str | None:
+    """Return a date in ISO 8601, without the day if it is None; None for a date that no page has."""
+    try:
+        moment = date(year, month, day or 1)
+    except ValueError:
+        return None
+    if not MIN_YEAR <= year <= MAX_YEAR or moment.isoformat() == _UNSET:
+        return None
+    return moment.isoformat() if day else moment.isoformat()[:7]
+
+
+def _iso(plain: str, language: str) -> str | None:
+    return _first_day(_ISO, plain, language)
+
+
+def _year_first(plain: str, language: str) -> str | None:
+    match = _YEAR_FIRST.search(plain)
+    return None if match is None else _in_calendar(int(match[1]), int(match[3]), int(match[4]), language)
+
+
+def _compact(plain: str, language: str) -> str | None:
+    return _first_day(_COMPACT, plain, language)
+
+
+def _first_day(pattern: re.Pattern[str], plain: str, language: str) -> str | None:
+    for match in islice(pattern.finditer(plain), _MAX_TOKENS):
+        day = int(match[3]) if match[3] else None
+        if answer := _in_calendar(int(match[1]), int(match[2]), day, language):
+            return answer
+    return None
+
+
+def _east_asian(plain: str, _language: str) -> str | None:
+    match = _EAST_ASIAN.search(unicodedata.normalize("NFC", plain))
+    if match is None:
+        return None
+    year = 1 if match[2] == "元" else int(match[2])
+    return calendar_day(year + _ERAS.get(match[1], 0), int(match[3]), int(match[4]) if match[4] else None)
+
+
+def _numbers(plain: str, language: str) -> str | None:
+    """Return a date such as 15.5.2024. The day comes first, unless only the other order is possible or usual."""
+    for match in islice(_NUMBERS.finditer(plain), _MAX_TOKENS):
+        first = int(match[1])
+        second = int(match[3])
+        year = int(match[4])
+        if len(match[4]) == 2:  # noqa: PLR2004 — the digits of a short year
+            if match[2] == "-":
+                continue
+            year += _CENTURY
+        month_first = match[2] != "." and language in _MONTH_FIRST
+        if max(first, second) > 12:  # noqa: PLR2004 — the months of a year
+            month_first = second > first
+        month, day = (first, second) if month_first else (second, first)
+        if answer := _in_calendar(year, month, day, language):
+            return answer
+    return None
+
+
+class _Token(NamedTuple):
+    """A word or number of a text: `month` is 1 to 12 for a month's name, `number` None for a word."""
+
+    text: str
+    number: int | None
+    month: int | None
+    persian: bool
+
+
+def _named(plain: str, language: str) -> str | None:
+    """Return the first date with the name of a month."""
+    tokens = list(islice(_tokens(plain, language), _MAX_TOKENS))
+    coarse = None
+    for index, token in enumerate(tokens):
+        if token.month is None:
+            continue
+        answer = _around(tokens, index, language)
+        if answer is not None and len(answer) > len("YYYY-MM"):
+            return answer
+        coarse = coarse or answer
+    return coarse
+
+
+def _tokens(plain: str, language: str) -> Iterator[_Token]:
+    names = _month_names(language.partition("-")[0])
+    persian = _persian_names()
+    for word in _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1", plain)):
+        if word.isdecimal():
+            yield _Token(word, int(word), None, persian=False)
+        elif word.startswith("thang") and word != "thang":
+            yield _Token(word, None, int(word.removeprefix("thang")), persian=False)
+        elif (month := names.get(word)) is not None:
+            yield _Token(word, None, month, persian=False)
+        else:
+            yield _Token(word, None, persian.get(word), persian=word in persian)
+
+
+def _around(tokens: list[_Token], index: int, language: str) -> str | None:
+    """Return the date of which tokens[index] is the month; without the day if only the year stands beside it."""
+    before = _numbers_beside(tokens[:index][::-1])
+    after = _numbers_beside(tokens[index + 1 :])
+    day = None
+    year = None
+    if before and _is_day(before[0]):  # 5 May 2024; 2024. gada 5. maijs
+        day = before[0]
+        year = next(filter(_is_year, (*after[:1], *before[1:2])), None)
+    elif before and _is_year(before[0]):  # 2024. május 15.
+        year = before[0]
+        day = next(filter(_is_day, after[:1]), None)
+    elif after and _is_day(after[0]):  # May 5, 2024
+        day = after[0]
+        year = next(filter(_is_year, after[1:2]), None)
+    elif after and _is_year(after[0]):
+        year = after[0]
+    if year is None:
+        return None
+    month = tokens[index].month or 0
+    return _from_persian(year, month, day) if tokens[index].persian else _in_calendar(year, month, day, language)
+
+
+def _numbers_beside(tokens: list[_Token]) -> list[int]:
+    """Return the first two numbers of the tokens that only particles stand between: `de`, `th`, `er`, `of the`."""
+    numbers: list[int] = []
+    particles = 0
+    for token in tokens:
+        if token.number is not None:
+            numbers.append(token.number)
+            particles = 0
+        elif token.month is None and len(token.text) <= _MAX_PARTICLE_CHARS and particles < _MAX_PARTICLES:
+            particles += 1
+        else:
+            break
+        if len(numbers) == 2:  # noqa: PLR2004 — a day and a year
+            break
+    return numbers
+
+
+def _is_day(number: int) -> bool:
+    return 1 <= number <= 31  # noqa: PLR2004 — the days of a month
+
+
+def _is_year(number: int) -> bool:
+    return MIN_YEAR <= number <= MAX_YEAR or number in _BUDDHIST_YEARS or number in _PERSIAN_YEARS
+
+
+def _in_calendar(year: int, month: int, day: int | None, language: str) -> str | None:
+    if year in _BUDDHIST_YEARS:
+        year -= _BUDDHIST_OFFSET
+    if year in _PERSIAN_YEARS and language.partition("-")[0] in _PERSIAN_LANGUAGES:
+        return _from_persian(year, month, day)
+    return calendar_day(year, month, day)
+
+
+def _from_persian(year: int, month: int, day: int | None) -> str | None:
+    """Return the Gregorian date of a Persian (Solar Hijri) one, by the 33-year cycle of its leap years."""
+    if year not in _PERSIAN_YEARS or not 1 <= month <= 12 or day is None:  # noqa: PLR2004 — the months of a year
+        return None
+    # 1 Farvardin 1300 was 21 March 1921. Leap years have these remainders of 33.
+    leaps = sum(1 for past_year in range(1300, year) if past_year % 33 in {1, 5, 9, 13, 17, 22, 26, 30})
+    days = (year - 1300) * 365 + leaps + 30 * (month - 1) + min(month - 1, 6) + day - 1
+    moment = date.fromordinal(date(1921, 3, 21).toordinal() + days)
+    return calendar_day(moment.year, moment.month, moment.day)
+
+
+@cache
+def _month_names(language: str) -> Mapping[str, int]:
+    """Return the months (1 to 12) by their folded names, as the language uses those that languages differ in."""
+    return {**_month_tables()["any"], **_month_tables().get(language, {})}
+
+
+@cache
+def _month_tables() -> dict[str, dict[str, int]]:
+    source = resources.files("cleaning").joinpath("data", "months.toml").read_text("utf-8")
+    return {
+        language: {name: int(month) for month, names in months.items() for name in names.split()}
+        for language, months in tomllib.loads(source).items()
+    }
+
+
+@cache
+def _persian_names() -> Mapping[str, int]:
+    return {fold(name): month for month, name in enumerate(_PERSIAN_MONTHS, 1)}

@@ -1,0 +1,119 @@
+"""The date of publication: evidence from several sources, and no answer where there is none."""
+
+from math import log
+
+import pytest
+
+from cleaning import clean
+from cleaning.metadata.date_candidates import DateCandidate, DateSource
+from cleaning.metadata.dates import choose_day, describe_days, score_options
+
+URL = "https://example.org/local/story"
+TEXT = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
+
+
+def published(head="", body="", *, language="en", url=URL):
+    page = f"<html lang='{language}'><head><title>Ice closes the harbour</title>{head}</head>"
+    return clean(
+        f"{page}<body><article><h1>Ice closes the harbour</h1>{body}{TEXT}</article></body></html>", url
+    ).published
+
+
+def json_ld(**fields):
+    pairs = ", ".join(f'"{name}": "{value}"' for name, value in fields.items())
+    return f'<script type="application/ld+json">{{"@type": "NewsArticle", {pairs}}}</script>'
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "language", "day"),
+    [
+        (json_ld(datePublished="2024-03-05T08:00:00+01:00"), "", "en", "2024-03-05"),
+        (json_ld(datePublished="2024-05-01T23:30:00-05:00"), "", "en", "2024-05-01"),
+        ('<meta property="article:published_time" content="2024-03-05">', "", "en", "2024-03-05"),
+        ('<meta name="citation_publication_date" content="2024/03/05">', "", "en", "2024-03-05"),
+        ("", '<abbr class="published" title="2011-04-25T00:23:00-04:00">Monday</abbr>', "en", "2011-04-25"),
+        ("", "<abbr itemprop='datePublished' title='2011-04-25T00:23:00-04:00'>12:23 AM</abbr>", "en", "2011-04-25"),
+        ("", '<time datetime="2024-03-05">5 days ago</time>', "en", "2024-03-05"),
+        ("", '<span class="post-date" data-date="2024-03-05">5 days ago</span>', "en", "2024-03-05"),
+        ("", "<p class='meta'>1er février 2024</p>", "fr", "2024-02-01"),
+        ("", "<p class='byline'>Por Ana Reis, 22 de janeiro de 2016</p>", "pt", "2016-01-22"),
+        ("", "<div class='date'>03/04/2021</div>", "en-US", "2021-03-04"),
+        ("", "<div class='date'>03/04/2021</div>", "en-GB", "2021-04-03"),
+        ("", "<span class='datum'>8.5.12</span>", "de", "2012-05-08"),
+    ],
+)
+def test_a_date_is_found_wherever_it_stands(head, body, language, day):
+    assert published(head, body, language=language) == day
+
+
+def test_a_month_stays_a_month():
+    assert published('<meta property="article:published_time" content="2024-05">') == "2024-05"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p>Two days ago</p>",
+        "<div class='comment'><time datetime='2024-03-05'>March 5</time></div>",
+        "<ul class='related'><li><span class='date'>March 5, 2024</span></li></ul>",
+        "<p>Founded in 1998, rebuilt in 2012.</p>",
+    ],
+)
+def test_a_page_without_a_date_of_its_own_has_none(body):
+    assert published("", body) is None
+
+
+def test_the_day_of_publication_wins_over_that_of_a_change():
+    head = json_ld(datePublished="2024-03-05", dateModified="2024-04-01")
+    assert published(head, "<p>Updated April 1, 2024</p>") == "2024-03-05"
+
+
+def test_a_visible_day_agrees_with_the_better_of_two_statements():
+    head = json_ld(datePublished="2019-01-01") + '<meta property="article:published_time" content="2024-03-05">'
+    assert published(head, "<p class='date'>March 5, 2024</p>") == "2024-03-05"
+
+
+def test_the_answer_does_not_depend_on_the_day_of_the_run(monkeypatch):
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    body = "<p class='date'>May 2024</p>"
+    assert published("", body) == published("", body)
+
+
+def candidate(day, source=DateSource.TEXT, *signs):
+    return DateCandidate(day, source, day, frozenset(signs))
+
+
+def test_features_say_how_days_stand_to_each_other():
+    options = describe_days(
+        [
+            candidate("2024-03-05", DateSource.JSON_LD, "later"),
+            candidate("2024-03-05", DateSource.TEXT, "below-0"),
+            candidate("2024-04-01", DateSource.CHANGE),
+            candidate("2024-03-06", DateSource.URL),
+        ],
+        {"newsarticle"},
+        URL,
+    )
+    assert {"json-ld:later", "text:below-0", "agrees-text", "agrees-stated", "url-near", "before-change"} <= options[
+        "2024-03-05"
+    ]
+    assert "2024-04-01" not in options  # the day of a change, beside a stated day of publication
+    assert {"none", "none:has-stated", "none:no-time", "none:type-newsarticle", "none:days-2"} <= options[None]
+
+
+def test_a_page_without_candidates_has_the_option_of_no_answer():
+    assert set(describe_days([], (), None)) == {None}
+
+
+def test_a_day_needs_a_minimum_of_likelihood():
+    scores = {"2024-03-05": 1.0, "2024-04-01": 0.5, None: 1.0 + log(2)}
+    assert choose_day(scores, 0.3) == "2024-03-05"
+    assert choose_day(scores, 0.34) is None
+    assert choose_day({None: 0.0}, 0.3) is None
+
+
+def test_scores_are_sums_of_known_weights():
+    assert score_options({"2024-03-05": frozenset({"a", "b", "c"}), None: frozenset()}, {"a": 1.5, "b": -0.5}) == {
+        "2024-03-05": 1.0,
+        None: 0.0,
+    }
