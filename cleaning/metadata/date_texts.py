@@ -35,8 +35,11 @@ _EAST_ASIAN = re.compile(
     r"(令和|平成|昭和|民國|民国)?\s?(?<!\d)(\d{1,4}|元)\s?[年년]\s?(\d{1,2})\s?[月월](?:\s?(\d{1,2})(?!\d))?"
 )
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国": 1911}
-# Vietnamese numbers the months: `15 thang 5 nam 2024`.
-_NUMBERED_MONTH = re.compile(r"\bthang (\d{1,2})\b")
+# Vietnamese numbers the months, as `15 thang 5 nam 2024` and `15 th5 2024`. So do feeds in Chinese: `05 11月 2025`.
+_NUMBERED_MONTH = re.compile(r"\b(?:thang |th)(\d{1,2})\b|(?<!\d)(\d{1,2}) ?[月월]")
+# Four months have names of two words in the Levant.
+_LEVANTINE = re.compile(r"(كانون|تشرين) (الاول|الثاني)")
+_THAI_DOT = re.compile(r"(?<=[\u0e00-\u0e7f])\.")
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 # The month before the day, as in the United States.
 _MONTH_FIRST = frozenset({"en-us", "en-ph"})
@@ -55,7 +58,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold()).replace("\u0131", "i")
-    return _DIGIT.sub(_ascii_digit, "".join(sign for sign in plain if not unicodedata.combining(sign)))
+    bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return _LEVANTINE.sub(r"\1\2", _THAI_DOT.sub("", _DIGIT.sub(_ascii_digit, bare)))
 
 
 def _ascii_digit(match: re.Match[str]) -> str:
@@ -176,7 +180,7 @@ def _named(plain: str, language: str) -> str | None:
 def _tokens(plain: str, language: str) -> Iterator[_Token]:
     names = _month_names(language.partition("-")[0])
     persian = _persian_names()
-    for word in _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1", plain)):
+    for word in _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", plain)):
         if word.isdecimal():
             yield _Token(word, int(word), None, persian=False)
         elif word.startswith("thang") and word != "thang":

@@ -4,7 +4,8 @@
 
 The names are those of Unicode CLDR (Unicode License v3), as Babel has them: of each language and its regions, full and
 abbreviated, alone and within a date. They are folded as `cleaning.metadata.date_texts` folds a text. A name that two
-languages give to different months stands in the tables of both; all other names stand in one table for all languages.
+languages give to different months stands in the tables of both. The table for all languages has every name, with the
+month of most languages.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ MORE = {
     "pt": {5: ["maio"]},
     "it": {9: ["sett"]},
     "de": {3: ["mrz"], 1: ["jaenner"]},
+    "ar": {1: ["كانونالثاني"], 10: ["تشرينالاول"], 11: ["تشرينالثاني"], 12: ["كانونالاول"]},
+    "uk": {11: ["лис"]},
     "ro": {1: ["ian"], 5: ["mai"], 7: ["iul"]},
 }
 MIN_CHARS = 3  # "ma" of Hungarian and "no" of Norwegian stand in any text
@@ -47,7 +50,7 @@ def month_names():
         for context in Locale.parse(identifier).months.values():
             for width in ("wide", "abbreviated"):
                 for month, text in context.get(width, {}).items():
-                    names[APOSTROPHE.sub("", fold(text)).strip(" .")][month].add(language)
+                    names[APOSTROPHE.sub("", fold(text)).strip(" .\u05f3")][month].add(language)
     for language, months in MORE.items():
         for month, texts in months.items():
             for text in texts:
@@ -67,6 +70,8 @@ def tables(names):
         if len(months) == 1:
             shared[next(iter(months))].append(name)
             continue
+        most = max(months, key=lambda month: len(months[month]))
+        shared[most].append(name)
         for month, languages in months.items():
             for language in languages:
                 own[language][month].append(name)
