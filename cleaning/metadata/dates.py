@@ -187,7 +187,7 @@ def choose_day(scores: Mapping[str | None, float], min_likelihood: float) -> str
 @cache
 def _load_weights() -> Mapping[str, float]:
     """Return the weights of the features, trained by `python -m cleaning.training.dates`."""
-    source = resources.files("cleaning").joinpath("data", "date-weights.tsv").read_text("utf-8")
+    source = resources.files("cleaning").joinpath("data", "date-weights.txt").read_text("utf-8")
     lines = (line.split("\t") for line in source.splitlines() if line and not line.startswith("#"))
     return {name: float(weight) for weight, name in lines}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 SETS = ("snippets-dev", "dates-dev", "wcxb-dev")
-WEIGHTS = Path(__file__).parents[1] / "data" / "date-weights.tsv"
+WEIGHTS = Path(__file__).parents[1] / "data" / "date-weights.txt"
 _FOLDS = 5
 _PENALTY = 2.0
 _UNCERTAIN = 0.3  # the weight of a page whose gold has no date although the page states one

@@ -310,7 +310,8 @@ def summary(runs, small, large):
             "pages_per_second": round(1 / differences["seconds"], 1),
             "runs": [[asdict(crawl) for crawl in pair] for pair in pairs],
         }
-        if "fetch" in rows:
+        # A few pages on a busy machine can cost less than the difference of two runs shows.
+        if "fetch" in rows and rows["fetch"]["cpu_ms"] > 0:
             rows[row]["times_fetch"] = round(rows[row]["cpu_ms"] / rows["fetch"]["cpu_ms"], 2)
     return rows
 
