@@ -158,20 +158,20 @@ def _stated(stated: Statements, language: str | None) -> Iterator[DateCandidate]
         (DateSource.LIBRARY_META, stated.meta(*_LIBRARY_METAS)),
         (DateSource.META, chain(stated.meta(*_OTHER_METAS), _publishing_metas(stated))),
         (DateSource.ITEM, _item_texts(stated, "datePublished", "dateCreated")),
-        (DateSource.CHANGE, change_texts(stated)),
+        (DateSource.CHANGE, _change_texts(stated)),
     )
     for source, texts in sources:
         for number, text in enumerate(islice(texts, _MAX_ITEMS)):
-            if day := read_stated(text, language):
+            if day := _read_stated(text, language):
                 yield DateCandidate(day, source, text, frozenset({"later"} if number else ()))
 
 
-def read_stated(text: str, language: str | None) -> str | None:
+def _read_stated(text: str, language: str | None) -> str | None:
     """Return the date of a value that is nothing but a date: a text or a number of seconds since 1970."""
     return read_timestamp(text) or read_date(text, language)
 
 
-def change_texts(stated: Statements) -> Iterator[str]:
+def _change_texts(stated: Statements) -> Iterator[str]:
     """Yield the texts that state when the page was changed."""
     yield from stated.texts("dateModified")
     yield from stated.meta(*_CHANGE_METAS)
@@ -232,7 +232,7 @@ def _in_elements(root: HtmlElement, stated: Statements, language: str | None) ->
         marks = _marks(element)
         if _FOREIGN_MARK.search(marks) or _is_in_teaser(element):
             continue
-        if day := read_stated(text[:_MAX_TEXT_CHARS], language):
+        if day := _read_stated(text[:_MAX_TEXT_CHARS], language):
             signs = {sign, f"rank-{min(rank, 3)}", *_mark_signs(marks), *_link_signs(element)}
             rank += 1
             yield DateCandidate(day, DateSource.TIME, text, frozenset(signs))

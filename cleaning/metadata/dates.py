@@ -15,7 +15,7 @@ from math import log
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cleaning.metadata.date_candidates import DateCandidate, DateSource, change_texts, collect_dates, read_stated
+from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
 from cleaning.metadata.titles import is_front_page
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def read_dates(root: HtmlElement, stated: Statements, url: str | None, language:
     options = describe_days(candidates, stated.types, url)
     published = choose_day(score_options(options, _load_weights()), _MIN_LIKELIHOOD)
     source = next((candidate.source for candidate in candidates if candidate.day == published), None)
-    modified = next(filter(None, (read_stated(text, language) for text in change_texts(stated))), None)
+    modified = next((candidate.day for candidate in candidates if candidate.source is DateSource.CHANGE), None)
     return Dates(published, modified, source)
 
 
@@ -80,7 +80,11 @@ def describe_days(
         grouped[candidate.day].append(candidate)
     if any(map(_is_stated_day, candidates)):
         # The day of a change is the answer only on a page that states no day of publication.
-        grouped = {day: same for day, same in grouped.items() if any(one.source not in _CHANGE_SOURCES for one in same)}
+        grouped = {
+            day: same_day
+            for day, same_day in grouped.items()
+            if any(candidate.source not in _CHANGE_SOURCES for candidate in same_day)
+        }
     context = _PageContext(candidates, frozenset(types), url)
     options: dict[str | None, frozenset[str]] = {
         day: frozenset(context.day_features(day, same_day)) for day, same_day in grouped.items()
