@@ -274,7 +274,9 @@ def _base_distributions():
 
 def _link_distribution(installed_files, site):
     """Link the packages of a distribution into another folder of packages; a namespace package entry by entry."""
-    for name in {PurePath(file).parts[0] for file in installed_files.files if ".." not in file.parts}:
+    # Modules without a package share the folder of their compiled files.
+    names = {PurePath(file).parts[0] for file in installed_files.files if ".." not in file.parts} - {"__pycache__"}
+    for name in names:
         package = Path(installed_files.locate_file(name))
         if package.is_dir() and package.suffix != ".dist-info" and not (package / "__init__.py").exists():
             (site / name).mkdir(exist_ok=True)
