@@ -85,7 +85,7 @@ def test_a_release_builds_and_checks_a_wheel_for_every_python():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))["jobs"]
     systems = {each.partition("-")[0] for each in jobs["wheels"]["strategy"]["matrix"]["system"]}
     assert systems == {"ubuntu", "macos", "windows"}
-    assert set(jobs["publish"]["needs"]) == {"wheels", "sdist"}
+    assert set(jobs["publish"]["needs"]) == {"tests", "wheels", "sdist"}
 
 
 def test_the_environment_can_ask_for_a_pure_wheel(built, capfd):
