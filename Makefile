@@ -15,11 +15,11 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generat
 DATA ?= $(or $(BLOCKSIEVE_DATA),../shared/data)
 FOLDS ?= build/folds
 
-.PHONY: help demo check test bytecode lint types contracts docs pictures services services-stop bench figures format lock audit clean
+.PHONY: help demo check test test-programs bytecode lint types contracts docs pictures services services-stop bench figures format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result; SERVE=1 shows it as a web page then
 	@$(BIN)/python -m crawler.demo.run $(if $(SERVE),--serve)
@@ -27,12 +27,15 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
 check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
 	$(PYTEST) --quick --numprocesses auto --quiet $(PYTEST_ARGS)
 
-test: $(VENV)/.dev ## what CI runs: style, types, contracts and every test
+test: $(VENV)/.dev ## what protects users: style, types, contracts and the tests of the project
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse bytecode lint contracts types
-	$(PYTEST) --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) -m 'not program' $(PYTEST_ARGS)
+
+test-programs: $(VENV)/.dev ## the tests of the programs in tests/bench and tests/research, and those with Spark, Ray and another lxml
+	$(PYTEST) --numprocesses $(WORKERS) -m program $(PYTEST_ARGS)
 
 # Each worker, and many processes that tests start, would compile all modules again.
-test: export PYTHONDONTWRITEBYTECODE =
+test test-programs: export PYTHONDONTWRITEBYTECODE =
 
 # Collecting compiles the tests. Their run says what fails in it.
 bytecode: $(VENV)/.dev

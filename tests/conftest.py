@@ -60,16 +60,16 @@ LONGEST = (
     "cleaning/methods/test_contract.py",
     "crawler/workers/test_crawl.py",
     "test_docs.py",
-    "test_batch_bench.py",
+    "programs/test_batch_bench.py",
     "cleaning/test_adapters.py",
     "crawler/batch/test_faults.py",
     "crawler/fetching/render/test_handler.py",
-    "test_chain_bench.py",
-    "test_experiments.py",
+    "programs/test_chain_bench.py",
+    "programs/test_experiments.py",
     "crawler/commands/test_compare.py",
     "test_broken_setup.py",
     "crawler/fetching/render/test_browser.py",
-    "test_startup_bench.py",
+    "programs/test_startup_bench.py",
     "spiders/test_news.py",
     "crawler/fetching/test_crawl_delay.py",
     "crawler/recrawl/test_recrawl_command.py",
@@ -79,6 +79,8 @@ LONGEST = (
 )
 
 
+# The tests of programs that no user runs.
+PROGRAMS = Path(__file__).parent / "programs"
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
 SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "server"}
 SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
@@ -144,6 +146,9 @@ def pytest_collection_modifyitems(config, items):
     folder = Path(__file__).parent
     ranks = {folder / file: rank for rank, file in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path, len(ranks) + (item.path.parent != folder)))
+    for item in items:
+        if item.path.parent == PROGRAMS or "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.program)
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if _is_slow(item)])
         items[:] = [item for item in items if not _is_slow(item)]

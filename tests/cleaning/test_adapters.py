@@ -189,6 +189,7 @@ def test_the_shown_pipeline_of_datatrove(shown, tmp_path):
         extractor(favor="recall")
 
 
+@pytest.mark.program
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_the_shown_pipeline_of_ray_data(shown, tmp_path):

@@ -277,6 +277,7 @@ def cluster(monkeypatch):
     cluster.shutdown()
 
 
+@pytest.mark.program
 @pytest.mark.filterwarnings("ignore")  # Ray's own, on this machine
 def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_machine(
     gate, inputs, tmp_path, cluster, expect_all

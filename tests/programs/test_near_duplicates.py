@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent / "research" / "near_duplicates"
+PROGRAM = Path(__file__).parents[1] / "research" / "near_duplicates"
 TEXT = "The ferry left the harbour at dawn. Forty passengers slept below. Nobody had seen the captain since Monday."
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import processes
 import pytest
 
-BENCH = Path(__file__).parent / "bench"
+BENCH = Path(__file__).parents[1] / "bench"
 SQLITE = ("--databases", "sqlite")
 
 

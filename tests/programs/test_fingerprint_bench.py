@@ -13,7 +13,7 @@ import pytest
 from cleaning._native import load_compiled
 from cleaning.fingerprint import distance
 
-PROGRAM = Path(__file__).parent / "bench" / "fingerprints.py"
+PROGRAM = Path(__file__).parents[1] / "bench" / "fingerprints.py"
 FIGURES = ("built_per_second", "bytes_each", "p50_ms", "p99_ms", "added_per_second")
 ROW = dict.fromkeys(FIGURES, 2.0) | {"index": "sqlite", "size": 1_000, "sorted": False, "checked": 200, "wrong": 0}
 RESULT = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 # The programs in tests/ find each other there, and the example that reads WebKB.
-sys.path.append(str(Path(__file__).parents[1] / "docs" / "examples" / "mining"))
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "examples" / "mining"))
 
 import corpus
 import experiments
@@ -40,7 +40,7 @@ from crawler.fetching.render.browser import Browser
 from crawler.reading.search import search
 from crawler.storage.database import read_transaction
 
-PROGRAM = Path(__file__).parent / "research" / "experiments.py"
+PROGRAM = Path(__file__).parents[1] / "research" / "experiments.py"
 FEW = 3
 WEIGHTED = (weighted_1, weighted_2, weighted_3)
 WITHOUT_BROWSER = [name for name in experiments.EXPERIMENTS if name != "vce"]

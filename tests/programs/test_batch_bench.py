@@ -33,7 +33,7 @@ def test_all_rows_read_the_pages_of_both_writers(small, tmp_path):
 
 @pytest.mark.parametrize("rows_of_a_task", [500, 100_000], ids=["a band is divided", "one partition"])
 def test_the_join_gives_what_comparing_all_blocks_gives(rows_of_a_task, monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(Path(__file__).parent / "bench")
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "bench")
     join = importlib.import_module("join")
     keys = join.make_keys(20_000, rows_of_a_task)
     sightings, figures = join.join(keys, tmp_path, 1, rows_of_a_task)
@@ -46,7 +46,7 @@ def test_the_join_gives_what_comparing_all_blocks_gives(rows_of_a_task, monkeypa
 
 
 def test_the_work_of_larger_joins_is_that_of_one_value_of_a_band(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parent / "bench")
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "bench")
     found = importlib.import_module("join").project(10**8)
     assert found["candidates"] == pytest.approx(10**16 / 2**17, rel=0.01)
     assert 10**8 < found["compared"] < found["candidates"] / 100

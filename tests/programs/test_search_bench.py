@@ -7,7 +7,7 @@ from pathlib import Path
 import processes
 import pytest
 
-PROGRAM = Path(__file__).parent / "bench" / "search.py"
+PROGRAM = Path(__file__).parents[1] / "bench" / "search.py"
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])

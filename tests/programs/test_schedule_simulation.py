@@ -9,7 +9,7 @@ import numpy as np
 import processes
 import pytest
 
-FOLDER = Path(__file__).parent / "research" / "simulations"
+FOLDER = Path(__file__).parents[1] / "research" / "simulations"
 PROGRAM = FOLDER / "schedule.py"
 PAGES, DAYS, BUDGET, SEEDS = 300, 20, 60, (1, 2, 3, 4)
 

@@ -9,7 +9,7 @@ import portals
 import processes
 import pytest
 
-PROGRAM = Path(__file__).parent / "research" / "portals.py"
+PROGRAM = Path(__file__).parents[1] / "research" / "portals.py"
 PROSE = "<p>The river rose in the night and carried the old bridge down to the mill, said the mayor of the town.</p>"
 
 
