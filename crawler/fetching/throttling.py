@@ -1,6 +1,23 @@
-"""How fast a crawl asks a site: robots.txt, its Crawl-delay, and slowing down after refusals.
+"""How fast a crawl asks a host: five mechanisms, of which the slowest counts.
 
-`Downloader` applies the Crawl-delay before each request; `VisitMiddleware` reports each response to `RefusalBackoff`.
+================  =====================================  ===============================  =============================
+mechanism         trigger                                state                            settings
+================  =====================================  ===============================  =============================
+`AutoThrottle`    how long each answer takes             delay of the download slot       AUTOTHROTTLE_*, DOWNLOAD_DELAY
+`CrawlDelay`      robots.txt: Crawl-delay, Request-rate  seconds of each host, and        CRAWL_DELAY_MAX
+                                                         `host.delay` in the database
+`RefusalBackoff`  a host refuses enough pages            delay of the slot, and what it   HOST_REFUSED_SHARE,
+                                                         was before                       AUTOTHROTTLE_MAX_DELAY
+Retry-After       an answer or a robots.txt that fails   `host.paused_until`              HOST_PAUSE_MAX_SECONDS
+                  with this header
+host pause        429, 503, a robots.txt that fails,     `host.paused_until`, and         HOST_PAUSE_SECONDS,
+                  quota and CAPTCHA pages                `host.refusals` in a row         HOST_PAUSE_MAX_SECONDS
+================  =====================================  ===============================  =============================
+
+The first three act on the requests of this process; `host.delay` and the pauses hold for all processes of a database.
+`Downloader` applies the Crawl-delay before each request. `VisitMiddleware` reports each response to `RefusalBackoff`,
+and the frontier stores the `PauseRequest` that it returns. A crawl without a frontier pauses its slot instead. After
+MAX_REFUSALS_IN_A_ROW refusals the crawl ends.
 """
 
 from __future__ import annotations
