@@ -77,11 +77,12 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
         # A cursor of commits that a power failure undoes would hide those that get their numbers afterwards.
         database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
-        rows, counts = read_rows(connection, request.content, request.rows, since, request.limits), Counter[str]()
+        rows = read_rows(connection, request.content, request.rows, since, request.limits)
+        counts = Counter[str]()
         with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
-            while some := list(islice(rows, _ROWS_PER_WRITE)):
-                writer.write(some)
-                counts.update(row[_CHANGE_INDEX] for row in some)
+            while batch := list(islice(rows, _ROWS_PER_WRITE)):
+                writer.write(batch)
+                counts.update(row[_CHANGE_INDEX] for row in batch)
                 report(counts.total())
     numbers = {change.value: counts[change.value] for change in RowChange}
     return ExportResult(str(request.path), request.content.value, counts.total(), **numbers, cursor=str(cursor))

@@ -199,8 +199,8 @@ class ExportCursor:
             )
         body = form and _CURSOR_BODY.fullmatch(form[2])
         if not body:
-            shown = text[:_SHOWN_CHARS]
-            raise ExportError(f"--since is {shown!r}, which is not a cursor; use the cursor of an earlier export")
+            start = text[:_SHOWN_CHARS]
+            raise ExportError(f"--since is {start!r}, which is not a cursor; use the cursor of an earlier export")
         if body[2] != self.position.database_id:
             raise ExportError(
                 "--since is a cursor of another database, or of this one before it was restored; export without --since"
@@ -210,7 +210,7 @@ class ExportCursor:
                 f"--since is a cursor of an export of {body[1]}, made with other options than these; use the same "
                 "--pages, --blocks or --chunks, --site and --language, or export without --since"
             )
-        horizon = Horizon(int(body[4]), tuple(int(one) for one in body[5].split(".") if one))
+        horizon = Horizon(int(body[4]), tuple(int(number) for number in body[5].split(".") if number))
         if horizon.following > self.position.horizon.following:
             raise ExportError(
                 "--since is a cursor of a later state than the database is in, as after restoring a backup or in a "
@@ -263,18 +263,18 @@ def _all_rows(source: _RowSource) -> Iterator[Row]:
 def _changed_rows(connection: Connection, source: _RowSource, content: ExportContent, since: Horizon) -> Iterator[Row]:
     nothing = (None,) * (len(EXPORT_COLUMNS[content]) - _ID_COLUMNS)
     ids = (row[0] for row in _stream_rows(connection, source.changed_ids(since)))
-    while some := list(islice(ids, source.batch_size)):
+    while batch := list(islice(ids, source.batch_size)):
         present: dict[int, list[Row]] = defaultdict(list)
-        for values in source.read(some):
+        for values in source.read(batch):
             present[values[0]].append(values)
-        added = source.added_at(some)
-        for each in some:
-            is_new = each in added and since.hides(added[each])
-            if each in present:
+        added = source.added_at(batch)
+        for row_id in batch:
+            is_new = row_id in added and since.hides(added[row_id])
+            if row_id in present:
                 change = (RowChange.NEW if is_new else RowChange.CHANGED).value
-                yield from ((EXPORT_VERSION, change, *values) for values in present[each])
+                yield from ((EXPORT_VERSION, change, *values) for values in present[row_id])
             elif not is_new:
-                yield (EXPORT_VERSION, RowChange.GONE.value, each, *nothing)
+                yield (EXPORT_VERSION, RowChange.GONE.value, row_id, *nothing)
 
 
 class _RowSource(Protocol):
@@ -313,8 +313,8 @@ class _BlockRows:
         return changed_blocks(since)
 
     def added_at(self, ids: Sequence[int]) -> dict[int, int]:
-        found = self._connection.execute(select(block.c.id, block.c.added).where(block.c.id.in_(ids)))
-        return {row.id: row.added for row in found}
+        added = self._connection.execute(select(block.c.id, block.c.added).where(block.c.id.in_(ids)))
+        return {row.id: row.added for row in added}
 
 
 class _PageRows:
@@ -330,8 +330,8 @@ class _PageRows:
 
     def read_all(self) -> Iterator[Row]:
         rows = _stream_rows(self._connection, self._select)
-        while some := list(islice(rows, self.batch_size)):
-            yield from self._rows_of(some)
+        while batch := list(islice(rows, self.batch_size)):
+            yield from self._rows_of(batch)
 
     def read(self, ids: Sequence[int]) -> Iterator[Row]:
         return self._rows_of(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
@@ -340,12 +340,12 @@ class _PageRows:
         return changed_pages(since)
 
     def added_at(self, ids: Sequence[int]) -> dict[int, int]:
-        found = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
-        return {row.id: row.added or 0 for row in self._connection.execute(found.where(page.c.id.in_(ids)))}
+        added = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
+        return {row.id: row.added or 0 for row in self._connection.execute(added.where(page.c.id.in_(ids)))}
 
     def _read_markdown(self, ids: Sequence[int]) -> dict[int, str]:
-        found = select(page_structure.c.page_id, page_structure.c.markdown)
-        return {row[0]: row[1] for row in self._connection.execute(found.where(page_structure.c.page_id.in_(ids)))}
+        columns = select(page_structure.c.page_id, page_structure.c.markdown)
+        return {row[0]: row[1] for row in self._connection.execute(columns.where(page_structure.c.page_id.in_(ids)))}
 
     def _read_names(self, ids: Sequence[int]) -> dict[int, Row]:
         columns = select(headline.c.page_id, headline.c.headline, headline.c.stated_title)
@@ -360,10 +360,10 @@ class _PageRows:
         )
         markdown = self._read_markdown(list(described))
         names = self._read_names(list(described))
-        for page_id, found in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
-            blocks = list(found)
-            words = sum(each[1] for each in blocks)
-            text = "\n".join(each[2] for each in blocks)
+        for page_id, text_rows in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
+            blocks = list(text_rows)
+            words = sum(row[1] for row in blocks)
+            text = "\n".join(row[2] for row in blocks)
             yield (
                 *described[page_id],
                 len(blocks),
@@ -385,16 +385,17 @@ class _ChunkRows(_PageRows):
         self._limits = limits
 
     def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
-        limits, ids = self._limits, [row[0] for row in pages]
-        found = select(placed_block.c.page_id, placed_block.c.position, placed_block.c.block_id)
-        places = found.where(placed_block.c.page_id.in_(ids), placed_block.c.block_id.is_not(None))
+        limits = self._limits
+        ids = [row[0] for row in pages]
+        columns = select(placed_block.c.page_id, placed_block.c.position, placed_block.c.block_id)
+        places = columns.where(placed_block.c.page_id.in_(ids), placed_block.c.block_id.is_not(None))
         blocks = {(page_id, position): block_id for page_id, position, block_id in self._connection.execute(places)}
         structures = read_structure_nodes(self._connection, ids)
         for page_id, *described in pages:
             cut = Chunker(structures[page_id], limits.size, limits.overlap, limits.unit, links=False)
             for number, chunk in enumerate(cut.chunks()):
-                known = [blocks[page_id, one] for one in chunk.positions if (page_id, one) in blocks]
-                lists = (list(chunk.headings), list(chunk.positions), known)
+                block_ids = [blocks[page_id, place] for place in chunk.positions if (page_id, place) in blocks]
+                lists = (list(chunk.headings), list(chunk.positions), block_ids)
                 yield (page_id, number, *described, *lists, chunk.size, chunk.text)
 
 

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from itertools import product, zip_longest
+from itertools import chain, product, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +110,7 @@ class MetadataEdit:
 class PageRevision:
     """The changes that a visit found, in reading order. At the `first` visit all texts are added."""
 
-    at: datetime
+    visited: datetime
     first: bool
     added: tuple[TextLifetime, ...]
     gone: tuple[TextLifetime, ...]
@@ -157,10 +157,10 @@ class PageFacts:
 class PageHistory:
     """All that is stored about an address: its page or None, the requests for it, and the changes of its text."""
 
-    asked: str
+    url: str
     page: PageFacts | None
     requests: tuple[PageRequest, ...]
-    moments: tuple[PageRevision, ...]
+    revisions: tuple[PageRevision, ...]
 
 
 def read_page_history(connection: Connection, url: str) -> PageHistory:
@@ -182,14 +182,14 @@ def read_history_of(connection: Connection, page_id: int) -> PageHistory:
 def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
     addresses = dict.fromkeys([urls.without_credentials(url), *([row.url] if row else [])])
     requests = tuple(
-        sorted((one for each in addresses for one in _read_requests(connection, each)), key=_request_order)
+        sorted(chain.from_iterable(_read_requests(connection, address) for address in addresses), key=_request_order)
     )
     if row is None:
         if not requests:
             raise _unknown_address(connection, url)
         return PageHistory(url, None, requests, ())
-    texts = [_text_lifetime(found) for found in connection.execute(_SELECT_TEXTS, {"page": row.id})]
-    known = PageFacts(
+    texts = [_text_lifetime(text_row) for text_row in connection.execute(_SELECT_TEXTS, {"page": row.id})]
+    facts = PageFacts(
         url=row.url,
         key=row.url_key,
         title=row.title,
@@ -205,7 +205,7 @@ def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
         near_duplicate_of=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
         texts=sum(text.gone is None for text in texts),
     )
-    return PageHistory(url, known, requests, page_revisions(texts, row.first_seen, _read_edits(connection, row)))
+    return PageHistory(url, facts, requests, page_revisions(texts, row.first_seen, _read_edits(connection, row)))
 
 
 def _read_edits(connection: Connection, page_row: Any) -> dict[datetime, list[MetadataEdit]]:
@@ -226,16 +226,16 @@ def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
     except ValueError:
         return
     spiders = {row.id: row.spider for row in connection.execute(select(crawl.c.id, crawl.c.spider))}
-    for some in batched(sorted(spiders)):
+    for crawl_ids in batched(sorted(spiders)):
         # The key of a request with `dont_filter` continues with `+`, and `,` is the character after `+`.
-        for row in connection.execute(_SELECT_REQUESTS, {"crawls": some, "first": key, "behind": f"{key},"}):
+        for row in connection.execute(_SELECT_REQUESTS, {"crawls": crawl_ids, "first": key, "behind": f"{key},"}):
             yield PageRequest(
                 row.crawl_id, spiders[row.crawl_id], row.url, row.outcome or row.state, row.error, row.ended
             )
 
 
-def _request_order(one: PageRequest) -> tuple[bool, datetime | int]:
-    return (one.ended is None, one.ended or one.crawl)
+def _request_order(page_request: PageRequest) -> tuple[bool, datetime | int]:
+    return (page_request.ended is None, page_request.ended or page_request.crawl)
 
 
 def _text_lifetime(row: Any) -> TextLifetime:
@@ -252,16 +252,17 @@ def _text_lifetime(row: Any) -> TextLifetime:
 
 
 def _unknown_address(connection: Connection, url: str) -> QueryError:
-    shown, key = urls.without_credentials(url), urls.url_key(url)
+    address = urls.without_credentials(url)
+    key = urls.url_key(url)
     if connection.scalar(select(section.c.id).where(section.c.url_key == key)) is not None:
-        return QueryError(f"{shown} is a section: it leads to pages, and its own text is not stored")
-    nearest = get_close_matches(shown, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
+        return QueryError(f"{address} is a section: it leads to pages, and its own text is not stored")
+    nearest = get_close_matches(address, _neighbouring_urls(connection, key), n=1, cutoff=0.0)
     if not nearest:
         host = urls.host_of(url) or "its host"
-        elsewhere = _most_similar_elsewhere(connection, shown)
+        elsewhere = _most_similar_elsewhere(connection, address)
         hint = f"; the most similar address is {elsewhere}" if elsewhere else ""
-        return QueryError(f"{shown or repr(url)} is not in the database, nor is any page of {host}{hint}")
-    return QueryError(f"{shown} is not in the database; the most similar address is {nearest[0]}")
+        return QueryError(f"{address or repr(url)} is not in the database, nor is any page of {host}{hint}")
+    return QueryError(f"{address} is not in the database; the most similar address is {nearest[0]}")
 
 
 def _most_similar_elsewhere(connection: Connection, url: str) -> str | None:
@@ -285,7 +286,7 @@ def _neighbouring_urls(connection: Connection, key: str) -> list[str]:
         select(page.c.url).where(before, *of_host).order_by(page.c.url_key.desc()),
         select(page.c.url).where(after, *of_host).order_by(page.c.url_key),
     )
-    return [url for one in statements for url in connection.scalars(one.limit(_NEAREST_MAX))]
+    return [url for statement in statements for url in connection.scalars(statement.limit(_NEAREST_MAX))]
 
 
 _SELECT_PAGE = select(
@@ -371,12 +372,12 @@ def page_revisions(
     )
 
 
-def _page_revision(at: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
-    added, gone = (sorted(some, key=lambda text: text.position) for some in (changes.added, changes.gone))
+def _page_revision(visited: datetime, changes: _RevisionTexts, *, first: bool) -> PageRevision:
+    added, gone = (sorted(texts, key=lambda text: text.position) for texts in (changes.added, changes.gone))
     edited = () if first else _pair_edits(gone, added)
     old, new = {id(edit.old) for edit in edited}, {id(edit.new) for edit in edited}
     return PageRevision(
-        at=at,
+        visited=visited,
         first=first,
         added=tuple(text for text in added if id(text) not in new),
         gone=tuple(text for text in gone if id(text) not in old),
@@ -414,7 +415,7 @@ def _candidate_pairs(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]
 def print_history(history: PageHistory, max_revisions: int) -> None:
     """Print a page's history, with the last `max_revisions` visits that changed it."""
     out = make_console()
-    _print_line(out, history.asked if history.page is None else history.page.url, "bold")
+    _print_line(out, history.url if history.page is None else history.page.url, "bold")
     if history.page is None:
         _print_line(out, "No page is stored at this address")
     else:
@@ -422,13 +423,13 @@ def print_history(history: PageHistory, max_revisions: int) -> None:
             _print_line(out, line)
     if history.requests:
         rows = [
-            (one.crawl, one.spider, format_time(one.ended), one.outcome, one.error, one.url) for one in history.requests
+            (row.crawl, row.spider, format_time(row.ended), row.outcome, row.error, row.url) for row in history.requests
         ]
         out.print(make_table("Requests", ("crawl", "spider", "ended", "outcome", "error", "url"), rows))
-    left_out = len(history.moments) - max_revisions
+    left_out = len(history.revisions) - max_revisions
     if left_out > 0:
         _print_line(out, f"{left_out:,} earlier visits are left out; --limit shows more, --format json all", "dim")
-    for revision in history.moments[-max_revisions:]:
+    for revision in history.revisions[-max_revisions:]:
         _print_revision(out, revision)
 
 
@@ -445,8 +446,8 @@ def _page_lines(history: PageHistory, page: PageFacts) -> list[str]:
     ]
     if page.key != page.url:
         lines.insert(0, f"known as {page.key}")
-    if history.asked not in {page.url, page.key}:
-        lines.insert(0, f"requested as {history.asked}")
+    if history.url not in {page.url, page.key}:
+        lines.insert(0, f"requested as {history.url}")
     if page.headline and page.headline != page.title:
         lines.insert(0, f"headline: {page.headline}")
     if page.title:
@@ -466,7 +467,7 @@ def _print_revision(out: Console, revision: PageRevision) -> None:
         counts += f", another {' and '.join(names)}"
     heading = f"{count_of(len(revision.added), 'text')} at the first visit" if revision.first else counts
     out.print()
-    _print_line(out, f"{format_time(revision.at)}  {heading}", "bold")
+    _print_line(out, f"{format_time(revision.visited)}  {heading}", "bold")
     for metadata_edit in revision.metadata:
         out.print(_edit_line(out, metadata_edit.parts, f"{METADATA_NAMES[metadata_edit.name]}: "), soft_wrap=True)
     # The texts of the first visit are not changes. The JSON output has them.
@@ -478,8 +479,8 @@ def _print_revision(out: Console, revision: PageRevision) -> None:
 
 
 def _text_line(sign: str, text: TextLifetime) -> Text:
-    shown = Text(f"  {sign} {_one_line(text.text)}", "green" if sign == "+" else "red")
-    return shown.append(f"  (also on {printable(text.of)})", "dim") if text.of else shown
+    line = Text(f"  {sign} {_one_line(text.text)}", "green" if sign == "+" else "red")
+    return line.append(f"  (also on {printable(text.of)})", "dim") if text.of else line
 
 
 def _edit_line(out: Console, parts: Sequence[DiffPart], name: str = "") -> Text:

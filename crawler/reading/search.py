@@ -155,8 +155,8 @@ class SearchFilters:
         """The bound parameters of the criteria."""
         since = None if self.since is None else datetime.combine(self.since, time(), UTC)
         day = None if self.since is None else self.since.isoformat()
-        given = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
-        return {name: value for name, value in given.items() if value is not None}
+        values = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def conditions(self) -> list[str]:
@@ -248,22 +248,22 @@ def search(
     on several pages is found once: on its own page, if that still shows it and meets the filters. Empty if nothing
     matches. Raises QueryError for a malformed query.
     """
-    asked = parse_query(query)
+    parsed = parse_query(query)
     matcher = MATCHERS[connection.dialect.name]
-    criteria = PageCriteria.of(filters, _title_condition(matcher, asked))
-    pages = _RankedPages(connection, asked, criteria, limit)
+    criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))
+    pages = _RankedPages(connection, parsed, criteria, limit)
     seen, most = 0, limit * _BLOCKS_PER_PAGE
     while True:
-        ranked = best_blocks(connection, asked, rank, criteria, most)
+        ranked = best_blocks(connection, parsed, rank, criteria, most)
         pages.add(ranked[seen:], is_priority=rank is Rank.PRIORITY)
         if pages.full or len(ranked) < most:
             break
         seen, most = most, most * _GROWTH
-    return pages.found()
+    return pages.read()
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownOn:
+class _HitPage:
     """The page that a found block is returned with, and the number of pages that show it."""
 
     page_id: int
@@ -286,26 +286,26 @@ class _RankedPages:
 
     def add(self, ranked: Sequence[tuple[int, float]], *, is_priority: bool) -> None:
         """Add the next best blocks."""
-        for some in batched(ranked):
-            ids = [block_id for block_id, _ in some]
-            shown = _shown_on(self._connection, self._criteria, ids)
-            texts = _read_texts(self._connection, list(shown))
-            for block_id, rank in some:
-                if block_id in shown:
-                    found = texts[block_id]
-                    exact = rank * found.priority / (found.priority + PRIORITY_EPSILON) if is_priority else rank
+        for batch in batched(ranked):
+            ids = [block_id for block_id, _ in batch]
+            hit_pages = _shown_on(self._connection, self._criteria, ids)
+            texts = _read_texts(self._connection, list(hit_pages))
+            for block_id, rank in batch:
+                if block_id in hit_pages:
+                    match = texts[block_id]
+                    exact = rank * match.priority / (match.priority + PRIORITY_EPSILON) if is_priority else rank
                     stored_id = block_id if block_id > 0 else None
-                    pages = shown[block_id].pages
-                    self._add(shown[block_id], Hit(stored_id, exact, found.kind, pages, found.text, _NO_EXCERPT))
+                    pages = hit_pages[block_id].pages
+                    self._add(hit_pages[block_id], Hit(stored_id, exact, match.kind, pages, match.text, _NO_EXCERPT))
 
-    def _add(self, shown: _ShownOn, hit: Hit) -> None:
-        hits = self._hits.get(shown.page_id)
+    def _add(self, hit_page: _HitPage, hit: Hit) -> None:
+        hits = self._hits.get(hit_page.page_id)
         if hits is None and not self.full:
-            self._hits[shown.page_id] = [hit]
+            self._hits[hit_page.page_id] = [hit]
         elif hits is not None and len(hits) < HITS_PER_PAGE and not _is_repeated(hit, hits):
             hits.append(hit)
 
-    def found(self) -> list[FoundPage]:
+    def read(self) -> list[FoundPage]:
         """Return the pages with their blocks."""
         rows = {row.id: row for row in self._connection.execute(_SELECT_PAGES, {"ids": list(self._hits)})}
         return [_found_page(rows[page_id], self._with_excerpts(hits)) for page_id, hits in self._hits.items()]
@@ -367,11 +367,11 @@ def _names_of(hit: Hit) -> set[str]:
     return {text} if hit.block_id is not None else set(text.split(f" {TITLE_SEPARATOR} "))
 
 
-def _shown_on(connection: Connection, criteria: PageCriteria, ids: Sequence[int]) -> dict[int, _ShownOn]:
+def _shown_on(connection: Connection, criteria: PageCriteria, ids: Sequence[int]) -> dict[int, _HitPage]:
     """Return where each block is shown. Blocks that no page shows are left out."""
     titled = [-number for number in ids if number < 0]
     rows = connection.execute(criteria.places, {"ids": list(ids), "titled": titled, **criteria.values})
-    return {row.block_id: _ShownOn(row.own_page or row.first_page, row.pages) for row in rows}
+    return {row.block_id: _HitPage(row.own_page or row.first_page, row.pages) for row in rows}
 
 
 def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
@@ -603,9 +603,9 @@ class SQLiteMatcher:
                 match,
             )
         patterns = _pattern_values(query.phrases)
-        found = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
+        occurrences = " + ".join(f"occurrences(block_tokens.tokens, :{name})" for name in patterns)
         return SqlText(
-            f"SELECT {self.block_id}, {_density_sql(found, rank)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
+            f"SELECT {self.block_id}, {_density_sql(occurrences, rank)} FROM {TOKENS_INDEX} "  # noqa: S608 — of constants
             f"CROSS JOIN block_tokens ON block_id = {self.block_id} WHERE {TOKENS_INDEX} MATCH :match",
             match | patterns,
         )
@@ -643,27 +643,29 @@ class PostgreSQLMatcher:
         blocks, length = connection.execute(_COLLECTION_SIZE).one()
         values: dict[str, Any] = {"average": length / max(1, blocks)}
         parts = []
-        asked = [phrase for alternatives in query.wanted for phrase in alternatives]
+        phrases = [phrase for alternatives in query.wanted for phrase in alternatives]
         for number, phrase in enumerate(query.phrases):
             condition = _tsquery(Query(((phrase,),)))
             count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
             holding = connection.execute(count, condition.values).scalar_one()
             idf = max(_IDF_MIN, math.log((blocks - holding + 0.5) / (holding + 0.5)))
-            values[f"idf_{number}"] = idf * asked.count(phrase)
-            found = _occurrences_sql(f"pattern_{number}")
+            values[f"idf_{number}"] = idf * phrases.count(phrase)
+            count_sql = _occurrences_sql(f"pattern_{number}")
             norm = f"{_BM25_K1} * ({1 - _BM25_B} + {_BM25_B} * length / CAST(:average AS double precision))"
-            parts.append(f"CAST(:idf_{number} AS double precision) * ({found}) * {_BM25_K1 + 1} / (({found}) + {norm})")
+            parts.append(
+                f"CAST(:idf_{number} AS double precision) * ({count_sql}) * {_BM25_K1 + 1} / (({count_sql}) + {norm})"
+            )
         return f"CAST(floor(({' + '.join(parts)}) * {_RANK_UNITS} + 0.5) AS bigint)", values
 
 
 MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
 
 
-def _density_sql(found: str, rank: Rank) -> str:
+def _density_sql(occurrences: str, rank: Rank) -> str:
     """Return the SQL of Rank.PRIORITY and Rank.DENSITY."""
     weight = "CAST(1 AS double precision)" if rank is Rank.DENSITY else f"(priority + {PRIORITY_EPSILON})"
     # "Nelson's" is one word, but "nelson" and "s" for the index: occurrences may outnumber words.
-    return f"{weight} * CASE WHEN ({found}) > words THEN 1.0 ELSE ({found}) * 1.0 / words END"
+    return f"{weight} * CASE WHEN ({occurrences}) > words THEN 1.0 ELSE ({occurrences}) * 1.0 / words END"
 
 
 def _pattern_values(phrases: Iterable[Phrase]) -> dict[str, str]:
@@ -731,8 +733,8 @@ def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDT
 def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
     """Return the (start, end) positions of phrases in a text, in order. They may overlap."""
     words = list(token_spans(text))
-    found = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
-    return sorted(found)
+    hits = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}
+    return sorted(hits)
 
 
 def _find_phrase(words: Sequence[TokenSpan], phrase: Phrase) -> Iterator[tuple[int, int]]:
@@ -762,7 +764,10 @@ def _best_window(text: str, hits: Sequence[tuple[int, int]], width: int) -> tupl
     if len(text) <= width:
         return 0, len(text)
     starts = [max(0, first - _EXCERPT_LEAD) for first, _ in hits] or [0]
-    start = max(starts, key=lambda one: (sum(one <= first and last <= one + width for first, last in hits), -one))
+    start = max(
+        starts,
+        key=lambda place: (sum(place <= first and last <= place + width for first, last in hits), -place),
+    )
     start = min(start, len(text) - width)
     if start and (space := text.find(" ", start, start + _EXCERPT_LEAD)) >= 0:
         start = space + 1

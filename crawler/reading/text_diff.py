@@ -69,10 +69,10 @@ def count_words(text: str) -> Counter[str]:
     return Counter(word for word, _ in _WORD.findall(text))
 
 
-def dice_similarity(one: Counter[str], other: Counter[str]) -> float:
+def dice_similarity(first: Counter[str], second: Counter[str]) -> float:
     """Return the Dice coefficient of two word counts, from 0 to 1; 0 for two empty ones."""
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
+    total = first.total() + second.total()
+    return 2 * (first & second).total() / total if total else 0.0
 
 
 def _diff_parts(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> Iterator[DiffPart]:

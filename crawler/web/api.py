@@ -67,5 +67,5 @@ def _parameters(view: View) -> list[dict[str, Any]]:
 
 def _parameter(name: str, schema: dict[str, Any], view: View) -> dict[str, Any]:
     in_path = f"{{{name}}}" in view.path
-    found = {"name": name, "in": "path" if in_path else "query", "required": in_path, "schema": schema}
-    return found if (said := schema.get("description")) is None else {**found, "description": said}
+    parameter = {"name": name, "in": "path" if in_path else "query", "required": in_path, "schema": schema}
+    return parameter if (said := schema.get("description")) is None else {**parameter, "description": said}

@@ -101,7 +101,9 @@ def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
         question = read_question(request, view.question)
 
         def work() -> str:
-            return renderer.page(request, view, question, answering.read(lambda at: view.read(at, question)))
+            return renderer.page(
+                request, view, question, answering.read(lambda snapshot: view.read(snapshot, question))
+            )
 
         return Response(await answering.run(work), media_type="text/html")
 
@@ -113,12 +115,12 @@ def _as_json(answering: Answering, view: View) -> _Endpoint:
         question = read_question(request, view.question)
 
         def work() -> tuple[bytes, bool]:
-            found = answering.read(lambda at: view.read(at, question))
-            return json.encode(found), getattr(found, "problem", None) is not None
+            record = answering.read(lambda snapshot: view.read(snapshot, question))
+            return json.encode(record), getattr(record, "problem", None) is not None
 
-        made, is_malformed = await answering.run(work)
+        body, is_malformed = await answering.run(work)
         status = HTTPStatus.BAD_REQUEST if is_malformed else HTTPStatus.OK
-        return Response(made, status, media_type="application/json")
+        return Response(body, status, media_type="application/json")
 
     return answer
 
@@ -126,8 +128,8 @@ def _as_json(answering: Answering, view: View) -> _Endpoint:
 def _original(answering: Answering) -> _Endpoint:
     async def answer(request: Request) -> Response:
         question = read_question(request, OriginalQuestion)
-        made = await answering.run(lambda: answering.read(lambda at: render_original(at, question)))
-        return Response(made, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
+        document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
+        return Response(document, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
 
     return answer
 
@@ -135,8 +137,8 @@ def _original(answering: Answering) -> _Endpoint:
 def _page_at_address(answering: Answering) -> _Endpoint:
     async def answer(request: Request) -> Response:
         url = request.query_params.get("url", "").strip()
-        found = await answering.run(lambda: answering.read(lambda at: find_page(at.connection, url)))
-        return RedirectResponse(f"/pages/{found}", HTTPStatus.SEE_OTHER)
+        page_id = await answering.run(lambda: answering.read(lambda snapshot: find_page(snapshot.connection, url)))
+        return RedirectResponse(f"/pages/{page_id}", HTTPStatus.SEE_OTHER)
 
     return answer
 
@@ -151,16 +153,16 @@ def _description(views: list[View]) -> _Endpoint:
 
 
 async def _static(request: Request) -> Response:
-    found = read_static().get(request.path_params["name"])
-    if found is None:
+    file = read_static().get(request.path_params["name"])
+    if file is None:
         return Response("there is no such file", HTTPStatus.NOT_FOUND, media_type="text/plain")
-    return Response(found.body, media_type=found.type, headers={"Cache-Control": _YEAR})
+    return Response(file.body, media_type=file.type, headers={"Cache-Control": _YEAR})
 
 
-def read_question(request: Request, wanted: type[_Asked]) -> _Asked:
+def read_question(request: Request, question_type: type[_Asked]) -> _Asked:
     """Return what a request asks for; raises ValidationError, which names the parameter."""
-    given: dict[str, Any] = {**request.query_params, **request.path_params}
-    return convert(given, wanted, strict=False)
+    parameters: dict[str, Any] = {**request.query_params, **request.path_params}
+    return convert(parameters, question_type, strict=False)
 
 
 def _guarded(endpoint: _Endpoint, tell: Callable[[Request, int, str], Response]) -> _Endpoint:

@@ -36,9 +36,9 @@ _SELECT_BLOCK = select(
 ).join(page, page.c.id == block.c.page_id)
 
 
-def read_block(at: DatabaseSnapshot, question: BlockQuestion) -> BlockAnswer:
+def read_block(snapshot: DatabaseSnapshot, question: BlockQuestion) -> BlockAnswer:
     """Return a block; raises NotStoredError if no block has this id."""
-    connection = at.connection
+    connection = snapshot.connection
     row = connection.execute(_SELECT_BLOCK.where(block.c.id == question.block)).first()
     if row is None:
         raise NotStoredError(f"there is no block {question.block} in the database")
@@ -51,12 +51,12 @@ def read_block(at: DatabaseSnapshot, question: BlockQuestion) -> BlockAnswer:
         gone=row.gone_at,
         boilerplate=bool(row.boilerplate),
         places=connection.scalar(counted) or 0,
-        shown=_places(connection, row),
+        repetitions=_repetitions(connection, row),
         near=_near_blocks(connection, row),
     )
 
 
-def _places(connection: Connection, original: Any) -> list[Repetition]:
+def _repetitions(connection: Connection, original: Any) -> list[Repetition]:
     """Return the pages of the first places that repeat a block, each with its different texts."""
     columns = (sighting.c.text, sighting.c.distance, sighting.c.gone_at, *_PAGE, is_boilerplate(sighting))
     repeated = select(*columns).join(page, page.c.id == sighting.c.page_id)
@@ -80,8 +80,8 @@ def _near_blocks(connection: Connection, original: Any) -> list[NearBlock]:
     """Return the stored blocks whose fingerprints are near, the nearest first."""
     if original.fingerprint is None:
         return []
-    found = FINGERPRINT_INDEXES[connection.dialect.name]().lookup(connection, [original.fingerprint])
-    bits = {match.owner_id: match.distance for match in found.matches if match.owner_id != original.id}
+    lookup = FINGERPRINT_INDEXES[connection.dialect.name]().lookup(connection, [original.fingerprint])
+    bits = {match.owner_id: match.distance for match in lookup.matches if match.owner_id != original.id}
     nearest = sorted(bits, key=lambda block_id: (bits[block_id], block_id))[:_NEAR_MAX]
     rows = connection.execute(_SELECT_BLOCK.where(block.c.id.in_(nearest)))
     near = [
@@ -93,7 +93,7 @@ def _near_blocks(connection: Connection, original: Any) -> list[NearBlock]:
         )
         for row in rows
     ]
-    return sorted(near, key=lambda one: (one.distance, one.block))
+    return sorted(near, key=lambda neighbour: (neighbour.distance, neighbour.block))
 
 
 def _difference(original: str, text: str | None) -> list[DiffWords]:
@@ -106,12 +106,12 @@ def _page_link(row: Any, distance: int) -> PageLink:
     return PageLink(id=row.page_id, url=row.url, title=row.title, distance=distance)
 
 
-def read_families(at: DatabaseSnapshot, _question: Nothing) -> Families:
+def read_families(snapshot: DatabaseSnapshot, _question: Nothing) -> Families:
     """Return the texts of some length and the pages that are repeated most; all repetitions are counted for that."""
     return Families(
-        blocks=[_family(one) for one in largest_block_groups(at.connection, ROWS, _FAMILY_WORDS)],
-        pages=[_family(one) for one in largest_page_groups(at.connection, ROWS)],
-        counted=at.now,
+        blocks=[_family(group) for group in largest_block_groups(snapshot.connection, ROWS, _FAMILY_WORDS)],
+        pages=[_family(group) for group in largest_page_groups(snapshot.connection, ROWS)],
+        counted=snapshot.now,
     )
 
 

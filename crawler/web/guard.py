@@ -82,9 +82,9 @@ class Access:
         name = _without_port(host).lower().rstrip(".")
         return name in self.hosts or (self.any_address and _is_address(name))
 
-    def proves(self, given: str | None) -> bool:
+    def proves(self, token: str | None) -> bool:
         """Return True if there is no token, or this is it."""
-        return self.token is None or (given is not None and _equal(given, self.token))
+        return self.token is None or (token is not None and _equal(token, self.token))
 
     def pass_of(self, token: str) -> str:
         """Return what a browser keeps in place of the token; it is worth nothing once the server has ended."""
@@ -92,8 +92,8 @@ class Access:
 
     def admits(self, headers: Headers) -> bool:
         """Return True if a request shows the token, or the cookie that stands for it."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if self.proves(given.strip() if scheme.lower() == "bearer" else None):
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        if self.proves(credentials.strip() if scheme.lower() == "bearer" else None):
             return True
         assert self.token is not None  # or everybody is admitted
         expected = self.pass_of(self.token)
@@ -131,8 +131,8 @@ class Guard:
         if scope["method"] not in _METHODS:
             return PlainTextResponse("this page is only read: GET and HEAD", 405, {"Allow": ", ".join(_METHODS)})
         if not self._access.knows(headers.get("host", "")):
-            shown = headers.get("host", "")[:100]
-            return PlainTextResponse(f"this server is not {shown!r}; start it with --host NAME", 421)
+            name = headers.get("host", "")[:100]
+            return PlainTextResponse(f"this server is not {name!r}; start it with --host NAME", 421)
         if (token := _token_in(scope)) is not None and self._access.token is not None:
             return self._enter(scope, token)
         if not self._access.admits(headers):
@@ -189,5 +189,5 @@ def _cookies(headers: Headers) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in parts]
 
 
-def _equal(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+def _equal(first: str, second: str) -> bool:
+    return hmac.compare_digest(first.encode(), second.encode())

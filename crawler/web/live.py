@@ -63,5 +63,5 @@ class LiveFigures:
             return self._event
 
 
-def _open(at: DatabaseSnapshot) -> list[OpenCrawl]:
-    return open_crawls(at.connection, at.now)
+def _open(snapshot: DatabaseSnapshot) -> list[OpenCrawl]:
+    return open_crawls(snapshot.connection, snapshot.now)

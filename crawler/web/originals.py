@@ -32,33 +32,33 @@ def usable_methods() -> list[str]:
     return [name for name, method in METHODS.items() if method.needs != "layout"]
 
 
-def render_original(at: DatabaseSnapshot, question: OriginalQuestion) -> str:
+def render_original(snapshot: DatabaseSnapshot, question: OriginalQuestion) -> str:
     """Return the page as it stands, inert, in the colours of its decisions.
 
     Raises NotStoredError if the page or its HTML is not stored, and CompareError for a method that there is not, or if
     it cannot clean the page.
     """
-    contents = read_contents_of(at.connection, question.page)
+    contents = read_contents_of(snapshot.connection, question.page)
     if contents is None or contents.html is None:
         raise _no_original(question.page, stored=contents is not None)
-    method = _method(at, question.method, contents.method)
+    method = _method(snapshot, question.method, contents.method)
     loaded = LoadedPage(contents.html, contents.encoding)
-    found = PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
-    options = {"max_bytes": at.config.page_max_bytes, **at.config.cleaning_options}
+    source = PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
+    options = {"max_bytes": snapshot.config.page_max_bytes, **snapshot.config.cleaning_options}
 
     def refuse() -> NoReturn:
         raise CompareError(f"the method {method} needs a browser: scrapy explain {contents.url} --method {method}")
 
-    return "".join(explanation_page(explain_found(found, method, options, at.config, refuse), found))
+    return "".join(explanation_page(explain_found(source, method, options, snapshot.config, refuse), source))
 
 
-def read_methods(at: DatabaseSnapshot, question: ComparisonQuestion) -> SideBySide:
+def read_methods(snapshot: DatabaseSnapshot, question: ComparisonQuestion) -> SideBySide:
     """Return the addresses of a page's original by two methods; raises as `render_original` does."""
     columns = select(page.c.url, page.c.title, page.c.method, page.c.html.is_not(None).label("html_kept"))
-    row = at.connection.execute(columns.where(page.c.id == question.page)).first()
+    row = snapshot.connection.execute(columns.where(page.c.id == question.page)).first()
     if row is None or not row.html_kept:
         raise _no_original(question.page, stored=row is not None)
-    names = [_method(at, question.method, row.method), _method(at, question.other, row.method)]
+    names = [_method(snapshot, question.method, row.method), _method(snapshot, question.other, row.method)]
     return SideBySide(
         page=question.page,
         url=row.url,
@@ -69,9 +69,9 @@ def read_methods(at: DatabaseSnapshot, question: ComparisonQuestion) -> SideBySi
     )
 
 
-def _method(at: DatabaseSnapshot, asked: str, stored: str) -> str:
+def _method(snapshot: DatabaseSnapshot, requested: str, stored: str) -> str:
     """Return the method that is asked for, otherwise that of the page's crawl if there still is such a method."""
-    method = asked or (stored if stored in METHODS else at.config.cleaning_method)
+    method = requested or (stored if stored in METHODS else snapshot.config.cleaning_method)
     if method not in METHODS:
         raise CompareError(f"there is no method {method!r}; there are {', '.join(usable_methods())}")
     return method

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.web.records import Nothing, PagedQuestion
-    from crawler.web.snapshot import DatabaseSnapshot, Kept
+    from crawler.web.snapshot import CachedValue, DatabaseSnapshot
 
 DAYS = 30
 _CRAWLS_MAX = 2_000
@@ -55,47 +55,49 @@ def _count_rows(connection: Connection) -> Totals:
     return Totals(**dict(zip(counted, connection.execute(select(*numbers)).one(), strict=True)))
 
 
-def read_overview(at: DatabaseSnapshot, _question: Nothing, totals: Kept[Totals]) -> Overview:
+def read_overview(snapshot: DatabaseSnapshot, _question: Nothing, totals: CachedValue[Totals]) -> Overview:
     """Return the overview."""
-    connection, engine = at.connection, at.connection.engine
+    connection, engine = snapshot.connection, snapshot.connection.engine
     latest = _latest_crawls(connection, _CRAWLS_MAX)
     return Overview(
         database=location_of(engine),
         bytes=backend_of(engine).size_bytes(engine),
         totals=totals.read(lambda: _count_rows(connection)),
-        due_pages=count_due(at, page),
-        due_sections=count_due(at, section),
-        days=_days(latest, at.now.date()),
-        open_crawls=open_crawls(connection, at.now),
-        crawls=[convert(one, CrawlRecord, from_attributes=True) for one in latest[:_SHOWN_CRAWLS]],
-        hosts=slow_hosts(connection, at.now)[:_SHOWN_HOSTS],
+        due_pages=count_due(snapshot, page),
+        due_sections=count_due(snapshot, section),
+        days=_days(latest, snapshot.now.date()),
+        open_crawls=open_crawls(connection, snapshot.now),
+        crawls=[convert(report, CrawlRecord, from_attributes=True) for report in latest[:_SHOWN_CRAWLS]],
+        hosts=slow_hosts(connection, snapshot.now)[:_SHOWN_HOSTS],
     )
 
 
-def read_crawls(at: DatabaseSnapshot, question: PagedQuestion) -> CrawlList:
+def read_crawls(snapshot: DatabaseSnapshot, question: PagedQuestion) -> CrawlList:
     """Return crawls, the latest first."""
     before = number_of(question.cursor, _LAST_ID)
-    shown, following = split_page(_latest_crawls(at.connection, ROWS + 1, before), lambda one: one.id)
-    return CrawlList(crawls=[convert(one, CrawlRecord, from_attributes=True) for one in shown], next=following)
+    reports, following = split_page(_latest_crawls(snapshot.connection, ROWS + 1, before), lambda report: report.id)
+    return CrawlList(crawls=[convert(report, CrawlRecord, from_attributes=True) for report in reports], next=following)
 
 
 def open_crawls(connection: Connection, now: datetime) -> list[OpenCrawl]:
     """Return the open crawls with the numbers of their requests, the latest first."""
     queues = crawls_.crawl_queues(connection, now, only_open=True)
-    made = select(request.c.crawl_id, func.count()).where(request.c.crawl_id.in_([one.crawl_id for one in queues]))
-    every = {row[0]: row[1] for row in connection.execute(made.group_by(request.c.crawl_id))}
-    return [_open_crawl(one, every.get(one.crawl_id, 0)) for one in queues]
+    totals = select(request.c.crawl_id, func.count()).where(
+        request.c.crawl_id.in_([queue.crawl_id for queue in queues])
+    )
+    requests = {row[0]: row[1] for row in connection.execute(totals.group_by(request.c.crawl_id))}
+    return [_open_crawl(queue, requests.get(queue.crawl_id, 0)) for queue in queues]
 
 
-def count_due(at: DatabaseSnapshot, table: Table) -> int:
+def count_due(snapshot: DatabaseSnapshot, table: Table) -> int:
     """Return how many pages or sections are due; only those that can be visited again have a next visit."""
-    conditions = (table.c.retired_at.is_(None), crawls_.is_due(table, at.now, at.config.revisits))
-    return at.connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
+    conditions = (table.c.retired_at.is_(None), crawls_.is_due(table, snapshot.now, snapshot.config.revisits))
+    return snapshot.connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
 
 
 def slow_hosts(connection: Connection, now: datetime) -> list[SlowHost]:
     """Return the hosts that are left alone or asked slowly, as `scrapy status` does."""
-    return [convert(one, SlowHost, from_attributes=True) for one in crawls_.slow_hosts(connection, now)]
+    return [convert(host, SlowHost, from_attributes=True) for host in crawls_.slow_hosts(connection, now)]
 
 
 def _latest_crawls(connection: Connection, limit: int, before: int = _LAST_ID) -> list[CrawlReport]:
@@ -120,25 +122,25 @@ def _open_crawl(queue: crawls_.CrawlQueue, every: int) -> OpenCrawl:
 def _days(crawls: Iterable[CrawlReport], today: date) -> list[Day]:
     """Return the sums of the crawls by the day on which they began, the earliest day first."""
     sums: dict[date, Counter[str]] = {today - timedelta(days=back): Counter() for back in reversed(range(DAYS))}
-    for one in crawls:
-        if (day := one.started.date()) in sums:
-            sums[day].update(dict(_counts(one)))
+    for report in crawls:
+        if (day := report.started.date()) in sums:
+            sums[day].update(dict(_counts(report)))
     names = ("pages", "kept", "duplicates", "failures")
     return [Day(day=day, **{name: counts[name] for name in names}) for day, counts in sums.items()]
 
 
-def _counts(one: CrawlReport) -> Iterator[tuple[str, int]]:
-    yield "pages", one.pages
-    yield "kept", one.kept
-    yield "duplicates", sum(one.duplicates.values())
-    yield "failures", sum(one.refused.values()) + sum(one.failed.values())
+def _counts(report: CrawlReport) -> Iterator[tuple[str, int]]:
+    yield "pages", report.pages
+    yield "kept", report.kept
+    yield "duplicates", sum(report.duplicates.values())
+    yield "failures", sum(report.refused.values()) + sum(report.failed.values())
 
 
 def sum_counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:
     """Return the sums of counts by name, the largest first."""
     total: Counter[str] = Counter()
-    for one in parts:
-        total.update(one)
+    for counts in parts:
+        total.update(counts)
     return dict(total.most_common())
 
 

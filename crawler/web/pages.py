@@ -126,49 +126,53 @@ _SELECT_NEAR = (
 )
 
 
-def read_page(at: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
+def read_page(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
     """Return a page; raises NotStoredError if no page has this id."""
-    connection, key = at.connection, {"page": question.page}
+    connection = snapshot.connection
+    key = {"page": question.page}
     row = connection.execute(_SELECT_PAGE.where(page.c.id == question.page)).first()
     if row is None:
         raise NotStoredError(f"there is no page {question.page} in the database")
-    history, past = page_history(row), read_history_of(connection, question.page)
+    why = None
+    if row.next_visit is not None:
+        why = schedule.explain_next_visit(page_history(row), snapshot.now, snapshot.config.revisits)
+    history = read_history_of(connection, question.page)
     return PageAnswer(
         **{name: getattr(row, name) for name in (*_PLAIN, *_HISTORY)},
         key=row.url_key,
-        why=None if row.next_visit is None else schedule.explain_next_visit(history, at.now, at.config.revisits),
+        why=why,
         retired=row.retired,
         html_kept=row.html_kept,
         original=next(map(page_link, connection.execute(_SELECT_ORIGINAL, key)), None),
-        near_duplicates=[page_link(each) for each in connection.execute(_SELECT_NEAR, key)],
-        texts=[_shown_text(each) for each in connection.execute(_SELECT_TEXTS, key)],
+        near_duplicates=list(map(page_link, connection.execute(_SELECT_NEAR, key))),
+        texts=list(map(_shown_text, connection.execute(_SELECT_TEXTS, key))),
         copies=_copies(connection, question.page),
-        revisions=[_revision(each) for each in past.moments[: -CUT - 1 : -1]],
+        revisions=[_revision(revision) for revision in reversed(history.revisions[-CUT:])],
         requests=[
             PageVisit(
-                crawl=each.crawl,
-                spider=each.spider,
-                outcome=each.outcome,
-                error=None if each.error is None else redact_text(each.error),
-                ended=each.ended,
+                crawl=visit.crawl,
+                spider=visit.spider,
+                outcome=visit.outcome,
+                error=None if visit.error is None else redact_text(visit.error),
+                ended=visit.ended,
             )
-            for each in past.requests[: -CUT - 1 : -1]
+            for visit in reversed(history.requests[-CUT:])
         ],
     )
 
 
 def find_page(connection: Connection, url: str) -> int:
     """Return the id of the page at an address, as fetched or canonical; raises NotStoredError if it is unknown."""
-    found = connection.scalar(select(page.c.id).where(page.c.url_key == urls.url_key(url)))
-    if found is None:  # addresses as fetched have no index, but those of a site are few
+    page_id = connection.scalar(select(page.c.id).where(page.c.url_key == urls.url_key(url)))
+    if page_id is None:  # addresses as fetched have no index, but those of a site are few
         of_site = select(page.c.id).where(page.c.site == urls.site_of(url), page.c.url == urls.without_credentials(url))
-        found = connection.scalar(of_site.limit(1))
-    if found is None:
+        page_id = connection.scalar(of_site.limit(1))
+    if page_id is None:
         led = select(address.c.leads_to).where(address.c.url_key == urls.url_key(url))
-        found = connection.scalar(select(page.c.id).where(page.c.url_key.in_(led)))
-    if found is None:
+        page_id = connection.scalar(select(page.c.id).where(page.c.url_key.in_(led)))
+    if page_id is None:
         raise NotStoredError(f"{urls.without_credentials(url)} is not in the database")
-    return int(found)
+    return int(page_id)
 
 
 def page_link(row: Any) -> PageLink:
@@ -198,26 +202,26 @@ def _copies(connection: Connection, page_id: int) -> list[Copy]:
     ]
 
 
-def _revision(moment: PageRevision) -> Revision:
-    changes = [] if moment.first else sorted(_changes(moment), key=lambda change: change[0])
+def _revision(revision: PageRevision) -> Revision:
+    changes = [] if revision.first else sorted(_changes(revision), key=lambda change: change[0])
     return Revision(
-        at=moment.at,
-        first=moment.first,
-        added=len(moment.added),
-        gone=len(moment.gone),
-        edited=len(moment.edited),
-        metadata=[_metadata_change(edit) for edit in moment.metadata],
+        visited=revision.visited,
+        first=revision.first,
+        added=len(revision.added),
+        gone=len(revision.gone),
+        edited=len(revision.edited),
+        metadata=[_metadata_change(edit) for edit in revision.metadata],
         changes=[change for _, change in changes[:CUT]],
     )
 
 
-def _changes(moment: PageRevision) -> Iterator[tuple[int, TextChange]]:
+def _changes(revision: PageRevision) -> Iterator[tuple[int, TextChange]]:
     """Yield the changes that a visit found, each with its position."""
-    for text in moment.added:
+    for text in revision.added:
         yield text.position, _whole(text, "added")
-    for text in moment.gone:
+    for text in revision.gone:
         yield text.position, _whole(text, "gone")
-    for edit in moment.edited:
+    for edit in revision.edited:
         yield edit.new.position, _edited(edit)
 
 

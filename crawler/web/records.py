@@ -281,7 +281,7 @@ class MetadataChange(Record, frozen=True):
 class Revision(Record, frozen=True):
     """A visit that changed the page; at the first one all texts are new, and only counted."""
 
-    at: datetime
+    visited: datetime
     first: bool
     added: int
     gone: int
@@ -474,7 +474,7 @@ class BlockAnswer(Record, frozen=True):
     gone: datetime | None
     boilerplate: bool
     places: int
-    shown: list[Repetition]
+    repetitions: list[Repetition]
     near: list[NearBlock]
 
 

@@ -69,12 +69,12 @@ def read_static() -> Mapping[str, StaticFile]:
     """Return the files below /static, by name."""
     folder = files("crawler.web") / "static"
     style = str(read_style("base.css")) + (folder / "web.css").read_text("utf-8")
-    found = {
+    static_files = {
         "style.css": StaticFile(style.encode(), "text/css"),
         "web.js": StaticFile((folder / "web.js").read_bytes(), "text/javascript"),
         "icon.svg": StaticFile((folder / "icon.svg").read_bytes(), "image/svg+xml"),
     }
-    return MappingProxyType(found)
+    return MappingProxyType(static_files)
 
 
 class Renderer:
@@ -115,8 +115,8 @@ class Renderer:
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """Return the page that says why there is no answer."""
         context = _context(request) | {"status": status, "sentence": sentence, "json_address": None}
-        made = self._environment.get_template("problem.html.j2").render(context)
-        return Response(made, status, media_type="text/html")
+        document = self._environment.get_template("problem.html.j2").render(context)
+        return Response(document, status, media_type="text/html")
 
     def missing(self, request: Request, _error: Exception) -> Response:
         """Return the page for an address that leads nowhere."""

@@ -22,7 +22,7 @@ _PAGES = 20
 _PAGES_MAX = 200  # beyond them, other words find what is meant
 
 
-def read_search(at: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
+def read_search(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
     """Return the pages that match, none for an empty query; the answer says what is wrong with a malformed one."""
     if not question.q.strip():
         return SearchAnswer(pages=[], problem=None, next=None)
@@ -30,16 +30,16 @@ def read_search(at: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
         start = min(number_of(question.cursor, 0), _PAGES_MAX)
         limit = min(start + _PAGES + 1, _PAGES_MAX)
         filters = _filters(question)
-        found = search(at.connection, question.q, rank=Rank(question.rank), filters=filters, limit=limit)
-        if not found and filters.site is not None:
-            expect_site(at.connection, filters.site)
+        results = search(snapshot.connection, question.q, rank=Rank(question.rank), filters=filters, limit=limit)
+        if not results and filters.site is not None:
+            expect_site(snapshot.connection, filters.site)
     except QueryError as error:
         return SearchAnswer(pages=[], problem=str(error), next=None)
-    shown = found[start : start + _PAGES]
+    visible = results[start : start + _PAGES]
     return SearchAnswer(
-        pages=[_page(one) for one in shown],
+        pages=[_page(result) for result in visible],
         problem=None,
-        next=str(start + _PAGES) if len(found) > start + _PAGES else None,
+        next=str(start + _PAGES) if len(results) > start + _PAGES else None,
     )
 
 
@@ -53,16 +53,16 @@ def _filters(question: SearchQuestion) -> SearchFilters:
     return SearchFilters.of(site, section, language, since)
 
 
-def _page(found: FoundPage) -> SearchedPage:
+def _page(result: FoundPage) -> SearchedPage:
     return SearchedPage(
-        id=found.page_id,
-        url=found.url,
-        title=found.title,
-        site=found.site,
-        section=found.section,
-        language=found.language,
-        published=found.published,
-        hits=[_hit(hit) for hit in found.hits],
+        id=result.page_id,
+        url=result.url,
+        title=result.title,
+        site=result.site,
+        section=result.section,
+        language=result.language,
+        published=result.published,
+        hits=[_hit(hit) for hit in result.hits],
     )
 
 

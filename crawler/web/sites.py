@@ -25,28 +25,28 @@ _LAST_ID = 2**62
 _LISTED = ("id", "url", "title", "section", "language", "published", "last_seen", "visits", "changes", "next_visit")
 
 
-def read_sites(at: DatabaseSnapshot, question: SitesQuestion) -> SiteList:
+def read_sites(snapshot: DatabaseSnapshot, question: SitesQuestion) -> SiteList:
     """Return sites by name."""
     begins = (question.begins or "").strip().lower()
     named = select(site.c.site, site.c.pages).where(site.c.site > (question.cursor or ""))
     if begins:
         # In byte order, so that the index serves; U+10FFFF comes after every character.
         named = named.where(site.c.site >= begins, site.c.site < f"{begins}\U0010ffff")
-    rows = at.connection.execute(named.order_by(site.c.site).limit(ROWS + 1)).all()
-    shown, following = split_page(rows, lambda row: row.site)
-    return SiteList(sites=[SiteRow(site=row.site, pages=row.pages) for row in shown], next=following)
+    rows = snapshot.connection.execute(named.order_by(site.c.site).limit(ROWS + 1)).all()
+    entries, following = split_page(rows, lambda row: row.site)
+    return SiteList(sites=[SiteRow(site=row.site, pages=row.pages) for row in entries], next=following)
 
 
-def read_site(at: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
+def read_site(snapshot: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
     """Return what is known of a site; raises NotStoredError if it has no page and no section."""
-    connection, name = at.connection, question.site
+    connection, name = snapshot.connection, question.site
     sample = _newest(connection, name, _LAST_ID, _SAMPLE)
     sections = _sections(connection, name)
     if not sample and not sections:
         raise NotStoredError(f"there is no page of the site {name!r} in the database")
     crawls = crawls_by_id(connection, {row.crawl_id for row in sample})
     rows = _newest(connection, name, number_of(question.cursor, _LAST_ID), ROWS + 1)
-    shown, following = split_page(rows, lambda row: row.id)
+    entries, following = split_page(rows, lambda row: row.id)
     return SiteRecord(
         site=name,
         pages=connection.scalar(select(site.c.pages).where(site.c.site == name)) or 0,
@@ -60,13 +60,13 @@ def read_site(at: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
         sections=sections,
         boilerplate=_boilerplate(connection, name),
         hosts=_hosts(connection, name),
-        newest=[convert(row._mapping, PageRow) for row in shown],  # noqa: SLF001 — SQLAlchemy's public name
+        newest=[convert(row._mapping, PageRow) for row in entries],  # noqa: SLF001 — SQLAlchemy's public name
         next=following,
     )
 
 
 def _newest(connection: Connection, name: str, before: int, limit: int) -> list[Any]:
-    columns = select(*(page.c[each] for each in _LISTED), page.c.retired_at.label("retired"), page.c.crawl_id)
+    columns = select(*(page.c[column] for column in _LISTED), page.c.retired_at.label("retired"), page.c.crawl_id)
     newest = columns.where(page.c.site == name, page.c.id < before).order_by(page.c.id.desc()).limit(limit)
     return list(connection.execute(newest))
 
@@ -78,15 +78,15 @@ def _near_duplicates(connection: Connection, pages: list[int]) -> int:
 
 def _outcomes(connection: Connection, name: str, crawls: list[CrawlReport]) -> dict[str, Any]:
     """Return the fields about the crawls that read a site."""
-    others = select(page.c.id).where(page.c.crawl_id.in_([one.id for one in crawls]), page.c.site != name)
+    others = select(page.c.id).where(page.c.crawl_id.in_([report.id for report in crawls]), page.c.site != name)
     # The newest pages of all sites tell; looking at every page would take too long.
     recent = others.where(page.c.id > (connection.scalar(select(func.max(page.c.id))) or 0) - 10 * _SAMPLE)
     return {
         "crawls": len(crawls),
         "shared": connection.scalar(recent.limit(1)) is not None,
-        "kept": sum(one.kept for one in crawls),
-        "dropped": sum_counts(one.dropped for one in crawls),
-        "refused": sum_counts(one.refused for one in crawls),
+        "kept": sum(report.kept for report in crawls),
+        "dropped": sum_counts(report.dropped for report in crawls),
+        "refused": sum_counts(report.refused for report in crawls),
     }
 
 
@@ -104,13 +104,13 @@ def _sections(connection: Connection, name: str) -> list[SectionRow]:
 
 
 def _boilerplate(connection: Connection, name: str) -> list[BoilerplateText]:
-    found = (
+    frequent = (
         select(document_frequency.c.digest, document_frequency.c.pages, document_frequency.c.boilerplate_since)
         .where(document_frequency.c.site == name, document_frequency.c.boilerplate_since.is_not(None))
         .order_by(document_frequency.c.pages.desc())
         .limit(ROWS)
     )
-    rows = connection.execute(found).all()
+    rows = connection.execute(frequent).all()
     columns = select(block.c.digest, func.min(block.c.text).label("text"))
     stored = columns.where(block.c.digest.in_([row.digest for row in rows]), block.c.site == name)
     texts = {row.digest: row.text for row in connection.execute(stored.group_by(block.c.digest))}

@@ -1,4 +1,4 @@
-"""What an answer is made from: one state of the database; values that are kept for a while; the cursors of lists."""
+"""What an answer is made from: one state of the database; cached values; the cursors of lists."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class DatabaseSnapshot:
 
 
 @dataclass(slots=True)
-class Kept(Generic[_Value]):
-    """A value that takes long, such as a count of all rows: it is made again after so many seconds."""
+class CachedValue(Generic[_Value]):
+    """A value that takes long to compute, such as a count of all rows. It is computed again after `seconds`."""
 
     seconds: float
     _lock: Lock = field(default_factory=Lock)
     _value: _Value | None = None
     _until: float = 0.0
 
-    def read(self, make: Callable[[], _Value]) -> _Value:
-        """Return the value; others wait while it is made."""
+    def read(self, compute: Callable[[], _Value]) -> _Value:
+        """Return the value; other threads wait while it is computed."""
         with self._lock:
             if self._value is None or monotonic() > self._until:
-                self._value = make()
+                self._value = compute()
                 self._until = monotonic() + self.seconds
             return self._value
 
@@ -57,9 +57,9 @@ class Kept(Generic[_Value]):
 def split_page(
     rows: Sequence[Any], cursor_of: Callable[[Any], object], size: int = ROWS
 ) -> tuple[list[Any], str | None]:
-    """Return the first rows, of which one more than `size` were asked for, and the cursor that continues them."""
-    shown = list(rows[:size])
-    return shown, str(cursor_of(shown[-1])) if len(rows) > size else None
+    """Return the first `size` rows, and the cursor of the next page; `rows` has one more if there is a next page."""
+    entries = list(rows[:size])
+    return entries, str(cursor_of(entries[-1])) if len(rows) > size else None
 
 
 def number_of(cursor: str | None, default: int) -> int:

@@ -13,7 +13,7 @@ from crawler.web.overview import read_crawls, read_overview
 from crawler.web.pages import read_page
 from crawler.web.search import read_search
 from crawler.web.sites import read_site, read_sites
-from crawler.web.snapshot import Kept
+from crawler.web.snapshot import CachedValue
 from crawler.web.work import read_failures, read_schedule, read_settings
 
 if TYPE_CHECKING:
@@ -42,24 +42,24 @@ class View:
 
 def make_views() -> list[View]:
     """Return the views of an application, in the order of its menu."""
-    totals: Kept[r.Totals] = Kept(60)
-    families: Kept[r.Families] = Kept(300)
-    groups: Kept[list[r.FailureGroup]] = Kept(30)
+    totals: CachedValue[r.Totals] = CachedValue(60)
+    families: CachedValue[r.Families] = CachedValue(300)
+    groups: CachedValue[list[r.FailureGroup]] = CachedValue(30)
 
-    def overview(at: DatabaseSnapshot, question: r.Nothing) -> r.Overview:
-        return read_overview(at, question, totals)
+    def overview(snapshot: DatabaseSnapshot, question: r.Nothing) -> r.Overview:
+        return read_overview(snapshot, question, totals)
 
-    def kept_families(at: DatabaseSnapshot, question: r.Nothing) -> r.Families:
-        return families.read(lambda: read_families(at, question))
+    def cached_families(snapshot: DatabaseSnapshot, question: r.Nothing) -> r.Families:
+        return families.read(lambda: read_families(snapshot, question))
 
-    def failures(at: DatabaseSnapshot, question: r.PagedQuestion) -> r.Failures:
-        return read_failures(at, question, groups)
+    def failures(snapshot: DatabaseSnapshot, question: r.PagedQuestion) -> r.Failures:
+        return read_failures(snapshot, question, groups)
 
     return [
         View("overview", "/", r.Nothing, r.Overview, overview, "Overview", in_menu=True),
         View("sites", "/sites", r.SitesQuestion, r.SiteList, read_sites, "Sites", in_menu=True),
         View("search", "/search", r.SearchQuestion, r.SearchAnswer, read_search, "Search", in_menu=True),
-        View("families", "/families", r.Nothing, r.Families, kept_families, "Families", in_menu=True),
+        View("families", "/families", r.Nothing, r.Families, cached_families, "Families", in_menu=True),
         View("failures", "/failures", r.PagedQuestion, r.Failures, failures, "Failures", in_menu=True),
         View("schedule", "/schedule", r.PagedQuestion, r.ScheduleAnswer, read_schedule, "Schedule", in_menu=True),
         View("settings", "/settings", r.Nothing, r.SettingList, read_settings, "Settings", in_menu=True),

@@ -36,14 +36,16 @@ if TYPE_CHECKING:
 
     from crawler.config import ExplainedSetting
     from crawler.web.records import Nothing, PagedQuestion
-    from crawler.web.snapshot import DatabaseSnapshot, Kept
+    from crawler.web.snapshot import CachedValue, DatabaseSnapshot
 
 _DAYS = 7
 # As a literal, so that the index of failed requests serves.
 _FAILED = request.c.state == literal_column("'failed'")
 
 
-def read_failures(at: DatabaseSnapshot, question: PagedQuestion, groups: Kept[list[FailureGroup]]) -> Failures:
+def read_failures(
+    snapshot: DatabaseSnapshot, question: PagedQuestion, groups: CachedValue[list[FailureGroup]]
+) -> Failures:
     """Return the failed requests, grouped and one by one."""
     columns = (
         request.c.id,
@@ -56,10 +58,10 @@ def read_failures(at: DatabaseSnapshot, question: PagedQuestion, groups: Kept[li
     )
     before = [] if question.cursor is None else [_before(question.cursor)]
     order = (request.c.crawl_id.desc(), request.c.id.desc())
-    rows = at.connection.execute(select(*columns).where(_FAILED, *before).order_by(*order).limit(ROWS + 1)).all()
-    shown, following = split_page(rows, lambda row: f"{row.crawl_id}.{row.id}")
-    found = groups.read(lambda: _failure_groups(at))
-    return Failures(groups=found, requests=[_failed_request(row) for row in shown], next=following)
+    rows = snapshot.connection.execute(select(*columns).where(_FAILED, *before).order_by(*order).limit(ROWS + 1)).all()
+    entries, following = split_page(rows, lambda row: f"{row.crawl_id}.{row.id}")
+    failure_groups = groups.read(lambda: _failure_groups(snapshot))
+    return Failures(groups=failure_groups, requests=[_failed_request(row) for row in entries], next=following)
 
 
 def _before(cursor: str) -> ColumnElement[bool]:
@@ -82,11 +84,13 @@ def _failed_request(row: Any) -> FailedRequest:
     )
 
 
-def _failure_groups(at: DatabaseSnapshot) -> list[FailureGroup]:
+def _failure_groups(snapshot: DatabaseSnapshot) -> list[FailureGroup]:
     number = func.count()
     key = (request.c.crawl_id, crawl.c.spider, request.c.host, request.c.outcome)
     grouped = select(*key, number.label("requests")).join(crawl, crawl.c.id == request.c.crawl_id).where(_FAILED)
-    rows = at.connection.execute(grouped.group_by(*key).order_by(number.desc(), request.c.crawl_id.desc()).limit(ROWS))
+    rows = snapshot.connection.execute(
+        grouped.group_by(*key).order_by(number.desc(), request.c.crawl_id.desc()).limit(ROWS)
+    )
     return [
         FailureGroup(
             crawl=row.crawl_id,
@@ -105,34 +109,37 @@ def _retry_command(row: Any) -> str:
     return shlex.join(["scrapy", "retry", "--failed", "--spider", row.spider, "--host", row.host, *outcome])
 
 
-def read_schedule(at: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnswer:
+def read_schedule(snapshot: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnswer:
     """Return what is due and the forecast of a week; those that have waited longest come first."""
     after = [] if question.cursor is None else [_after(question.cursor)]
-    shown, following = split_page(
-        _due_rows(at, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
+    entries, following = split_page(
+        _due_rows(snapshot, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
     )
     return ScheduleAnswer(
-        due_pages=count_due(at, page),
-        due_sections=count_due(at, section),
-        budget=at.config.revisit_budget,
-        days=list(_days(at)),
-        sections=[_due_row(at, row, None) for row in _due_rows(at, section, ROWS)],
-        pages=[_due_row(at, row, row.id) for row in shown],
+        due_pages=count_due(snapshot, page),
+        due_sections=count_due(snapshot, section),
+        budget=snapshot.config.revisit_budget,
+        days=list(_days(snapshot)),
+        sections=[_due_row(snapshot, row, None) for row in _due_rows(snapshot, section, ROWS)],
+        pages=[_due_row(snapshot, row, row.id) for row in entries],
         next=following,
     )
 
 
-def _due_rows(at: DatabaseSnapshot, table: Table, limit: int, *conditions: ColumnElement[bool]) -> list[Any]:
+def _due_rows(snapshot: DatabaseSnapshot, table: Table, limit: int, *conditions: ColumnElement[bool]) -> list[Any]:
     history = [column for column in (PAGE_HISTORY if table is page else SECTION_HISTORY) if column.name != "id"]
     columns = select(table.c.id, table.c.url, table.c.next_visit, *history)
-    due = columns.where(table.c.retired_at.is_(None), is_due(table, at.now, at.config.revisits), *conditions)
-    return list(at.connection.execute(due.order_by(table.c.next_visit, table.c.id).limit(limit)))
+    due = columns.where(
+        table.c.retired_at.is_(None), is_due(table, snapshot.now, snapshot.config.revisits), *conditions
+    )
+    return list(snapshot.connection.execute(due.order_by(table.c.next_visit, table.c.id).limit(limit)))
 
 
 def _after(cursor: str) -> ColumnElement[bool]:
     moment, _, row_id = cursor.partition("|")
     try:
-        due, last = datetime.fromisoformat(moment), int(row_id)
+        due = datetime.fromisoformat(moment)
+        last = int(row_id)
     except ValueError as error:
         raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again") from error
     if due.tzinfo is None:
@@ -140,21 +147,21 @@ def _after(cursor: str) -> ColumnElement[bool]:
     return or_(page.c.next_visit > due, and_(page.c.next_visit == due, page.c.id > last))
 
 
-def _due_row(at: DatabaseSnapshot, row: Any, page_id: int | None) -> DueRow:
+def _due_row(snapshot: DatabaseSnapshot, row: Any, page_id: int | None) -> DueRow:
     history = section_history(row) if page_id is None else page_history(row)
-    why = schedule.explain_next_visit(history, at.now, at.config.revisits)
+    why = schedule.explain_next_visit(history, snapshot.now, snapshot.config.revisits)
     return DueRow(page=page_id, url=row.url, due=row.next_visit, last_seen=row.last_seen, why=why)
 
 
-def _days(at: DatabaseSnapshot) -> Iterator[DueDay]:
+def _days(snapshot: DatabaseSnapshot) -> Iterator[DueDay]:
     """Yield the days of the week to come; what is due already counts for today."""
-    midnight = datetime.combine(at.now.date(), time(), at.now.tzinfo)
-    start = at.now
+    midnight = datetime.combine(snapshot.now.date(), time(), snapshot.now.tzinfo)
+    start = snapshot.now
     for number in range(_DAYS):
         end = midnight + timedelta(days=number + 1)
-        counts = {table: _count_between(at.connection, table, start, end) for table in (page, section)}
+        counts = {table: _count_between(snapshot.connection, table, start, end) for table in (page, section)}
         if number == 0:
-            counts = {table: count + count_due(at, table) for table, count in counts.items()}
+            counts = {table: count + count_due(snapshot, table) for table, count in counts.items()}
         yield DueDay(day=(end - timedelta(days=1)).date(), pages=counts[page], sections=counts[section])
         start = end
 
@@ -166,20 +173,20 @@ def _count_between(connection: Connection, table: Table, start: datetime, end: d
     return connection.scalar(counted) or 0
 
 
-def read_settings(at: DatabaseSnapshot, _question: Nothing) -> SettingList:
+def read_settings(snapshot: DatabaseSnapshot, _question: Nothing) -> SettingList:
     """Return the settings, as `scrapy settings --explain` does."""
-    return SettingList(settings=[_setting(one) for one in explain_settings(at.settings)])
+    return SettingList(settings=[_setting(setting) for setting in explain_settings(snapshot.settings)])
 
 
-def _setting(one: ExplainedSetting) -> SettingRow:
+def _setting(setting: ExplainedSetting) -> SettingRow:
     return SettingRow(
-        name=one.name,
-        value=_shown(one.value),
-        set_by=one.set_by,
-        default=_shown(one.default),
-        allowed=one.allowed,
-        help=one.help,
-        problem=one.problem,
+        name=setting.name,
+        value=_shown(setting.value),
+        set_by=setting.set_by,
+        default=_shown(setting.default),
+        allowed=setting.allowed,
+        help=setting.help,
+        problem=setting.problem,
     )
 
 

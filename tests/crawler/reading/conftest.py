@@ -22,7 +22,8 @@ def engine(tmp_path):
 @pytest.fixture
 def structured(engine):
     """Store two more pages, of which the first one has a structure; return that page as it was cleaned."""
-    store, page = Store(engine), visit(1, STRUCTURED, structure=True)
+    store = Store(engine)
+    page = visit(1, STRUCTURED, structure=True)
     store.save(store.begin_crawl("test", {}), [page, visit(2)])
     return page.page.cleaned
 

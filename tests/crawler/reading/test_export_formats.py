@@ -30,9 +30,13 @@ def read(path):
 
 def plain(row):
     kinds = {column.name: column.kind for columns in EXPORT_COLUMNS.values() for column in columns}
-    made = {"string": lambda cell: cell[cell.startswith("'") :], "timestamp": datetime.fromisoformat, "double": float}
-    made |= {f"list<element: {kind}>": json.loads for kind in ("string", "int64")}
-    return {name: made.get(kinds[name], int)(cell) if cell else None for name, cell in row.items()}
+    parsers = {
+        "string": lambda cell: cell[cell.startswith("'") :],
+        "timestamp": datetime.fromisoformat,
+        "double": float,
+    }
+    parsers |= {f"list<element: {kind}>": json.loads for kind in ("string", "int64")}
+    return {name: parsers.get(kinds[name], int)(cell) if cell else None for name, cell in row.items()}
 
 
 def timed(row):
@@ -89,8 +93,8 @@ def test_columns_have_the_types_that_are_declared(write, structured, content):
     limits = ChunkLimits(50) if content is ExportContent.CHUNKS else None
     _, path = write("out.parquet", content=content, limits=limits)
     kinds = {"timestamp[us, tz=UTC]": "timestamp"}
-    found = [(field.name, kinds.get(str(field.type), str(field.type))) for field in parquet.read_schema(path)]
-    assert found == [(column.name, column.kind) for column in EXPORT_COLUMNS[content]]
+    columns = [(field.name, kinds.get(str(field.type), str(field.type))) for field in parquet.read_schema(path)]
+    assert columns == [(column.name, column.kind) for column in EXPORT_COLUMNS[content]]
 
 
 def test_a_parquet_file_has_its_schema_and_cursor_in_the_metadata(write):

@@ -30,10 +30,11 @@ def test_a_cursor_returns_the_changes_since_then(write, engine):
 
 
 def test_a_pruned_block_is_gone_and_only_its_id_is_exported(write, engine):
-    first = [write("first.jsonl", content=content)[0] for content in (ExportContent.BLOCKS, ExportContent.PAGES)]
+    exports = [write("first.jsonl", content=content)[0] for content in (ExportContent.BLOCKS, ExportContent.PAGES)]
     prune_pages(engine, PruneSelection.of(url=URL))
     blocks, pages = (
-        write(f"{one.content}.jsonl", content=ExportContent(one.content), since=one.cursor) for one in first
+        write(f"{export.content}.jsonl", content=ExportContent(export.content), since=export.cursor)
+        for export in exports
     )
     assert pages[1].read_text() == (
         '{"schema":1,"change":"gone","id":1,"url":null,"site":null,"section":null,"title":null,"author":null,'
@@ -44,21 +45,21 @@ def test_a_pruned_block_is_gone_and_only_its_id_is_exported(write, engine):
 
 
 def test_an_increment_of_chunks_has_all_chunks_of_the_pages_that_differ(write, engine, structured):
-    asked = {"content": ExportContent.CHUNKS, "limits": ChunkLimits(50)}
-    first, path = write(**asked)
+    options = {"content": ExportContent.CHUNKS, "limits": ChunkLimits(50)}
+    first, path = write(**options)
     assert structured.markdown
     known = chunks(path)
-    assert write("none.jsonl", since=first.cursor, **asked)[0].rows == 0
+    assert write("none.jsonl", since=first.cursor, **options)[0].rows == 0
     other = STRUCTURED.replace("nothing at all", "a quarter")
     save(engine, visit(1, other, day=1, structure=True), visit(3, structure=True))
-    later, path = write("later.jsonl", since=first.cursor, **asked)
-    assert {one["id"]: one["change"] for one in lines(path)} == {3: "changed", 5: "new"}
+    later, path = write("later.jsonl", since=first.cursor, **options)
+    assert {line["id"]: line["change"] for line in lines(path)} == {3: "changed", 5: "new"}
     known |= chunks(path)
     save(engine, visit(3, day=1))
-    last, path = write("last.jsonl", since=later.cursor, **asked)
-    assert [(one["id"], one["change"]) for one in lines(path)] == [(5, "gone")]
+    last, path = write("last.jsonl", since=later.cursor, **options)
+    assert [(line["id"], line["change"]) for line in lines(path)] == [(5, "gone")]
     del known[5]
-    assert known == chunks(write("whole.jsonl", **asked)[1])
+    assert known == chunks(write("whole.jsonl", **options)[1])
     with pytest.raises(ExportError, match="other options"):
         write("other.jsonl", since=last.cursor, content=ExportContent.CHUNKS, limits=ChunkLimits(60))
 
@@ -74,11 +75,11 @@ def lines(path):
 
 def chunks(path):
     """The chunks of each page by its id, in order, without what says how they have changed."""
-    found = {}
+    rows_by_page = {}
     for line in lines(path):
         del line["change"]
-        found.setdefault(line["id"], []).append(line)
-    return found
+        rows_by_page.setdefault(line["id"], []).append(line)
+    return rows_by_page
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def phrase(words, *, begins=False):
     ],
 )
 def test_words_and_phrases_are_parsed(text, wanted, unwanted):
-    expected = tuple(tuple(phrase(one) for one in alternatives) for alternatives in wanted)
-    assert parse_query(text) == Query(expected, tuple(phrase(one) for one in unwanted))
+    expected = tuple(tuple(phrase(words) for words in alternatives) for alternatives in wanted)
+    assert parse_query(text) == Query(expected, tuple(phrase(words) for words in unwanted))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_any_text_is_parsed_or_raises_query_error(text):
     except QueryError:
         return
     assert query.wanted
-    assert all(word and not set(word) & set("\"' \\*") for one in query.phrases for word in one.words)
+    assert all(word and not set(word) & set("\"' \\*") for words_of in query.phrases for word in words_of.words)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_a_repeated_word_counts_once():
 
 
 def marked(text, query, **options):
-    found = make_excerpt(text, parse_query(query).phrases, **options)
-    return [found.text[start:end] for start, end in found.hits]
+    excerpt = make_excerpt(text, parse_query(query).phrases, **options)
+    return [excerpt.text[start:end] for start, end in excerpt.hits]
 
 
 @pytest.mark.parametrize(
@@ -126,17 +126,17 @@ def test_hits_are_the_positions_of_the_words(text, query, expected):
 
 def test_a_long_text_is_cut_around_its_hits_between_words():
     text = "before " * 200 + "the old bridge " + "after " * 200
-    found = make_excerpt(text, parse_query("bridge").phrases, width=100)
-    assert found.text.startswith("\u2026before")
-    assert found.text.endswith("after\u2026")
-    assert len(found.text) <= 102
-    assert [found.text[start:end] for start, end in found.hits] == ["bridge"]
+    excerpt = make_excerpt(text, parse_query("bridge").phrases, width=100)
+    assert excerpt.text.startswith("\u2026before")
+    assert excerpt.text.endswith("after\u2026")
+    assert len(excerpt.text) <= 102
+    assert [excerpt.text[start:end] for start, end in excerpt.hits] == ["bridge"]
 
 
 def test_a_long_text_without_spaces_is_cut_too():
-    found = make_excerpt("好" * 500 + "计算" + "好" * 500, parse_query("计算").phrases, width=100)
-    assert len(found.text) <= 102
-    assert [found.text[start:end] for start, end in found.hits] == ["计算"]
+    excerpt = make_excerpt("好" * 500 + "计算" + "好" * 500, parse_query("计算").phrases, width=100)
+    assert len(excerpt.text) <= 102
+    assert [excerpt.text[start:end] for start, end in excerpt.hits] == ["计算"]
 
 
 @given(st.text(), st.text(min_size=1, max_size=6))
@@ -145,8 +145,8 @@ def test_hits_are_in_order_and_within_the_excerpt(text, query):
         phrases = parse_query(query).phrases
     except QueryError:
         return
-    found = make_excerpt(text, phrases, width=40)
-    ends = [0, *(place for hit in found.hits for place in hit), len(found.text)]
+    excerpt = make_excerpt(text, phrases, width=40)
+    ends = [0, *(place for hit in excerpt.hits for place in hit), len(excerpt.text)]
     assert ends == sorted(ends)
 
 

@@ -29,9 +29,9 @@ def test_empty_texts_do_not_differ():
 
 @given(TEXTS, TEXTS)
 def test_both_texts_can_be_restored_from_the_difference(old, new):
-    found = diff_words(old, new)
-    assert " ".join(one.text for one in found if one.change is not DiffOperation.ADDED) == old
-    assert " ".join(one.text for one in found if one.change is not DiffOperation.REMOVED) == new
+    parts = diff_words(old, new)
+    assert " ".join(part.text for part in parts if part.change is not DiffOperation.ADDED) == old
+    assert " ".join(part.text for part in parts if part.change is not DiffOperation.REMOVED) == new
 
 
 def test_long_texts_are_compared_up_to_a_limit():

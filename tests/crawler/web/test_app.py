@@ -55,15 +55,15 @@ def test_each_page_is_whole_and_inert(ask, view):
 def test_hostile_texts_are_shown_as_texts(ask, path):
     answer = ask(path)
     check_inert(answer)
-    shown = lxml_html.document_fromstring(answer.body).text_content()
-    assert "<script>alert(1)</script>" in shown
-    assert "{{ 7 * 7 }}" in shown
+    text = lxml_html.document_fromstring(answer.body).text_content()
+    assert "<script>alert(1)</script>" in text
+    assert "{{ 7 * 7 }}" in text
 
 
 def test_a_hostile_page_and_query_are_inert(ask):
-    found = ask("/api/search?q=attacker").json["pages"][0]
-    assert found["title"] == HOSTILE
-    check_inert(ask(f"/pages/{found['id']}"))
+    result = ask("/api/search?q=attacker").json["pages"][0]
+    assert result["title"] == HOSTILE
+    check_inert(ask(f"/pages/{result['id']}"))
     check_inert(ask(f"/search?{urlencode({'q': HOSTILE, 'site': HOSTILE})}"))
     check_inert(ask(f"/sites/{HOSTILE.replace('/', '').encode().hex()}%3Cscript%3E"))
 
@@ -75,14 +75,14 @@ def check_inert(answer):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     root = lxml_html.document_fromstring(answer.body)
-    assert [(each.get("nonce"), each.text) for each in root.iter("script")] == [(nonce, None)]
+    assert [(element.get("nonce"), element.text) for element in root.iter("script")] == [(nonce, None)]
     for element in root.iter():
         names = set(element.attrib)
         assert not {name for name in names if name.startswith("on")} | names & {"style", "srcdoc", "formaction"}
         assert element.tag not in {"style", "object", "embed", "base", "img"}
         for name in names & {"href", "src", "action"}:
             assert element.get(name).startswith(("/", "#", "http://", "https://")), element.get(name)
-    assert all(each.get("sandbox") == "" for each in root.iter("iframe"))
+    assert all(element.get("sandbox") == "" for element in root.iter("iframe"))
     assert not re.search(UNSAFE, answer.text)
     assert "49" not in root.findtext(".//h1")
     assert "secret-1234" not in answer.text
@@ -93,30 +93,30 @@ def test_no_secret_is_in_the_json(ask, view):
 
 
 def test_the_overview_counts_rows_and_shows_the_open_crawl(ask):
-    found = ask("/api/overview").json
-    assert found["totals"]["pages"] == PAGES + 2
-    assert found["totals"]["crawls"] == 2
-    assert (found["due_pages"], found["due_sections"]) == (2, 1)
-    (crawl,) = found["open_crawls"]
+    overview = ask("/api/overview").json
+    assert overview["totals"]["pages"] == PAGES + 2
+    assert overview["totals"]["crawls"] == 2
+    assert (overview["due_pages"], overview["due_sections"]) == (2, 1)
+    (crawl,) = overview["open_crawls"]
     assert (crawl["queued"], crawl["failed"], crawl["ended"], crawl["leased"]) == (3, 55, 1, 0)
-    assert len(found["days"]) == 30
-    assert found["days"][-1]["pages"] == PAGES + 2
-    assert found["hosts"][0]["host"] == "lake.example.org"
+    assert len(overview["days"]) == 30
+    assert overview["days"][-1]["pages"] == PAGES + 2
+    assert overview["hosts"][0]["host"] == "lake.example.org"
 
 
 def test_a_page_shows_its_visits_word_by_word(ask):
     number = page_id(ask, "https://lake.example.org/1")
-    found = ask(f"/api/pages/{number}").json
-    assert (found["visits"], found["changes"]) == (3, 2)
-    last, edit, first = found["revisions"]
+    page = ask(f"/api/pages/{number}").json
+    assert (page["visits"], page["changes"]) == (3, 2)
+    last, edit, first = page["revisions"]
     assert first["first"]
     (edited,) = [change for change in edit["changes"] if change["change"] == "edited"]
     assert edited["text"] == EDITED
     assert [part["text"] for part in edited["words"] if part["change"] == "added"] == ["early"]
     assert [change["change"] for change in last["changes"]] == ["gone"]
-    shown = ask(f"/pages/{number}").text
-    assert "<ins>early</ins>" in shown
-    assert "<del>late</del>" in shown
+    document = ask(f"/pages/{number}").text
+    assert "<ins>early</ins>" in document
+    assert "<del>late</del>" in document
 
 
 def test_texts_that_repeat_others_name_their_page_and_the_other_way_round(ask):
@@ -148,38 +148,44 @@ def page_id(ask, url):
 
 def test_a_block_names_the_pages_that_repeat_it_and_how_they_differ(ask):
     largest = ask("/api/families").json["blocks"][0]
-    found = ask(f"/api/blocks/{largest['block']}").json
-    assert found["places"] == largest["size"] == sum(one["times"] for one in found["shown"])
-    assert len(found["shown"]) == len({(one["page"]["id"], str(one["words"])) for one in found["shown"]}) > 1
-    assert found["text"].startswith("The harbour office asks")
-    assert {word["text"] for one in found["shown"] for word in one["words"] if word["change"] == "added"} <= {"always."}
+    block = ask(f"/api/blocks/{largest['block']}").json
+    assert block["places"] == largest["size"] == sum(place["times"] for place in block["repetitions"])
+    assert (
+        len(block["repetitions"])
+        == len({(place["page"]["id"], str(place["words"])) for place in block["repetitions"]})
+        > 1
+    )
+    assert block["text"].startswith("The harbour office asks")
+    assert {word["text"] for place in block["repetitions"] for word in place["words"] if word["change"] == "added"} <= {
+        "always."
+    }
     assert ask("/api/blocks/999999").json["problem"] == "there is no block 999999 in the database"
 
 
 def test_the_schedule_tells_what_is_due_and_the_week_to_come(ask):
-    found = ask("/api/schedule").json
-    assert [one["page"] for one in found["pages"]] == [3, 4]
-    assert [one["url"] for one in found["sections"]] == ["https://lake.example.org/news"]
-    assert "visited once" in found["pages"][0]["why"]
+    schedule = ask("/api/schedule").json
+    assert [entry["page"] for entry in schedule["pages"]] == [3, 4]
+    assert [entry["url"] for entry in schedule["sections"]] == ["https://lake.example.org/news"]
+    assert "visited once" in schedule["pages"][0]["why"]
     # The third page is due in two days, or in one if midnight has passed since it was stored.
-    assert [day["pages"] for day in found["days"]] in ([2, 0, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 0])
+    assert [day["pages"] for day in schedule["days"]] in ([2, 0, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 0])
     assert ask(f"/api/schedule?{urlencode({'cursor': 'x|1'})}").status == 400
     assert ask(f"/api/schedule?{urlencode({'cursor': '2024-05-01T00:00:00+00:00|1'})}").json["pages"]
 
 
 def test_settings_are_explained_with_their_secrets_masked(ask):
-    found = {one["name"]: one for one in ask("/api/settings").json["settings"]}
-    assert found["CLEANING_SECONDS"]["value"] == "600.0"
-    assert found["CLEANING_SECONDS"]["set_by"] != "default"
-    assert "secret-1234" not in found["DATABASE_URL"]["value"]
-    assert "***" in found["DATABASE_URL"]["value"]
+    settings = {setting["name"]: setting for setting in ask("/api/settings").json["settings"]}
+    assert settings["CLEANING_SECONDS"]["value"] == "600.0"
+    assert settings["CLEANING_SECONDS"]["set_by"] != "default"
+    assert "secret-1234" not in settings["DATABASE_URL"]["value"]
+    assert "***" in settings["DATABASE_URL"]["value"]
 
 
 def test_two_methods_are_shown_side_by_side(ask):
-    found = ask("/api/pages/2/methods?other=pab").json
-    assert [one["method"] for one in found["cleaned"]] == ["default", "pab"]
+    comparison = ask("/api/pages/2/methods?other=pab").json
+    assert [version["method"] for version in comparison["cleaned"]] == ["default", "pab"]
     frames = lxml_html.document_fromstring(ask("/pages/2/methods?other=pab").body).xpath("//iframe/@src")
-    assert frames == [one["original"] for one in found["cleaned"]]
+    assert frames == [version["original"] for version in comparison["cleaned"]]
     assert {ask(path).status for path in frames} == {200}
     assert ask("/api/pages/2/methods?other=none").status == 422
 
@@ -189,12 +195,13 @@ def test_two_methods_are_shown_side_by_side(ask):
     [("/api/sites/example.org", "newest", PAGES + 2), ("/api/failures", "requests", 55)],
 )
 def test_a_list_is_complete_by_its_cursor(ask, path, entries, expected):
-    found, cursor = [], ""
+    ids = []
+    cursor = ""
     while cursor is not None:
         answer = ask(f"{path}?{urlencode({'cursor': cursor})}" if cursor else path).json
-        found += [entry["id"] for entry in answer[entries]]
+        ids += [entry["id"] for entry in answer[entries]]
         cursor = answer["next"]
-    assert len(found) == len(set(found)) == expected
+    assert len(ids) == len(set(ids)) == expected
 
 
 def test_a_search_marks_its_hits_and_goes_on(ask):
@@ -233,10 +240,11 @@ def test_failures_come_with_the_command_that_tries_them_again(ask):
     ],
 )
 def test_what_is_not_there_or_malformed_is_a_sentence_on_the_page_and_in_the_json(ask, path, status, words):
-    page, twin = ask(path), ask(f"/api{path}")
-    assert (page.status, twin.status) == (status, status)
-    assert words in twin.json["problem"]
-    check_inert(page)
+    answer = ask(path)
+    json_answer = ask(f"/api{path}")
+    assert (answer.status, json_answer.status) == (status, status)
+    assert words in json_answer.json["problem"]
+    check_inert(answer)
 
 
 def test_an_unknown_address_is_a_page_and_static_files_have_versions(ask):

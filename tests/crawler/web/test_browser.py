@@ -79,14 +79,14 @@ def opened(browser, site):
 def test_every_page_is_accessible_and_fits(opened, site, look):
     width, colours = LOOKS[look]
     page, seen = opened("/", viewport={"width": width, "height": 900}, color_scheme=colours)
-    found = {}
+    problems_by_path = {}
     for path in PATHS:
         page.goto(f"{site}{path}", wait_until="domcontentloaded")
         page.evaluate(AXE)
         if problems := page.evaluate(RUN_AXE):
-            found[path] = problems
+            problems_by_path[path] = problems
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
-    assert found == {}
+    assert problems_by_path == {}
     assert seen == []
     page.evaluate("document.documentElement.removeAttribute('lang')")
     assert page.evaluate(RUN_AXE)[0][0] == "html-has-lang"

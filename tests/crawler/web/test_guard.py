@@ -32,11 +32,12 @@ def test_another_address_needs_a_token_of_some_length(host):
 
 
 def test_a_pass_is_of_one_server_only():
-    one, other = Access.of("localhost", TOKEN), Access.of("localhost", TOKEN)
-    passed = Headers({"cookie": f"other=1; blocksieve={one.pass_of(TOKEN)}"})
-    assert one.admits(passed)
-    assert not other.admits(passed)
-    assert TOKEN not in one.pass_of(TOKEN)
-    assert one.admits(Headers({"authorization": f"Bearer {TOKEN}"}))
-    assert not one.admits(Headers({"authorization": f"Basic {TOKEN}"}))
-    assert not one.admits(Headers({"authorization": "Bearer \u00e9"}))
+    access = Access.of("localhost", TOKEN)
+    other_access = Access.of("localhost", TOKEN)
+    passed = Headers({"cookie": f"other=1; blocksieve={access.pass_of(TOKEN)}"})
+    assert access.admits(passed)
+    assert not other_access.admits(passed)
+    assert TOKEN not in access.pass_of(TOKEN)
+    assert access.admits(Headers({"authorization": f"Bearer {TOKEN}"}))
+    assert not access.admits(Headers({"authorization": f"Basic {TOKEN}"}))
+    assert not access.admits(Headers({"authorization": "Bearer \u00e9"}))

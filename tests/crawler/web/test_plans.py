@@ -18,7 +18,7 @@ from crawler.web.views import make_views
 
 VALUES = {"site": {"site": "example.org"}, "page": {"page": 2}, "block": {"block": 1}, "methods": {"page": 2}}
 # Both are read once in minutes, and kept.
-KEPT = {"overview": "count(*)", "families": "GROUP BY"}
+CACHED = {"overview": "count(*)", "families": "GROUP BY"}
 LARGE = re.compile(
     r"\bSCAN (page|block|sighting|request|origin)\b(?! USING (COVERING )?INDEX ix_)"
     r"|Seq Scan on (page|block|sighting|request|block_tokens|fingerprint|document_frequency)\b"
@@ -46,10 +46,10 @@ def plans(engine):
     dialect = engine.dialect.name
 
     def explain(work):
-        done = []
+        executed = []
 
         def note(_connection, _cursor, statement, parameters, *_):
-            done.append((statement, parameters))
+            executed.append((statement, parameters))
 
         with read_transaction(engine) as connection:
             if dialect == "postgresql":
@@ -57,8 +57,16 @@ def plans(engine):
             event.listen(engine, "before_cursor_execute", note)
             work(DatabaseSnapshot(connection, datetime.now(UTC), Config.read(Settings()), Settings()))
             event.remove(engine, "before_cursor_execute", note)
-            asked = [(said, values) for said, values in done if said.lstrip().startswith(("SELECT", "WITH"))]
-            return {said: plan(connection, said, values) for said, values in asked if "json_each" not in said}
+            queries = [
+                (statement, values)
+                for statement, values in executed
+                if statement.lstrip().startswith(("SELECT", "WITH"))
+            ]
+            return {
+                statement: plan(connection, statement, values)
+                for statement, values in queries
+                if "json_each" not in statement
+            }
 
     def plan(connection, statement, values):
         return "\n".join(str(row[-1]) for row in connection.exec_driver_sql(EXPLAIN[dialect] + statement, values))
@@ -67,26 +75,28 @@ def plans(engine):
 
 
 def test_a_page_is_found_by_its_address_without_reading_all(plans):
-    def look(at):
-        assert find_page(at.connection, "https://lake.example.org/7") == 8
+    def look(snapshot):
+        assert find_page(snapshot.connection, "https://lake.example.org/7") == 8
         with pytest.raises(NotStoredError, match=r"lake\.example\.org/unknown is not in the database"):
-            find_page(at.connection, "https://lake.example.org/unknown")
+            find_page(snapshot.connection, "https://lake.example.org/unknown")
 
-    found = plans(look)
-    assert len(found) == 3
-    assert not any(LARGE.search(plan) for plan in found.values())
+    plan_of = plans(look)
+    assert len(plan_of) == 3
+    assert not any(LARGE.search(plan) for plan in plan_of.values())
 
 
 def test_a_statement_that_reads_all_is_noticed(plans):
-    found = plans(lambda at: at.connection.execute(select(page.c.id).where(page.c.url == "https://a.example/")))
-    assert all(LARGE.search(plan) for plan in found.values())
+    plan_of = plans(
+        lambda snapshot: snapshot.connection.execute(select(page.c.id).where(page.c.url == "https://a.example/"))
+    )
+    assert all(LARGE.search(plan) for plan in plan_of.values())
 
 
 @pytest.mark.parametrize("name", [view.name for view in make_views()])
 def test_no_view_reads_a_large_table(plans, name):
-    (view,) = [one for one in make_views() if one.name == name]  # a new one has kept nothing yet
+    (view,) = [view for view in make_views() if view.name == name]  # a new view has cached nothing yet
     question = view.question(**VALUES.get(view.name, {"q": "ferryman"} if view.name == "search" else {}))
-    found = plans(lambda at: view.read(at, question))
-    kept = KEPT.get(view.name, "nothing")
-    assert {said: plan for said, plan in found.items() if LARGE.search(plan) and kept not in said} == {}
-    assert found or view.name == "settings"
+    plan_of = plans(lambda snapshot: view.read(snapshot, question))
+    cached = CACHED.get(view.name, "nothing")
+    assert {query: plan for query, plan in plan_of.items() if LARGE.search(plan) and cached not in query} == {}
+    assert plan_of or view.name == "settings"

@@ -27,23 +27,23 @@ def stored(tmp_path):
 
 
 def test_changes_are_printed_by_visit_with_brackets_without_colours(scrapy, stored):
-    shown = scrapy("history", stored)
-    assert shown.returncode == 0, shown.stderr
-    assert "3 visits, 2 with changes" in shown.stdout
-    assert "~ Ferry 1 is [-late-] {+early+}" in shown.stdout
-    assert f"+ {HOSTILE[:11]}" in shown.stdout
-    assert f"- {HOSTILE[:11]}" in shown.stdout
-    assert "\x1b" not in shown.stdout
+    output = scrapy("history", stored)
+    assert output.returncode == 0, output.stderr
+    assert "3 visits, 2 with changes" in output.stdout
+    assert "~ Ferry 1 is [-late-] {+early+}" in output.stdout
+    assert f"+ {HOSTILE[:11]}" in output.stdout
+    assert f"- {HOSTILE[:11]}" in output.stdout
+    assert "\x1b" not in output.stdout
     last = scrapy("history", stored, "--limit", "1").stdout
     assert "2 earlier visits are left out" in last
     assert "early+}" not in last
 
 
 def test_json_contains_all_revisions(scrapy, stored):
-    past = json.loads(scrapy("history", stored, "--format", "json", "--limit", "1").stdout)
-    assert (past["page"]["url"], past["page"]["visits"]) == (stored, 3)
-    assert [moment["first"] for moment in past["moments"]] == [True, False, False]
-    parts = past["moments"][1]["edited"][0]["parts"]
+    history = json.loads(scrapy("history", stored, "--format", "json", "--limit", "1").stdout)
+    assert (history["page"]["url"], history["page"]["visits"]) == (stored, 3)
+    assert [revision["first"] for revision in history["revisions"]] == [True, False, False]
+    parts = history["revisions"][1]["edited"][0]["parts"]
     assert [part["text"] for part in parts if part["change"] == "added"] == ["early"]
 
 
