@@ -16,7 +16,7 @@ import numpy as np
 
 from cleaning._native import load_compiled
 from cleaning.leaves import enclosing_nodes, walk
-from cleaning.terms import normalise
+from cleaning.terms import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,7 +169,7 @@ def attribute_tokens(element: HtmlElement) -> str:
 
 def _inline_tokens(leaf: Leaf) -> str:
     """Return the tokens of the inline elements around the first text node that is not white space, inner ones first."""
-    piece = next((piece for piece in leaf.pieces if not piece.text.isspace()), None)
+    piece = next((piece for piece in leaf.pieces if piece.text.strip()), None)
     found = []
     element = piece.element if piece else leaf.node.element
     for _ in range(_MAX_INLINE_LEVELS):
@@ -216,9 +216,9 @@ def _count_pieces(leaf: Leaf) -> tuple[int, ...]:
         block.words,
         block.link_words,
         chars,
-        min(chars, len(normalise("".join([piece.text for piece in linked])))) if linked else 0,
+        min(chars, len(on_one_line("".join([piece.text for piece in linked])))) if linked else 0,
         len({piece.link for piece in linked}),
-        len(normalise("".join(bold))) if bold else 0,
+        len(on_one_line("".join(bold))) if bold else 0,
         len(pieces),
     )
 

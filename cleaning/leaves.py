@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import etree
 
 from cleaning.blocks import Block, Kind
-from cleaning.terms import count_words, normalise, tidy_code
+from cleaning.terms import MAYBE_INVISIBLE, count_words, on_one_line, tidy_code, visible_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +90,10 @@ class Node:
 
 
 class Piece(NamedTuple):
-    """A text node of the page: `element` is its parent, `link` the `a` element around it, if any."""
+    """A text node of the page, without invisible characters.
+
+    `element` is its parent, `link` the `a` element around it, if any.
+    """
 
     text: str
     element: HtmlElement
@@ -148,7 +151,7 @@ def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
 def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Piece]], tenths: int) -> Block:
     """Return the block of these text nodes: the nodes of a part are joined as they are, the parts by a space."""
     joined = " ".join(["".join([piece.text for piece in part]) for part in parts])
-    text = tidy_code(joined) if kind is Kind.CODE else normalise(joined)
+    text = tidy_code(joined) if kind is Kind.CODE else on_one_line(joined)
     words = count_words(text)
     linked = [piece.text for part in parts for piece in part if piece.link is not None]
     link_words = min(words, count_words(" ".join(linked))) if linked else 0
@@ -267,9 +270,10 @@ class _Walk:
             return
         node, self._gathered = self._stack[block].node, _Gathered()
         tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
-        made = make_block(len(self.leaves), self._path(block), node.kind, [gathered.pieces], tenths)
+        pieces = _visible_pieces(gathered.pieces)
+        made = make_block(len(self.leaves), self._path(block), node.kind, [pieces], tenths)
         if made.text:
-            self.leaves.append(Leaf(made, node, tuple(gathered.pieces)))
+            self.leaves.append(Leaf(made, node, tuple(pieces)))
 
     def _path(self, wanted: int) -> str:
         """Return the path of an open element; the paths of those around it are remembered."""
@@ -283,6 +287,14 @@ class _Walk:
                 path = f"{path}/{path_step(*stack[at].step)}"
             stack[at].path = path
         return path
+
+
+def _visible_pieces(pieces: list[Piece]) -> list[Piece]:
+    """Return the text nodes of a leaf without invisible characters; one may become empty."""
+    if not any(not piece.text.isascii() and MAYBE_INVISIBLE.search(piece.text) for piece in pieces):
+        return pieces
+    texts = visible_parts([piece.text for piece in pieces])
+    return [piece._replace(text=text) for piece, text in zip(pieces, texts, strict=True)]
 
 
 def _kind_of(tag: str, parent: Node) -> Kind:

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from cleaning._native import load_compiled
@@ -77,9 +78,80 @@ _MARK = re.compile("[,.;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f]")
 # NUL, the other control characters and lone surrogates, which databases and terminals reject.
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
+# Characters that `visible` may remove. `cleaning/_native/words.pxd` knows them too.
+MAYBE_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffc"
+    "\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
+)
+_RIGHT_TO_LEFT = "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+# Scripts whose letters join, or whose marks are ordered: from Hebrew to Myanmar, Khmer to Mongolian, Brahmic ones.
+_JOINED = f"{_RIGHT_TO_LEFT}\u0900-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\ua95f\ua980-\uabff\U00011000-\U00011fff"
+_BETWEEN_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u1aaf"  # Thai to Tai Tham, without spaces
+_EMOJI = "\u2190-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+_JOINERS = "\u034f\u200c\u200d"
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_TAGS = "\U000e0000-\U000e007f"  # they spell the region of a flag behind a black flag, and nothing elsewhere
+_INVISIBLE_HERE = re.compile(
+    # Soft hyphens, word joiners, signs of formulas, byte order marks, anchors of objects.
+    "[\u00ad\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffc]"
+    f"|\u200b(?![{_BETWEEN_WORDS}])|(?<![{_BETWEEN_WORDS}])\u200b"
+    f"|(?<![{_JOINED}])(?!(?<=[{_EMOJI}\ufe0f])\u200d[{_EMOJI}])[{_JOINERS}](?![{_JOINED}])"
+    f"|[{_JOINERS}](?=[{_JOINERS}])|\u200c(?=\\s|\\Z)|(?:(?<=\\s)|\\A)\u200c"
+    f"|(?<![\U0001f3f4{_TAGS}])[{_TAGS}]+"
+    "|(?P<icons>[\ue000-\uf8ff\U000f0000-\U0010ffff]+)"
+)
+_DIRECTION = re.compile(f"[{_DIRECTIONS}]")
+_RIGHT_TO_LEFT_LETTER = re.compile(f"[{_RIGHT_TO_LEFT}]")
+_IDEOGRAPHS = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2}")
+
+
+def visible(text: str) -> str:
+    """Return the text without the characters that show nothing, such as soft hyphens and the signs of icon fonts.
+
+    What a script needs stays: joiners in Persian, Indic scripts and emoji, spaces without width between the words of
+    Thai or Khmer, marks of direction in a text with Hebrew or Arabic letters, rare Chinese characters of a private use.
+    """
+    return text if text.isascii() or MAYBE_INVISIBLE.search(text) is None else visible_parts([text])[0]
+
+
+def visible_parts(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a text as `visible` leaves them in the whole text; a part may become empty.
+
+    A private character stands for an icon if it begins or ends its part: icons have elements of their own.
+    """
+    whole = "".join(parts)
+    edges = set(accumulate(map(len, parts), initial=0))
+
+    def erased(match: re.Match[str]) -> str:
+        start, end = match.span()
+        around = whole[max(start - 1, 0) : start] + whole[end : end + 1]
+        size = end - start
+        if match["icons"] is None or len(around) < 2:  # noqa: PLR2004 — a sign on either side
+            return "\0" * size
+        if _IDEOGRAPHS.fullmatch(around) and start not in edges and end not in edges:
+            return match[0]
+        # An icon keeps the words at its sides apart.
+        return " " + "\0" * (size - 1) if around.isalnum() else "\0" * size
+
+    found = _INVISIBLE_HERE.sub(erased, whole)
+    if _DIRECTION.search(found) and _RIGHT_TO_LEFT_LETTER.search(found) is None:
+        found = _DIRECTION.sub("\0", found)
+    ends = list(accumulate(map(len, parts)))
+    return [found[end - len(part) : end].replace("\0", "") for part, end in zip(parts, ends, strict=True)]
+
+
+def bare(text: str) -> str:
+    """Return a text without white space and all that `visible` may remove: it is the same before and after."""
+    return "".join(MAYBE_INVISIBLE.sub("", text).split())
+
 
 def normalise(text: str) -> str:
-    """Return the text on one line, with single spaces and without control characters or lone surrogates."""
+    """Return the text on one line, as it is visible: single spaces, no control characters or lone surrogates."""
+    return on_one_line(visible(text))
+
+
+def on_one_line(text: str) -> str:
+    """Return what `normalise` makes of a text without invisible characters."""
     plain = text if text.isprintable() else text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
     if plain.isprintable():  # what is unwanted is not printable, and no white space but the space is
         return " ".join(plain.split())
@@ -87,8 +159,8 @@ def normalise(text: str) -> str:
 
 
 def tidy_code(text: str) -> str:
-    """Return a code text with its lines and indentation, without blank lines at its ends and control characters."""
-    lines = _UNWANTED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    """Return a code text with its lines and indentation, without blank lines at its ends and what shows nothing."""
+    lines = _UNWANTED.sub("", visible(text)).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
@@ -236,11 +308,11 @@ def is_unspaced(word: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """Return the text without differences of case, width and apostrophe, which do not make another word.
+    """Return the visible text without differences of case, width and apostrophe, which do not make another word.
 
     Of more than 30 accents in a row, in a long stretch without white space, only the first 30 are read.
     """
-    return unicodedata.normalize("NFKC", _with_few_accents(text)).casefold().replace("\u2019", "'")
+    return unicodedata.normalize("NFKC", _with_few_accents(visible(text))).casefold().replace("\u2019", "'")
 
 
 def fold_for_search(text: str) -> str:

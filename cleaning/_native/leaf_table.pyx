@@ -22,7 +22,7 @@ from cleaning._native.nodes cimport find_attribute, is_element_like, value_in
 from cleaning._native.texts cimport copy_text, make_text
 from cleaning._native.words cimport (
     CHARACTERS, CLASS_SHIFT, DIGIT, KNOWN, LETTER, PAUSE, QUOTE, SENTENCE_END, SPACE, SYMBOL, UNSPACED, UNWANTED, UPPER,
-    flags_of,
+    flags_of, may_be_invisible,
 )
 
 import numpy
@@ -38,7 +38,7 @@ from cleaning.leaves import (
     _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME, _SHELL_WORDS as SHELL_WORDS,
     body_of, walk,
 )
-from cleaning.terms import tidy_code
+from cleaning.terms import tidy_code, visible_parts
 
 import_lxml__etree()
 
@@ -265,7 +265,7 @@ cdef Py_ssize_t _count_words(const Py_UCS4* text, Py_ssize_t size) except -1:
 cdef Py_ssize_t _normalise(
     const Py_UCS4* raw, Py_ssize_t size, Py_UCS4* target, Py_ssize_t written, bint* pending
 ) except -1:
-    """Append a text, normalised as by `terms.normalise`, to `target`; return the length that is reached.
+    """Append a text, made as by `terms.on_one_line`, to `target`; return the length that is reached.
 
     If `target` is NULL, only the length counts. `pending` carries from one piece of the text to the next whether white
     space follows the last character.
@@ -347,6 +347,7 @@ cdef class _LeafText:
     cdef Py_UCS4* text  # the block's text
     cdef Py_ssize_t piece_capacity, raw_capacity, text_capacity
     cdef Py_ssize_t count, size, start, links, serial
+    cdef bint invisible  # some characters may be
 
     def __dealloc__(self):
         PyMem_Free(self.pieces)
@@ -355,6 +356,7 @@ cdef class _LeafText:
 
     cdef void clear(self) noexcept:
         self.count = self.size = self.start = self.links = 0
+        self.invisible = False
         self.serial += 1
 
     cdef int read(self, const unsigned char* content) except -1:
@@ -372,6 +374,7 @@ cdef class _LeafText:
             else:
                 content = _read_character(content, &character)
                 self.raw[self.size] = character
+                self.invisible = self.invisible or may_be_invisible(character)
             self.size += 1
         return 0
 
@@ -392,6 +395,25 @@ cdef class _LeafText:
         self.count += 1
         self.start = self.size
         return piece
+
+    cdef int drop_invisible(self) except -1:
+        """Leave of each piece what is visible; a piece may become empty."""
+        cdef Py_ssize_t at, place, size = 0
+        cdef Piece* piece
+        cdef str text
+        cdef list texts = [
+            make_text(<const uint32_t*> self.raw + self.pieces[at].start, self.pieces[at].end - self.pieces[at].start)
+            for at in range(self.count)
+        ]
+        for at, text in enumerate(visible_parts(texts)):
+            piece = &self.pieces[at]
+            copy_text(text, <uint32_t*> self.raw + size, len(text))  # never longer than before
+            piece.start, piece.end, piece.blank = size, size + len(text), True
+            size = piece.end
+            for place in range(piece.start, piece.end):
+                piece.blank = piece.blank and flags_of(self.raw[place]) & SPACE
+        self.size = self.start = size
+        return 0
 
     cdef Py_ssize_t tidy(self, bint code) except -1:
         """Make the block's text of the pieces; return its length."""
@@ -603,6 +625,8 @@ cdef class _Walk:
     cdef int _end_leaf(self) except -1:
         cdef Py_ssize_t outer = self.frames[self.depth].outer, size
         if self.leaf.count:
+            if self.leaf.invisible:
+                self.leaf.drop_invisible()
             size = self.leaf.tidy(<object> self.frames[outer].kind is _CODE)
             if size:
                 self._add_leaf(outer, size)

@@ -28,13 +28,14 @@ from cleaning.structure.elements import code_language, is_data_table, joined_cod
 from cleaning.structure.formulas import (
     _MAYBE as MAYBE_FORMULA, _TEX_SCRIPT as TEX_SCRIPT, formula_node, formula_of, holds_formula, is_preview,
 )
-from cleaning.structure.inline import without_controls
+from cleaning.structure.inline import is_blank, visible_segments, without_controls
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.nodes import NodeType, StructureNode
 from cleaning.structure.reader import (
     MAX_FORMATS, MAX_FORMULA_LEVELS, MIN_KEPT_CELLS, TEXTLESS, ElementReader, in_code, item_number, pure_read_structure,
     shows_text, stated_format, with_format,
 )
+from cleaning.terms import MAYBE_INVISIBLE
 
 import_lxml__etree()
 
@@ -429,7 +430,7 @@ cdef class _Reading(FirstPass):
             solid = not text.isspace()
             if solid or self.segments:
                 self.segments.append((self.formats[self.depth], text))
-                self.solid = self.solid or solid
+                self.solid = self.solid or (solid and (text.isascii() or not is_blank(text)))
         return node
 
     cdef int _cut(self) except -1:
@@ -448,6 +449,10 @@ cdef class _Reading(FirstPass):
         if number >= 0:
             owner.waiting = self.same[number]
         if owner.whole or (number >= 0 and self.kept_before[number + 1] > self.kept_before[number]):
+            for _, part in segments:
+                if isinstance(part, str) and not part.isascii() and MAYBE_INVISIBLE.search(part):
+                    segments = visible_segments(segments)
+                    break
             for _, part in segments:
                 if isinstance(part, str) and ("$" in part or "\\" in part):
                     segments = self.elements.with_formulas(segments)

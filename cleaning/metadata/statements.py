@@ -40,8 +40,8 @@ _REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Co
 _MAX_LEVELS = 20
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
 _UNSEEN_TAGS = frozenset("script style svg noscript template button select".split())  # controls are no part of a title
-# Bidirectional overrides and isolates reorder the text around a value that is shown; the others have no width.
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+# Bidirectional overrides and isolates reorder the text around a value that is shown.
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 
 
@@ -234,7 +234,7 @@ def tidy_text(text: str | None) -> str | None:
         text = unescape(text)
     if "<" in text:
         text = _STATED_TAG.sub("", text)
-    return normalise(text if text.isascii() else _INVISIBLE.sub("", text))[:_MAX_FIELD_CHARS].strip() or None
+    return normalise(text if text.isascii() else _REORDERING.sub("", text))[:_MAX_FIELD_CHARS].strip() or None
 
 
 def text_of_value(value: Any) -> str | None:
@@ -277,7 +277,9 @@ def is_reply(element: HtmlElement) -> bool:
 
 def _tidy_visible(text: str | None) -> str | None:
     return (
-        normalise(_INVISIBLE.sub("", text[: 4 * _MAX_FIELD_CHARS]))[:_MAX_FIELD_CHARS].strip() or None if text else None
+        normalise(_REORDERING.sub("", text[: 4 * _MAX_FIELD_CHARS]))[:_MAX_FIELD_CHARS].strip() or None
+        if text
+        else None
     )
 
 

@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.structure.nodes import NodeType, StructureNode
+from cleaning.terms import MAYBE_INVISIBLE, visible_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WANTED = re.compile("[^\\s\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_WANTED = re.compile(f"[^\\s\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{MAYBE_INVISIBLE.pattern[1:-1]}]")
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -37,8 +38,18 @@ def without_controls(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return True for a text of which nothing is left after its white space and control characters."""
+    """Return True for a text of white space, control characters and invisible characters."""
     return _WANTED.search(text) is None
+
+
+def visible_segments(segments: list[Segment]) -> list[Segment]:
+    """Return the segments of a text without its invisible characters, as the walk leaves them out of the block."""
+    texts = [part for _, part in segments if isinstance(part, str)]
+    if not any(not text.isascii() and MAYBE_INVISIBLE.search(text) for text in texts):
+        return segments
+    visible = iter(visible_parts(texts))
+    parts = (Segment(formats, next(visible) if isinstance(part, str) else part) for formats, part in segments)
+    return [segment for segment in parts if segment.part != ""]
 
 
 def nest(segments: Sequence[Segment]) -> list[StructureNode | str]:

@@ -30,8 +30,9 @@ from cleaning.structure.formulas import (
     may_hold_tex,
     typesets_text,
 )
-from cleaning.structure.inline import Format, Segment, is_blank, nest, without_controls
+from cleaning.structure.inline import Format, Segment, is_blank, nest, visible_segments, without_controls
 from cleaning.structure.nodes import CODE_SPAN, FOOTNOTE_MARK, IMAGE, LINK, RULE, NodeType, StructureNode
+from cleaning.terms import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +178,7 @@ class ElementReader:
         if formula is not None:
             return formula_node(formula)
         url = self._addresses.of_image(element)
-        alternative = " ".join((element.get("alt") or "").split())
+        alternative = normalise(element.get("alt") or "")
         return StructureNode(IMAGE, url=url, text=alternative) if url else None
 
     def textless(self, element: HtmlElement) -> list[StructureNode]:
@@ -392,10 +393,9 @@ class _Reader:
     def _text(self, text: str | None, frame: _Frame) -> None:
         if text and frame.owner.kept:
             text = without_controls(text)
-            solid = not text.isspace()
-            if text and (self._segments or solid):
+            if text and (self._segments or not text.isspace()):
                 self._segments.append(Segment(frame.formats, text))
-                self._solid = self._solid or solid
+                self._solid = self._solid or not is_blank(text)
 
     def _cut(self, owner: _Owner) -> None:
         """End a text. It is added to the document if it is kept."""
@@ -408,7 +408,7 @@ class _Reader:
             return
         number = self._next_number(owner.path)
         if owner.whole or (number >= 0 and self._marks.kept[number]):
-            self._build.add_text(self._elements.with_formulas(segments), number)
+            self._build.add_text(self._elements.with_formulas(visible_segments(segments)), number)
         else:
             self._build.edge()
 

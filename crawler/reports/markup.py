@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from cleaning.blocks import Reason
 from cleaning.leaves import BLOCK_TAGS, NEVER_CONTENT, Leaf, Piece, body_of
-from cleaning.terms import normalise
+from cleaning.terms import bare
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ class TextValues(Generic[_T]):
         self._waiting: dict[Hashable, deque[_T]] = {}
         for leaf, value in values:
             for piece in leaf.pieces:
-                if not piece.text.isspace():
+                if bare(piece.text):
                     self._waiting.setdefault(self._key(piece), deque()).append(value)
 
     def next(self, piece: Piece) -> _T | None:
@@ -77,7 +77,8 @@ class TextValues(Generic[_T]):
 
     def _key(self, piece: Piece) -> Hashable:
         # A method may reorder blocks, but not the texts of one element.
-        return normalise(piece.text) if self._by_text else (piece.element, piece.text)
+        text = bare(piece.text)  # a leaf has no invisible characters, the page has
+        return text if self._by_text else (piece.element, text)
 
 
 class MarkedText(NamedTuple):

@@ -31,7 +31,7 @@ def texts(page):
         ("<p>one<!-- no --> line<?no?></p>", ["one line"]),
         ("<h1>  one \n\t two </h1>", ["one two"]),
         ("<x-card>one <x-name>line</x-name></x-card>", ["one line"]),
-        ("<p>one</p>\n  \n<p>&nbsp;</p><p>\u200b</p>", ["one", "\u200b"]),
+        ("<p>one</p>\n  \n<p>&nbsp;</p><p>\u200b</p><p>\uf005</p>", ["one"]),
         ("", []),
         ("<div><p></p><br><hr></div>", []),
     ],
@@ -236,3 +236,9 @@ def test_enclosing_nodes_come_once_and_outer_ones_first():
 )
 def test_prose_has_eight_words_outside_links_and_no_more_inside(page, is_prose):
     assert [leaf.is_prose for leaf in walk(parse(page).root)] == [is_prose]
+
+
+def test_invisible_characters_are_no_text():
+    persian = "<b>\u0645\u06cc</b>\u200c<i>\u0631</i>"
+    page = f"<p>re\u00adad {persian} this<i class=icon>\uf005</i>now\ufeff</p><pre>a\u200bb\n  c</pre>"
+    assert texts(page) == ["read \u0645\u06cc\u200c\u0631 this now", "ab\n  c"]

@@ -17,6 +17,7 @@ from cleaning.terms import (
     _UNSPACED_START,
     _UNWANTED,
     _WORD,
+    bare,
     count_words,
     fold,
     fold_for_search,
@@ -27,6 +28,8 @@ from cleaning.terms import (
     tidy_code,
     token_spans,
     tokenise,
+    visible,
+    visible_parts,
 )
 
 any_text = st.text(st.characters())  # lone surrogates among them
@@ -104,7 +107,7 @@ def test_two_unspaced_characters_make_a_word(text, expected):
 
 @given(st.text() | st.text(st.sampled_from("aé_9'’ \t\n\r\x0b\x1c\x85\xa0\u2028\u3000\u200d中ก\u0301.,")))
 def test_the_short_ways_give_what_the_whole_patterns_give(text):
-    assert normalise(text) == " ".join(_UNWANTED.sub("", text).split())
+    assert normalise(text) == " ".join(_UNWANTED.sub("", visible(text)).split())
     words = _WORD.findall(text)
     assert count_words(text) == sum((len(word) + 1) // 2 if _UNSPACED_START.match(word) else 1 for word in words)
 
@@ -242,3 +245,78 @@ def test_accents_without_end_are_read_in_linear_time():
     assert fold("\u0301" * _LONG_STRETCH) == unicodedata.normalize("NFKC", "\u0301" * _LONG_STRETCH)
     assert max(map(unicodedata.combining, map(chr, range(_LAST_ACCENT + 1, sys.maxunicode + 1)))) == 0
     assert not any(map(unicodedata.combining, map(chr, range(_FIRST_ACCENT))))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Do\u00adnau\u00addampf", "Donaudampf"),
+        ("\ufeffzero\u200b\u2060width", "zerowidth"),
+        ("preheader \u034f \u200c \u034f \u200c", "preheader"),
+        ("Auf\u200clage", "Auflage"),
+        ("end\u200d", "end"),
+        ("\u200eplain\u200f \u202etext\u202c \u2066here\u2069", "plain text here"),
+        ("rated \uf005\uf005 well", "rated well"),
+        ("link \uf08e.", "link ."),
+        ("left\ue5ccright", "left right"),
+        ("\U000f0123 icon", "icon"),
+        ("\u5206\u4eab\ue600", "\u5206\u4eab"),
+        ("hidden\U000e0041\U000e0042 order", "hidden order"),
+        ("an \ufffc object", "an object"),
+    ],
+)
+def test_what_shows_nothing_is_left_out(text, expected):
+    assert normalise(text) == tidy_code(text).replace("  ", " ").strip() == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # a Persian verb
+        "\u0647\u200d .",  # an initial form in an abbreviation
+        "\u0915\u094d\u200d\u0937 \u0915\u094d\u200c\u0937",  # Hindi, with half a letter and without
+        "\u0d28\u0d4d\u200d",  # Malayalam
+        "\U0001f469\u200d\U0001f680 \u2764\ufe0f\u200d\U0001f525",
+        "\U0001f44b\U0001f3fd\u200d\U0001f9d1",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",  # the flag of England
+        "\u0e20\u0e32\u0e29\u0e32\u200b\u0e44\u0e17\u0e22",  # two Thai words
+        "\u05d0\u05d1 C++\u200e \u05d2",
+        "\u5434\ue123\u660e",  # a rare character in a name; in an element of its own it would be an icon
+    ],
+)
+def test_what_a_script_needs_stays(text):
+    assert visible(text) == text
+    assert "".join(visible_parts(list(text))) == text.replace("\ue123", " ")
+
+
+def test_joiners_beside_a_space_join_nothing():
+    assert normalise("\u0645\u06cc\u200c \u0631\u0648\u0645") == "\u0645\u06cc \u0631\u0648\u0645"
+    assert normalise("\u0631\u200c\u200c\u0648\u0645\u200c") == "\u0631\u200c\u0648\u0645"
+
+
+def test_parts_are_judged_by_their_neighbours_and_an_icon_by_its_own_element():
+    assert visible_parts(["\u0645\u06cc", "\u200c", "\u0631"]) == ["\u0645\u06cc", "\u200c", "\u0631"]
+    assert visible_parts(["a", "\u200c\u00ad", "b"]) == ["a", "", "b"]
+    assert visible_parts(["\u5434", "\ue123", "\u660e"]) == ["\u5434", " ", "\u660e"]
+
+
+INVISIBLE_TEXT = st.text(
+    st.sampled_from("ab \u00ad\u034f\u061c\u200b\u200c\u200d\u200f\u202e\ue000\ufeff\ufffc\U000e0061\U000f0000")
+    | st.sampled_from("\u0645\u0915\u094d\u0e01\u5434\u2764\ufe0f\U0001f3f4\U0001f680\n")
+)
+
+
+@given(st.lists(INVISIBLE_TEXT))
+def test_parts_together_are_the_visible_text(parts):
+    texts = visible_parts(parts)
+    assert bare("".join(texts)) == bare("".join(parts))
+    assert [bare(text) for text in texts] == [bare(part) for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("Do\u00adnau\u200bdampf\ufeff", "Donaudampf"), ("\u00fcber\u00adall \uf005", "\u00fcberall")],
+)
+def test_invisible_characters_make_no_other_word(text, plain):
+    assert terms(text) == terms(plain)
+    assert index_tokens(text) == index_tokens(plain)

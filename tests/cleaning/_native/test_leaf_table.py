@@ -41,6 +41,11 @@ TEXTS = [
     "a\x85b\x1cc\x0bd\x01e\ufffd",
     "| » · $5 = 3 * 2_x",
     "line one\n  indented\r\n\tline",
+    "so\u00adft \u200b\ufeff",
+    "\uf005",
+    "\u200c",
+    "\u0645\u06cc\u200c",
+    " \u200d\U0001f680 \u200f\U000e0061",
 ]
 ATTRIBUTES = [
     "",

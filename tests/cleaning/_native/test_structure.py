@@ -62,6 +62,11 @@ TEXTS = st.sampled_from(
         "$$x^2$$",
         "\\(a_1\\)",
         "[1]",
+        "so\u00adft",
+        "\uf005",
+        "\u200c",
+        "\u0645\u06cc\u200c",
+        "\u200f \u0645",
     ]
 )
 PIECES = st.one_of(

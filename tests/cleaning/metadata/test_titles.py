@@ -69,3 +69,10 @@ def test_page_that_says_only_home_is_called_home():
 def test_name_of_the_site_is_known_by_its_initials():
     stated = "<title>Electrical overview | Town Library and Health Administration</title>"
     assert title(stated, "", "https://www.tlha.gov/electrical") == "Electrical overview"
+
+
+def test_title_has_no_invisible_characters():
+    stated = "<title>Town lib\u00adrary \ufeffopens\u200b again | Example</title>"
+    assert (
+        title(stated, "<h1>Town lib&shy;rary opens again <i class=icon>\uf0c1</i></h1>") == "Town library opens again"
+    )

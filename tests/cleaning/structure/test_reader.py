@@ -274,3 +274,11 @@ def test_deep_nesting_is_bounded(read):
     document = read("<ul><li>x" * 500)
     assert max(len(line) - len(line.lstrip()) for line in markdown(document).splitlines()) < 40
     assert markdown(document).count("x") == 500
+
+
+def test_texts_have_no_invisible_characters(read):
+    body = "<p>Do\u00adnau <b>\u0645\u06cc</b>\u200c<i>\u0631</i><i class=fa>\uf005</i> \u200bx</p><p>\u200b</p>"
+    assert to_markdown(read(body)) == "Donau **\u0645\u06cc**\u200c*\u0631* x\n"
+    assert to_markdown(read("<p>a <img src=/i.png width=90 alt='a\u00adb'> c"), images=True) == (
+        "a ![ab](https://a.example/i.png) c\n"
+    )
