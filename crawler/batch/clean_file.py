@@ -85,9 +85,9 @@ class Cleaners:
 
     def take_counts(self) -> Counter[str]:
         """Return what has happened to the processes since the last call."""
-        found, self._counts = self._counts.copy(), self._counts
+        counts, self._counts = self._counts.copy(), self._counts
         self._counts.clear()
-        return found
+        return counts
 
     def close(self) -> None:
         """End the process."""
@@ -270,12 +270,12 @@ class _FileCleaner:
         page_id = self._base + self._pages
         self._pages += 1
         self._add_address(waiting, result, page_id)
-        at = answer.at or self._rules.default_date
+        first_seen = answer.at or self._rules.default_date
         counted = {
             "schema": EXPORT_VERSION,
             "change": RowChange.NEW.value,
             "id": page_id,
-            "first_seen": at,
+            "first_seen": first_seen,
             "blocks": len(result.blocks),
             "words": sum(result.blocks.words),
             "text": "\n".join(result.blocks.text),

@@ -145,22 +145,22 @@ class RecordCleaner:
     """Rejects or cleans answers by the settings of a crawl."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        given = BaseSettings(settings)
-        self._config = Config.read(given)
-        self._directives = DirectiveReader(self._config, crawler_names(given))
+        scrapy_settings = BaseSettings(settings)
+        self._config = Config.read(scrapy_settings)
+        self._directives = DirectiveReader(self._config, crawler_names(scrapy_settings))
         self._fingerprinter = self._config.fingerprinter
 
     def clean(self, record: RecordToClean) -> CleanedRecord:
         """Return the page of an answer, cleaned and fingerprinted, or why it has none."""
         try:
-            found = self._read(record)
+            fetched = self._read(record)
         except PageError as error:
-            found = Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
+            fetched = Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
         except DamagedBodyError as error:
-            found = Rejection(Outcome.DOWNLOAD_FAILED, str(error))
-        if isinstance(found, Rejection):
-            return CleanedRecord(found.outcome, found.detail, url_key(record.url))
-        return self._process(found)
+            fetched = Rejection(Outcome.DOWNLOAD_FAILED, str(error))
+        if isinstance(fetched, Rejection):
+            return CleanedRecord(fetched.outcome, fetched.detail, url_key(record.url))
+        return self._process(fetched)
 
     def _read(self, record: RecordToClean) -> FetchedPage | Rejection:
         headers: dict[str, list[str]] = {}
@@ -170,21 +170,22 @@ class RecordCleaner:
         max_bytes = self._config.page_max_bytes
         if encodings := get_header(response, "Content-Encoding"):
             response = response.replace(body=unpack_body(record.body, encodings, max_bytes))
-        found = reject_status(response.status, response.body) or read_page(response, max_bytes)
-        if isinstance(found, Rejection):
-            return found
-        if rejection := reject_unwanted(self._directives.read(response, found)):
+        tree = reject_status(response.status, response.body) or read_page(response, max_bytes)
+        if isinstance(tree, Rejection):
+            return tree
+        if rejection := reject_unwanted(self._directives.read(response, tree)):
             return rejection
-        etag, last_modified = get_header(response, "ETag"), get_header(response, "Last-Modified")
-        return FetchedPage(response.url, response.body, found, Metadata(), etag, last_modified)
+        etag = get_header(response, "ETag")
+        last_modified = get_header(response, "Last-Modified")
+        return FetchedPage(response.url, response.body, tree, Metadata(), etag, last_modified)
 
     def _process(self, fetched: FetchedPage) -> CleanedRecord:
         config = self._config
         cleaned = clean(fetched.tree, method=config.cleaning_method, **config.cleaning_options)
         kept = kept_decisions(cleaned.decisions)
         keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]
-        found = self._fingerprinter.compare(kept, keys)
-        page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+        fingerprints = self._fingerprinter.compare(kept, keys)
+        page = ProcessedPage(fetched, cleaned, fingerprints.blocks, fingerprints.fingerprint)
         names = page_names(page)
         columns = describe_page(page) | {
             "headline": names.headline,
@@ -199,36 +200,37 @@ class RecordCleaner:
             None,
             columns["url_key"],
             columns,
-            _columns_of(found.blocks, keys),
+            _columns_of(fingerprints.blocks, keys),
             {str(reason): count for reason, count in cleaned.counts().items()},
             tuple(warning.value for warning in cleaned.parse_warnings),
         )
 
 
-def _columns_of(blocks: tuple[FingerprintedBlock, ...], keys: list[BlockKeys]) -> BlockColumns:
-    numbers = {one.decision.block.position: number for number, one in enumerate(blocks)}
-    inner = [one.decision.block for one in blocks]
+def _columns_of(fingerprinted: tuple[FingerprintedBlock, ...], keys: list[BlockKeys]) -> BlockColumns:
+    decisions = [block.decision for block in fingerprinted]
+    blocks = [decision.block for decision in decisions]
+    numbers = {block.position: number for number, block in enumerate(blocks)}
     return BlockColumns(
-        position=[block.position for block in inner],
-        kind=[str(block.kind) for block in inner],
-        path=[block.path for block in inner],
-        text=[block.text for block in inner],
-        words=[block.words for block in inner],
-        score=[one.decision.score for one in blocks],
-        priority=[block.priority for block in inner],
-        digest=[signed(one.digest) for one in blocks],
-        check=[_check_of(block.text, its.terms) for block, its in zip(inner, keys, strict=True)],
-        unique_terms=[one.unique_terms for one in blocks],
-        fingerprint=[_signed(one.fingerprint) for one in blocks],
-        repeats=[-1 if one.repeats is None else numbers[one.repeats] for one in blocks],
-        distance=[one.distance for one in blocks],
+        position=[block.position for block in blocks],
+        kind=[str(block.kind) for block in blocks],
+        path=[block.path for block in blocks],
+        text=[block.text for block in blocks],
+        words=[block.words for block in blocks],
+        score=[decision.score for decision in decisions],
+        priority=[block.priority for block in blocks],
+        digest=[signed(block.digest) for block in fingerprinted],
+        check=[_check_of(block.text, block_keys.terms) for block, block_keys in zip(blocks, keys, strict=True)],
+        unique_terms=[block.unique_terms for block in fingerprinted],
+        fingerprint=[_signed(block.fingerprint) for block in fingerprinted],
+        repeats=[-1 if block.repeats is None else numbers[block.repeats] for block in fingerprinted],
+        distance=[block.distance for block in fingerprinted],
     )
 
 
 def _check_of(text: str, words: Sequence[str]) -> int:
     """Return half of a 128-bit hash of a text's terms, or of a text without terms itself."""
-    shown = "\0".join(words) if words else text
-    return signed(xxh3_128_intdigest(shown.encode("utf-8", "surrogatepass")) & _LOW_64_BITS)
+    hashed = "\0".join(words) if words else text
+    return signed(xxh3_128_intdigest(hashed.encode("utf-8", "surrogatepass")) & _LOW_64_BITS)
 
 
 def _watch(limit: int) -> None:

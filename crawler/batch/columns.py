@@ -26,7 +26,9 @@ _KINDS = {"timestamp": pa.timestamp("us", "UTC"), "double": pa.float64()}
 
 
 def _exported(content: ExportContent) -> list[tuple[str, pa.DataType]]:
-    return [(one.name, _KINDS.get(one.kind) or pa.type_for_alias(one.kind)) for one in EXPORT_COLUMNS[content]]
+    return [
+        (column.name, _KINDS.get(column.kind) or pa.type_for_alias(column.kind)) for column in EXPORT_COLUMNS[content]
+    ]
 
 
 _KEYS = [

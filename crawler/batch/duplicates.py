@@ -119,10 +119,11 @@ def find_leaders(members: Rows) -> Rows:
 def edges_of(leaders: Rows, first: NDArray[np.int64], second: NDArray[np.int64], bits: NDArray[np.int8]) -> Rows:
     """Return both edges of each pair of leaders."""
     edges = np.zeros(2 * len(first), EDGE)
-    ones, others = np.concatenate((first, second)), np.concatenate((second, first))
-    edges["fingerprint"], edges["id"] = leaders["fingerprint"][ones], leaders["id"][ones]
-    edges["near"], edges["near_id"] = leaders["fingerprint"][others], leaders["id"][others]
-    edges["near_digest"] = leaders["digest"][others]
+    starts = np.concatenate((first, second))
+    ends = np.concatenate((second, first))
+    edges["fingerprint"], edges["id"] = leaders["fingerprint"][starts], leaders["id"][starts]
+    edges["near"], edges["near_id"] = leaders["fingerprint"][ends], leaders["id"][ends]
+    edges["near_digest"] = leaders["digest"][ends]
     edges["bits"] = np.concatenate((bits, bits))
     return edges
 
@@ -159,11 +160,11 @@ class Decisions:
 
     def decide(self) -> Rows:
         """Decide all leaders that can be decided, one after the other, and return them as rows of STATUS."""
-        found = [np.empty(0, STATUS)]
-        while len(some := self._decide_once()):
-            found.append(some)
-            self.learn(some)
-        return np.concatenate(found)
+        decisions = [np.empty(0, STATUS)]
+        while len(batch := self._decide_once()):
+            decisions.append(batch)
+            self.learn(batch)
+        return np.concatenate(decisions)
 
     def _decide_once(self) -> Rows:
         if not len(self.edges):
@@ -198,8 +199,8 @@ def find_sightings(members: Rows, leaders: Rows, decisions: Decisions) -> Rows:
         _heading_options(paragraphs, leader),
         _near_options(paragraphs, leader, decisions),
     ]
-    options_of = np.concatenate([one.member for one in options])
-    rows = np.concatenate([one.rows for one in options])
+    options_of = np.concatenate([option.member for option in options])
+    rows = np.concatenate([option.rows for option in options])
     order = np.lexsort((rows["original"], rows["bits"], options_of))
     options_of, rows = options_of[order], rows[order]
     first = np.ones(len(rows), bool)
@@ -216,9 +217,9 @@ class _Options(NamedTuple):
 
 def _leader_of(members: Rows, leaders: Rows, decisions: Decisions) -> NDArray[np.int64]:
     """Return for each member the id of its fingerprint's leader if that is an original, otherwise NOTHING."""
-    found = np.full(len(members), NOTHING, np.int64)
+    leaders_of_members = np.full(len(members), NOTHING, np.int64)
     if not len(leaders):
-        return found
+        return leaders_of_members
     is_original = np.ones(len(leaders), bool)
     if len(decisions.fingerprints):
         place = np.minimum(
@@ -228,8 +229,8 @@ def _leader_of(members: Rows, leaders: Rows, decisions: Decisions) -> NDArray[np
         is_original = ~has_near | (decisions.status[place] == 1)
     place = np.minimum(np.searchsorted(leaders["fingerprint"], members["fingerprint"]), len(leaders) - 1)
     led = (leaders["fingerprint"][place] == members["fingerprint"]) & is_original[place]
-    found[led] = leaders["id"][place[led]]
-    return found
+    leaders_of_members[led] = leaders["id"][place[led]]
+    return leaders_of_members
 
 
 def _sightings_of_headings(members: Rows, leader: NDArray[np.int64]) -> Rows:
@@ -239,18 +240,18 @@ def _sightings_of_headings(members: Rows, leader: NDArray[np.int64]) -> Rows:
     follows = leader == headings["paragraph"]
     original = np.where(follows, headings["paragraph"], headings["heading"])
     repeated = headings["id"] != original
-    found = _sightings(headings["id"][repeated], original[repeated], headings["digest"][repeated])
-    found["fingerprint"], found["has"] = headings["fingerprint"][repeated], follows[repeated]
-    return found
+    rows = _sightings(headings["id"][repeated], original[repeated], headings["digest"][repeated])
+    rows["fingerprint"], rows["has"] = headings["fingerprint"][repeated], follows[repeated]
+    return rows
 
 
 def _own_leader_options(members: Rows, leader: NDArray[np.int64]) -> _Options:
     places = np.flatnonzero((leader != NOTHING) & (leader < members["id"]))
-    some = members[places]
-    rows = _sightings(some["id"], leader[places], some["digest"])
-    rows["fingerprint"], rows["has"] = some["fingerprint"], True
+    followers = members[places]
+    rows = _sightings(followers["id"], leader[places], followers["digest"])
+    rows["fingerprint"], rows["has"] = followers["fingerprint"], True
     # Another text with the same fingerprint is found near, at a distance of 0.
-    rows["exact"] = some["digest"] == _digest_of(members, leader[places])
+    rows["exact"] = followers["digest"] == _digest_of(members, leader[places])
     rows["digest"] = _digest_of(members, leader[places])
     return _Options(places, rows)
 
@@ -258,8 +259,8 @@ def _own_leader_options(members: Rows, leader: NDArray[np.int64]) -> _Options:
 def _digest_of(members: Rows, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the digests of blocks that are among the members."""
     order = np.argsort(members["id"])
-    found: NDArray[np.int64] = members["digest"][order[np.searchsorted(members["id"], ids, sorter=order)]]
-    return found
+    digests: NDArray[np.int64] = members["digest"][order[np.searchsorted(members["id"], ids, sorter=order)]]
+    return digests
 
 
 def _heading_options(members: Rows, leader: NDArray[np.int64]) -> _Options:
@@ -270,8 +271,8 @@ def _heading_options(members: Rows, leader: NDArray[np.int64]) -> _Options:
     heading, paragraph = members["heading"], members["paragraph"]
     is_original = (heading < paragraph) | (leader != paragraph)
     places = np.flatnonzero((heading != NOTHING) & is_original & (heading < members["id"]))
-    some = members[places]
-    return _Options(places, _sightings(some["id"], some["heading"], some["digest"]))
+    headings = members[places]
+    return _Options(places, _sightings(headings["id"], headings["heading"], headings["digest"]))
 
 
 def _near_options(members: Rows, leader: NDArray[np.int64], decisions: Decisions) -> _Options:
@@ -311,7 +312,7 @@ def _group_numbers(rows: Rows, names: tuple[str, ...]) -> NDArray[np.int64]:
 
 def _first_of(group: NDArray[np.int64], ids: NDArray[np.int64], chosen: Any, count: int) -> NDArray[np.int64]:
     """Return the smallest chosen id of each group, NOTHING for a group without one."""
-    found = np.full(count, NOTHING, np.int64)
+    firsts = np.full(count, NOTHING, np.int64)
     # Assigned backwards, the first of ordered ids wins.
-    found[group[chosen][::-1]] = ids[chosen][::-1]
-    return found
+    firsts[group[chosen][::-1]] = ids[chosen][::-1]
+    return firsts

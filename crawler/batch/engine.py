@@ -311,7 +311,8 @@ class RayEngine:
 
     def _hand_out(self, waiting: deque[_Attempt]) -> None:
         while waiting and self._idle:
-            actor, attempt = self._idle.pop(), waiting.popleft()
+            actor = self._idle.pop()
+            attempt = waiting.popleft()
             self._running[actor.run.remote(self._output, attempt.task, attempt.left)] = actor, attempt
         missing = min(len(waiting), self._count - len(self._running)) - len(self._asked)
         for _ in range(missing):

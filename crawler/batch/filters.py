@@ -79,7 +79,7 @@ class RecordFilter:
         for name in names:
             if not _HOST.fullmatch(name):
                 raise ConfigError(f"--host is {name!r}; it takes the name of a host, such as example.org, alone")
-        kinds = tuple(one.strip().lower() for one in types)
+        kinds = tuple(media_type.strip().lower() for media_type in types)
         for kind in kinds:
             if not _TYPE.fullmatch(kind):
                 raise ConfigError(f"--type is {kind!r}; it takes a type such as text/html, or its first part (text/)")
@@ -103,7 +103,7 @@ class RecordFilter:
             return Filtered.STATUS
         declared = media_type.partition(";")[0].strip().lower()
         if self.types and not any(
-            declared == one or (one.endswith("/") and declared.startswith(one)) for one in self.types
+            declared == allowed or (allowed.endswith("/") and declared.startswith(allowed)) for allowed in self.types
         ):
             return Filtered.TYPE
         return None

@@ -43,8 +43,8 @@ def finish_range(output: OutputFolder, plan: Plan, range_number: int) -> dict[st
     counts = {"pages": 0, "blocks": 0, "exact": 0, "near": 0}
     for number in plan.files_of(range_number):
         pages = _write_pages(output, number, addresses)
-        found = _write_blocks(output, number, pages, _Kept.read(output, number, addresses.repeated, sightings))
-        for name, count in (found | {"pages": len(pages)}).items():
+        stored = _write_blocks(output, number, pages, _KeptBlocks.read(output, number, addresses.repeated, sightings))
+        for name, count in (stored | {"pages": len(pages)}).items():
             counts[name] += count
     return {f"stored/{name}": count for name, count in counts.items()}
 
@@ -56,7 +56,7 @@ def part_name(table: str, number: int) -> str:
 
 def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions) -> pa.Table:
     """Write the pages of an input file that count; return what their blocks show of them."""
-    shown = []
+    parts = []
     with (
         output.open(cleaned_names(number)["pages"]) as file,
         create_table(output, part_name("pages", number), PAGES) as writer,
@@ -65,8 +65,8 @@ def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions)
             ids = batch.column("id").to_numpy()
             kept = pa.Table.from_batches([batch]).filter(pa.array(~np.isin(ids, addresses.repeated)))
             writer.add_table(_at_own_addresses(kept, addresses.doubted).cast(PAGES))
-            shown.append(kept.select(("id", *_PAGE_COLUMNS)))
-    return pa.concat_tables(shown) if shown else PAGES.empty_table().select(("id", *_PAGE_COLUMNS))
+            parts.append(kept.select(("id", *_PAGE_COLUMNS)))
+    return pa.concat_tables(parts) if parts else PAGES.empty_table().select(("id", *_PAGE_COLUMNS))
 
 
 def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:
@@ -83,8 +83,8 @@ def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:
     return pages
 
 
-class _Kept:
-    """The kept blocks of an input file: which are blocks, and of what the others are sightings."""
+class _KeptBlocks:
+    """The kept blocks of an input file. Each is a block of its own, or a sighting of `original`."""
 
     def __init__(self, ids: NDArray[np.int64], counts: NDArray[np.bool_]) -> None:
         self.ids = ids
@@ -94,15 +94,18 @@ class _Kept:
         self.exact = np.zeros(len(ids), bool)
 
     @classmethod
-    def read(cls, output: OutputFolder, number: int, repeated: NDArray[np.int64], sightings: Any) -> _Kept:
-        """Return the blocks; with `sightings` None each text that no other of its page has is a block."""
+    def read(cls, output: OutputFolder, number: int, repeated: NDArray[np.int64], sightings: Any) -> _KeptBlocks:
+        """Return the blocks; if `sightings` is None, each different text of a page is a block."""
         names = ("id", "page_id", "repeats", "distance", "digest", "fingerprint")
         table = read_table(output, cleaned_names(number)["blocks"], names)
         ids = table["id"].to_numpy()
         kept = cls(ids, ~np.isin(table["page_id"].to_numpy(), repeated))
-        digest, fingerprint = table["digest"].to_numpy().copy(), table["fingerprint"].fill_null(0).to_numpy().copy()
+        digest = table["digest"].to_numpy().copy()
+        fingerprint = table["fingerprint"].fill_null(0).to_numpy().copy()
         has = table["fingerprint"].is_valid().to_numpy().copy()
-        own_digest, own_fingerprint, own_has = digest.copy(), fingerprint.copy(), has.copy()
+        own_digest = digest.copy()
+        own_fingerprint = fingerprint.copy()
+        own_has = has.copy()
         if sightings is not None and len(ids):
             own = sightings[
                 np.searchsorted(sightings["id"], ids[0]) : np.searchsorted(sightings["id"], ids[-1], "right")
@@ -121,7 +124,7 @@ class _Kept:
         return kept
 
 
-def _write_blocks(output: OutputFolder, number: int, pages: pa.Table, kept: _Kept) -> dict[str, int]:
+def _write_blocks(output: OutputFolder, number: int, pages: pa.Table, kept: _KeptBlocks) -> dict[str, int]:
     """Write the blocks and sightings of an input file, and return how many there are."""
     is_block = kept.original == kept.ids
     is_exact = kept.exact & ~is_block & kept.counts
@@ -138,12 +141,12 @@ def _write_blocks(output: OutputFolder, number: int, pages: pa.Table, kept: _Kep
             table = pa.Table.from_batches([batch])
             blocks.add_table(_blocks(table.filter(pa.array((is_block & kept.counts)[own])), pages))
             chosen = (~is_block & kept.counts)[own]
-            found = {
+            keys = {
                 "block_id": pa.array(kept.original[own][chosen]),
                 "distance": pa.array(kept.distance[own][chosen]),
                 "exact": pa.array(kept.exact[own][chosen]),
             }
-            sightings.add_table(_sightings(table.filter(pa.array(chosen)), pages, found))
+            sightings.add_table(_sightings(table.filter(pa.array(chosen)), pages, keys))
     return {
         "blocks": int((is_block & kept.counts).sum()),
         "exact": int(is_exact.sum()),
@@ -156,8 +159,8 @@ def _blocks(table: pa.Table, pages: pa.Table) -> pa.Table:
     return pa.table([columns[name] for name in BLOCKS.names], names=BLOCKS.names).cast(BLOCKS)
 
 
-def _sightings(table: pa.Table, pages: pa.Table, found: dict[str, pa.Array]) -> pa.Table:
-    columns = _columns(table, pages) | found
+def _sightings(table: pa.Table, pages: pa.Table, keys: dict[str, pa.Array]) -> pa.Table:
+    columns = _columns(table, pages) | keys
     return pa.table([columns[name] for name in SIGHTINGS.names], names=SIGHTINGS.names).cast(SIGHTINGS)
 
 

@@ -52,7 +52,7 @@ class InputFile:
     size: int
 
 
-def find_inputs(given: Sequence[str], base: str = "") -> list[InputFile]:
+def find_inputs(sources: Sequence[str], base: str = "") -> list[InputFile]:
     """Return the input files that paths, folders, globs and lists of paths name, each once.
 
     The files of a folder, and of the folders in it, and those of a glob are sorted by path. A folder on this machine
@@ -60,18 +60,18 @@ def find_inputs(given: Sequence[str], base: str = "") -> list[InputFile]:
     neither absolute nor a URL is taken from `base`, or from the folder of the list if that is "". Raises InputError for
     a path that does not exist or has an unknown suffix, and if there is no file at all.
     """
-    found: dict[str, tuple[InputKind, int]] = {}
-    for one in given:
-        for path, size in _expand(one, base):
+    files: dict[str, tuple[InputKind, int]] = {}
+    for source in sources:
+        for path, size in _expand(source, base):
             kind = InputKind.FOLDER if "://" not in path and Path(path).is_dir() else kind_of(path)
             if kind is None:
                 raise InputError(f"the input {redact_text(path)!r} has no suffix that is known: {_NAMES}")
-            found.setdefault(path, (kind, size))
-    if not found:
+            files.setdefault(path, (kind, size))
+    if not files:
         raise InputError(
-            f"the inputs {', '.join(map(repr, given))} hold no file that ends in {_NAMES}, and no saved page"
+            f"the inputs {', '.join(map(repr, sources))} hold no file that ends in {_NAMES}, and no saved page"
         )
-    return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(found.items())]
+    return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(files.items())]
 
 
 def kind_of(path: str) -> InputKind | None:
@@ -88,21 +88,21 @@ def open_input(path: str) -> BinaryIO:
     return file if "://" not in path else BufferedReader(_RemoteFile(file, path))
 
 
-def _expand(given: str, base: str) -> Iterator[tuple[str, int]]:
+def _expand(source: str, base: str) -> Iterator[tuple[str, int]]:
     """Yield the path and the size of each file that an INPUT names."""
-    with _reported(given):
-        system, inner = _file_system(given)
-        if given.lower().endswith(_LIST_SUFFIXES):
-            for line in _read_list(given):
-                yield from _expand(_resolve(line, base, given), base)
+    with _reported(source):
+        system, inner = _file_system(source)
+        if source.lower().endswith(_LIST_SUFFIXES):
+            for line in _read_list(source):
+                yield from _expand(_resolve(line, base, source), base)
         elif _GLOB_CHARS.intersection(inner) and not inner.startswith(("http://", "https://")):
             yield from _sized(system, sorted(system.glob(inner)))
         elif inner.startswith(("http://", "https://")):
             # A server need not answer HEAD; the size is only needed to estimate what is left.
-            yield given, 0
+            yield source, 0
         elif system.isdir(inner):
             paths = sorted(path for path in system.find(inner) if kind_of(path))
-            if not paths and "://" not in given and is_page_folder(Path(inner)):
+            if not paths and "://" not in source and is_page_folder(Path(inner)):
                 yield inner, 0
             yield from _sized(system, paths)
         else:
@@ -141,8 +141,8 @@ def _file_system(path: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415 — an extra
     except ImportError as error:
         raise InputError(f"a batch job needs fsspec: pip install 'blocksieve[batch]' ({error})") from error
-    found: tuple[Any, str] = url_to_fs(path)
-    return found
+    place: tuple[Any, str] = url_to_fs(path)
+    return place
 
 
 class _RemoteFile(RawIOBase):
@@ -160,9 +160,9 @@ class _RemoteFile(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with _reported(self._path):
-            found = self._file.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         with _reported(self._path):

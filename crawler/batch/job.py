@@ -119,10 +119,10 @@ def batch_settings(config: Config, settings: Mapping[str, Any]) -> dict[str, Any
         )
     if config.dedup_scope not in _SCOPES:
         raise ConfigError(f"DEDUP_SCOPE is {config.dedup_scope!r}; a batch job takes {', '.join(_SCOPES)}")
-    found = {name: getattr(config, name.lower()) for name in _SETTINGS}
-    found["CLEANING_OPTIONS"] = dict(config.cleaning_options)
-    found["DEDUP_DISTANCE"] = config.dedup_distance
-    return found | {name: settings.get(name) for name in ("USER_AGENT", "ROBOTSTXT_USER_AGENT")}
+    chosen = {name: getattr(config, name.lower()) for name in _SETTINGS}
+    chosen["CLEANING_OPTIONS"] = dict(config.cleaning_options)
+    chosen["DEDUP_DISTANCE"] = config.dedup_distance
+    return chosen | {name: settings.get(name) for name in ("USER_AGENT", "ROBOTSTXT_USER_AGENT")}
 
 
 def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = lambda _progress: None) -> BatchSummary:
@@ -182,12 +182,12 @@ def _open_job(options: BatchOptions) -> _Job:
     except (KeyError, TypeError, ValueError) as error:
         raise BatchError(f"{JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
-    asked = _describe(job, options)
+    description = _describe(job, options)
     for name in ("version", "inputs", "base", "filter", "settings", "near_duplicates", "memory", "blocks_per_task"):
-        if described.get(name) != asked[name]:
+        if described.get(name) != description[name]:
             raise BatchError(
                 f"--out is {options.out!r}, which holds a job with {name} {described.get(name)!r}, "
-                f"not {asked[name]!r}; give the same options, or choose another OUT"
+                f"not {description[name]!r}; give the same options, or choose another OUT"
             )
     return job
 
@@ -291,12 +291,12 @@ class _Stages:
         options = self._options
         distance = options.settings["DEDUP_DISTANCE"] if options.near_duplicates else 0
         settings = dict(options.settings) | {"DEDUP_DISTANCE": distance}
-        task = RecordTask(settings, settings["CLEANING_SECONDS"], options.memory * _MEGABYTE)
-        rules = CleaningRules(options.records, task, settings["PAGE_MAX_BYTES"], self._job.started)
+        record_task = RecordTask(settings, settings["CLEANING_SECONDS"], options.memory * _MEGABYTE)
+        rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started)
         blocks = [0] * len(self._job.files)
         tasks = [Task("clean", file.number, clean_file, (file, rules), cleans=True) for file in self._job.files]
-        for one, counts in self._run(tasks):
-            blocks[one.number] = counts.get("blocks", 0)
+        for task, counts in self._run(tasks):
+            blocks[task.number] = counts.get("blocks", 0)
         return blocks
 
     def _each(self, stage: str, function: Callable[..., dict[str, int]], plan: Plan, *arguments: int) -> None:
@@ -306,12 +306,12 @@ class _Stages:
     def _run(self, tasks: Sequence[Task]) -> list[tuple[Task, dict[str, int]]]:
         """Run the tasks that are not done yet; return all with their counts, which are added up."""
         known = set(self._job.output.names("work/done"))
-        done = [(one, self._job.output.read_json(one.done_name)) for one in tasks if _base_name(one) in known]
-        open_tasks = [one for one in tasks if _base_name(one) not in known]
+        done = [(task, self._job.output.read_json(task.done_name)) for task in tasks if _base_name(task) in known]
+        open_tasks = [task for task in tasks if _base_name(task) not in known]
         meter = _Meter(tasks, done, self._sizes(), self._report)
-        for one, counts in self._engine.run(open_tasks, meter.hear):
-            done.append((one, counts))
-            meter.finish(one, counts)
+        for task, counts in self._engine.run(open_tasks, meter.hear):
+            done.append((task, counts))
+            meter.finish(task, counts)
         for _, counts in done:
             self._counts.update(counts)
         return done
@@ -358,12 +358,14 @@ class _Meter:
         """Count a task that is done."""
         self._done += 1
         self._left -= self._sizes[task.number]
-        self._records[task.number], self._pages[task.number] = counts.get("records", 0), counts.get("pages", 0)
+        self._records[task.number] = counts.get("records", 0)
+        self._pages[task.number] = counts.get("pages", 0)
         self._tell(task)
 
     def _tell(self, task: Task) -> None:
         seconds = time.monotonic() - self._started
         worked = self._first_left - self._left
         left = seconds * self._left / worked if worked else None
-        records, pages = self._records.total(), self._pages.total()
+        records = self._records.total()
+        pages = self._pages.total()
         self._report(BatchProgress(task.stage, self._done, len(self._tasks), records, pages, seconds, left))

@@ -74,8 +74,8 @@ def import_tables(
             if (part := _PART.fullmatch(name)) is None:
                 continue  # of another program, such as Spark's _SUCCESS
             number = int(part[1])
-            for some in _batched(read_pages(output, number, config.fingerprinter), config.store_batch_pages):
-                _store(store, crawl_id, some, counts)
+            for batch in _batched(read_pages(output, number, config.fingerprinter), config.store_batch_pages):
+                _store(store, crawl_id, batch, counts)
                 report(counts["pages"] + counts["known"])
         store.end_crawl(crawl_id, _FINISHED, dict(counts))
     finally:
@@ -108,12 +108,13 @@ def _check(output: OutputFolder, config: Config) -> None:
         raise BatchError(
             f"{output.path!r} holds no finished batch job; run `scrapy batch` with --out {output.path} first"
         )
-    made = output.read_json("batch.json")["settings"]
+    job_settings = output.read_json("batch.json")["settings"]
     for name in ("FINGERPRINT_WEIGHTING", "FINGERPRINT_MIN_TERMS"):
-        wanted = getattr(config, name.lower())
-        if made[name] != wanted:
+        job_value = job_settings[name]
+        value = getattr(config, name.lower())
+        if job_value != value:
             raise BatchError(
-                f"{output.path!r} was made with {name}={made[name]}, but {name} is {wanted}; add -s {name}={made[name]}"
+                f"{output.path!r} was made with {name}={job_value}, but {name} is {value}; add -s {name}={job_value}"
             )
 
 
@@ -159,10 +160,10 @@ def _store(store: Store, crawl_id: int, pages: Sequence[ImportedPage], counts: C
     counts["known"] += len(pages) - len(fresh)
     saved: Sequence[SavedVisit] = store.save_imported(crawl_id, fresh) if fresh else ()
     counts["pages"] += len(saved)
-    for one in saved:
-        counts[f"pages_{one.state}"] += 1
+    for visit in saved:
+        counts[f"pages_{visit.state}"] += 1
         for name in _COUNTS:
-            counts[name] += getattr(one, name)
+            counts[name] += getattr(visit, name)
 
 
 def _known(store: Store, pages: Sequence[ImportedPage]) -> set[str]:
@@ -184,11 +185,11 @@ def _known(store: Store, pages: Sequence[ImportedPage]) -> set[str]:
 
 def _batched(pages: Iterator[ImportedPage], size: int) -> Iterator[list[ImportedPage]]:
     """Yield the pages in lists; a key occurs once in a list."""
-    some: list[ImportedPage] = []
+    batch: list[ImportedPage] = []
     for page in pages:
-        if len(some) >= size or any(page.key == one.key for one in some):
-            yield some
-            some = []
-        some.append(page)
-    if some:
-        yield some
+        if len(batch) >= size or any(page.key == batched.key for batched in batch):
+            yield batch
+            batch = []
+        batch.append(page)
+    if batch:
+        yield batch

@@ -89,11 +89,11 @@ def _pairs_of_band(
     starts = np.flatnonzero(begins)
     sizes = np.diff(np.append(starts, len(values)))
     small = sizes <= _DIRECT_MAX
-    for found in _compare_neighbours(fingerprints, ordered, sizes, max_distance):
-        yield _without_equal(fingerprints, found, lower)
+    for pairs in _compare_neighbours(fingerprints, ordered, sizes, max_distance):
+        yield _without_equal(fingerprints, pairs, lower)
     for start, size in zip(starts[~small].tolist(), sizes[~small].tolist(), strict=True):
-        for found in _pairs(fingerprints, ordered[start : start + size], max_distance):
-            yield _without_equal(fingerprints, found, lower)
+        for pairs in _pairs(fingerprints, ordered[start : start + size], max_distance):
+            yield _without_equal(fingerprints, pairs, lower)
 
 
 def _compare_neighbours(
@@ -106,8 +106,8 @@ def _compare_neighbours(
     gap = 1
     while len(active):
         for start in range(0, len(active), _PAIRS_AT_ONCE):
-            some = active[start : start + _PAIRS_AT_ONCE]
-            yield _near(fingerprints, places[some], places[some + gap], max_distance)
+            batch = active[start : start + _PAIRS_AT_ONCE]
+            yield _near(fingerprints, places[batch], places[batch + gap], max_distance)
         gap += 1
         active = active[following[active] > gap]
 
@@ -115,15 +115,17 @@ def _compare_neighbours(
 def _compare_all(fingerprints: Fingerprints, places: NDArray[np.int64], max_distance: int) -> Iterator[NearPairs]:
     rows = max(1, _PAIRS_AT_ONCE // max(1, len(places)))
     for start in range(0, len(places), rows):
-        one, other = np.triu_indices(min(rows, len(places) - start), 1, len(places) - start)
-        if len(one):
-            yield _near(fingerprints, places[start + one], places[start + other], max_distance)
+        first, second = np.triu_indices(min(rows, len(places) - start), 1, len(places) - start)
+        if len(first):
+            yield _near(fingerprints, places[start + first], places[start + second], max_distance)
 
 
-def _near(fingerprints: Fingerprints, one: NDArray[np.int64], other: NDArray[np.int64], max_distance: int) -> NearPairs:
-    bits = np.bitwise_count(fingerprints[one] ^ fingerprints[other])
+def _near(
+    fingerprints: Fingerprints, first: NDArray[np.int64], second: NDArray[np.int64], max_distance: int
+) -> NearPairs:
+    bits = np.bitwise_count(fingerprints[first] ^ fingerprints[second])
     near = bits <= max_distance
-    return NearPairs(one[near], other[near], bits[near].astype(np.int8), len(one))
+    return NearPairs(first[near], second[near], bits[near].astype(np.int8), len(first))
 
 
 def _without_equal(fingerprints: Fingerprints, pairs: NearPairs, masks: list[np.uint64]) -> NearPairs:
@@ -135,12 +137,12 @@ def _without_equal(fingerprints: Fingerprints, pairs: NearPairs, masks: list[np.
     return NearPairs(pairs.first[kept], pairs.second[kept], pairs.bits[kept], pairs.compared)
 
 
-def _joined(found: Iterator[NearPairs]) -> NearPairs:
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))]
+def _joined(parts: Iterator[NearPairs]) -> NearPairs:
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))]
     compared = 0
-    for pairs in found:
+    for pairs in parts:
         compared += pairs.compared
         if len(pairs.first):
-            parts.append((pairs.first, pairs.second, pairs.bits))
-    first, second, bits = (np.concatenate(column) for column in zip(*parts, strict=True))
+            columns.append((pairs.first, pairs.second, pairs.bits))
+    first, second, bits = (np.concatenate(column) for column in zip(*columns, strict=True))
     return NearPairs(first, second, bits, compared)

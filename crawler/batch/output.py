@@ -50,8 +50,8 @@ class OutputFolder:
             with self._create_local(name) if self._is_local else self._create_object(name) as file:
                 yield file
         except OSError as error:
-            shown = redact_text(f"{self.path.rstrip('/')}/{name}")
-            raise BatchError(f"{shown!r} cannot be written: {error.strerror or error}") from error
+            place = redact_text(f"{self.path.rstrip('/')}/{name}")
+            raise BatchError(f"{place!r} cannot be written: {error.strerror or error}") from error
 
     def open(self, name: str) -> IO[bytes]:
         """Open a file for reading. Raises BatchError if there is none."""
@@ -70,8 +70,8 @@ class OutputFolder:
         if not self._system.exists(place):
             return []
         self._system.invalidate_cache()
-        found = (path.rpartition("/")[2] for path in self._system.ls(place, detail=False))
-        return sorted(name for name in found if not name.startswith(_TEMPORARY_PREFIX))
+        names = (path.rpartition("/")[2] for path in self._system.ls(place, detail=False))
+        return sorted(name for name in names if not name.startswith(_TEMPORARY_PREFIX))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         with self.create(name) as file:
@@ -82,12 +82,12 @@ class OutputFolder:
         with self.open(name) as file:
             text = file.read()
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except ValueError as error:
             raise BatchError(f"{name} in {redact_text(self.path)!r} is damaged: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise BatchError(f"{name} in {redact_text(self.path)!r} is damaged: it holds no object")
-        return found
+        return content
 
     def remove(self, name: str) -> None:
         """Remove a file, or a folder with all that it holds, if it exists."""
@@ -160,15 +160,15 @@ def _file_system(path: str) -> tuple[Any, str]:
     except ImportError as error:
         raise BatchError(f"a batch job needs fsspec: pip install 'blocksieve[batch]' ({error})") from error
     try:
-        found: tuple[Any, str] = url_to_fs(path)
+        place: tuple[Any, str] = url_to_fs(path)
     except (ValueError, ImportError) as error:
         raise BatchError(f"the output {redact_text(path)!r} cannot be used: {error}") from error
-    return found
+    return place
 
 
 def _protocols(system: Any) -> tuple[str, ...]:
-    found = system.protocol
-    return (found,) if isinstance(found, str) else tuple(found)
+    protocol = system.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
 # Rows on their way from the tasks of one stage to those of the next. A file of rows has a part for each receiver. It
@@ -198,17 +198,17 @@ def write_partitions(output: OutputFolder, name: str, rows: Rows, partitions: ND
 
 def read_partition(output: OutputFolder, names: Iterable[str], partition: int, dtype: np.dtype[Any]) -> Rows:
     """Return the rows that several files hold for a partition, in the order of the files."""
-    found = [np.empty(0, dtype)]
+    parts = [np.empty(0, dtype)]
     size = _NUMBER.itemsize
     for name in names:
         with output.open(name) as file:
             count = int(np.frombuffer(file.read(size), _NUMBER)[0])
             file.seek(size * (1 + partition))
-            start, end = (int(each) for each in np.frombuffer(file.read(2 * size), _NUMBER))
+            start, end = (int(position) for position in np.frombuffer(file.read(2 * size), _NUMBER))
             if end > start:
                 file.seek(size * (2 + count) + start * dtype.itemsize)
-                found.append(np.frombuffer(file.read((end - start) * dtype.itemsize), dtype))
-    return np.concatenate(found)
+                parts.append(np.frombuffer(file.read((end - start) * dtype.itemsize), dtype))
+    return np.concatenate(parts)
 
 
 def spread(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.int64]:

@@ -97,11 +97,11 @@ def _read_rows(file: BinaryIO, path: str, records: RecordFilter, max_bytes: int)
             urls, pages = (batch.column(name).cast(pa.large_binary()).to_pylist() for name in ("url", "html"))
             dates = _read_dates(batch.column("date")) if "date" in kinds else [None] * len(urls)
             for url, html, date in zip(urls, pages, dates, strict=True):
-                found = _check_row(number, url, html, date, records)
-                if isinstance(found, str):
-                    yield Answer(RecordPlace(number), found, 200, headers, html[: max_bytes + 1], date)
+                outcome = _check_row(number, url, html, date, records)
+                if isinstance(outcome, str):
+                    yield Answer(RecordPlace(number), outcome, 200, headers, html[: max_bytes + 1], date)
                 else:
-                    yield found
+                    yield outcome
                 number += 1
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(f"the input {path!r} cannot be read as a Parquet file to its end: {error}") from error
@@ -121,8 +121,8 @@ def _check_columns(kinds: dict[str, pa.DataType], path: str) -> None:
 
 def _holds(kind: pa.DataType, *names: str) -> bool:
     """Return True if a column's values, or those of its dictionary, have one of the types."""
-    shown = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
-    return shown.removeprefix("large_").removesuffix("_view").startswith(names)
+    type_name = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
+    return type_name.removeprefix("large_").removesuffix("_view").startswith(names)
 
 
 def _check_row(
@@ -131,13 +131,13 @@ def _check_row(
     """Return the URL of a row, or why the row is not read."""
     if url is None or html is None or not url.startswith((b"http://", b"https://")):
         return PassedRecord(RecordPlace(number), Passed.OTHER)
-    shown = url.decode("utf-8", "replace")
-    if reason := records.reject_address(shown, date) or records.reject_answer(200, "text/html"):
-        return PassedRecord(RecordPlace(number), reason, shown)
+    address = url.decode("utf-8", "replace")
+    if reason := records.reject_address(address, date) or records.reject_answer(200, "text/html"):
+        return PassedRecord(RecordPlace(number), reason, address)
     try:
-        return safe_url_string(shown)
+        return safe_url_string(address)
     except ValueError:
-        return PassedRecord(RecordPlace(number), LostAnswer.NO_ADDRESS, shown, is_lost=True)
+        return PassedRecord(RecordPlace(number), LostAnswer.NO_ADDRESS, address, is_lost=True)
 
 
 def _read_dates(column: pa.Array) -> list[datetime | None]:

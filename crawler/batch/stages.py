@@ -163,8 +163,9 @@ def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[st
 
 def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Send each leader of a partition to the partitions of its four bands."""
-    leaders, heavy = _leaders(output, plan, partition), _heavy_bands(output)
-    found, targets = [], []
+    leaders = _leaders(output, plan, partition)
+    heavy = _heavy_bands(output)
+    parts, targets = [], []
     for band in range(BANDS):
         values = band_of(_unsigned(leaders["fingerprint"]), band).astype(np.int64)
         rows = np.zeros(len(leaders), _BANDED)
@@ -172,13 +173,14 @@ def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, 
             rows[name] = leaders[name]
         rows["band"] = band
         is_heavy = np.isin(values, heavy["value"][heavy["band"] == band])
-        found.append(rows[~is_heavy])
+        parts.append(rows[~is_heavy])
         targets.append(spread([np.full(len(values), band), values], plan.partitions)[~is_heavy])
-        for one in heavy[heavy["band"] == band]:
-            for some, target in _divided(rows[values == one["value"]], one):
-                found.append(some)
-                targets.append(np.full(len(some), target))
-    rows, all_targets = np.concatenate(found), np.concatenate(targets)
+        for heavy_band in heavy[heavy["band"] == band]:
+            for chunk_rows, target in _divided(rows[values == heavy_band["value"]], heavy_band):
+                parts.append(chunk_rows)
+                targets.append(np.full(len(chunk_rows), target))
+    rows = np.concatenate(parts)
+    all_targets = np.concatenate(targets)
     write_partitions(
         output, partition_name("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy)
     )
@@ -189,16 +191,16 @@ def compare_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str,
     """Compare the leaders of a partition that are equal in a band, and send both edges of each pair."""
     assert plan.max_distance is not None
     rows = read_partition(output, partition_names("banded", plan.partitions), partition, _BANDED)
-    found, compared = [np.empty(0, EDGE)], 0
+    edge_parts, compared = [np.empty(0, EDGE)], 0
     for band in range(BANDS):
-        some = rows[rows["band"] == band]
-        first, second, bits, count = near_pairs_of_band(_unsigned(some["fingerprint"]), band, plan.max_distance)
+        band_rows = rows[rows["band"] == band]
+        first, second, bits, count = near_pairs_of_band(_unsigned(band_rows["fingerprint"]), band, plan.max_distance)
         compared += count
         if partition >= plan.partitions:
-            kept = _is_of_pair(some, first, second, _heavy_bands(output), partition)
+            kept = _is_of_pair(band_rows, first, second, _heavy_bands(output), partition)
             first, second, bits = first[kept], second[kept], bits[kept]
-        found.append(edges_of(some, first, second, bits))
-    edges = np.concatenate(found)
+        edge_parts.append(edges_of(band_rows, first, second, bits))
+    edges = np.concatenate(edge_parts)
     targets = spread([edges["fingerprint"]], plan.partitions)
     write_partitions(output, partition_name("edges", partition), edges, targets, plan.partitions)
     return {"near_pairs": len(edges) // 2, "compared_pairs": compared}
@@ -276,10 +278,11 @@ def _unique(rows: Rows) -> Rows:
 
 def _divided(rows: Rows, heavy: Any) -> list[tuple[Rows, int]]:
     """Return the rows of a heavy band with the task that they go to, once for each pair of chunks they are in."""
-    chunk, count = _chunks(rows, int(heavy["chunks"])), int(heavy["chunks"])
+    count = int(heavy["chunks"])
+    chunk = _chunks(rows, count)
     return [
-        (rows[(chunk == one) | (chunk == other)], int(heavy["first"]) + number)
-        for number, (one, other) in enumerate(_chunk_pairs(count))
+        (rows[(chunk == first) | (chunk == second)], int(heavy["first"]) + number)
+        for number, (first, second) in enumerate(_chunk_pairs(count))
     ]
 
 
@@ -290,8 +293,11 @@ def _is_of_pair(
     own = heavy[np.searchsorted(heavy["first"], partition, "right") - 1]
     count = int(own["chunks"])
     low, high = _chunk_pairs(count)[partition - int(own["first"])]
-    one, other = _chunks(rows[first], count), _chunks(rows[second], count)
-    kept: NDArray[np.bool_] = (np.minimum(one, other) == low) & (np.maximum(one, other) == high)
+    first_chunk = _chunks(rows[first], count)
+    second_chunk = _chunks(rows[second], count)
+    kept: NDArray[np.bool_] = (np.minimum(first_chunk, second_chunk) == low) & (
+        np.maximum(first_chunk, second_chunk) == high
+    )
     return kept
 
 
@@ -300,7 +306,7 @@ def _chunks(rows: Rows, count: int) -> NDArray[np.int64]:
 
 
 def _chunk_pairs(count: int) -> list[tuple[int, int]]:
-    return [(one, other) for one in range(count) for other in range(one, count)]
+    return [(first, second) for first in range(count) for second in range(first, count)]
 
 
 def _pair_count(heavy: Rows) -> int:

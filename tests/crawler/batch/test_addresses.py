@@ -115,8 +115,8 @@ def stored(folder, name="blocks.db"):
 def batch(folder, path, name, **more):
     """Run a job; return its pages as (URL, key, doubted address), and its counts."""
     own = Settings()
-    given = {"settings": batch_settings(Config.read(own), own), "workers": 0} | more
-    counts = run_batch(BatchOptions(inputs=[str(path)], out=str(folder / name), **given)).counts
+    arguments = {"settings": batch_settings(Config.read(own), own), "workers": 0} | more
+    counts = run_batch(BatchOptions(inputs=[str(path)], out=str(folder / name), **arguments)).counts
     rows = [row for part in sorted((folder / name / "pages").iterdir()) for row in parquet.read_table(part).to_pylist()]
     return described(rows), counts
 
@@ -128,8 +128,8 @@ def imported(folder, out, database, **more):
 
 @pytest.fixture(scope="module")
 def cases():
-    made = [case(site) for case, site in zip(CASES, SITES, strict=False)]
-    return [answer for answers, _ in made for answer in answers], sorted(row for _, rows in made for row in rows)
+    sites = [case(site) for case, site in zip(CASES, SITES, strict=False)]
+    return [answer for answers, _ in sites for answer in answers], sorted(row for _, rows in sites for row in rows)
 
 
 def test_a_crawl_a_batch_and_an_import_have_the_same_pages(cases, tmp_path):

@@ -21,24 +21,28 @@ BITS = (1 << 64) - 1
 def one_after_the_other(keys, distance):
     """Compare each block with all originals before it; return the sightings by id."""
     originals, sightings = [], {}
-    for key in sorted(keys, key=lambda each: each["id"]):
-        options = [(min(bits), int(each["id"]), each) for each in originals if (bits := distances(key, each, distance))]
+    for key in sorted(keys, key=lambda key: key["id"]):
+        options = [
+            (min(bits), int(original["id"]), original)
+            for original in originals
+            if (bits := distances(key, original, distance))
+        ]
         if not options:
             originals.append(key)
             continue
-        bits, original, found = min(options, key=lambda option: option[:2])
-        sightings[int(key["id"])] = (original, bits, bool(same_terms(key, found)))
+        bits, original_id, nearest = min(options, key=lambda option: option[:2])
+        sightings[int(key["id"])] = (original_id, bits, bool(same_terms(key, nearest)))
     return sightings
 
 
 def distances(key, other, distance):
-    found = []
+    bits_of_matches = []
     if key["has"] and other["has"]:
         bits = ((int(key["fingerprint"]) ^ int(other["fingerprint"])) & BITS).bit_count()
-        found += [bits] if bits <= distance else []
+        bits_of_matches += [bits] if bits <= distance else []
     if same_terms(key, other):
-        found.append(0)
-    return found
+        bits_of_matches.append(0)
+    return bits_of_matches
 
 
 def same_terms(key, other):

@@ -33,14 +33,14 @@ ALL_BLOCKS = {"CLEANING_SECONDS": 1.0, "CLEANING_OPTIONS": {"max_blocks": 10_000
 SHARED = [paragraph(f"shared {number}") for number in range(5)]
 
 
-def settings(**given):
-    own = Settings(given)
+def settings(**changes):
+    own = Settings(changes)
     return batch_settings(Config.read(own), own)
 
 
 def options(out, inputs, **more):
-    given = {"settings": settings(), "near_duplicates": True, "workers": 2} | more
-    return BatchOptions(inputs=[str(one) for one in inputs], out=str(out), **given)
+    arguments = {"settings": settings(), "near_duplicates": True, "workers": 2} | more
+    return BatchOptions(inputs=[str(path) for path in inputs], out=str(out), **arguments)
 
 
 def pages(file):
@@ -150,10 +150,10 @@ def test_a_cleaning_process_that_is_killed_at_its_start_does_not_end_the_job(gat
         return [child for child in task.children() if child.pid not in killed]
 
     def kill(task):
-        while not (found := cleaners(task)):
+        while not (processes_to_kill := cleaners(task)):
             pass
-        killed.append(found[0].pid)
-        found[0].kill()
+        killed.append(processes_to_kill[0].pid)
+        processes_to_kill[0].kill()
 
     def damage():
         (task,) = tasks_of(psutil.Process())
@@ -173,8 +173,8 @@ def test_a_job_whose_own_process_was_killed_is_continued(gate, inputs, tmp_path,
     """The first file is done, the next are being read. Their processes end with the job."""
     (tmp_path / "first").mkdir()
     first = write_warc(tmp_path / "first/0.warc.gz", pages(0))
-    given = [str(first), *inputs[1:], "--out", "out", "--near-duplicates", "--workers", "1"]
-    job = start_batch(tmp_path, *given)
+    arguments = [str(first), *inputs[1:], "--out", "out", "--near-duplicates", "--workers", "1"]
+    job = start_batch(tmp_path, *arguments)
     gate.wait()
     children = psutil.Process(job.pid).children(recursive=True)
     assert len(children) == 2
@@ -186,9 +186,9 @@ def test_a_job_whose_own_process_was_killed_is_continued(gate, inputs, tmp_path,
     assert not (tmp_path / "out/pages").exists()
     gate.open()
     first.write_bytes(b"what is done is not read again")
-    refused = start_batch(tmp_path, *given)
+    refused = start_batch(tmp_path, *arguments)
     assert "add --resume" in refused.communicate()[1]
-    continued = start_batch(tmp_path, *given, "--resume", "--json")
+    continued = start_batch(tmp_path, *arguments, "--resume", "--json")
     output, log = continued.communicate()
     assert continued.returncode == 0, log
     write_warc(first, pages(0))
@@ -211,8 +211,8 @@ def start_batch(folder, *arguments):
 
 def test_records_that_lie_or_break_off_are_lost_alone(tmp_path):
     """Damage of each kind: the other records of the files are pages."""
-    packed = [write_warc(tmp_path / "one.warc.gz", [one]).read_bytes() for one in pages(0)]
-    plain = [write_warc(tmp_path / "one.warc", [one], packed=False).read_bytes() for one in pages(1)]
+    packed = [write_warc(tmp_path / "one.warc.gz", [page]).read_bytes() for page in pages(0)]
+    plain = [write_warc(tmp_path / "one.warc", [page], packed=False).read_bytes() for page in pages(1)]
     spoilt = bytearray(packed[1])
     spoilt[len(spoilt) // 2 : len(spoilt) // 2 + 8] = b"\xff" * 8
     plain[1] = re.sub(rb"Content-Length: \d+", b"Content-Length: 100", plain[1], count=1)
@@ -252,9 +252,9 @@ def test_records_that_lie_or_break_off_are_lost_alone(tmp_path):
     ids=["hangs", "eats memory"],
 )
 def test_a_record_that_hangs_or_eats_memory_is_lost_alone(tmp_path, record, outcome, limits):
-    given = list(pages(0))
-    given.insert(1, ("https://a.example/bad", article("Bad", record())))
-    path = write_warc(tmp_path / "a.warc.gz", given)
+    answers = list(pages(0))
+    answers.insert(1, ("https://a.example/bad", article("Bad", record())))
+    path = write_warc(tmp_path / "a.warc.gz", answers)
     summary = run_batch(options(tmp_path / "out", [path], workers=0, **limits))
     assert summary.lost == {f"visit/{outcome}": 1}
     assert summary.counts["stored/pages"] == PAGES
@@ -286,7 +286,7 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
 
     def kill():
         children = psutil.Process().children(recursive=True)
-        next(each for each in children if "_RayProcess.run" in processes.command_of(each)).kill()
+        next(child for child in children if "_RayProcess.run" in processes.command_of(child)).kill()
         gate.wait()  # another process reads its file
         import ray  # noqa: PLC0415 — as above
 
@@ -295,9 +295,9 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
         (raylet,) = lost.all_processes["raylet"]
         its_processes = psutil.Process(raylet.process.pid).children(recursive=True)
         cluster.remove_node(lost, allow_graceful=False)
-        for each in its_processes:  # they notice the loss only after a while
+        for process in its_processes:  # they notice the loss only after a while
             with suppress(psutil.NoSuchProcess):
-                each.kill()
+                process.kill()
 
     damage = while_it_waits(gate, 2, kill)
     summary = run_batch(options(tmp_path / "out", inputs, engine="ray", ray_address=cluster.address))

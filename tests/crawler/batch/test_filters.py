@@ -52,14 +52,14 @@ def test_a_record_without_a_date_is_in_no_range():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "reason"), [("200", 200, None), ("2xx", 204, None), ("2xx", 301, Filtered.STATUS)]
+    ("allowed", "status", "reason"), [("200", 200, None), ("2xx", 204, None), ("2xx", 301, Filtered.STATUS)]
 )
-def test_statuses_are_numbers_or_classes(wanted, status, reason):
-    assert RecordFilter.of(statuses=["404", wanted]).reject_answer(status, "text/html") is reason
+def test_statuses_are_numbers_or_classes(allowed, status, reason):
+    assert RecordFilter.of(statuses=["404", allowed]).reject_answer(status, "text/html") is reason
 
 
 @pytest.mark.parametrize(
-    ("wanted", "declared", "reason"),
+    ("allowed", "declared", "reason"),
     [
         ("text/html", "Text/HTML; charset=utf-8", None),
         ("text/", "text/plain", None),
@@ -67,12 +67,12 @@ def test_statuses_are_numbers_or_classes(wanted, status, reason):
         ("text/html", "text/htmlx", Filtered.TYPE),
     ],
 )
-def test_types_are_compared_without_parameters(wanted, declared, reason):
-    assert RecordFilter.of(types=[wanted]).reject_answer(200, declared) is reason
+def test_types_are_compared_without_parameters(allowed, declared, reason):
+    assert RecordFilter.of(types=[allowed]).reject_answer(200, declared) is reason
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"urls": ["("]}, "--url: '(' is not a regular expression"),
         ({"dates": ("soon", None)}, "--since is 'soon', which is no date"),
@@ -86,7 +86,7 @@ def test_types_are_compared_without_parameters(wanted, declared, reason):
         ({"types": ["text/*"]}, "--type is 'text/*'"),
     ],
 )
-def test_a_wrong_value_is_named(given, message):
+def test_a_wrong_value_is_named(arguments, message):
     with pytest.raises(ConfigError) as raised:
-        RecordFilter.of(**given)
+        RecordFilter.of(**arguments)
     assert message in str(raised.value)

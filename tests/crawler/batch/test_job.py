@@ -29,8 +29,8 @@ GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*/page.html"))
 SHARED = [paragraph(f"shared {number}") for number in range(6)]
 
 
-def settings(**given):
-    own = Settings(given)
+def settings(**changes):
+    own = Settings(changes)
     return batch_settings(Config.read(own), own)
 
 
@@ -43,15 +43,15 @@ def pages(start, count, host="a.example"):
 
 
 def options(tmp_path, *inputs, **more):
-    given = {"settings": settings(), "near_duplicates": True, "workers": 0} | more
-    return BatchOptions(inputs=[str(path) for path in inputs], out=str(tmp_path / "out"), **given)
+    arguments = {"settings": settings(), "near_duplicates": True, "workers": 0} | more
+    return BatchOptions(inputs=[str(path) for path in inputs], out=str(tmp_path / "out"), **arguments)
 
 
 def rows(out, table):
-    found = []
+    table_rows = []
     for path in sorted((out / table).iterdir()):
-        found += parquet.read_table(path).to_pylist()
-    return found
+        table_rows += parquet.read_table(path).to_pylist()
+    return table_rows
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_all_records_are_counted(finished):
     assert counts["record/repeated"] == 1
     assert counts["stored/pages"] == 15 == len(rows(out, "pages"))
     assert summary.lost == {"record/truncated": 1}
-    assert {(each["reason"], each["url"]) for each in rows(out, "rejected")} == {
+    assert {(row["reason"], row["url"]) for row in rows(out, "rejected")} == {
         ("truncated", None),
         ("not_html", "https://a.example/pdf"),
     }
@@ -93,18 +93,19 @@ def test_all_records_are_counted(finished):
 
 def test_the_last_answer_of_a_url_counts(finished):
     _, out = finished
-    (page,) = [each for each in rows(out, "pages") if each["url"] == "https://a.example/0"]
+    (page,) = [row for row in rows(out, "pages") if row["url"] == "https://a.example/0"]
     assert page["source"].endswith("b.warc")
 
 
 def test_each_kept_block_is_a_block_or_a_sighting(finished):
     summary, out = finished
-    blocks, sightings = rows(out, "blocks"), rows(out, "sightings")
+    blocks = rows(out, "blocks")
+    sightings = rows(out, "sightings")
     assert len(blocks) + len(sightings) == sum(page["blocks"] for page in rows(out, "pages"))
     assert summary.counts["stored/exact"] + summary.counts["stored/near"] == len(sightings)
     ids = {block["id"] for block in blocks}
-    assert all(one["block_id"] in ids and one["block_id"] < one["id"] for one in sightings)
-    assert all(one["distance"] <= 3 for one in sightings)
+    assert all(sighting["block_id"] in ids and sighting["block_id"] < sighting["id"] for sighting in sightings)
+    assert all(sighting["distance"] <= 3 for sighting in sightings)
     assert [block["text"] for block in blocks].count(SHARED[1]) == 1
 
 
@@ -114,7 +115,7 @@ def test_inputs_and_output_behind_urls_give_the_same_tables(archives, finished, 
     files = {f"/archives/{name}": answer((archives / name).read_bytes(), headers={}) for name in names[:-1]}
     files["/archives/d.warc.gz"] = answer("broken", 500)
     files["/lists/warc.paths.gz"] = answer(gzip.compress("\n".join(names).encode()), headers={})
-    address, asked = serve(files)
+    address, requests = serve(files)
     out = f"memory://{address.rpartition(':')[2]}/out"
     inputs = [f"{address}/lists/warc.paths.gz"]
     summary = run_batch(
@@ -123,14 +124,14 @@ def test_inputs_and_output_behind_urls_give_the_same_tables(archives, finished, 
     expected, folder = finished
     assert summary.counts == {**expected.counts, "file/unreadable": 1}
     assert summary.lost == {**expected.lost, "file/unreadable": 1}
-    assert {path for path, _ in asked} == set(files)
+    assert {path for path, _ in requests} == set(files)
     stored = fsspec.filesystem("memory")
     for table in ("pages", "blocks", "sightings"):
-        found = [
+        parts = [
             parquet.read_table(BytesIO(stored.cat(path))) for path in sorted(stored.ls(f"{out}/{table}", detail=False))
         ]
-        columns = [name for name in found[0].column_names if name != "source"]
-        assert [row for each in found for row in each.select(columns).to_pylist()] == [
+        columns = [name for name in parts[0].column_names if name != "source"]
+        assert [row for part in parts for row in part.select(columns).to_pylist()] == [
             {name: row[name] for name in columns} for row in rows(folder, table)
         ]
 
@@ -267,29 +268,29 @@ def test_the_result_is_that_of_a_crawl_of_the_archive(tmp_path):
     with database.connect() as connection:
         order = connection.execute(text("SELECT url FROM page ORDER BY id")).scalars().all()
         assert len(order) > len(GOLDEN) > 15
-        given = [each if isinstance(each, dict) else {"url": each[0], "body": each[1]} for each in answers]
-        given.sort(key=lambda each: order.index(each["url"]) if each["url"] in order else len(order))
-        ordered = write_warc(tmp_path / "ordered.warc.gz", given)
+        records = [row if isinstance(row, dict) else {"url": row[0], "body": row[1]} for row in answers]
+        records.sort(key=lambda row: order.index(row["url"]) if row["url"] in order else len(order))
+        ordered = write_warc(tmp_path / "ordered.warc.gz", records)
         summary = run_batch(options(tmp_path, ordered, settings=settings(STRUCTURE=True)))
         assert order == [page["url"] for page in rows(out, "pages")]
         stored = connection.execute(text(_PAGES)).mappings().all()
-        assert [dict(each) for each in stored] == _only(rows(out, "pages"), stored)
+        assert [dict(row) for row in stored] == _only(rows(out, "pages"), stored)
         stored = connection.execute(text(_BLOCKS)).mappings().all()
-        assert [dict(each) for each in stored] == _only(rows(out, "blocks"), stored)
+        assert [dict(row) for row in stored] == _only(rows(out, "blocks"), stored)
         stored = connection.execute(text(_SIGHTINGS)).mappings().all()
         urls = {block["id"]: (block["url"], block["position"]) for block in rows(out, "blocks")}
-        for each in (found := rows(out, "sightings")):
-            each["original_url"], each["original_position"] = urls[each["block_id"]]
-        assert len(found) > 10
-        assert [dict(each) for each in stored] == _only(found, stored)
+        for row in (repeats := rows(out, "sightings")):
+            row["original_url"], row["original_position"] = urls[row["block_id"]]
+        assert len(repeats) > 10
+        assert [dict(row) for row in stored] == _only(repeats, stored)
         totals = connection.execute(text("SELECT totals FROM crawl")).scalar_one()
     database.dispose()
     reasons = {name: count for name, count in summary.counts.items() if name.startswith(("visit/", "blocks/"))}
     assert {name: count for name, count in reasons.items() if f'"{name}": {count}' not in totals} == {}
 
 
-def _only(found, like):
-    return [{name: row[name] for name in like[0]} for row in found]
+def _only(table_rows, columns_of):
+    return [{name: row[name] for name in columns_of[0]} for row in table_rows]
 
 
 _PAGES = """

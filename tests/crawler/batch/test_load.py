@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 SHARED = paragraph("shared")
 
 
-def config(url, **given):
-    return Config.read(Settings({"DATABASE_URL": url} | given))
+def config(url, **changes):
+    return Config.read(Settings({"DATABASE_URL": url} | changes))
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +25,11 @@ def folder(tmp_path_factory):
     """A finished job: four pages in two files, of which two have the same text."""
     place = tmp_path_factory.mktemp("job")
     for number in range(2):
-        found = [
+        pages = [
             (f"https://{name}.example/{number}", article(f"{name} {number}", paragraph(f"{name}{number}"), *more))
             for name, more in (("a", [SHARED, SHARED]), ("b", []))
         ]
-        write_warc(place / f"{number}.warc.gz", found)
+        write_warc(place / f"{number}.warc.gz", pages)
     settings = Settings()
     out = str(place / "out")
     run_batch(BatchOptions([str(place)], out, batch_settings(Config.read(settings), settings), workers=0))

@@ -24,11 +24,11 @@ def read(path, records=RecordFilter(), others=None):  # noqa: B008 — frozen
 
 
 def answers(records):
-    return [(each.url, each.body) for each in records if isinstance(each, Answer)]
+    return [(record.url, record.body) for record in records if isinstance(record, Answer)]
 
 
 def passed(records):
-    return [each.reason for each in records if isinstance(each, PassedRecord)]
+    return [record.reason for record in records if isinstance(record, PassedRecord)]
 
 
 def test_a_folder_a_glob_and_a_list_name_the_same_files(tmp_path):
@@ -85,7 +85,7 @@ def test_the_answer_to_a_post_is_known(tmp_path):
     ]
     others = OtherRequests()
     records = read(write_warc(tmp_path / "a.warc", pages, packed=False), others=others)
-    assert [each.record_id in others.answer_ids for each in records if isinstance(each, Answer)] == [True, False]
+    assert [record.record_id in others.answer_ids for record in records if isinstance(record, Answer)] == [True, False]
 
 
 def test_the_lines_of_a_wet_file_are_paragraphs(tmp_path):
@@ -114,8 +114,12 @@ def test_a_row_that_cannot_be_read_is_lost_alone(tmp_path):
     dates = pa.array([0, 2**62, 86_400_000_000], pa.timestamp("us", "No/Where"))
     parquet.write_table(pa.table({"url": urls, "html": pages, "date": dates}), path)
     records = read(path)
-    assert [each.body for each in records] == [b"<p>caf\xe9</p>", PAGE.encode(), PAGE.encode()]
-    assert [each.at for each in records] == [datetime(1970, 1, 1, tzinfo=UTC), None, datetime(1970, 1, 2, tzinfo=UTC)]
+    assert [record.body for record in records] == [b"<p>caf\xe9</p>", PAGE.encode(), PAGE.encode()]
+    assert [record.at for record in records] == [
+        datetime(1970, 1, 1, tzinfo=UTC),
+        None,
+        datetime(1970, 1, 2, tzinfo=UTC),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +137,8 @@ def test_a_row_that_cannot_be_read_is_lost_alone(tmp_path):
 def test_days_times_and_texts_are_dates(tmp_path, dates):
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"url": ["https://a.example/"], "html": [PAGE], "date": dates}), path)
-    (found,) = read(path)
-    assert found.at == datetime(2024, 3, 1, tzinfo=UTC)
+    (record,) = read(path)
+    assert record.at == datetime(2024, 3, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +159,8 @@ def test_a_column_of_another_type_is_named(tmp_path, name, values, message):
 
 def test_a_date_before_the_first_year_is_none(tmp_path):
     page = {"url": "https://a.example/", "body": PAGE, "date": "0001-01-01T00:00:00+05:00"}
-    (found,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
-    assert found.at is None
+    (record,) = read(write_warc(tmp_path / "a.warc.gz", [page]))
+    assert record.at is None
 
 
 def test_a_parquet_file_without_the_columns_is_named(tmp_path):
