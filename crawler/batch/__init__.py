@@ -1,7 +1,7 @@
 """Clean archives of any size (`scrapy batch`): WARC and Parquet files in, the Parquet tables of a crawl's blocks out.
 
 inputs.py      the input files, local or behind fsspec, in their order
-warc.py        the records of a WARC file, and what is damaged in it
+warc/          the records of a WARC file, and what is damaged in it
 records.py     the records of any input file, after the filters
 clean_record.py  one record in a cleaning process: the three steps of a crawl without its network and database
 clean_file.py  one input file: its cleaned pages and kept blocks, in the folder `work`

@@ -32,7 +32,7 @@ class InputKind(StrEnum):
 
 
 _SUFFIXES = {
-    InputKind.WARC: (".warc", ".warc.gz", ".wet", ".wet.gz", ".warc.wet", ".warc.wet.gz"),
+    InputKind.WARC: tuple(name + packing for name in (".warc", ".wet") for packing in ("", ".gz", ".zst")),
     InputKind.PARQUET: (".parquet",),
 }
 _LIST_SUFFIXES = (".paths", ".paths.gz", ".txt", ".txt.gz")

@@ -187,7 +187,7 @@ def _open(archive: Path, config: Config) -> ReplaySource:
     if not archive.exists():
         raise ConfigError(f"there is no archive {archive}")
     if archive.is_file() and not archive.name.lower().endswith(WARC_SUFFIXES):
-        raise ConfigError(f"{archive} is not an archive: its name must end in .warc or .warc.gz")
+        raise ConfigError(f"{archive} is not an archive: its name must end in {', '.join(WARC_SUFFIXES)}")
     return open_replay(archive, config.page_max_bytes)
 
 

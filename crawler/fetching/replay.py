@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 _SHOWN_CHARS = 200
 
-WARC_SUFFIXES = (".warc", ".warc.gz")
+WARC_SUFFIXES = (".warc", ".warc.gz", ".warc.zst")
 
 # Without a charset: the server's header is not known, so the page's own bytes decide.
 _FOLDER_HEADERS = (("Content-Type", "text/html"),)
@@ -127,7 +127,7 @@ def open_replay(path: Path, max_bytes: int) -> ReplaySource:
     if path.name.lower().endswith(WARC_SUFFIXES):
         return WarcSource(path, max_bytes)
     raise ReplayError(
-        f"REPLAY is {str(path)!r}, neither a folder of saved pages nor a file that ends in .warc or .warc.gz"
+        f"REPLAY is {str(path)!r}, neither a folder of saved pages nor a file that ends in {', '.join(WARC_SUFFIXES)}"
     )
 
 

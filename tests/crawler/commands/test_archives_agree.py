@@ -9,6 +9,7 @@ from collections import Counter
 import brotli
 import pytest
 from archive_crawl import crawl
+from backports import zstd
 from pyarrow import parquet
 from scrapy.settings import Settings
 from warcs import DATE, HTML, answer_records, article, paragraph, record
@@ -40,6 +41,13 @@ def packed(*records):
     return b"".join(gzip.compress(each, mtime=0) for each in records)
 
 
+def frames(*records, dictionary=None):
+    """Return a zstd file; its first frame holds the dictionary."""
+    content = b"" if dictionary is None else dictionary.dict_content
+    head = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content if content else b""
+    return head + b"".join(zstd.compress(each, zstd_dict=dictionary) for each in records)
+
+
 def stating(response, difference):
     """Return a record whose length is wrong by so many bytes."""
     return re.sub(rb"(?<=\nContent-Length: )\d+", lambda found: b"%d" % (int(found[0]) + difference), response, count=1)
@@ -65,6 +73,8 @@ def kinds(site):
     packer = zlib.compressobj(0, wbits=31)
     stored = packer.compress(all_three) + packer.flush()
     members = packed(first, second, third)
+    dictionary = zstd.train_dict([first, second, third] * 8, 3_000)
+    learned = frames(first, second, third, dictionary=dictionary)
     body = page(3).encode()
     garbage = b"\x07garbage\r\n" * 30
     cut_gzip = gzip.compress(body)[:-90]
@@ -84,6 +94,12 @@ def kinds(site):
         "whole": (all_three, 3, {}),
         "whole, packed": (members, 3, {}),
         "whole, one member": (gzip.compress(all_three, mtime=0), 3, {}),
+        "whole, zstd": (frames(first, second, third), 3, {}),
+        "whole, zstd with a dictionary": (learned, 3, {}),
+        "whole, one zstd frame": (frames(all_three), 3, {}),
+        "cut at its end, zstd": (learned[:-100], 2, {"truncated": 1}),
+        "a byte of a frame": (corrupt(learned, len(learned) - 100), 2, {"unpackable": 1}),
+        "garbage, zstd": (frames(first) + garbage + frames(second, third), 3, {"unpackable": 1}),
         "cut at its end": (all_three[:-300], 2, {"truncated": 1}),
         "cut at its end, packed": (members[:-100], 2, {"truncated": 1}),
         "cut at its end, one member": (stored[:-300], 2, {"truncated": 1}),

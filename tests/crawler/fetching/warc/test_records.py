@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcs import write_warc
 
-from crawler.fetching import warc
-from crawler.fetching.warc import Damage, LostRecord, MemberMarks, WarcRecord, read_record, read_warc
+from crawler.fetching.warc import Damage, LostRecord, MemberMarks, WarcRecord, members, read_record, read_warc
 
 LIMIT = 1 << 20
 PAGES = [(f"https://a.example/{number}", f"<p>page {number} {'x' * 500 * number}</p>") for number in range(6)]
@@ -224,6 +223,6 @@ def test_no_damage_hangs_or_loses_a_record_without_a_word(tmp_path_factory, data
         if isinstance(record, WarcRecord):
             assert read_record(io.BytesIO(bytes(content)), record.place, LIMIT, marks) == record
     with pytest.MonkeyPatch.context() as patch:
-        assert warc.zlib is not zlib
-        patch.setattr(warc, "zlib", zlib)
+        assert members.zlib is not zlib
+        patch.setattr(members, "zlib", zlib)
         assert read(bytes(content)) == records
