@@ -1,15 +1,18 @@
 """Cleaning: from the bytes of a page to a decision on every block. Pure: no network, database or clock."""
 
-from cleaning.blocks import Block, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
-from cleaning.clean import clean
-from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault, StructureError
-from cleaning.fingerprint import digest, distance, fingerprint
-from cleaning.methods import METHODS
-from cleaning.options import CleaningOptions, Options
-from cleaning.parse import parse
-from cleaning.structure.chunks import Chunk
-from cleaning.structure.clean_page import CleanPage
-from cleaning.structure.places import BlockLink, BlockPlace
+from blocksieve import gives_way
+
+if not gives_way(__name__):
+    from cleaning.blocks import Block, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
+    from cleaning.clean import clean
+    from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault, StructureError
+    from cleaning.fingerprint import digest, distance, fingerprint
+    from cleaning.methods import METHODS
+    from cleaning.options import CleaningOptions, Options
+    from cleaning.parse import parse
+    from cleaning.structure.chunks import Chunk
+    from cleaning.structure.clean_page import CleanPage
+    from cleaning.structure.places import BlockLink, BlockPlace
 
 __all__ = [
     "METHODS",

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-import sys
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +15,11 @@ from scrapy.commands.shell import Command as ScrapyShell
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spiderloader import SpiderLoader as ScrapySpiderLoader
-from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import DefaultSpider
 from w3lib.url import file_uri_to_path
 
+from blocksieve import HOME, hiding_place
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from crawler import settings as ours
@@ -39,6 +36,7 @@ from crawler.page import page_adapter
 from crawler.storage.schema import read_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HOME = Path(__file__).resolve().parent.parent
-_OUR_PACKAGES = ("spiders", "pipelines")
 _RESPONSE_FILTER = "crawler.middlewares.ResponseFilterMiddleware"
 _RESERVATIONS = "crawler.fetching.reservations.ReservationsMiddleware"
 _CLEANING_MIDDLEWARE = "crawler.cleaning_middleware.CleaningMiddleware"
@@ -90,6 +86,7 @@ class Blocksieve:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, ReplayError or RenderError, which stop the crawl; NotConfigured would skip the add-on."""
+        check_packages(["pipelines"])
         config = _settle_method(settings, looks_only=self.context.looks_only)
         _add_components(settings)
         if self._looking is not None:
@@ -129,11 +126,6 @@ class Cleaning:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(looks_only=looking_command(crawler) is not None)
-
-    @classmethod
-    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
-        """Called by Scrapy before it loads spiders."""
-        prefer_project()
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Raises ConfigError, which stops the crawl; NotConfigured would skip the add-on."""
@@ -390,36 +382,13 @@ class SpiderLoader(ScrapySpiderLoader):
         super()._load_all_spiders()
 
 
-def prefer_project() -> None:
-    """Put a host project's own packages `spiders` and `pipelines` before ours on the path.
-
-    The program `scrapy` puts a project's folder last, after all installed packages.
-    """
-    config = closest_scrapy_cfg()
-    folder = Path(config).resolve().parent if config else _HOME
-    if folder != _HOME and any(PathFinder.find_spec(name, [str(folder)]) for name in _OUR_PACKAGES):
-        sys.path.insert(0, str(folder))
-
-
-def check_packages() -> None:
-    """Raise SetupError unless `spiders` and `pipelines` are imported from the folder that contains `crawler`."""
-    for name in _OUR_PACKAGES:
-        found = _import_location(name)
-        if found is None:
-            raise SetupError(f"the package {name!r} is missing beside {_HOME / 'crawler'}: install blocksieve again")
-        if found != _HOME / name:
+def check_packages(names: Iterable[str] = ("spiders", "pipelines")) -> None:
+    """Raise SetupError unless packages of ours are imported from the folder that contains `crawler`."""
+    for name in names:
+        if not (HOME / name).exists():
+            raise SetupError(f"the package {name!r} is missing beside {HOME / 'crawler'}: install blocksieve again")
+        if (place := hiding_place(name)) is not None:
             raise SetupError(
-                f"{found} hides our package {_HOME / name}: uninstall the distribution it belongs to, rename it, "
-                f"or put {_HOME} first on PYTHONPATH"
+                f"{place} hides our package {HOME / name}: uninstall the distribution it belongs to, rename it, "
+                f"or put {HOME} first on PYTHONPATH"
             )
-
-
-def _import_location(name: str) -> Path | None:
-    """Return the folder of a package or the file of a module; None if it cannot be found."""
-    module = sys.modules.get(name)
-    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
-    if spec is None:
-        return None
-    if spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations))).resolve()
-    return Path(spec.origin).resolve() if spec.origin else None

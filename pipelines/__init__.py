@@ -1,0 +1,5 @@
+"""Scrapy's item pipelines over the steps of `crawler/processing.py`."""
+
+from blocksieve import gives_way
+
+gives_way(__name__)

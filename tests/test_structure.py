@@ -23,7 +23,7 @@ MIN_LINES = 60
 
 def modules():
     """Return the source files by module name; packages stand for their `__init__.py`."""
-    found = {}
+    found = {"blocksieve": ROOT / "blocksieve.py"}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             if "versions" not in path.parts:

@@ -295,6 +295,7 @@ def base_python(wheel, tmp_path_factory):
     for base_distribution in _base_distributions():
         _link_distribution(base_distribution, site)
     subprocess.run([*PIP, "install", "--no-deps", "--target", site, wheel], check=True)
+    (environment / "bin" / "scrapy").write_text("from scrapy.cmdline import execute\nexecute()\n")
     return environment / "bin" / "python"
 
 
@@ -375,3 +376,97 @@ def test_archives_are_crawled_and_pages_are_cleaned_with_the_base_install(base_p
     results = run_commands(base_python, tmp_path, lines, "crawler.settings")
     assert {line: output for line, (code, output) in results.items() if code} == {}
     assert (tmp_path / "blocks.db").exists()
+
+
+HOST_SPIDER = """
+from scrapy import Spider
+
+class Stories(Spider):
+    name, start_urls = "stories", ["data:text/html,<title>A bridge</title>"]
+
+    def parse(self, response):
+        yield {"title": response.css("title::text").get()}
+"""
+HOST_PIPELINE = """
+class Upper:
+    def process_item(self, item):
+        return {"title": item["title"].upper()}
+"""
+
+
+@pytest.fixture
+def host_project(base_python, tmp_path):
+    """Make a project with one package; return what runs the program `scrapy`, or `python -m scrapy`, in it."""
+
+    def make(name, *, program, settings="", is_namespace=False):
+        (tmp_path / "scrapy.cfg").write_text(f"[settings]\ndefault = {name}.settings\n")
+        (tmp_path / name / "items").mkdir(parents=True)
+        for folder in (tmp_path / name, tmp_path / name / "items"):
+            if not is_namespace:
+                (folder / "__init__.py").touch()
+        (tmp_path / name / "settings.py").write_text(
+            f"BOT_NAME, SPIDER_MODULES = 'host', ['{name}.stories']\n"
+            f"ITEM_PIPELINES = {{'{name}.items.upper.Upper': 300}}\n{settings}\n"
+        )
+        (tmp_path / name / "stories.py").write_text(HOST_SPIDER)
+        (tmp_path / name / "items" / "upper.py").write_text(HOST_PIPELINE)
+        begin = [base_python, base_python.parent / "scrapy"] if program else [base_python, "-m", "scrapy"]
+
+        def run_scrapy(*arguments):
+            return subprocess.run(
+                [*begin, *arguments],
+                cwd=tmp_path,
+                env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        return run_scrapy
+
+    return make
+
+
+def _assert_works(run_scrapy, folder):
+    listed = run_scrapy("list")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "stories\n", "")
+    commands = run_scrapy()
+    assert (commands.returncode, commands.stderr) == (0, "")
+    assert "active project: host" in commands.stdout
+    assert run_scrapy("settings", "--get", "BOT_NAME").stdout == "host\n"
+    crawled = run_scrapy("crawl", "stories", "-O", "items.jsonl")
+    assert (crawled.returncode, "Traceback" in crawled.stderr) == (0, False), crawled.stderr
+    assert (folder / "items.jsonl").read_text() == '{"title": "A BRIDGE"}\n'
+
+
+program_and_module = pytest.mark.parametrize("program", [True, False], ids=["scrapy", "python -m scrapy"])
+
+
+@program_and_module
+@pytest.mark.parametrize("name", ["crawler", "cleaning", "spiders", "pipelines"])
+def test_a_project_whose_package_is_named_like_ours_works_as_without_ours(host_project, tmp_path, name, program):
+    run_scrapy = host_project(name, program=program)
+    _assert_works(run_scrapy, tmp_path)
+    stored = run_scrapy("initdb")
+    if name in {"spiders", "pipelines"}:
+        assert stored.returncode == 0, stored.stderr
+    else:
+        assert (stored.returncode, stored.stdout) == (2, "")
+        assert stored.stderr.startswith(f"scrapy: {tmp_path / name} hides Blocksieve's package {name!r}, so")
+        assert stored.stderr.count("\n") == 1
+
+
+@program_and_module
+@pytest.mark.parametrize("name", ["crawler", "spiders"])
+def test_a_project_s_package_needs_no_init(host_project, tmp_path, name, program):
+    _assert_works(host_project(name, program=program, is_namespace=True), tmp_path)
+
+
+@program_and_module
+@pytest.mark.parametrize("name", ["crawler", "cleaning"])
+def test_a_package_that_hides_ours_and_our_add_on_are_one_sentence(host_project, tmp_path, name, program):
+    run_scrapy = host_project(name, program=program, settings="ADDONS = {'crawler.addon.Cleaning': 500}")
+    crawled = run_scrapy("crawl", "stories")
+    assert crawled.returncode == 2
+    assert crawled.stderr.startswith(f"scrapy: {tmp_path / name} hides Blocksieve's package {name!r}, so")
+    assert crawled.stderr.count("\n") == 1

@@ -1,10 +1,9 @@
 """Another package with the name of one of ours is detected."""
 
-import sys
-
 import pytest
 
-from crawler.addon import check_packages, prefer_project
+from blocksieve import HOME
+from crawler.addon import check_packages
 
 
 def test_our_own_packages_are_accepted():
@@ -42,26 +41,4 @@ def test_a_foreign_package_stops_the_crawl_and_is_named(crawl, foreign, tmp_path
 def paths(place):
     from os import pathsep  # noqa: PLC0415
 
-    root = check_packages.__globals__["_HOME"]
-    return pathsep.join([str(place), str(root)])
-
-
-@pytest.mark.parametrize(("name", "preferred"), [("spiders", True), ("pipelines", True), ("newsroom", False)])
-def test_a_projects_folder_comes_first_only_where_its_packages_are_named_like_ours(
-    tmp_path, monkeypatch, name, preferred
-):
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "__init__.py").touch()
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n", "utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    prefer_project()
-    assert (sys.path[0] == str(tmp_path)) == preferred
-
-
-def test_our_own_folder_and_no_folder_change_nothing(tmp_path, monkeypatch):
-    for folder in (check_packages.__globals__["_HOME"], tmp_path):
-        monkeypatch.chdir(folder)
-        before = list(sys.path)
-        prefer_project()
-        assert sys.path == before
+    return pathsep.join([str(place), str(HOME)])

@@ -91,9 +91,9 @@ def test_each_command_stands_in_the_table_and_among_the_entry_points():
     table = {name: one.place for name, one in vars(lazy).items() if hasattr(one, "place")}
     assert table.pop("crawl_in_our_project") == "crawler.commands.crawl:CrawlCommand"
     stated = dict(entry_points["scrapy.commands"])
-    assert stated.pop("import") == "crawler.commands.lazy:import_tables"  # Python keeps the word `import` for itself
+    assert stated.pop("import") == "blocksieve:import_tables"  # Python keeps the word `import` for itself
     assert table.pop("import_tables") == "crawler.commands.archives.load:ImportCommand"
-    assert stated == {name: f"crawler.commands.lazy:{name}" for name in table}
+    assert stated == {name: f"blocksieve:{name}" for name in table}
     for name, place in table.items():
         assert re.fullmatch(rf"crawler\.commands\.(?:archives\.|database\.|sites\.)?{name}:\w+", place)
         assert getattr(lazy, name)().short_desc()
