@@ -18,6 +18,11 @@ class PageFault(StrEnum):
     """Why a page cannot be cleaned."""
 
     BINARY = "binary_page"
+    FEED = "feed"
+    """RSS or Atom."""
+    XML = "xml"
+    """XML that is not XHTML: a sitemap, an SVG image, data."""
+    JSON = "json"
     TOO_LARGE = "too_large"
 
 

@@ -14,14 +14,12 @@ from lxml import etree, html
 from cleaning._native import load_compiled
 from cleaning.blocks import Page, ParseWarning
 from cleaning.errors import PageError, PageFault
+from cleaning.input.formats import read_mhtml, read_plain_text, refuse_binary, refuse_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Documents, images, archives and fonts that servers send as text/html.
-_BINARY_STARTS = (b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"wOF")
 _SNIFFED_BYTES = 1024
-_MAX_NUL_SHARE = 0.1
 # The encodings of the Encoding Standard under Python's names; a page must not choose `hex`, `zlib` or `unicode_escape`.
 _CHARSET = re.compile(
     r"utf-8|utf-16(?:-[bl]e)?|cp(?:125\d|866|874|932|949)|iso8859-\d+|koi8-[ru]|mac-(?:roman|cyrillic)"
@@ -29,6 +27,10 @@ _CHARSET = re.compile(
 )
 # The bytes contradict a declared encoding if more than this share of those above 127 do not decode in it.
 _MAX_BAD_SHARE = 0.05
+# Bytes that are not valid UTF-8 are read as UTF-8 if they have so many of its characters for each broken place. Text in
+# an older encoding has more broken places than characters of UTF-8 by chance. Another declaration needs more evidence.
+_MIN_UTF_8_CHARACTERS = 2
+_MIN_CONTRADICTING_CHARACTERS = 4
 # Detection reads the text of this many bytes, at most, and shortens it to _DETECTED_BYTES.
 _SEARCHED_BYTES = 1_000_000
 _DETECTED_BYTES = 16_384
@@ -109,8 +111,9 @@ def parse(
     """Return the page as a tree; a ready-made tree is wrapped as it is.
 
     `encoding` is the encoding that the HTTP header declares: a label or the whole Content-Type value. An empty page
-    gives an empty tree with the warning EMPTY. Raises PageError for a binary page and for a page above `max_bytes`, and
-    TypeError for what is no page.
+    gives an empty tree with the warning EMPTY. Of an MHTML archive, its page is read, and text without markup as its
+    paragraphs. Raises PageError for a body that is no page (binary, a feed, XML, JSON) and for one above `max_bytes`,
+    and TypeError for what is no page.
     """
     if isinstance(source, html.HtmlElement):
         return Page(source, url)
@@ -118,12 +121,21 @@ def parse(
         raise TypeError(f"the page is a {type(source).__name__}; it must be bytes, str, a tree of lxml.html or a Page")
     if len(source) > max_bytes:
         raise PageError(PageFault.TOO_LARGE, f"the page has {len(source)} bytes, more than max_bytes={max_bytes}")
+    body = source if isinstance(source, bytes) else source.encode("utf-8", "replace")
+    refuse_binary(body, encoding, decoded=isinstance(source, str))
+    if (saved := read_mhtml(body, decoded=isinstance(source, str))) is not None:
+        source, url, encoding = saved.body, url or saved.url, saved.encoding
+        refuse_binary(source, encoding)
     if isinstance(source, str):
-        return _build(source.encode("utf-8", "replace"), url, None, ())
-    if _is_binary(source) and "utf-16" not in (encoding or "").lower():
-        raise PageError(PageFault.BINARY, f"the page starts with {source[:8]!r}: not a text format")
+        return _build(_as_html(body), url, None, ())
     decoded = decode(source, encoding, url)
-    return _build(decoded.utf_8, url, decoded.encoding, decoded.parse_warnings)
+    return _build(_as_html(decoded.utf_8), url, decoded.encoding, decoded.parse_warnings)
+
+
+def _as_html(utf_8: bytes) -> bytes:
+    refuse_data(utf_8)
+    html_of_text = read_plain_text(utf_8)
+    return utf_8 if html_of_text is None else html_of_text
 
 
 def decode(body: bytes, declared: str | None = None, url: str | None = None) -> _Decoded:
@@ -175,8 +187,12 @@ def _text_in(body: bytes, encoding: str) -> str | None:
     """Return the text; None if the bytes contradict the encoding."""
     if encoding.startswith("utf-16"):
         return body.decode(encoding, "replace") if 0 in body[:_SNIFFED_BYTES] else None
+    if encoding == "utf-8":
+        return body.decode(encoding, "replace") if _is_mostly_utf_8(body, _MIN_UTF_8_CHARACTERS) else None
     # Text in an older encoding is never valid UTF-8 by chance, but UTF-8 decodes as nonsense in many of them.
-    if encoding != "utf-8" and not body.isascii() and _has_replacement(body) is not None:
+    if not body.isascii() and (
+        _has_replacement(body) is not None or _is_mostly_utf_8(body, _MIN_CONTRADICTING_CHARACTERS)
+    ):
         return None
     try:
         return body.decode(encoding)
@@ -194,6 +210,15 @@ def _has_replacement(body: bytes) -> bool | None:
         return "\ufffd" in body.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _is_mostly_utf_8(body: bytes, min_characters: int) -> bool:
+    """Return True if the bytes have this many characters beyond ASCII in UTF-8 for each place that is not UTF-8."""
+    text = body.decode("utf-8", "replace")
+    replaced = text.count("\ufffd")
+    broken = replaced - body.count(b"\xef\xbf\xbd")
+    characters = len(text) - replaced - (len(body) - _count_high_bytes(body))
+    return characters >= min_characters * broken
 
 
 def _count_high_bytes(body: bytes) -> int:
@@ -269,13 +294,6 @@ def _finish(body: bytes, text: str, encoding: str, parse_warnings: tuple[ParseWa
 
 def _with_undecodable(parse_warnings: tuple[ParseWarning, ...], replaced: bool) -> tuple[ParseWarning, ...]:
     return (*parse_warnings, ParseWarning.UNDECODABLE_BYTES) if replaced else parse_warnings
-
-
-def _is_binary(body: bytes) -> bool:
-    start = body[:_SNIFFED_BYTES]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return False  # UTF-16 with its mark
-    return start.startswith(_BINARY_STARTS) or start.count(0) > _MAX_NUL_SHARE * len(start)
 
 
 def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:

@@ -112,7 +112,13 @@ EMPTY_OUTCOMES = (
 )
 """The address gave no page and will hardly give one soon. Refusals and failed downloads are not the address's fault."""
 
-OUTCOME_BY_FAULT = {PageFault.BINARY: Outcome.BINARY, PageFault.TOO_LARGE: Outcome.TOO_LARGE}
+OUTCOME_BY_FAULT = {
+    PageFault.BINARY: Outcome.BINARY,
+    PageFault.FEED: Outcome.NOT_HTML,
+    PageFault.XML: Outcome.NOT_HTML,
+    PageFault.JSON: Outcome.NOT_HTML,
+    PageFault.TOO_LARGE: Outcome.TOO_LARGE,
+}
 """The outcome of a visit whose page cleaning cannot read."""
 
 

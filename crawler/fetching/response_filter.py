@@ -62,7 +62,9 @@ OUTCOME_BY_STATUS = {
 # Statuses with which sites send a challenge.
 CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-VAGUE_TYPES = frozenset({"", "text/plain", "text/xml", "application/xml", "application/octet-stream"})
+VAGUE_TYPES = frozenset({"", "text/xml", "application/xml", "application/octet-stream"})
+# Plain text and MHTML archives; parsing refuses other files that are sent as one of them.
+OTHER_PAGE_TYPES = frozenset({"text/plain", "multipart/related", "message/rfc822", "application/x-mimearchive"})
 
 # Possessive: the start of a page is read once, however many comments it has.
 _MARKUP_START = rb"\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:(?><!--.{0,500}?-->)\s*+){0,5}+"
@@ -203,7 +205,7 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
     start = body[:_SNIFFED_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
     if declared in HTML_TYPES:
         return Rejection(Outcome.NOT_HTML, "neither HTML nor XHTML") if _OTHER_START.match(start) else None
-    if declared in VAGUE_TYPES and _HTML_START.match(start):
+    if declared in OTHER_PAGE_TYPES or (declared in VAGUE_TYPES and _HTML_START.match(start)):
         return None
     return Rejection(Outcome.NOT_HTML, f"Content-Type {declared or 'missing'}")
 

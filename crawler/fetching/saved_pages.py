@@ -34,7 +34,7 @@ READ_ERRORS = (OSError, EOFError, zlib.error)
 """What reading a saved page raises."""
 
 # `page.html?id=7` is what some programs call a file whose URL has a query.
-_PAGE_NAME = re.compile(r"\.x?html?(?:\.gz)?(?:[?@;&].*)?$", re.IGNORECASE | re.DOTALL)
+_PAGE_NAME = re.compile(r"\.(?:x?html?|mht|mhtml)(?:\.gz)?(?:[?@;&].*)?$", re.IGNORECASE | re.DOTALL)
 _SNIFFED_BYTES = 2_048
 _PREAMBLE = re.compile(rb"(?:\s+|<\?xml[^>]*>|<!--.*?-->)*", re.DOTALL)
 _HTML_START = re.compile(rb"<(?:!doctype\s+html|html|head|body)[\s>/]", re.IGNORECASE)

@@ -350,3 +350,24 @@ def test_head_ends_before_the_first_element_of_content(page, body):
     else:
         text = "".join(root.find("body").itertext())
         assert sorted(text.replace(" ", "")) == sorted(re.sub("<title>t</title>|<[^>]*>| ", "", page))
+
+
+BROKEN = "Det første skib sejlede ud i går, og “alle” så på.".encode() + b" \xe9\xff "
+
+
+@pytest.mark.parametrize("declared", [None, "utf-8", "windows-1252", "iso-8859-1", "gb2312", "shift_jis"])
+def test_utf_8_with_a_few_broken_bytes_stays_utf_8(declared):
+    page = parse(b"<p>" + BROKEN * 3, encoding=declared)
+    assert page.encoding == "utf-8"
+    assert "første skib sejlede ud i går, og “alle” så på. \ufffd\ufffd" in text_of(page)
+    assert ParseWarning.UNDECODABLE_BYTES in page.parse_warnings
+
+
+def test_one_quotation_mark_of_another_encoding_is_one_broken_character():
+    page = parse("<p>It’s the ferry’s ".encode() + b"\x93new quay")
+    assert (page.encoding, text_of(page)) == ("utf-8", "It’s the ferry’s \ufffdnew quay")
+
+
+def test_a_few_characters_of_utf_8_do_not_contradict_a_declaration():
+    body = "<p>Très près de la forêt, là où naît l’été. ".encode("cp1252") + "é".encode()
+    assert parse(body, encoding="windows-1252").encoding == "cp1252"

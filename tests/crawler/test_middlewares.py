@@ -36,7 +36,7 @@ PAGES = {
     "/removed-404": ({"body": "<title>404 - Not Found | Example</title><p>Nothing here.</p>"}, "removed"),
     "/pdf": ({"body": "%PDF-1.7", "headers": {"Content-Type": "application/pdf"}}, "not_html"),
     "/json": ({"body": '{"a": 1}', "headers": {"Content-Type": "application/json"}}, "not_html"),
-    "/plain": ({"body": "just text", "headers": {"Content-Type": "text/plain"}}, "not_html"),
+    "/plain": ({"body": "just text", "headers": {"Content-Type": "text/plain"}}, "page"),
     "/feed": ({"body": "<?xml version='1.0'?><rss version='2.0'></rss>"}, "not_html"),
     "/json-as-html": ({"body": '[{"title": "x"}]'}, "not_html"),
     "/binary": ({"body": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8}, "binary"),
