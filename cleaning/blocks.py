@@ -25,13 +25,32 @@ class ParseWarning(StrEnum):
     DEEP_NESTING = "deep_nesting"
 
 
+class TextSource(StrEnum):
+    """Where the main text of a page stands; all but TREE are read only if the tree shows no prose."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.meaning = value, meaning
+        return member
+
+    TREE = "tree", "the page as a browser shows it"
+    NOSCRIPT = "noscript", "the page without scripts"
+    TEMPLATE = "template", "a template element, which a script shows"
+    SCRIPT_TEMPLATE = "script_template", "HTML in a script, which another script shows"
+    JSON_LD = "json_ld", "the article in JSON-LD"
+    STATE = "state", "the state of the page's scripts"
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page read into a tree. The tree is never edited.
 
     `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. Few methods need
     `layout`, the boxes of the page's elements in a browser, or `template`, the patterns that repeat between pages of
-    the site (see `learn_template` in cleaning/methods/informative_sections.py).
+    the site (see `learn_template` in cleaning/methods/informative_sections.py). `text_source` is another one than TREE
+    if the tree is a copy with the embedded prose of a page (cleaning/input/embedded.py).
     """
 
     root: HtmlElement
@@ -40,6 +59,7 @@ class Page:
     parse_warnings: tuple[ParseWarning, ...] = ()
     layout: Layout | None = field(default=None, repr=False)
     template: frozenset[int] | None = field(default=None, repr=False)
+    text_source: TextSource = TextSource.TREE
 
 
 class Kind(StrEnum):

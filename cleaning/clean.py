@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
 from cleaning.errors import OptionError
+from cleaning.input.embedded import has_little_prose, read_embedded
 from cleaning.leaves import walk
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.statements import read_statements
@@ -21,6 +22,7 @@ from cleaning.structure.reader import read_structure
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+    from cleaning.blocks import Block
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
     from cleaning.methods.method import Method
@@ -60,6 +62,10 @@ def clean(
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
     found = decide_page(page, stated, chosen, settled)
+    cut = [decision.block for decision in found.decisions] if chosen.cuts_leaves else _walked_blocks(page)
+    if has_little_prose(cut) and (embedded := read_embedded(page, stated)) is not None:
+        page = embedded
+        found = decide_page(page, stated, chosen, settled)
     kept = " ".join([decision.block.text for decision in kept_decisions(found.decisions)])
     metadata = read_metadata(page, stated, kept)
     return CleanPage(
@@ -71,6 +77,7 @@ def clean(
         page.parse_warnings,
         found.type,
         found.confidence,
+        page.text_source,
         source=TreeSource(page, chosen, settled),
     )
 
@@ -94,6 +101,17 @@ class TreeSource:
             marks = marks_of_leaves(walk(self.page.root), decide_leaves(self.page, self.method, self.options))
         mark_headline(marks, title)
         return read_structure(self.page, marks)
+
+
+def text_page(page: Page) -> Page:
+    """Return the page with the tree in which `clean` finds its text: a copy with embedded prose, if it shows none."""
+    if not has_little_prose(_walked_blocks(page)):
+        return page
+    return read_embedded(page, read_statements(page.root)) or page
+
+
+def _walked_blocks(page: Page) -> list[Block]:
+    return [leaf.block for leaf in walk(page.root)]
 
 
 def decide_page(page: Page, stated: Statements, method: Method, options: Options) -> MethodResult:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning._native import load_compiled
+from cleaning.input.visibility import UNSEEN_STYLE
 from cleaning.leaves import enclosing_nodes, walk
 from cleaning.terms import on_one_line
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 _TOKEN_ATTRIBUTES = tuple("class id role itemprop aria-label data-testid data-component data-type name".split())
 _MAX_TOKEN_CHARS = 1_000
 _MAX_INLINE_LEVELS = 20
-_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _BOLD = frozenset({"b", "strong"})
 
 _PAUSE = re.compile("[,;:\u3001\uff0c\uff1b\uff1a\u060c\u061b]")
@@ -162,7 +162,7 @@ def attribute_tokens(element: HtmlElement) -> str:
     tokens = [attributes[name] for name in _TOKEN_ATTRIBUTES if name in attributes]
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         tokens.append("-hidden")
-    if "style" in attributes and _UNSEEN_STYLE.search(attributes["style"][:_MAX_TOKEN_CHARS]):
+    if "style" in attributes and UNSEEN_STYLE.search(attributes["style"][:_MAX_TOKEN_CHARS]):
         tokens.append("-unseen")
     return " ".join(tokens)[:_MAX_TOKEN_CHARS]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import etree
 
 from cleaning.blocks import Block, Kind
+from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
 from cleaning.terms import MAYBE_INVISIBLE, count_words, on_one_line, tidy_code, visible_parts
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ class Leaf:
 def walk(root: HtmlElement) -> list[Leaf]:
     """Return the leaf texts of a page in reading order; empty for a page without text.
 
-    A leaf ends where a block-level element (or `br`) begins or ends. Inline elements do not separate words.
+    A leaf ends where a block-level element (or `br`) begins or ends. Inline elements do not separate words. Pieces of a
+    text that no browser shows are white space in it (cleaning/input/visibility.py).
     """
     start = body_of(root)
     leaves = _walk_without(start, NEVER_CONTENT)
@@ -170,9 +172,13 @@ def _count_leaf_words(leaves: list[Leaf]) -> int:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The text nodes since the last block boundary, and the priority of the inline elements among them, in tenths."""
+    """The text nodes since the last block boundary, and the priority of the inline elements among them, in tenths.
+
+    `levels` says of each text node how its inline elements are shown.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
     tenths: int = 0
 
 
@@ -191,6 +197,7 @@ class _Open:
     path: str | None
     children: Iterator[HtmlElement]
     numbers: dict[str, int]
+    level: int = SHOWN  # of the outermost inline element around its texts that is not shown, if any
     index: int = 0  # of the last child that the walk has passed, among all
 
 
@@ -211,7 +218,7 @@ class _Walk:
         start, stack, skipped = self._start, self._stack, self._skipped
         root = Node(start, start.tag, None, Kind.PARAGRAPH)
         path = start.getroottree().getpath(start)
-        self._text(start.text, start)
+        self._text(start.text, start, SHOWN)
         stack.append(_Open(start, root, 0, (start.tag, 1, 1), path, iter(start), {}))
         while stack:
             outer = stack[-1]
@@ -223,13 +230,13 @@ class _Walk:
                     if tag not in skipped:
                         self._open(child, tag, outer)
                         break
-                self._text(child.tail, outer.element)
+                self._text(child.tail, outer.element, outer.level)
             else:
                 self._close(outer)
                 stack.pop()
 
     def _open(self, element: HtmlElement, tag: str, outer: _Open) -> None:
-        node, block = outer.node, outer.block
+        node, block, level = outer.node, outer.block, SHOWN
         if tag in BLOCK_TAGS:
             self._cut(block)
             node, block = Node(element, tag, node, _kind_of(tag, node)), len(self._stack)
@@ -237,9 +244,10 @@ class _Walk:
             self._cut(block)
         else:
             self._inline(element, tag)
-        self._text(element.text, element)
+            level = outer.level or (unseen_level(tag, element.attrib) if may_be_unseen(element.attrib) else SHOWN)
+        self._text(element.text, element, level)
         step = tag, outer.numbers[tag], outer.index
-        self._stack.append(_Open(element, node, block, step, None, iter(element), {}))
+        self._stack.append(_Open(element, node, block, step, None, iter(element), {}, level))
 
     def _inline(self, element: HtmlElement, tag: str) -> None:
         self._gathered.tenths += PRIORITY_TENTHS.get(tag, 0)
@@ -256,11 +264,12 @@ class _Walk:
         elif left.step[0] == "a":
             self._link = self._links.pop()
         if element is not self._start:
-            self._text(element.tail, self._stack[-2].element)
+            self._text(element.tail, self._stack[-2].element, self._stack[-2].level)
 
-    def _text(self, text: str | None, element: HtmlElement) -> None:
+    def _text(self, text: str | None, element: HtmlElement, level: int) -> None:
         if text and (self._gathered.pieces or not text.isspace()):
             self._gathered.pieces.append(Piece(text, element, self._link))
+            self._gathered.levels.append(level)
 
     def _cut(self, block: int) -> None:
         """End the leaf of the block-level element at this place in the stack."""
@@ -270,7 +279,10 @@ class _Walk:
             return
         node, self._gathered = self._stack[block].node, _Gathered()
         tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
-        pieces = _visible_pieces(gathered.pieces)
+        pieces = gathered.pieces
+        if any(gathered.levels) and node.kind is not Kind.CODE:
+            pieces = _shown_pieces(pieces, gathered.levels)
+        pieces = _visible_pieces(pieces)
         made = make_block(len(self.leaves), self._path(block), node.kind, [pieces], tenths)
         if made.text:
             self.leaves.append(Leaf(made, node, tuple(pieces)))
@@ -294,6 +306,12 @@ def _visible_pieces(pieces: list[Piece]) -> list[Piece]:
     if not any(not piece.text.isascii() and MAYBE_INVISIBLE.search(piece.text) for piece in pieces):
         return pieces
     texts = visible_parts([piece.text for piece in pieces])
+    return [piece._replace(text=text) for piece, text in zip(pieces, texts, strict=True)]
+
+
+def _shown_pieces(pieces: list[Piece], levels: list[int]) -> list[Piece]:
+    """Return the text nodes of a leaf as a reader sees them; one may become empty."""
+    texts = shown_texts([piece.text for piece in pieces], levels)
     return [piece._replace(text=text) for piece, text in zip(pieces, texts, strict=True)]
 
 

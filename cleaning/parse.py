@@ -83,6 +83,7 @@ _MAX_ATTRIBUTES = 10_000
 _FEW_ATTRIBUTES_BYTES = 3 * _MAX_ATTRIBUTES
 # The tags that may be in a head; any other tag closes it, by the HTML standard.
 _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
+_SHADOW_ROOT_MODES = frozenset({"open", "closed"})
 # Characters that lxml reads but refuses to write.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED_FROM_BYTES = 1_000_000
@@ -307,6 +308,8 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
         return Page(_read(b"<html></html>", parser), url, encoding, (*parse_warnings, ParseWarning.EMPTY))
     _refuse_large_tree(root, body)
     _close_head(root)
+    if b"shadowroot" in body:
+        _open_shadow_roots(root)
     # libxml2 stops at 2,048 levels without an error; deeper content is lost.
     last = parser.error_log.last_error
     if last is not None and "Excessive depth" in last.message:
@@ -367,6 +370,14 @@ def _close_head(root: html.HtmlElement) -> None:
         moved[-1].tail = _NOT_XML.sub("", (moved[-1].tail or "") + body.text)
         body.text = None
     body[:0] = moved
+
+
+def _open_shadow_roots(root: html.HtmlElement) -> None:
+    """Make elements of the templates that a browser shows: those with a declarative shadow root."""
+    for template in list(root.iter("template")):
+        mode = template.get("shadowrootmode") or template.get("shadowroot") or ""
+        if mode.strip().lower() in _SHADOW_ROOT_MODES:
+            template.tag = "div"
 
 
 def _without_end(body: bytes) -> bytes:

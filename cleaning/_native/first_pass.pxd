@@ -36,6 +36,7 @@ cdef struct Frame:  # an element that a pass is inside
     int32_t owner           # the frame of the innermost block-level element: this one, if it is block-level
     int32_t items           # the number of its `li` so far
     int32_t waiting         # for block-level elements: the number of the next own text
+    int unseen              # of the outermost inline element around its texts that is not shown: its level
     bint block, kept, whole
 
 

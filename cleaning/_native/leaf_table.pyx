@@ -18,7 +18,7 @@ from lxml.includes.tree cimport (
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.memory cimport grown
-from cleaning._native.nodes cimport find_attribute, is_element_like, value_in
+from cleaning._native.nodes cimport find_attribute, is_element_like, unseen_level_of, value_in
 from cleaning._native.texts cimport copy_text, make_text
 from cleaning._native.words cimport (
     CHARACTERS, CLASS_SHIFT, DIGIT, KNOWN, LETTER, PAUSE, QUOTE, SENTENCE_END, SPACE, SYMBOL, UNSPACED, UNWANTED, UPPER,
@@ -29,9 +29,10 @@ import numpy
 
 from cleaning._native import check_reading, check_structures
 from cleaning.blocks import Block, Decision, Kind
+from cleaning.input.visibility import UNSEEN_STYLE, shown_texts, unseen_level
 from cleaning.leaf_table import (
     Column, LeafTable, _BOLD as BOLD_TAGS, _MAX_INLINE_LEVELS as MAX_INLINE_LEVELS, _MAX_TOKEN_CHARS as MAX_TOKEN_CHARS,
-    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, _UNSEEN_STYLE as UNSEEN_STYLE, build_leaf_table, widen_ideographs,
+    _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, build_leaf_table, widen_ideographs,
 )
 from cleaning.leaves import (
     BLOCK_TAGS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, PRIORITY_TENTHS, _KINDS as KINDS,
@@ -157,6 +158,7 @@ cdef struct Frame:  # an element that the walk is inside
     int32_t place           # its number among the siblings with its name
     int32_t index           # its number among all siblings
     int32_t children        # the number of children that the walk has passed
+    int level               # of the outermost inline element around its texts that is not shown
     Py_ssize_t undo         # where its entries in `_Walk.undos` begin
     Py_ssize_t link         # a link's frame: the frame of the link around it; -1 if there is none
     Py_ssize_t counted      # the serial of the last leaf that has counted this link
@@ -337,6 +339,7 @@ cdef struct Piece:
     bint linked
     bint bold
     bint blank
+    int level
 
 
 cdef class _LeafText:
@@ -347,6 +350,7 @@ cdef class _LeafText:
     cdef Py_UCS4* text  # the block's text
     cdef Py_ssize_t piece_capacity, raw_capacity, text_capacity
     cdef Py_ssize_t count, size, start, links, serial
+    cdef bint unseen  # some pieces are not shown
     cdef bint invisible  # some characters may be
 
     def __dealloc__(self):
@@ -356,7 +360,7 @@ cdef class _LeafText:
 
     cdef void clear(self) noexcept:
         self.count = self.size = self.start = self.links = 0
-        self.invisible = False
+        self.invisible = self.unseen = False
         self.serial += 1
 
     cdef int read(self, const unsigned char* content) except -1:
@@ -378,7 +382,7 @@ cdef class _LeafText:
             self.size += 1
         return 0
 
-    cdef Piece* add(self, xmlNode* element) except? NULL:
+    cdef Piece* add(self, xmlNode* element, int level) except? NULL:
         """Return a new piece of the characters since the last one; NULL if there are none."""
         cdef Py_ssize_t at = self.start
         cdef Piece* piece
@@ -392,20 +396,34 @@ cdef class _LeafText:
         piece = &self.pieces[self.count]
         piece.start, piece.end, piece.element, piece.blank = self.start, self.size, element, at == self.size
         piece.linked = piece.bold = False
+        piece.level = level
+        self.unseen = self.unseen or level != 0
         self.count += 1
         self.start = self.size
         return piece
 
-    cdef int drop_invisible(self) except -1:
-        """Leave of each piece what is visible; a piece may become empty."""
-        cdef Py_ssize_t at, place, size = 0
-        cdef Piece* piece
-        cdef str text
-        cdef list texts = [
+    cdef list texts(self):
+        cdef Py_ssize_t at
+        return [
             make_text(<const uint32_t*> self.raw + self.pieces[at].start, self.pieces[at].end - self.pieces[at].start)
             for at in range(self.count)
         ]
-        for at, text in enumerate(visible_parts(texts)):
+
+    cdef int leave_out(self) except -1:
+        """Leave what a reader sees; a piece may become empty."""
+        cdef Py_ssize_t at
+        return self._put(shown_texts(self.texts(), [self.pieces[at].level for at in range(self.count)]))
+
+    cdef int drop_invisible(self) except -1:
+        """Leave of each piece what is visible; a piece may become empty."""
+        return self._put(visible_parts(self.texts()))
+
+    cdef int _put(self, list texts) except -1:
+        """Replace the texts of the pieces by others that are not longer."""
+        cdef Py_ssize_t at, place, size = 0
+        cdef Piece* piece
+        cdef str text
+        for at, text in enumerate(texts):
             piece = &self.pieces[at]
             copy_text(text, <uint32_t*> self.raw + size, len(text))  # never longer than before
             piece.start, piece.end, piece.blank = size, size + len(text), True
@@ -550,7 +568,7 @@ cdef class _Walk:
         self.serials += 1
         frame = &self.frames[self.depth]
         frame.element, frame.tag, frame.kind, frame.block = element, <PyObject*> tag, <PyObject*> kind, block
-        frame.serial, frame.number, frame.path, frame.children = self.serials, -1, -1, 0
+        frame.serial, frame.number, frame.path, frame.children, frame.level = self.serials, -1, -1, 0, 0
         frame.undo, frame.link, frame.counted = self.undo_size, -1, -1
         frame.outer = self.depth
         if self.depth:
@@ -563,6 +581,7 @@ cdef class _Walk:
     cdef int _open(self, xmlNode* child, _Tag tag) except -1:
         cdef Frame* outer = &self.frames[self.frames[self.depth].outer]
         cdef xmlNode* then
+        cdef int level = self.frames[self.depth].level
         if tag.block:
             self._end_leaf()
             self._push(child, tag, True, self._kind(tag, <object> outer.kind, <_Tag> outer.tag))
@@ -574,6 +593,8 @@ cdef class _Walk:
                 if tag.image and _has_alt(child):
                     self.tenths += _IMAGE_TENTHS
             self._push(child, tag, False, None)
+            if not tag.br:
+                self.frames[self.depth].level = level or unseen_level_of(child, tag.name, unseen_level)
             if tag.link:
                 self.frames[self.depth].link = self.link
                 self.link = self.depth
@@ -611,7 +632,7 @@ cdef class _Walk:
             elif node.type not in (XML_XINCLUDE_START, XML_XINCLUDE_END):
                 break
             node = node.next
-        piece = self.leaf.add(self.frames[self.depth].element)
+        piece = self.leaf.add(self.frames[self.depth].element, self.frames[self.depth].level)
         if piece != NULL:
             piece.bold = (<_Tag> self.frames[self.depth].tag).bold
             piece.linked = self.link >= 0
@@ -625,6 +646,8 @@ cdef class _Walk:
     cdef int _end_leaf(self) except -1:
         cdef Py_ssize_t outer = self.frames[self.depth].outer, size
         if self.leaf.count:
+            if self.leaf.unseen and <object> self.frames[outer].kind is not _CODE:
+                self.leaf.leave_out()
             if self.leaf.invisible:
                 self.leaf.drop_invisible()
             size = self.leaf.tidy(<object> self.frames[outer].kind is _CODE)

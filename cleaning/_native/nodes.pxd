@@ -49,6 +49,59 @@ cdef inline str value_of(xmlNode* node, const char* name):
     return None if attribute == NULL else value_in(node, attribute)
 
 
+cdef inline bint may_be_unseen(xmlNode* node) noexcept:
+    """Return False for most elements that a browser shows, as `cleaning.input.visibility` does.
+
+    The class may have more than the parts that are searched for there.
+    """
+    cdef xmlAttr* attribute = node.properties
+    cdef const char* name
+    while attribute != NULL:
+        if attribute.ns == NULL:
+            name = <const char*> attribute.name
+            if strcmp(name, b"hidden") == 0 or strcmp(name, b"style") == 0 or strcmp(name, b"aria-hidden") == 0:
+                return True
+            if strcmp(name, b"class") == 0 and attribute.children != NULL:
+                if not is_plain(attribute) or names_unseen(attribute.children.content):
+                    return True
+        attribute = attribute.next
+    return False
+
+
+cdef inline bint names_unseen(const unsigned char* at) noexcept:
+    """Return True for a class with one of UNSEEN_PARTS: each has three of these letters in a row."""
+    cdef unsigned char first, second, third
+    while at[0] and at[1]:
+        first, second, third = at[0] | 0x20, at[1] | 0x20, at[2] | 0x20
+        if first == c"s" and second == c"r" and (third == c"o" or at[2] == c"-" or at[2] == c"_"):
+            return True
+        if first == c"h" and second == c"i" and third == c"d":  # hidden
+            return True
+        if first == c"e" and second == c"a" and third == c"d" and (at[3] | 0x20) == c"e" and at[-1] | 0x20 == c"r":
+            return True  # reader
+        if first == c"v" and second == c"i" and third == c"s":  # invisible
+            return True
+        if first == c"s" and second == c"s" and third == c"i":  # assistive
+            return True
+        if first == c"f" and second == c"f" and third == c"s":  # offscreen
+            return True
+        at += 1
+    return False
+
+
+cdef inline int unseen_level_of(xmlNode* node, str tag, object level) except -1:
+    """Return the level of an inline element; `level` is the function of `cleaning.input.visibility`."""
+    if not may_be_unseen(node):
+        return 0
+    cdef dict attributes = {}
+    cdef xmlAttr* attribute = node.properties
+    while attribute != NULL:
+        if attribute.ns == NULL:
+            attributes[decoded(attribute.name)] = value_in(node, attribute)
+        attribute = attribute.next
+    return level(tag, attributes)
+
+
 cdef inline xmlNode* after(xmlNode* node, xmlNode* top) noexcept:
     """Return the next element inside `top` that is not inside this one; NULL after the last one."""
     while True:

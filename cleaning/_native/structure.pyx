@@ -16,13 +16,14 @@ from cleaning._native.build cimport Builder
 from cleaning._native.first_pass cimport FirstPass, Found, Frame, Tag
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.nodes cimport (
-    decoded, find_attribute, following, is_element_like, is_plain, is_text, is_textless, names_formula, value_in,
-    value_of,
+    decoded, find_attribute, following, is_element_like, is_plain, is_text, is_textless, names_formula, unseen_level_of,
+    value_in, value_of,
 )
 from cleaning._native.spaces cimport has_controls, single_spaced
 
 from cleaning._native import check_reading, check_structures
 from cleaning.blocks import Page
+from cleaning.input.visibility import unseen_level
 from cleaning.leaves import body_of, walk
 from cleaning.structure.elements import code_language, is_data_table, joined_code, names_gutter, span_of
 from cleaning.structure.formulas import (
@@ -33,7 +34,7 @@ from cleaning.structure.marks import TextMarks
 from cleaning.structure.nodes import NodeType, StructureNode
 from cleaning.structure.reader import (
     MAX_FORMATS, MAX_FORMULA_LEVELS, MIN_KEPT_CELLS, TEXTLESS, ElementReader, in_code, item_number, pure_read_structure,
-    shows_text, stated_format, with_format,
+    shown_segments, shows_text, stated_format, with_format,
 )
 from cleaning.terms import MAYBE_INVISIBLE
 
@@ -185,9 +186,10 @@ cdef class _Reading(FirstPass):
     cdef object elements
     cdef Builder build
     cdef list formats, containers, segments
+    cdef dict unseen  # the levels of the segments that are not shown, by their number
 
     def __cinit__(self):
-        self.formats, self.containers, self.segments = [], [], []
+        self.formats, self.containers, self.segments, self.unseen = [], [], [], {}
 
     cdef object run(self, _Element start):
         cdef Frame* frame
@@ -326,7 +328,9 @@ cdef class _Reading(FirstPass):
                 formats = (format,)
             elif format is not None and format not in formats and not in_code(formats):
                 formats = with_format(formats, format)
+        cdef int unseen = self.frames[self.depth].unseen or unseen_level_of(child, tag.name, unseen_level)
         self._begin(child, index, False, False, formats, None)
+        self.frames[self.depth].unseen = unseen
         return True
 
     cdef object _link(self, xmlNode* child):
@@ -429,6 +433,8 @@ cdef class _Reading(FirstPass):
         if text:
             solid = not text.isspace()
             if solid or self.segments:
+                if self.frames[self.depth].unseen:
+                    self.unseen[len(self.segments)] = self.frames[self.depth].unseen
                 self.segments.append((self.formats[self.depth], text))
                 self.solid = self.solid or (solid and (text.isascii() or not is_blank(text)))
         return node
@@ -441,6 +447,9 @@ cdef class _Reading(FirstPass):
         if not segments:
             return 0
         self.segments = []
+        if self.unseen:
+            segments = shown_segments(segments, self.unseen)
+            self.unseen = {}
         if not self.solid:
             self.build.hold([part for _, part in segments if not isinstance(part, str)])
             return 0

@@ -5,6 +5,7 @@ cleaning/README.md describes the method, docs/model-card.md its training.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from cleaning.blocks import Decision, Reason
 from cleaning.classifier.decide import decide
 from cleaning.classifier.signals import read_signals
+from cleaning.input.visibility import hidden_paragraphs
 from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
@@ -68,7 +70,7 @@ class _TrainedMethod:
         """Keep the leaves with the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
         table = build_leaf_table(leaves)
         found = self._predict(page, read_statements(page.root), table)
-        return decide(table, found._replace(scores=np.array(scores, np.float64)), options)
+        return _without_hidden(table, decide(table, found._replace(scores=np.array(scores, np.float64)), options))
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
@@ -77,9 +79,17 @@ class _TrainedMethod:
         if not within.blocks:
             return MethodResult([])
         found = self._predict(page, stated, within)
-        decisions = decide(within, found, options)
+        decisions = _without_hidden(within, decide(within, found, options))
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
         return MethodResult(decisions + beyond, found.type, found.confidence)
 
     def _predict(self, page: Page, stated: Statements, table: LeafTable) -> Prediction:
         return self._load().predict(table, read_signals(page, stated))
+
+
+def _without_hidden(table: LeafTable, decisions: list[Decision]) -> list[Decision]:
+    """Return the decisions with the kept paragraphs that nobody sees dropped."""
+    kept = [number for number, decision in enumerate(decisions) if decision.kept]
+    for number in hidden_paragraphs(table, kept):
+        decisions[number] = replace(decisions[number], reason=Reason.HIDDEN)
+    return decisions

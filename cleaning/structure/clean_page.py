@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, kept_decisions
+from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, TextSource, kept_decisions
 from cleaning.errors import StructureError
 from cleaning.structure.chunks import Chunk, Chunker
 from cleaning.structure.fragment import to_html
@@ -46,11 +46,19 @@ class CleanPage:
     parse_warnings: tuple[ParseWarning, ...] = ()
     type: PageType | None = None
     confidence: float | None = None
+    embedded: TextSource = TextSource.TREE
     known_structure: StructureNode | None = field(default=None, repr=False, compare=False)
     source: StructureSource | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<CleanPage {self.url}: {len(self.kept)} of {len(self.decisions)} blocks kept by {self.method}>"
+
+    @property
+    def text_source(self) -> TextSource:
+        """Where the page's text stands: in its tree, or where it was read because the tree shows no prose."""
+        if self.embedded is TextSource.TREE and any("/noscript" in one.block.path for one in self.decisions):
+            return TextSource.NOSCRIPT
+        return self.embedded
 
     @property
     def title(self) -> str | None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning._native import load_compiled
+from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
 from cleaning.leaves import BLOCK_TAGS, HEADING_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT, body_of, path_step
 from cleaning.structure.build import Builder
 from cleaning.structure.elements import (
@@ -35,7 +36,7 @@ from cleaning.structure.nodes import CODE_SPAN, FOOTNOTE_MARK, IMAGE, LINK, RULE
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lxml.html import HtmlElement
 
@@ -100,9 +101,12 @@ class _Owner(NamedTuple):
 
 
 class _Frame:
-    """An element that the reader is inside. `path` is "" if no text inside its block-level children is kept."""
+    """An element that the reader is inside. `path` is "" if no text inside its block-level children is kept.
 
-    __slots__ = ("children", "container", "counts", "element", "formats", "index", "level", "owner", "path")
+    `unseen` is the level of the outermost inline element around its texts that is not shown.
+    """
+
+    __slots__ = ("children", "container", "counts", "element", "formats", "index", "level", "owner", "path", "unseen")
 
     def __init__(
         self,
@@ -113,6 +117,7 @@ class _Frame:
         formats: Formats,
         container: Container | None = None,
     ) -> None:
+        self.unseen = SHOWN
         self.element = element
         self.children: Iterator[HtmlElement] = iter(element)
         self.path = path
@@ -240,6 +245,7 @@ class _Reader:
         self._skipped = NEVER_CONTENT - {"noscript"} if shell else NEVER_CONTENT
         self._waiting: dict[str, Iterator[int]] = {}
         self._segments: list[Segment] = []
+        self._unseen: dict[int, int] = {}  # the levels of the segments that are not shown, by their number
         self._solid = False
 
     def run(self) -> StructureNode:
@@ -311,7 +317,10 @@ class _Reader:
                 found = FORMATS.get(child.tag)
             if found is not None and found not in formats and not in_code(formats):
                 formats = with_format(formats, found)
-        return _Frame(child, path, frame.level + 1, frame.owner, formats)
+        unseen = frame.unseen or (unseen_level(child.tag, child.attrib) if may_be_unseen(child.attrib) else SHOWN)
+        opened = _Frame(child, path, frame.level + 1, frame.owner, formats)
+        opened.unseen = unseen
+        return opened
 
     def _block(self, child: HtmlElement, frame: _Frame, path: str) -> _Frame | None:
         tag = child.tag
@@ -394,6 +403,8 @@ class _Reader:
         if text and frame.owner.kept:
             text = without_controls(text)
             if text and (self._segments or not text.isspace()):
+                if frame.unseen:
+                    self._unseen[len(self._segments)] = frame.unseen
                 self._segments.append(Segment(frame.formats, text))
                 self._solid = self._solid or not is_blank(text)
 
@@ -403,6 +414,9 @@ class _Reader:
             return
         segments, solid = self._segments, self._solid
         self._segments, self._solid = [], False
+        if self._unseen:
+            segments = shown_segments(segments, self._unseen)
+            self._unseen = {}
         if not solid:
             self._build.hold([one.part for one in segments if not isinstance(one.part, str)])
             return
@@ -457,6 +471,18 @@ class _Reader:
         else:
             self._build.hold([node])
         return True
+
+
+def shown_segments(segments: list[Segment], unseen: Mapping[int, int]) -> list[Segment]:
+    """Return the segments of a text without those that a reader does not see; `unseen` has their levels."""
+    texts = [part if isinstance(part, str) else "" for _, part in segments]
+    shown = shown_texts(texts, [unseen.get(number, SHOWN) for number in range(len(texts))])
+    both = zip(segments, shown, strict=True)
+    return [
+        Segment(formats, text if isinstance(part, str) else part)
+        for (formats, part), text in both
+        if text or not isinstance(part, str)
+    ]
 
 
 def _formula_around(element: HtmlElement, outermost: HtmlElement) -> HtmlElement | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh64_intdigest
 
 from cleaning.blocks import Page, ParseWarning
-from cleaning.clean import decide_leaves
+from cleaning.clean import decide_leaves, text_page
 from cleaning.errors import CleaningError, OptionError, PageError
 from cleaning.leaves import walk
 from cleaning.methods import METHODS, informative_sections
@@ -259,6 +259,7 @@ class MethodComparer:
             started = time.perf_counter()
             rendered = self._render(self.browser, source, loaded)
             render_ms = _since(started) if isinstance(rendered, Page) else None
+        page = text_page(page)
         compared = ComparedPage(source, page, walk(page.root), parse_ms, render_ms)
         for name in self.methods:
             compared.outcomes[name] = self._outcome(name, page, source, rendered)

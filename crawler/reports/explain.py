@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from cleaning.blocks import Page, ParseWarning, Reason
-from cleaning.clean import clean, decide_leaves
+from cleaning.clean import clean, decide_leaves, text_page
 from cleaning.errors import CleaningError
 from cleaning.fingerprint import NearFingerprints, fingerprint
 from cleaning.methods import METHODS
@@ -138,7 +138,7 @@ def explain(
     says how kept blocks are compared with one another. A page without text has no rows.
     """
     settled = Options.read(options)
-    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
+    page = text_page(html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes))
     cleaned = clean(page, method=method, **options)
     leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], settled)]
     decisions = cleaned.decisions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from cleaning.blocks import Reason
+from cleaning.blocks import Reason, TextSource
 from cleaning.methods import METHODS
 from crawler.reports.explain import HtmlOrigin
 from crawler.reports.inert_page import render_page
@@ -64,7 +64,7 @@ def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[s
         "method": cleaned.method,
         "score": METHODS[cleaned.method].scale,
         **fields_of(explanation, "threshold lowest_kept"),
-        **fields_of(cleaned, "type confidence encoding parse_warnings title"),
+        **fields_of(cleaned, "type confidence encoding text_source parse_warnings title"),
         "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
             one.reason: {"blocks": one.blocks, "words": one.words, "meaning": one.reason.meaning}
@@ -136,6 +136,8 @@ def _page_facts(explanation: Explanation) -> Iterator[str]:
     cleaned = explanation.cleaned
     if cleaned.type is not None and cleaned.confidence is not None:
         yield f"page type {cleaned.type}, {cleaned.confidence:.0%} sure"
+    if cleaned.text_source is not TextSource.TREE:
+        yield f"the page shows no text: it was read from {cleaned.text_source.meaning}"
     yield f"score: {METHODS[cleaned.method].scale}"
     if cleaned.method == "default":
         yield f"favour {explanation.options.favour}"

@@ -48,6 +48,9 @@ ATTRIBUTES = [
     ' role="presentation"',
     ' style="color: red; font-weight: bold"',
     ' style="font-style: italic"',
+    ' class="sr-only"',
+    " hidden",
+    ' aria-hidden="true"',
 ]
 TEXTS = st.sampled_from(
     [

@@ -1,0 +1,187 @@
+"""Prose that no tree shows: in `noscript`, templates, JSON-LD and the state of scripts. Read only if the tree has none.
+
+A page is copied with that text as elements, so that each method scores it as on any other page. Scripts are never run:
+their state is read as data, within bounds.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from cleaning.blocks import TextSource
+from cleaning.errors import PageError
+from cleaning.input.script_state import read_states
+from cleaning.input.state_texts import article_html, html_of_text
+from cleaning.leaves import body_of, walk
+from cleaning.parse import parse
+from cleaning.terms import count_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lxml.html import HtmlElement
+
+    from cleaning.blocks import Block, Page
+    from cleaning.metadata.statements import Statements
+
+# With fewer words of prose, a tree is a shell: a notice, a footer, a request to turn scripts on.
+_SHELL_WORDS = 60
+_MIN_WORDS = 40
+_MIN_PROSE_WORDS = 8  # of a block, outside links
+_MAX_SHELL_ELEMENTS = 200_000
+_MAX_TEMPLATES = 200
+_MAX_TEMPLATE_CHARS = 2_000_000  # of all together
+_TEMPLATE_TYPES = frozenset(
+    "text/template text/html text/x-template text/x-handlebars text/x-handlebars-template text/x-mustache "
+    "text/ng-template text/x-jquery-tmpl text/x-jsrender text/x-tmpl".split()
+)
+# The share of an article's words in JSON-LD that another source must have to take its place: it has paragraphs.
+_MIN_SHARED = 0.6
+
+
+def has_little_prose(blocks: Iterable[Block]) -> bool:
+    """Return True if the blocks of a page have so few words of prose that the page may be a shell."""
+    words = 0
+    for block in blocks:
+        unlinked = block.words - block.link_words
+        if unlinked >= max(_MIN_PROSE_WORDS, block.link_words):
+            words += unlinked
+            if words >= _SHELL_WORDS:
+                return False
+    return True
+
+
+def read_embedded(page: Page, stated: Statements) -> Page | None:
+    """Return a copy of the page with its embedded prose as elements; None if it has no more of that than of its own.
+
+    The page must be a shell (`has_little_prose`) in its own tree.
+    """
+    root = page.root
+    if page.text_source is not TextSource.TREE or page.layout is not None or _is_large(root):
+        return None
+    needed = max(_MIN_WORDS, 2 * _prose_words(root))
+    candidates: dict[TextSource, HtmlElement] = {}
+    for source, open_source in _SOURCES.items():
+        copy = open_source(page, stated)
+        if copy is not None and _prose_words(copy) >= needed:
+            candidates[source] = copy
+    if not candidates:
+        return None
+    source = _best(candidates, stated.article_body)
+    return replace(page, root=candidates[source], text_source=source)
+
+
+def _best(candidates: dict[TextSource, HtmlElement], stated_body: str | None) -> TextSource:
+    """Return the source with most prose; the article in JSON-LD, unless another one has its words too."""
+    ranked = sorted(candidates, key=lambda source: -_prose_words(candidates[source]))
+    if TextSource.JSON_LD not in candidates:
+        return ranked[0]
+    wanted = set((stated_body or "").lower().split())
+    for source in ranked:
+        if source is not TextSource.JSON_LD:
+            words = set("\n".join(leaf.block.text for leaf in walk(candidates[source])).lower().split())
+            if len(wanted & words) >= _MIN_SHARED * len(wanted):
+                return source
+    return TextSource.JSON_LD
+
+
+def _prose_words(root: HtmlElement) -> int:
+    return sum(leaf.block.words - leaf.block.link_words for leaf in walk(root) if leaf.is_prose)
+
+
+def _is_large(root: HtmlElement) -> bool:
+    return next(islice(root.iter(), _MAX_SHELL_ELEMENTS, None), None) is not None
+
+
+def _opened_noscript(page: Page, _stated: Statements) -> HtmlElement | None:
+    return _with_opened(page.root, "noscript")
+
+
+def _opened_templates(page: Page, _stated: Statements) -> HtmlElement | None:
+    return _with_opened(page.root, "template")
+
+
+def _with_opened(root: HtmlElement, tag: str) -> HtmlElement | None:
+    """Return a copy in which the elements with a tag in the body are ordinary ones; None if there are none."""
+    if next(body_of(root).iter(tag), None) is None:
+        return None
+    copy = deepcopy(root)
+    for element in list(body_of(copy).iter(tag)):
+        element.tag = "div"
+    return copy
+
+
+def _opened_scripts(page: Page, _stated: Statements) -> HtmlElement | None:
+    """Return a copy in which the HTML of scripts that are templates stands in their place; None if there are none."""
+    if not any(_is_template(script) for script in page.root.iter("script")):
+        return None
+    copy = deepcopy(page.root)
+    left = _MAX_TEMPLATE_CHARS
+    for script in list(islice(filter(_is_template, copy.iter("script")), _MAX_TEMPLATES)):
+        text = script.text or ""
+        left -= len(text)
+        if left < 0:
+            break
+        _replace(script, _fragment(text))
+    return copy
+
+
+def _is_template(script: HtmlElement) -> bool:
+    kind = (script.get("type") or "").partition(";")[0].strip().lower()
+    return kind in _TEMPLATE_TYPES and "<" in (script.text or "")
+
+
+def _replace(script: HtmlElement, fragment: HtmlElement | None) -> None:
+    parent = script.getparent()
+    if fragment is None or parent is None:
+        return
+    fragment.tail = script.tail
+    parent.replace(script, fragment)
+
+
+def _article_of_json_ld(page: Page, stated: Statements) -> HtmlElement | None:
+    bodies = (node.get("articleBody") or node.get("text") for node in stated.objects)
+    texts = [text for text in bodies if isinstance(text, str) and count_words(text[:_MAX_TEMPLATE_CHARS]) >= _MIN_WORDS]
+    if not texts:
+        return None
+    return _with_article(page.root, html_of_text(max(texts, key=len)))
+
+
+def _article_of_state(page: Page, stated: Statements) -> HtmlElement | None:
+    title = stated.title or next(stated.meta("og:title", "twitter:title"), "")
+    found = (article_html(state, title) for state in read_states(page.root))
+    best = max(found, key=len, default="")
+    return _with_article(page.root, best) if best else None
+
+
+def _with_article(root: HtmlElement, source: str) -> HtmlElement | None:
+    article = _fragment(source)
+    if article is None:
+        return None
+    copy = deepcopy(root)
+    article.tag = "article"
+    body_of(copy).append(article)
+    return copy
+
+
+def _fragment(source: str) -> HtmlElement | None:
+    """Return HTML as the children of a `div`; None if it cannot be read."""
+    try:
+        parsed = parse(f"<html><body><div>{source}</div></body></html>", max_bytes=2 * _MAX_TEMPLATE_CHARS)
+    except PageError:
+        return None
+    body = body_of(parsed.root)
+    body.tag = "div"
+    return body
+
+
+_SOURCES: dict[TextSource, Callable[[Page, Statements], HtmlElement | None]] = {
+    TextSource.NOSCRIPT: _opened_noscript,
+    TextSource.TEMPLATE: _opened_templates,
+    TextSource.SCRIPT_TEMPLATE: _opened_scripts,
+    TextSource.JSON_LD: _article_of_json_ld,
+    TextSource.STATE: _article_of_state,
+}

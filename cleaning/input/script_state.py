@@ -1,0 +1,244 @@
+"""The state that scripts carry for a program in the browser: JSON and JavaScript literals, read and never run."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lxml.html import HtmlElement
+
+_MAX_SCRIPTS = 300
+_MAX_CHARS = 8_000_000  # of all scripts together
+_MAX_TOKENS = 400_000  # of one literal
+_MAX_LEVELS = 100
+_MAX_STATES = 20
+_MAX_ASSIGNMENTS = 50  # of a script
+# The names under which frameworks leave their state: `__NUXT__`, `__APOLLO_STATE__`, `REDUX_STATE`.
+_ASSIGNMENT = re.compile(
+    r"(?:\b(?:window|self|globalThis|global)\s{0,9}(?:\.|\[)\s{0,9}[\"']?|\b(?:var|let|const)\s{1,9}|^|[;\n{}])\s{0,9}"
+    r"(?P<name>[A-Za-z_$][\w$.-]{0,80})(?:[\"']\s{0,9}\])?\s{0,9}=(?!=)\s{0,99}",
+)
+_STATE_NAME = re.compile(
+    r"__|STATE|state$|State$|DATA|Data$|data$|STORE|Store$|PROPS|Props$|CONTEXT|Context$|CACHE|CONTENT"
+)
+_VALUE_START = re.compile(r"[{\[(]|JSON\.parse\b|decodeURIComponent\b|!?function\b")
+_JSON_TYPE = re.compile(r"(?:^|/)(?:json|[\w.-]+\+json)$", re.IGNORECASE)
+_CODE_TYPES = frozenset({"", "text/javascript", "application/javascript", "module"})
+_LINKED_DATA = "ld+json"
+_DEVALUED_ID = "__NUXT_DATA__"
+_DECODER = json.JSONDecoder(strict=False)
+
+_TOKEN = re.compile(
+    r"\s*+(?://[^\n]*+\n\s*+|/\*.{0,2000}?\*/\s*+){0,20}+"
+    r"(?P<sign>\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`(?:[^`\\]|\\.)*+`|[{}\[\]:,()]|[^\s{}\[\]:,()\"'`]++)",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
+_PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "v": " ", "0": "", "\n": "", "\r\n": ""}
+_SPACE = re.compile(r"[\s\ufeff]*+")
+_FUNCTION = re.compile(r"[(!]*\s*function\s*\w{0,40}\s*\((?P<names>[\w$,\s]{0,100000})\)\s*\{")
+_RETURN = re.compile(r"\breturn\s*(?=[{\[])")
+_MAX_CODE_POINT = 0x10FFFF
+
+
+class _BrokenLiteralError(ValueError):
+    """The text is no literal, or one beyond the bounds."""
+
+
+def read_states(root: HtmlElement) -> Iterator[Any]:
+    """Yield the states in a page's scripts as JSON values, in reading order; broken ones are skipped."""
+    left, states = _MAX_CHARS, 0
+    for script in islice(root.iter("script"), _MAX_SCRIPTS):
+        text, kind = script.text or "", (script.get("type") or "").partition(";")[0].strip().lower()
+        if not text or kind.endswith(_LINKED_DATA) or len(text) > left:
+            continue
+        left -= len(text)
+        for state in _states_of(script, text, kind):
+            yield state
+            states += 1
+            if states == _MAX_STATES:
+                return
+
+
+def _states_of(script: HtmlElement, text: str, kind: str) -> Iterator[Any]:
+    if _JSON_TYPE.search(kind):
+        state = _json_value(text, 0)
+        if script.get("id") == _DEVALUED_ID and isinstance(state, list):
+            yield _Devalued(state).value()
+        elif state is not None:
+            yield state
+    elif kind in _CODE_TYPES:
+        for assignment in islice(_ASSIGNMENT.finditer(text), _MAX_ASSIGNMENTS):
+            if _VALUE_START.match(text, assignment.end()) and _STATE_NAME.search(assignment["name"]):
+                state = _value_at(text, assignment.end())
+                if isinstance(state, dict | list):
+                    yield state
+
+
+def _json_value(text: str, start: int) -> Any:
+    try:
+        return _DECODER.raw_decode(text, _start_of_value(text, start))[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _start_of_value(text: str, start: int) -> int:
+    space = _SPACE.match(text, start)
+    return space.end() if space else start
+
+
+def _value_at(text: str, start: int) -> Any:
+    if text[start : start + 1] in "{[" and (state := _json_value(text, start)) is not None:
+        return state
+    try:
+        if function := _FUNCTION.match(text, start):
+            return _result_of(text, function)
+        return _Literal(text, start, {}).value()
+    except _BrokenLiteralError:
+        return None
+
+
+def _result_of(text: str, function: re.Match[str]) -> Any:
+    """Return what a function returns that is called in place, as Nuxt writes its state: a literal with parameters."""
+    returned = _RETURN.search(text, function.end())
+    if returned is None:
+        raise _BrokenLiteralError
+    first = _Literal(text, returned.end(), {})
+    first.value()
+    call = re.compile(r"[\s;]*\}\s*\)?\s*\(").match(text, first.place)
+    if call is None:
+        return _Literal(text, returned.end(), {}).value()
+    values = _Literal(text, call.end() - 1, {}).arguments()
+    names = [name.strip() for name in function["names"].split(",")]
+    return _Literal(text, returned.end(), dict(zip(names, values, strict=False))).value()
+
+
+class _Literal:
+    """A reading of one literal: `place` is where it ends. What is code in it becomes None."""
+
+    def __init__(self, text: str, start: int, names: Mapping[str, Any]) -> None:
+        self.place = start
+        self._text = text
+        self._names = names
+        self._tokens_left = _MAX_TOKENS
+
+    def value(self, level: int = 0) -> Any:
+        """Return the value that begins here. Raises _BrokenLiteralError."""
+        sign = self._next()
+        if level > _MAX_LEVELS:
+            raise _BrokenLiteralError
+        if sign == "{":
+            return self._object(level)
+        if sign == "[":
+            return self._list("]", level)
+        if sign[0] in "\"'`":
+            return _unescaped(sign)
+        return self._word(sign, level)
+
+    def arguments(self) -> list[Any]:
+        """Return the values between the parentheses that begin here. Raises _BrokenLiteralError."""
+        if self._next() != "(":
+            raise _BrokenLiteralError
+        return self._list(")", 0)
+
+    def _next(self) -> str:
+        sign = self._peek()
+        self._tokens_left -= 1
+        if self._tokens_left < 0:
+            raise _BrokenLiteralError
+        self.place = self._end
+        return sign
+
+    def _peek(self) -> str:
+        match = _TOKEN.match(self._text, self.place)
+        if match is None:
+            raise _BrokenLiteralError
+        self._end = match.end()
+        return match["sign"]
+
+    def _object(self, level: int) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        while (sign := self._next()) != "}":
+            if sign == ",":
+                continue
+            key = _unescaped(sign) if sign[0] in "\"'`" else sign
+            if self._next() != ":":
+                raise _BrokenLiteralError
+            values[key] = self.value(level + 1)
+            self._skip_code("}")
+        return values
+
+    def _list(self, end: str, level: int) -> list[Any]:
+        values: list[Any] = []
+        while (sign := self._peek()) != end:
+            if sign == ",":
+                self._next()
+                continue
+            values.append(self.value(level + 1))
+            self._skip_code(end)
+        self._next()
+        return values
+
+    def _word(self, word: str, level: int) -> Any:
+        if word in {"}", "]", ")", ",", ":"}:
+            raise _BrokenLiteralError
+        if word == "(":
+            return self._list(")", level)
+        if word in {"JSON.parse", "decodeURIComponent"} and self._peek() == "(":
+            inner = next((value for value in self.arguments() if isinstance(value, str)), "")
+            return unquote(inner) if word == "decodeURIComponent" else _json_value(inner, 0)
+        if word.lstrip("-")[:1].isdigit():
+            return 0  # no text; the number itself is never asked for
+        return self._names.get(word)
+
+    def _skip_code(self, end: str) -> None:
+        """Go to the next comma or to the end of what holds the value."""
+        open_signs = 0
+        while open_signs or self._peek() not in {",", end}:
+            sign = self._next()
+            open_signs += (sign in {"(", "[", "{"}) - (sign in {")", "]", "}"})
+            if open_signs < 0:
+                raise _BrokenLiteralError
+
+
+def _unescaped(sign: str) -> str:
+    if "\\" not in sign:
+        return sign[1:-1]
+    text = _ESCAPE.sub(_escaped_character, sign[1:-1])
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two escapes can be one character
+
+
+def _escaped_character(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if code is None:
+        return _PLAIN_ESCAPES.get(match[4], match[4])
+    number = int(code, 16)
+    return chr(number) if number <= _MAX_CODE_POINT else ""
+
+
+class _Devalued:
+    """A state in which objects and lists hold the places of their values in one list."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+        self._left = _MAX_TOKENS
+
+    def value(self, place: Any = 0, level: int = 0) -> Any:
+        """Return the value at a place; None beyond the bounds."""
+        self._left -= 1
+        inside = isinstance(place, int) and not isinstance(place, bool) and 0 <= place < len(self._values)
+        if not inside or level > _MAX_LEVELS or self._left < 0:
+            return None
+        value = self._values[place]
+        if isinstance(value, dict):
+            return {key: self.value(inner, level + 1) for key, inner in value.items()}
+        if isinstance(value, list):
+            places = value[1:] if value and isinstance(value[0], str) else value  # ["Reactive", 1]
+            return [self.value(inner, level + 1) for inner in places]
+        return value
