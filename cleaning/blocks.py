@@ -50,7 +50,7 @@ class Page:
     `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. Few methods need
     `layout`, the boxes of the page's elements in a browser, or `template`, the patterns that repeat between pages of
     the site (see `learn_template` in cleaning/methods/informative_sections.py). `text_source` is another one than TREE
-    if the tree is a copy with the embedded prose of a page (cleaning/input/embedded.py).
+    if the tree is a copy with the embedded prose of a page (cleaning/embedded/prose.py).
     """
 
     root: HtmlElement

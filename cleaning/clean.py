@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
+from cleaning.embedded.prose import has_little_prose, read_embedded
 from cleaning.errors import OptionError
-from cleaning.input.embedded import has_little_prose, read_embedded
 from cleaning.leaves import walk
-from cleaning.metadata.page import read_metadata
+from cleaning.metadata.page import read_metadata, stated_address
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, NEEDS
 from cleaning.methods.method import MethodResult
@@ -50,6 +50,8 @@ def clean(
     before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
     it. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
 
+    Without `url`, the page's address is the one that it states (canonical, `og:url`).
+
     The page keeps the tree for its structure (`CleanPage.markdown`), which is read when it is first asked for.
 
     Raises OptionError for an unknown method or option and for a page without what the method needs, LayoutError for
@@ -61,6 +63,7 @@ def clean(
     if chosen.needs and getattr(page, chosen.needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
+    page = _with_address(page, stated)
     found = decide_page(page, stated, chosen, settled)
     cut = [decision.block for decision in found.decisions] if chosen.cuts_leaves else _walked_blocks(page)
     if has_little_prose(cut) and (embedded := read_embedded(page, stated)) is not None:
@@ -104,10 +107,19 @@ class TreeSource:
 
 
 def text_page(page: Page) -> Page:
-    """Return the page with the tree in which `clean` finds its text: a copy with embedded prose, if it shows none."""
+    """Return the page as `clean` reads it: with its address, and as a copy with its embedded prose if it shows none."""
+    stated = read_statements(page.root)
+    page = _with_address(page, stated)
     if not has_little_prose(_walked_blocks(page)):
         return page
-    return read_embedded(page, read_statements(page.root)) or page
+    return read_embedded(page, stated) or page
+
+
+def _with_address(page: Page, stated: Statements) -> Page:
+    """Return the page with the address that it states, if none is known."""
+    if page.url is not None or (address := stated_address(stated)) is None:
+        return page
+    return replace(page, url=address)
 
 
 def _walked_blocks(page: Page) -> list[Block]:

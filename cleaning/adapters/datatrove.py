@@ -46,9 +46,9 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         self.markdown = markdown
         self.options = options
 
-    def extract(self, text: str) -> str:
+    def extract(self, text: str, url: str | None = None) -> str:
         """Return the main text of a page. Raises PageError, which datatrove counts."""
-        page = clean(text, method=self.method, **self.options)
+        page = clean(text, url, method=self.method, **self.options)
         return page.markdown if self.markdown else page.text
 
     def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[Any]:
@@ -56,4 +56,11 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         # datatrove forks a process for the pages and kills it if it is not ready within `timeout`.
         load_language_model()
         self.extract("<p>The first page loads the model.</p>")
-        yield from super().run(data, rank, world_size)
+        yield from super().run(map(_with_url, data), rank, world_size)
+
+
+def _with_url(document: Any) -> Any:
+    """Return the document with its address beside its text: datatrove calls `extract` with both."""
+    url = document.metadata.get("url")
+    document.text = (document.text, url if isinstance(url, str) and url else None)
+    return document

@@ -1,1 +1,1 @@
-"""What comes before the walk: which format a body has, which texts a browser shows, and where else prose stands."""
+"""What comes before the walk: which format a body has, and which texts a browser shows."""

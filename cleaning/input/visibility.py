@@ -15,8 +15,6 @@ from cleaning.terms import count_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cleaning.leaf_table import LeafTable
-
 SHOWN, HIDDEN, MUTED = range(3)
 """The levels of an inline element: a browser shows it; it does not; it does, but screen readers leave it out."""
 
@@ -38,12 +36,6 @@ _MAX_NAME_CHARS = 1_000
 # A longer piece is a text of its own: what follows "Read more", or all of a page that a script shows later.
 _MAX_LABEL_WORDS = 25
 _MAX_CAPITAL_CHARS = 3
-# The attribute tokens of an element that is hidden and has no name by which a script could show it.
-_NAMELESS = frozenset({"-hidden", "-unseen", "-hidden -unseen"})
-# A text below one of these may be what it opens.
-_OPENERS = frozenset("button summary dt label h1 h2 h3 h4 h5 h6 th".split())
-# Of the kept words: pages that a script shows later hide more.
-_MAX_HIDDEN_SHARE = 0.2
 _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
@@ -117,23 +109,3 @@ def _with_gaps(texts: Sequence[str], left_out: set[int]) -> list[str]:
         else:
             shown.append("")
     return shown
-
-
-def hidden_paragraphs(table: LeafTable, kept: Sequence[int]) -> list[int]:
-    """Return the kept blocks, by their numbers, that are paragraphs nobody sees; none if they are much of the text.
-
-    On 2,551 labelled pages, other hidden elements that a method keeps are main text: panels, answers, further pages.
-    """
-    nodes, words = table.node.tolist(), [block.words for block in table.blocks]
-    unseen = {
-        number for number, tokens in enumerate(table.node_tokens) if tokens in _NAMELESS and table.tags[number] == "p"
-    }
-    if not unseen:
-        return []
-    found = [
-        number
-        for number in kept
-        if nodes[number] in unseen and (number == 0 or table.tags[nodes[number - 1]] not in _OPENERS)
-    ]
-    share = sum(words[number] for number in found) / max(1, sum(words[number] for number in kept))
-    return found if share <= _MAX_HIDDEN_SHARE else []

@@ -57,6 +57,12 @@ def read_metadata(page: Page, statements: Statements | None = None, text: str = 
     )
 
 
+def stated_address(stated: Statements) -> str | None:
+    """Return the address that a page states: its canonical URL, else `og:url`; None if neither is absolute."""
+    addresses = [stated.links.get("canonical"), *stated.meta("og:url")]
+    return next(filter(None, (_absolute(None, address) for address in addresses if address)), None)
+
+
 def _section(page: Page, stated: Statements, title: str | None) -> str | None:
     """Return the stated section, else the last crumb before the page."""
     metas = map(tidy_text, stated.meta("article:section", "og:article:section", "parsely-section"))

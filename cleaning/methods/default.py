@@ -13,7 +13,6 @@ import numpy as np
 from cleaning.blocks import Decision, Reason
 from cleaning.classifier.decide import decide
 from cleaning.classifier.signals import read_signals
-from cleaning.input.visibility import hidden_paragraphs
 from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
@@ -27,6 +26,13 @@ if TYPE_CHECKING:
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
     from cleaning.options import Options
+
+# The attribute tokens of an element that is hidden and has no name by which a script could show it.
+_NAMELESS = frozenset({"-hidden", "-unseen", "-hidden -unseen"})
+# A text below one of these may be what it opens.
+_OPENERS = frozenset("button summary dt label h1 h2 h3 h4 h5 h6 th".split())
+# Of the kept words: pages that a script shows later hide more.
+_MAX_HIDDEN_SHARE = 0.2
 
 _CITATION = "Blocksieve's own; see cleaning/README.md"
 
@@ -90,6 +96,26 @@ class _TrainedMethod:
 def _without_hidden(table: LeafTable, decisions: list[Decision]) -> list[Decision]:
     """Return the decisions with the kept paragraphs that nobody sees dropped."""
     kept = [number for number, decision in enumerate(decisions) if decision.kept]
-    for number in hidden_paragraphs(table, kept):
+    for number in _hidden_paragraphs(table, kept):
         decisions[number] = replace(decisions[number], reason=Reason.HIDDEN)
     return decisions
+
+
+def _hidden_paragraphs(table: LeafTable, kept: Sequence[int]) -> list[int]:
+    """Return the kept blocks, by their numbers, that are paragraphs nobody sees; none if they are much of the text.
+
+    On 2,551 labelled pages, other hidden elements that a method keeps are main text: panels, answers, further pages.
+    """
+    nodes, words = table.node.tolist(), [block.words for block in table.blocks]
+    unseen = {
+        number for number, tokens in enumerate(table.node_tokens) if tokens in _NAMELESS and table.tags[number] == "p"
+    }
+    if not unseen:
+        return []
+    found = [
+        number
+        for number in kept
+        if nodes[number] in unseen and (number == 0 or table.tags[nodes[number - 1]] not in _OPENERS)
+    ]
+    share = sum(words[number] for number in found) / max(1, sum(words[number] for number in kept))
+    return found if share <= _MAX_HIDDEN_SHARE else []

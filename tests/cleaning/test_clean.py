@@ -100,3 +100,20 @@ def test_every_text_can_be_stored():
 def test_what_is_no_page_is_refused_by_its_type(page):
     with pytest.raises(TypeError, match=f"the page is a {type(page).__name__}; it must be bytes, str, a tree of lxml"):
         clean(page)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<link rel=canonical href="https://e.org/forum/ferry-1">',
+        '<meta property="og:url" content="https://e.org/forum/ferry-1">',
+    ],
+)
+def test_without_a_url_the_page_has_the_address_that_it_states(head):
+    html = f"<head>{head}<title>Ferry</title></head><body><p>{'The ferry left at noon. ' * 9}</p></body>"
+    assert clean(html) == clean(html, "https://e.org/forum/ferry-1")
+    assert clean(html, "https://other.org/").url == "https://other.org/"
+
+
+def test_a_relative_address_is_none():
+    assert clean('<head><link rel=canonical href="/ferry"></head><p>Ferry</p>').url is None

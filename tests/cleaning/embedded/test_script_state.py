@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cleaning import parse
-from cleaning.input.script_state import read_states
+from cleaning.embedded.script_state import read_states
 
 
 def states(source):

@@ -93,6 +93,11 @@ def test_a_shell_without_embedded_prose_stays_as_it_is():
     assert (page.kept, page.text_source) == ((), TextSource.TREE)
 
 
+def test_the_data_of_a_list_is_not_its_text():
+    rows = "".join(f"<div><a href=/{n}>Film {n}</a> <span>{n} h</span> <span>{n} votes</span></div>" for n in range(80))
+    assert clean(shell(rows + script(STATE))).text_source is TextSource.TREE
+
+
 def test_scripts_and_handlers_in_a_state_run_nowhere_and_show_nothing():
     body = f"{ARTICLE}<script>alert('x')</script><p onclick=alert(1)>{PARAGRAPHS[0][:-1]}!</p>"
     page = clean(shell(script({"title": TITLE, "body": body}).replace("</script>", "<\\/script>", 1)))

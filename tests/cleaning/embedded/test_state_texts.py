@@ -2,7 +2,7 @@
 
 import pytest
 
-from cleaning.input.state_texts import article_html, html_of_text
+from cleaning.embedded.state_texts import article_html, html_of_text
 
 TITLE = "Ferry leaves without passengers"
 TEXTS = [

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from cleaning.blocks import TextSource
+from cleaning.embedded.script_state import read_states
+from cleaning.embedded.state_texts import article_html, html_of_text
 from cleaning.errors import PageError
-from cleaning.input.script_state import read_states
-from cleaning.input.state_texts import article_html, html_of_text
 from cleaning.leaves import body_of, walk
 from cleaning.parse import parse
 from cleaning.terms import count_words
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 # With fewer words of prose, a tree is a shell: a notice, a footer, a request to turn scripts on.
 _SHELL_WORDS = 60
 _MIN_WORDS = 40
+# A page that shows more is a list of films, teams or goods: its data has prose of each.
+_MAX_WORDS_OF_SHELL = 350
+_MAX_UNLINKED_OF_SHELL = 100
+_DATA_SOURCES = frozenset({TextSource.JSON_LD, TextSource.STATE})
 _MIN_PROSE_WORDS = 8  # of a block, outside links
 _MAX_SHELL_ELEMENTS = 200_000
 _MAX_TEMPLATES = 200
@@ -64,7 +68,10 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
         return None
     needed = max(_MIN_WORDS, 2 * _prose_words(root))
     candidates: dict[TextSource, HtmlElement] = {}
+    is_listing = _is_listing(root)
     for source, open_source in _SOURCES.items():
+        if is_listing and source in _DATA_SOURCES:
+            continue
         copy = open_source(page, stated)
         if copy is not None and _prose_words(copy) >= needed:
             candidates[source] = copy
@@ -72,6 +79,13 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
         return None
     source = _best(candidates, stated.article_body)
     return replace(page, root=candidates[source], text_source=source)
+
+
+def _is_listing(root: HtmlElement) -> bool:
+    """Return True for a page that shows much, if no prose: what the data of its scripts tell is not its text."""
+    blocks = [leaf.block for leaf in walk(root)]
+    words, linked = sum(block.words for block in blocks), sum(block.link_words for block in blocks)
+    return words > _MAX_WORDS_OF_SHELL or words - linked > _MAX_UNLINKED_OF_SHELL
 
 
 def _best(candidates: dict[TextSource, HtmlElement], stated_body: str | None) -> TextSource:

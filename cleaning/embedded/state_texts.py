@@ -13,7 +13,8 @@ from cleaning.terms import count_words
 _MAX_NODES = 400_000
 _MAX_LEVELS = 100
 _MAX_TEXT_CHARS = 1_000_000
-_MAX_HTML_CHARS = 2_000_000
+_MAX_HTML_CHARS = 400_000
+_MAX_PARTS = 2_000
 _MIN_PROSE_WORDS = 8
 _MIN_ARTICLE_WORDS = 40
 # An object with a smaller share of the prose around it is a part of the article, not the article.
@@ -185,7 +186,7 @@ class _Writer:
     def write(self, article: Any) -> str:
         stack: list[tuple[str, Any, int]] = [("", article, 0)]
         for _ in range(_MAX_NODES):
-            if not stack or self._chars > _MAX_HTML_CHARS:
+            if not stack or self._chars > _MAX_HTML_CHARS or len(self._parts) > _MAX_PARTS:
                 break
             key, value, level = stack.pop()
             value = self._cache.resolved(value, self._written)
