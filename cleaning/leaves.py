@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
 from cleaning.blocks import Block, Kind
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
-from cleaning.terms import MAYBE_INVISIBLE, count_words, on_one_line, tidy_code, visible_parts
+from cleaning.terms import MAYBE_INVISIBLE, count_words, normalise, on_one_line, tidy_code, visible_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Reason
 # Never content, on any page and for any method: their text is for programs, or replaces something that is not text.
-# `head` holds metadata, which cleaning.metadata reads.
+# `head` holds metadata, which cleaning.metadata reads; `rt` and `rp` hold how a word of East Asia is read aloud.
 NEVER_CONTENT = frozenset(
-    "applet area audio canvas datalist embed frame frameset head iframe input map math noframes noscript object script "
-    "select style svg template textarea video".split()
+    "applet area audio canvas datalist embed frame frameset head iframe input map math noframes noscript object rp rt "
+    "rtc script select style svg template textarea video".split()
 )
 BLOCK_TAGS = frozenset(
     "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
@@ -31,6 +31,29 @@ BLOCK_TAGS = frozenset(
     "summary table tbody td tfoot th thead tr ul".split()
 )
 HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+# Ornaments. `cleaning/_native/nodes.pxd` knows the parts of classes that ORNAMENT_CLASS finds.
+ORNAMENT_CLASS = re.compile(
+    "anchor|permalink|headerlink|hash-link|editsection|material-|mat-icon|md-icon|google-symbols|gutter|lineno|linenum"
+    "|line-num|ln-num"
+)
+HEADING_LEVELS = 3  # from a link to the heading that it is in
+_ANCHOR_CLASS = re.compile("anchor|permalink|headerlink|hash-link")
+_ANCHOR_SIGNS = frozenset(["", *"#\u00b6\u00a7\u2693\u221e\U0001f517", "\u2693\ufe0f", "[#]", "[\u00b6]", "(#)"])
+_ANCHOR_WORDS = frozenset("permalink anchor link edit [edit] [link] [permalink]".split())
+_EDIT_CLASS = re.compile(r"(?:^|\s)mw-editsection(?:$|\s)")
+_LANGUAGE_CLASS = "lang"  # VitePress shows the language above a listing
+_LISTINGS_CLASS = re.compile(r"(?:^|\s)(?:vp-)?code-group(?:$|\s)")
+_ICON_CLASS = re.compile(
+    r"(?:^|\s)(?:(?:google-)?material-(?:icons|symbols)|google-symbols|mat-icon|md-icon)(?:$|[\s-])"
+)
+_ICON_NAME = re.compile(r"\s*[a-z0-9_]{1,40}\s*")
+GUTTER_NAMES = "gutter|linenos?|line-?numbers?(?:-rows)?|lineno-container|hljs-ln-numbers|rouge-gutter"
+_NUMBERS_CLASS = re.compile(rf"(?:^|[\s_-])(?:{GUTTER_NAMES})(?=$|[\s_-])")
+_LINE_NUMBERS = re.compile(r"[\d\s]*")
+_MAX_LINES = 20_000
+_MAX_ANCHOR_TEXTS = 20  # in a link or heading
+_MAX_CODE_LEVELS = 6  # from a line number to the `pre`
 _KINDS = dict.fromkeys(HEADING_TAGS, Kind.HEADING) | {
     "li": Kind.LIST_ITEM,
     "dt": Kind.LIST_ITEM,
@@ -227,7 +250,7 @@ class _Walk:
                 if isinstance(tag, str):
                     outer.index += 1
                     outer.numbers[tag] = outer.numbers.get(tag, 0) + 1
-                    if tag not in skipped:
+                    if tag not in skipped and not is_ornament(child):
                         self._open(child, tag, outer)
                         break
                 self._text(child.tail, outer.element, outer.level)
@@ -321,6 +344,97 @@ def _kind_of(tag: str, parent: Node) -> Kind:
         return own
     ended = tag in _KIND_ENDS or parent.tag in _OWN_KIND_ONLY
     return Kind.PARAGRAPH if ended else parent.kind
+
+
+def is_ornament(element: HtmlElement) -> bool:
+    """Return True for an element whose text is no part of the text around it.
+
+    The link of a heading to itself or to its editor, the name of an icon that a font shows in its place, the line
+    numbers of a listing, and the labels of its languages.
+    """
+    test = _ORNAMENT_TESTS.get(element.tag)
+    return test is not None and test(element, element.get("class") or "")
+
+
+def _is_ornamental_link(link: HtmlElement, names: str) -> bool:
+    heading = _heading_around(link)
+    return (heading is not None and _is_anchor(link, names, heading)) or _is_inline_ornament(link, names)
+
+
+def _is_ornamental_span(span: HtmlElement, names: str) -> bool:
+    if names == _LANGUAGE_CLASS:
+        outer = span.getparent()
+        return outer is not None and (outer.get("class") or "").startswith("language-")
+    if _ANCHOR_CLASS.search(names) and _heading_around(span) is not None:
+        return _shown_text(span) in _ANCHOR_SIGNS
+    return _is_inline_ornament(span, names)
+
+
+def _is_inline_ornament(element: HtmlElement, names: str) -> bool:
+    if ORNAMENT_CLASS.search(names) is None:
+        return False
+    if _ICON_CLASS.search(names):
+        return _is_icon(element, names)
+    return _EDIT_CLASS.search(names) is not None or (_NUMBERS_CLASS.search(names) is not None and _is_in_code(element))
+
+
+def _is_icon(element: HtmlElement, names: str) -> bool:  # noqa: ARG001 — as the other tests
+    return not len(element) and _ICON_NAME.fullmatch(element.text or "") is not None
+
+
+def _is_gutter(element: HtmlElement, names: str) -> bool:
+    if _NUMBERS_CLASS.search(names) is None:
+        return False
+    numbered = False
+    for text in islice(element.itertext(), _MAX_LINES):
+        if _LINE_NUMBERS.fullmatch(text) is None:
+            return False
+        numbered = numbered or not text.isspace()
+    return numbered
+
+
+def _names_listing(label: HtmlElement, names: str) -> bool:  # noqa: ARG001 — as the other tests
+    """Return True for the label by which a reader chooses among the listings of a group."""
+    tabs = label.getparent()
+    group = None if tabs is None else tabs.getparent()
+    return group is not None and _LISTINGS_CLASS.search(group.get("class") or "") is not None
+
+
+def _is_anchor(link: HtmlElement, names: str, heading: HtmlElement) -> bool:
+    """Return True for a link that leads to the heading around it, or to its editor."""
+    address = link.get("href") or ""
+    named = _ANCHOR_CLASS.search(names) is not None
+    if "#" not in address and not named:
+        return False
+    text = _shown_text(link)
+    if text in _ANCHOR_SIGNS:
+        return not (link.tail or "").lstrip()[:1].isdigit()  # the link of "§ 5" is its sign
+    if not address.startswith("#") or not (named or text.casefold() in _ANCHOR_WORDS):
+        return False
+    return len(text) < len(_shown_text(heading))  # some headings are links to themselves
+
+
+def _shown_text(element: HtmlElement) -> str:
+    return normalise("".join(islice(element.itertext(), _MAX_ANCHOR_TEXTS)))
+
+
+def _heading_around(element: HtmlElement) -> HtmlElement | None:
+    """Return the heading that an element is in; None if there is none a few levels above it."""
+    return next((outer for outer in islice(element.iterancestors(), HEADING_LEVELS) if outer.tag in HEADING_TAGS), None)
+
+
+def _is_in_code(element: HtmlElement) -> bool:
+    return any(outer.tag == "pre" for outer in islice(element.iterancestors(), _MAX_CODE_LEVELS))
+
+
+_ORNAMENT_TESTS: Mapping[str, Callable[[HtmlElement, str], bool]] = {
+    "a": _is_ornamental_link,
+    "span": _is_ornamental_span,
+    **dict.fromkeys(("i", "em", "b"), _is_inline_ornament),
+    **dict.fromkeys(("mat-icon", "md-icon", "v-icon"), _is_icon),
+    **dict.fromkeys(("td", "div", "pre"), _is_gutter),
+    "label": _names_listing,
+}
 
 
 class ElementPaths:

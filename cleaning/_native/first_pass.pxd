@@ -69,6 +69,7 @@ cdef class FirstPass:
     cdef str base_address(self, xmlNode* start)
     cdef Tag tag_of(self, xmlNode* element)
     cdef bint is_skipped(self, Tag tag) noexcept
+    cdef bint is_ornament(self, xmlNode* child) except -1
     cdef Frame* push(self, xmlNode* element, int32_t index, bint block) except NULL
     cdef int32_t _add(self, int32_t parent) except -1
     cdef int _enter(self, xmlNode* element, int32_t parent, bint block) except -1

@@ -7,15 +7,17 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from lxml.includes cimport etreepublic as public
-from lxml.includes.etreepublic cimport _Element, import_lxml__etree
+from lxml.includes.etreepublic cimport _Element, elementFactory, import_lxml__etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, xmlNode
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.memory cimport grown
-from cleaning._native.nodes cimport after, decoded, following, is_element_like, is_text, value_of
+from cleaning._native.nodes cimport (
+    after, decoded, following, is_element_like, is_text, may_be_ornament, value_of,
+)
 
 from cleaning._native import check_structures
-from cleaning.leaves import BLOCK_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT
+from cleaning.leaves import BLOCK_TAGS, HEADING_LEVELS, MAX_PATH_LEVELS, NEVER_CONTENT, is_ornament
 from cleaning.structure.elements import _INERT as INERT, LINE_TAGS, NOT_CODE
 from cleaning.structure.formulas import _FORMULA_TAGS as FORMULA_TAGS
 from cleaning.structure.inline import is_blank
@@ -36,6 +38,7 @@ cdef extern from *:
     void prefetch "blocksieve_prefetch" (const void* place) noexcept
 
 cdef int _MAX_PATH_LEVELS = MAX_PATH_LEVELS
+cdef int _HEADING_LEVELS = HEADING_LEVELS
 
 # The properties of a tag name are looked up once. The number of stored names is bounded: hostile pages invent names.
 cdef dict _known_tags = {}
@@ -110,6 +113,11 @@ cdef class FirstPass:
     cdef bint is_skipped(self, Tag tag) noexcept:
         return tag.never and (self._skip_noscript or not tag.noscript)
 
+    cdef bint is_ornament(self, xmlNode* child) except -1:
+        return may_be_ornament(child, _HEADING_LEVELS) and is_ornament(
+            elementFactory((<_Element> self.page.root)._doc, child)
+        )
+
     cdef Frame* push(self, xmlNode* element, int32_t index, bint block) except NULL:
         self.frames = <Frame*> grown(self.frames, &self._frame_capacity, self.depth + 2, sizeof(Frame))
         self.depth += 1
@@ -144,7 +152,7 @@ cdef class FirstPass:
                 frame.next = self._pass_text(child.next)
             else:
                 tag = self.tag_of(child)
-                if self.is_skipped(tag):
+                if self.is_skipped(tag) or self.is_ornament(child):
                     self._add(frame.index)
                     frame.next = self._pass_text(child.next)
                 else:

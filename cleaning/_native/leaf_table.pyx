@@ -11,14 +11,16 @@ from libc.stdint cimport int32_t, uint16_t, uint32_t
 from libc.string cimport strcmp, strlen
 
 from lxml.includes cimport etreepublic as public
-from lxml.includes.etreepublic cimport _Element, import_lxml__etree
+from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, import_lxml__etree
 from lxml.includes.tree cimport (
     XML_CDATA_SECTION_NODE, XML_ELEMENT_NODE, XML_TEXT_NODE, XML_XINCLUDE_END, XML_XINCLUDE_START, xmlAttr, xmlNode,
 )
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.memory cimport grown
-from cleaning._native.nodes cimport find_attribute, is_element_like, unseen_level_of, value_in
+from cleaning._native.nodes cimport (
+    find_attribute, is_element_like, may_be_ornament, unseen_level_of, value_in,
+)
 from cleaning._native.texts cimport copy_text, make_text
 from cleaning._native.words cimport (
     CHARACTERS, CLASS_SHIFT, DIGIT, KNOWN, LETTER, PAUSE, QUOTE, SENTENCE_END, SPACE, SYMBOL, UNSPACED, UNWANTED, UPPER,
@@ -35,9 +37,9 @@ from cleaning.leaf_table import (
     _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, build_leaf_table, widen_ideographs,
 )
 from cleaning.leaves import (
-    BLOCK_TAGS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, PRIORITY_TENTHS, _KINDS as KINDS,
+    BLOCK_TAGS, HEADING_LEVELS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, ORNAMENT_CLASS, PRIORITY_TENTHS, _KINDS as KINDS,
     _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME, _SHELL_WORDS as SHELL_WORDS,
-    body_of, walk,
+    body_of, is_ornament, walk,
 )
 from cleaning.terms import tidy_code, visible_parts
 
@@ -58,6 +60,14 @@ cdef int _MAX_TOKEN_CHARS = MAX_TOKEN_CHARS
 cdef int _MAX_INLINE_LEVELS = MAX_INLINE_LEVELS
 cdef int _MAX_PATH_LEVELS = MAX_PATH_LEVELS
 cdef int _IMAGE_TENTHS = IMAGE_TENTHS
+cdef int _HEADING_LEVELS = HEADING_LEVELS
+
+# cleaning/_native/nodes.pxd knows these.
+if ORNAMENT_CLASS.pattern != (
+    "anchor|permalink|headerlink|hash-link|editsection|material-|mat-icon|md-icon|google-symbols|gutter|lineno|linenum"
+    "|line-num|ln-num"
+):
+    raise ImportError(f"the module is compiled for other classes of ornaments than {ORNAMENT_CLASS.pattern}")
 cdef object _PARAGRAPH = Kind.PARAGRAPH
 cdef object _CODE = Kind.CODE
 cdef tuple _BLOCK_FIELDS = tuple(Block.__dataclass_fields__)
@@ -477,6 +487,7 @@ cdef class _Walk:
     cdef const void* cached_names[CACHED_TAGS]
     cdef Ints counts, node, parent, first, last
     cdef _LeafText leaf
+    cdef _Document document
     cdef Frame* frames
     cdef Undo* undos
     cdef Py_ssize_t frame_capacity, undo_capacity, undo_size, depth, serials, link, tenths, words
@@ -523,11 +534,14 @@ cdef class _Walk:
             else:
                 tag = self._tag(child)
                 self._count_child(tag)
-                if tag.never and (self.skip_noscript or not tag.noscript):
+                if (tag.never and (self.skip_noscript or not tag.noscript)) or self._is_ornament(child):
                     self._move_past(child)
                 else:
                     self._open(child, tag)
         return self._extend_outer_elements()
+
+    cdef bint _is_ornament(self, xmlNode* child) except -1:
+        return may_be_ornament(child, _HEADING_LEVELS) and is_ornament(elementFactory(self.document, child))
 
     cdef int _move_past(self, xmlNode* child) except -1:
         cdef xmlNode* then = self._read_text(child.next)
@@ -736,6 +750,7 @@ cdef class _Walk:
 
 cdef _Walk _walk(_Element start, bint skip_noscript):
     cdef _Walk walk = _Walk(skip_noscript)
+    walk.document = start._doc
     walk.run(start._c_node, start.getroottree().getpath(start))
     return walk
 

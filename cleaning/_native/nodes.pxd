@@ -1,7 +1,7 @@
 """What lxml's tree says, read in C: nodes in reading order, attributes, texts."""
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen
+from libc.string cimport strcmp, strlen, strncmp
 
 from lxml.includes cimport etreepublic as public
 from lxml.includes.tree cimport (
@@ -160,3 +160,74 @@ cdef inline bint is_textless(xmlNode* node) noexcept:
     if name[0] == c"m":
         return strcmp(name, b"math") == 0 or strcmp(name, b"mjx-container") == 0
     return name[0] == c"s" and strcmp(name, b"script") == 0 and has_tex(node)
+
+
+cdef inline bint names_ornament(const unsigned char* names) noexcept:
+    """Return True for classes in which `leaves.ORNAMENT_CLASS` finds something."""
+    cdef const char* at = <const char*> names
+    cdef char sign
+    while at[0]:
+        sign = at[0]
+        if sign == c"a":
+            if strncmp(at, b"anchor", 6) == 0:
+                return True
+        elif sign == c"l":
+            if strncmp(at, b"lineno", 6) == 0 or strncmp(at, b"linenum", 7) == 0 or strncmp(at, b"line-num", 8) == 0:
+                return True
+            if strncmp(at, b"ln-num", 6) == 0:
+                return True
+        elif sign == c"h":
+            if strncmp(at, b"headerlink", 10) == 0 or strncmp(at, b"hash-link", 9) == 0:
+                return True
+        elif sign == c"m":
+            if strncmp(at, b"material-", 9) == 0 or strncmp(at, b"mat-icon", 8) == 0 or strncmp(at, b"md-icon", 7) == 0:
+                return True
+        elif sign == c"g":
+            if strncmp(at, b"gutter", 6) == 0 or strncmp(at, b"google-symbols", 14) == 0:
+                return True
+        elif sign == c"p":
+            if strncmp(at, b"permalink", 9) == 0:
+                return True
+        elif sign == c"e" and strncmp(at, b"editsection", 11) == 0:
+            return True
+        at += 1
+    return False
+
+
+cdef inline bint _may_name_ornament(xmlNode* element) noexcept:
+    cdef xmlAttr* names = find_attribute(element, b"class")
+    if names == NULL or names.children == NULL:
+        return False
+    if not is_plain(names) or strcmp(<const char*> names.children.content, b"lang") == 0:
+        return True
+    return names_ornament(names.children.content)
+
+
+cdef inline bint is_in_heading(xmlNode* element, int levels) noexcept:
+    cdef const char* name
+    while levels > 0 and element.parent != NULL and element.parent.type == XML_ELEMENT_NODE:
+        element = element.parent
+        name = <const char*> element.name
+        if name[0] == c"h" and c"1" <= name[1] <= c"6" and name[2] == 0:
+            return True
+        levels -= 1
+    return False
+
+
+cdef inline bint may_be_ornament(xmlNode* element, int heading_levels) noexcept:
+    """Return False for most elements that are no ornaments; for the others, ask `leaves.is_ornament`."""
+    cdef const char* name = <const char*> element.name
+    if name[0] == c"a" and name[1] == 0:
+        if element.properties != NULL and is_in_heading(element, heading_levels):
+            return True
+    elif name[0] == c"m" or name[0] == c"v":
+        if strcmp(name, b"mat-icon") == 0 or strcmp(name, b"md-icon") == 0 or strcmp(name, b"v-icon") == 0:
+            return True
+    elif strcmp(name, b"label") == 0:
+        return True
+    if name[0] == c"i" or name[0] == c"e" or name[0] == c"b" or name[0] == c"a":
+        if name[1] != 0 and strcmp(name, b"em") != 0:
+            return False
+    elif strcmp(name, b"span") != 0 and strcmp(name, b"td") != 0 and strcmp(name, b"div") != 0 and strcmp(name, b"pre") != 0:
+        return False
+    return element.properties != NULL and _may_name_ornament(element)

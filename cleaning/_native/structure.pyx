@@ -253,7 +253,7 @@ cdef class _Reading(FirstPass):
             return False
         if self._may_hold_formula(child, tag) and self._formula(child, tag, index, inside):
             return False
-        if self.is_skipped(tag):
+        if self.is_skipped(tag) or self.is_ornament(child):
             return False
         if not tag.block:
             return self._inline(child, tag, index, inside)
@@ -531,7 +531,7 @@ cdef class _Reading(FirstPass):
         if not self._owner().kept:
             self.build.hold_image(<size_t> child)
             return 0
-        node = self.elements.image(_attributes(child))
+        node = self.elements.image(_attributes(child), in_table=self.build.in_table())
         if node is not None:
             self.segments.append((self.formats[self.depth], node))
         return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
+from cleaning.leaves import is_ornament
 from cleaning.metadata.elements import find_elements
 from cleaning.terms import normalise
 
@@ -39,7 +40,9 @@ _NAME_PARTS = ("givenName", "familyName")
 _REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
 _MAX_LEVELS = 20
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
-_UNSEEN_TAGS = frozenset("script style svg noscript template button select".split())  # controls are no part of a title
+_UNSEEN_TAGS = frozenset(
+    "script style svg noscript template button select rt rp rtc".split()
+)  # controls are no part of a title
 # Bidirectional overrides and isolates reorder the text around a value that is shown.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
@@ -258,7 +261,8 @@ def visible_text(element: HtmlElement) -> str | None:
         if skipped is None and node.tag in _LINE_TAGS:
             parts.append(" ")
         if event == "start":
-            skipped = node if skipped is None and node.tag in _UNSEEN_TAGS else skipped
+            if skipped is None and (node.tag in _UNSEEN_TAGS or (node is not element and is_ornament(node))):
+                skipped = node
             parts.append((node.text or "") if skipped is None else "")
         else:
             skipped = None if skipped is node else skipped

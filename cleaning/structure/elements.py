@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin
 
-from cleaning.leaves import NEVER_CONTENT
+from cleaning.leaves import GUTTER_NAMES, NEVER_CONTENT
 from cleaning.terms import tidy_code
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ _NO_LANGUAGE = frozenset("none default notranslate nohighlight plain auto text-w
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 # Elements in a listing that are not its text: line numbers and buttons.
 _GUTTER_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?(?:-rows)?|lineno-container|hljs-ln-numbers|rouge-gutter|copy)(?=$|[\s_-])",
+    rf"(?:^|[\s_-])(?:{GUTTER_NAMES}|copy)(?=$|[\s_-])",
     re.IGNORECASE,
 )
 NOT_CODE = NEVER_CONTENT | {"button"}

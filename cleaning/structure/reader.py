@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning._native import load_compiled
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
-from cleaning.leaves import BLOCK_TAGS, HEADING_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT, body_of, path_step
+from cleaning.leaves import BLOCK_TAGS, HEADING_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT, body_of, is_ornament, path_step
 from cleaning.structure.build import Builder
 from cleaning.structure.elements import (
     PageUrls,
@@ -177,14 +177,17 @@ class ElementReader:
         self._has_footnotes = self._has_footnotes or found
         return found
 
-    def image(self, element: Attributes) -> StructureNode | None:
-        """Return the node of an image, or of the formula that it shows; None for an image that is left out."""
+    def image(self, element: Attributes, *, in_table: bool = False) -> StructureNode | None:
+        """Return the node of an image, or of the formula that it shows; None for an image that is left out.
+
+        In a table, an image without an address of use has a node too if it has an alternative text.
+        """
         formula = formula_of_image(element)
         if formula is not None:
             return formula_node(formula)
         url = self._addresses.of_image(element)
         alternative = normalise(element.get("alt") or "")
-        return StructureNode(IMAGE, url=url, text=alternative) if url else None
+        return StructureNode(IMAGE, url=url, text=alternative) if url or (in_table and alternative) else None
 
     def textless(self, element: HtmlElement) -> list[StructureNode]:
         """Return the images, formulas and rules of an element."""
@@ -292,7 +295,7 @@ class _Reader:
             return None
         if may_hold_formula(child) and self._formula(child, frame, path, inside=inside):
             return None
-        if tag in self._skipped:
+        if tag in self._skipped or is_ornament(child):
             return None
         if tag not in BLOCK_TAGS:
             return self._inline(child, frame, path if inside else "", inside=inside)
@@ -446,7 +449,7 @@ class _Reader:
     def _image(self, element: HtmlElement, frame: _Frame) -> None:
         if not frame.owner.kept:
             self._build.hold_image(element)
-        elif (node := self._elements.image(element)) is not None:
+        elif (node := self._elements.image(element, in_table=self._build.in_table())) is not None:
             self._segments.append(Segment(frame.formats, node))
 
     def _formula(self, child: HtmlElement, frame: _Frame, path: str, *, inside: bool) -> bool:

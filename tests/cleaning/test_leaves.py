@@ -242,3 +242,35 @@ def test_invisible_characters_are_no_text():
     persian = "<b>\u0645\u06cc</b>\u200c<i>\u0631</i>"
     page = f"<p>re\u00adad {persian} this<i class=icon>\uf005</i>now\ufeff</p><pre>a\u200bb\n  c</pre>"
     assert texts(page) == ["read \u0645\u06cc\u200c\u0631 this now", "ab\n  c"]
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ('<h2 id=a>The plan<a class=headerlink href="#a">#</a></h2>', "The plan"),
+        ('<h2>The plan <a href="/page#a">\u00b6</a></h2>', "The plan"),
+        ('<h2><a class=anchor href="#a"><span>Permalink: The plan</span></a>The plan</h2>', "The plan"),
+        ('<h2>The plan <a href="#a">Permalink</a></h2>', "The plan"),
+        ('<h2><a href="#a">\U0001f517</a> The plan <span class=hash-link>#</span></h2>', "The plan"),
+        ('<h2>The plan<span class="mw-editsection"><span>[</span><a href=/e>edit</a>]</span></h2>', "The plan"),
+        ("<h2>C#</h2>", "C#"),
+        ("<h2>\u00a7 5 Law</h2>", "\u00a7 5 Law"),
+        ('<h2><a href="#p5">\u00a7</a> 5 Law</h2>', "\u00a7 5 Law"),
+        ('<h2><a class=anchor href="#a">The plan</a></h2>', "The plan"),
+        ('<h2>The <a href="#a">edit</a> command</h2>', "The command"),
+        ('<h2>The plan <a href="#note">1</a></h2>', "The plan 1"),
+        ('<h2><a href="/tag/x">#</a> x</h2>', "# x"),
+        ('<p>See <a href="#a">#</a> and <a class=anchor href="#b">this</a></p>', "See # and this"),
+        ("<p><i class=material-icons>expand_more</i> More</p>", "More"),
+        ('<p><span class="material-symbols-outlined">home</span> Home <mat-icon>menu</mat-icon></p>', "Home"),
+        ("<p><i class=material-icons>Two Words</i></p>", "Two Words"),
+        ("<p><i class=material>steel</i></p>", "steel"),
+        ("<p><ruby>\u6f22<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>\u5b57</p>", "\u6f22\u5b57"),
+        ("<pre><span class=lineno>1</span>x\n<span class=lineno>2</span>y</pre>", "x\ny"),
+        ("<table><tr><td class=gutter><pre>1\n2</pre><td><pre>x\ny</pre></table>", "x\ny"),
+        ("<div class=gutter>12 words</div>", "12 words"),
+        ("<p><span class=lineno>7</span> dwarfs</p>", "7 dwarfs"),
+    ],
+)
+def test_ornaments_are_no_text(page, expected):
+    assert " ".join(texts(page)) == expected

@@ -76,3 +76,8 @@ def test_title_has_no_invisible_characters():
     assert (
         title(stated, "<h1>Town lib&shy;rary opens again <i class=icon>\uf0c1</i></h1>") == "Town library opens again"
     )
+
+
+def test_title_has_no_anchor_icon_or_reading():
+    heading = '<h1>Town <ruby>library<rt>reading</rt></ruby> <i class=material-icons>link</i><a href="#top">#</a></h1>'
+    assert title("<title>Town library | Example</title>", heading) == "Town library"
