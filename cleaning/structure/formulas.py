@@ -270,6 +270,9 @@ _GREEK = {chr(0x3B1 + at): f"\\{name}" for at, name in enumerate(_GREEK_NAMES)} 
     )
 }
 _SIGNS = _OPERATORS | _GREEK | {"ϵ": r"\epsilon", "ϕ": r"\phi", "ℓ": r"\ell"}  # noqa: RUF001 — as above
+_BINOMIAL = "\\binom"
+# The thickness of the line of a fraction that has none.
+_NO_LINE = re.compile(r"\s*0+(?:\.0*)?\s*(?:[a-z]{2,3}|%)?\s*")
 _INVISIBLE = re.compile("[\u2061-\u2064\u200b\u00ad]")
 _FUNCTIONS = frozenset(
     "arccos arcsin arctan cos cosh cot det dim exp gcd inf ker lim ln log max min sin sinh sup tan tanh".split()
@@ -297,7 +300,20 @@ def mathml_to_tex(math: HtmlElement) -> str:
 
 
 def _row(element: HtmlElement, level: int) -> str:
-    return " ".join(filter(None, (_tex(child, level + 1) for child in element if isinstance(child.tag, str))))
+    return _joined([_tex(child, level + 1) for child in element if isinstance(child.tag, str)])
+
+
+def _joined(parts: list[str]) -> str:
+    """Return the parts of a row. A binomial brings its brackets with it."""
+    shown = list(filter(None, parts))
+    for at in range(1, len(shown) - 1):
+        if shown[at].startswith(_BINOMIAL) and shown[at - 1] == "(" and shown[at + 1] == ")":
+            shown[at - 1] = shown[at + 1] = ""
+    return " ".join(filter(None, shown))
+
+
+def _binomial(top: str, bottom: str) -> str:
+    return f"{_BINOMIAL}{{{top}}}{{{bottom}}}"
 
 
 def _tex(element: HtmlElement, level: int) -> str:  # noqa: PLR0911 — one line for each kind of element
@@ -313,11 +329,12 @@ def _tex(element: HtmlElement, level: int) -> str:  # noqa: PLR0911 — one line
         return ""
     if tag == "mtable":
         return _table(element, level)
-    layout = _LAYOUTS.get(tag)
+    has_no_line = tag == "mfrac" and _NO_LINE.fullmatch(element.get("linethickness") or "") is not None
+    layout = _LAYOUTS.get("binomial" if has_no_line else tag)
     parts = [_tex(child, level + 1) for child in element if isinstance(child.tag, str)]
     if layout is not None and len(parts) == layout[0]:
         return layout[1](*parts)
-    row = " ".join(filter(None, parts))
+    row = _joined(parts)
     if tag == "msqrt":
         return f"\\sqrt{{{row}}}"
     if tag == "mfenced":
@@ -359,6 +376,7 @@ def _under(base: str, mark: str) -> str:
 _LIMITED = frozenset([r"\sum", r"\prod", r"\int", r"\lim", r"\max", r"\min", r"\sup", r"\inf", r"\bigcup", r"\bigcap"])
 _LAYOUTS: dict[str, tuple[int, Callable[..., str]]] = {
     "mfrac": (2, lambda top, bottom: f"\\frac{{{top}}}{{{bottom}}}"),
+    "binomial": (2, _binomial),
     "mroot": (2, lambda base, index: f"\\sqrt[{index}]{{{base}}}"),
     "msup": (2, lambda base, above: f"{_group(base)}^{_group(above)}"),
     "msub": (2, lambda base, below: f"{_group(base)}_{_group(below)}"),
@@ -382,5 +400,7 @@ def _table(element: HtmlElement, level: int) -> str:
 def _fenced(element: HtmlElement, parts: list[str]) -> str:
     opening, closing = element.get("open", "("), element.get("close", ")")
     separator = (element.get("separators") or ",")[0]
+    if len(parts) == 1 and parts[0].startswith(_BINOMIAL) and (opening, closing) == ("(", ")"):
+        return parts[0]
     left, right = _SIGNS.get(opening, opening) or ".", _SIGNS.get(closing, closing) or "."
     return f"\\left{left} {f' {separator} '.join(parts)} \\right{right}"

@@ -95,3 +95,17 @@ def test_tex_begins_no_emphasis_where_formulas_are_not_known(read, tex, shown):
     text = to_markdown(read(f'<p>a <math alttext="{tex}"><mi>x</mi></math> and <i>b</i></p>'))
     assert text == f"a ${shown}$ and *b*\n"
     assert MarkdownIt("commonmark").render(text).count("<em>") == 1
+
+
+@pytest.mark.parametrize("thickness", ["0", "0pt", " 0.0em", "0%"])
+def test_a_fraction_without_a_line_is_a_binomial_that_brings_its_brackets(read, thickness):
+    def tex(body):
+        return to_markdown(read(f"<p>Let {MATHML.format(body)} be</p>"))[len("Let $") : -len("$ be\n")]
+
+    fraction = f'<mfrac linethickness="{thickness}"><mi>n</mi><mn>12</mn></mfrac>'
+    in_row = f"<mrow><mo>(</mo>{fraction}<mo>)</mo></mrow>"
+    in_formula = f"<mo stretchy=false>(</mo>{fraction}<mo>)</mo>"
+    for body in (fraction, in_row, in_formula, f"<mfenced>{fraction}</mfenced>"):
+        assert tex(body) == "\\binom{n}{12}"
+    assert tex(fraction.replace(thickness, "2px")) == "\\frac{n}{12}"
+    assert tex(f"<mi>f</mi><mo>(</mo>{fraction}<mo>+</mo><mi>x</mi><mo>)</mo>") == "f ( \\binom{n}{12} + x )"
