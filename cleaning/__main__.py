@@ -104,6 +104,9 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--images", action="store_true", help="include the images in markdown and html")
     parser.add_argument(
+        "--no-html", action="store_true", help="write no HTML in markdown, also where Markdown has no form of its own"
+    )
+    parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], type=_option, help="see below; repeatable"
     )
     return parser
@@ -201,7 +204,7 @@ def _row(decision: Decision) -> list[Text]:
 
 
 def _as_markdown(page: CleanPage, given: argparse.Namespace) -> str:
-    return page.to_markdown(links=_LINKS[given.links], images=given.images)
+    return page.to_markdown(links=_LINKS[given.links], images=given.images, html=not given.no_html)
 
 
 def _as_html(page: CleanPage, given: argparse.Namespace) -> str:

@@ -189,12 +189,12 @@ class Builder:
         outer = self._stack[-1]
         if outer.type in _INLINE_CONTAINERS:
             if outer.content:
-                outer.content.append(" " if outer.type is HEADING else StructureNode(BREAK))
-            outer.content += content
+                _add_line(outer.content, " " if outer.type is HEADING else StructureNode(BREAK), content)
+            else:
+                outer.content += content
             outer.positions += position
         elif self._paragraph is not None and self._breaks == 1:
-            self._paragraph.content.append(StructureNode(BREAK))
-            self._paragraph.content.extend(content)
+            _add_line(self._paragraph.content, StructureNode(BREAK), content)
             self._paragraph.positions.extend(position)
         else:
             self._add_paragraphs(outer, content, position)
@@ -385,6 +385,22 @@ class Builder:
             header=container.header,
             text=container.text,
         )
+
+
+def _add_line(lines: list[StructureNode | str], edge: StructureNode | str, line: list[StructureNode | str]) -> None:
+    """Add a line to those before it; a link that reaches over the edge is one link."""
+    last, first = lines[-1], line[0] if line else ""
+    if (
+        isinstance(last, str)
+        or isinstance(first, str)
+        or not (last.type is first.type is LINK and last.url == first.url)
+    ):
+        lines.append(edge)
+        lines.extend(line)
+        return
+    last.content.append(edge)
+    last.content.extend(first.content)
+    lines.extend(line[1:])
 
 
 _TABLE_CONTENT = {

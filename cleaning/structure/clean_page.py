@@ -113,16 +113,18 @@ class CleanPage:
         """The main text as an HTML fragment of harmless tags, with links and without images; "" if nothing was kept."""
         return self.to_html()
 
-    def to_markdown(self, *, links: Links = True, images: bool = False) -> str:
+    def to_markdown(self, *, links: Links = True, images: bool = False, html: bool = True) -> str:
         """Return the main text as Markdown: CommonMark with GitHub's tables, and formulas as `$TeX$`.
 
         `links` False leaves out the addresses of links; "references" puts them at the end. `images` includes images:
-        a program that shows the text then loads them from their sites. Raises OptionError for other values.
+        a program that shows the text then loads them from their sites. `html` False writes no HTML, also where Markdown
+        has no form of its own: line breaks in table cells, raised and lowered figures. Raises OptionError for other
+        values.
         """
-        return to_markdown(self.structure, links=links, images=images)
+        return to_markdown(self.structure, links=links, images=images, html=html)
 
     def to_html(self, *, links: bool = True, images: bool = False) -> str:
-        """Return the main text as an HTML fragment of harmless tags; the options are those of `to_markdown`."""
+        """Return the main text as an HTML fragment of harmless tags; the options are as in `to_markdown`."""
         return to_html(self.structure, links=links, images=images)
 
     def chunks(self, size: int, *, overlap: int = 0, unit: Unit = "words", links: bool = False) -> list[Chunk]:

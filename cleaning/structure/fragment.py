@@ -95,7 +95,7 @@ class _FragmentWriter:
             return f'<a href="{escape(node.url)}" rel="nofollow noopener noreferrer">{text}</a>'
         if kind is NodeType.IMAGE:
             address = f'<img src="{escape(node.url)}" alt="{escape(node.text)}" referrerpolicy="no-referrer">'
-            return address if self._images else ""
+            return address if self._images and node.url else ""
         if kind is NodeType.FORMULA:
             return f'<p><span class="math">$${escape(node.text)}$$</span></p>'
         if kind is NodeType.FORMULA_SPAN:

@@ -39,6 +39,7 @@ from cleaning.structure.nodes import (
     SUPERSCRIPT,
     TABLE,
     TERM,
+    NodeType,
     StructureNode,
     plain_text,
 )
@@ -66,7 +67,16 @@ _LINE_START = re.compile(
 _LINE_START_SIGNS = frozenset("#+->=:|[0123456789")
 _BACKTICKS = re.compile("`+")
 _ENTITY = re.compile(r"&(?=#?\w{1,40};)")
-_MARKERS = {STRONG: "**", DELETED: "~~"}
+_MARKERS = {STRONG: ("**", "__"), EMPHASIS: ("*", "_"), DELETED: ("~~",), SUBSCRIPT: (), SUPERSCRIPT: ()}
+_UNDERSCORES_FIRST = ("_", "*")  # around what begins or ends with stars
+# Raised letters that say the same on the line: marks of trade, and behind a figure those of an ordinal.
+_RAISED_MARKS = frozenset("tm sm \u2122 \u00ae \u00a9".split())
+_ORDINALS = frozenset("st nd rd th er re e \u00e8me eme o a os as \u00ba \u00aa".split())
+_RAISED_SIGNS = (
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b\u207c\u207d\u207e\u207f\u2071\u207b"
+)
+_RAISED = dict(zip(map(ord, "0123456789+-=()ni\u2212"), _RAISED_SIGNS, strict=True))
+_LOWERED = {ord(sign): chr(0x2080 + number) for number, sign in enumerate("0123456789+-=()")}
 _TAGS = {
     STRONG: "strong",
     EMPHASIS: "em",
@@ -83,14 +93,16 @@ def check_links(links: object) -> None:
         raise OptionError(f"links is {links!r}; it takes True, False or 'references'")
 
 
-def to_markdown(document: StructureNode, *, links: Links = True, images: bool = False) -> str:
+def to_markdown(document: StructureNode, *, links: Links = True, images: bool = False, html: bool = True) -> str:
     """Return the document as Markdown that ends with a line end; "" for an empty document.
 
     `links` False leaves out the addresses of links; "references" puts them at the end. Raises OptionError for another
-    value of it. `images` includes images, with their addresses.
+    value of it. `images` includes images, with their addresses. `html` False writes no HTML for what Markdown cannot
+    say: a line break in a table cell becomes a space, raised and lowered figures become characters of their own, if
+    there are any, and emphasis that Markdown cannot mark is left out.
     """
     check_links(links)
-    return markdown_writer()(document, links=links, images=images).write(document.content)
+    return markdown_writer()(document, links=links, images=images, html=html).write(document.content)
 
 
 def markdown_writer() -> type[MarkdownWriter]:
@@ -102,9 +114,11 @@ def markdown_writer() -> type[MarkdownWriter]:
 class MarkdownWriter:
     """Writes parts of one document: each part with the signs escaped that mean something in the document."""
 
-    def __init__(self, document: StructureNode, *, links: Links, images: bool) -> None:
+    def __init__(self, document: StructureNode, *, links: Links, images: bool, html: bool = True) -> None:
         self._links = links
         self._images = images
+        self._html = html
+        self._cell_break = "<br>" if html else " "
         self._references: dict[str, int] = {}
         self._document = document
 
@@ -215,7 +229,12 @@ class MarkdownWriter:
         return "\n\n".join([*filter(None, captions), "\n".join(lines)])
 
     def _cell(self, cell: StructureNode) -> str:
-        return "<br>".join(filter(None, self._cell_lines(cell, "")))
+        text = self._cell_break.join(filter(None, self._cell_lines(cell, "")))
+        if text or self._images:
+            return text
+        # In a table of features, the pictures of hooks and crosses are its text.
+        pictures = [node.text for node in cell.walk() if node.type is IMAGE and node.text]
+        return " ".join(self._text(picture, in_link=False) for picture in pictures).replace("|", "\\|")
 
     def _cell_lines(self, node: StructureNode, marker: str) -> list[str]:
         """Return the lines of a cell's content: a cell has no blocks, so items become lines with their signs."""
@@ -234,7 +253,7 @@ class MarkdownWriter:
                 content = (
                     _without_bold(part.content) if isinstance(node, StructureNode) and node.header else part.content
                 )
-                found.append(marker + self._inline(content, line_end="<br>").strip())
+                found.append(marker + self._inline(content, line_end=self._cell_break).strip())
                 marker = ""
             else:
                 found += self._cell_lines(part, marker)
@@ -256,7 +275,7 @@ class MarkdownWriter:
         before: str = "",
         after: str = "",
         in_link: bool = False,
-        line_end: str = "\\\n",
+        line_end: str = "  \n",
     ) -> str:
         """Return inline nodes. `before` and `after` are the signs around them, which decide how emphasis is written."""
         if len(content) == 1 and isinstance(content[0], str):
@@ -269,7 +288,7 @@ class MarkdownWriter:
                 if text.endswith("!") and _first_sign(content, at + 1, after) == "[":
                     text = f"{text[:-1]}\\!"
             elif node.type is BREAK:
-                text = line_end
+                text = line_end if last != "\n" and (parts or before) else ""
             else:
                 follows = _first_sign(content, at + 1, after)
                 text = self._span(node, last, follows, in_link=in_link, line_end=line_end)
@@ -282,14 +301,18 @@ class MarkdownWriter:
         kind = node.type
         if kind is CODE_SPAN:
             code = plain_text(node.content).replace("\n", " ")
+            if before != "`":
+                return _code_span(code)
             # Behind another code span, its marker would be read as a part of the other's.
-            return f"<code>{self._text(code, in_link=in_link)}</code>" if before == "`" else _code_span(code)
+            return f"<code>{self._text(code, in_link=in_link)}</code>" if self._html else f" {_code_span(code)}"
         if kind in _FORMULAS:
             return f"${_tex(node.text)}$" if kind is FORMULA_SPAN else f"$${_tex(node.text)}$$"
         if kind is FOOTNOTE_MARK:
             return f"[^{node.text}]"
         if kind is IMAGE:
-            return f"![{self._text(node.text, in_link=True)}]({_destination(node.url)})" if self._images else ""
+            if not self._images or not node.url:
+                return ""
+            return f"![{self._text(node.text, in_link=True)}]({_destination(node.url)})"
         if kind is LINK:
             if in_link or not self._links:
                 return self._inline(node.content, before=before, after=after, in_link=in_link, line_end=line_end)
@@ -303,26 +326,42 @@ class MarkdownWriter:
             return f"[{text}][{number}]"
         return f"[{text}]({_destination(url)})"
 
-    def _emphasis(self, node: StructureNode, before: str, after: str, *, in_link: bool, line_end: str) -> str:
+    def _emphasis(self, node: StructureNode, before: str, after: str, *, in_link: bool, line_end: str) -> str:  # noqa: PLR0911 — one line for each way to write it
         kind = node.type
-        marker = _MARKERS.get(kind) or ("_" if kind is EMPHASIS and "*" in (before, after) else "*")
-        if kind in (SUBSCRIPT, SUPERSCRIPT):
-            marker = ""
-        text = self._inline(
-            node.content, before=marker[-1:] or ">", after=marker[:1] or "<", in_link=in_link, line_end=line_end
-        )
+        markers = _MARKERS[kind]
+        if kind is EMPHASIS and ("*" in (before, after) or _has_stars(node)):
+            markers = _UNDERSCORES_FIRST
+        for marker in markers:
+            text = self._inline(node.content, before=marker[-1], after=marker[0], in_link=in_link, line_end=line_end)
+            if not text.strip():
+                return text
+            if _is_delimited(marker[0], before, text, after):
+                return f"{marker}{text}{marker}"
+            # Punctuation beside a letter keeps `**` from being emphasis. Outside the markers it says the same.
+            inner = _without_outer_signs(text)
+            if inner is not None:
+                start = text.index(inner)
+                first, rest = text[:start], text[start + len(inner) :]
+                if _is_delimited(marker[0], first[-1:] or before, inner, rest[:1] or after):
+                    return f"{first}{marker}{inner}{marker}{rest}"
+        text = self._inline(node.content, before=">", after="<", in_link=in_link, line_end=line_end)
         if not text.strip():
             return text
-        if marker and _is_delimited(marker[0], before, text, after):
-            return f"{marker}{text}{marker}"
-        # Punctuation beside a letter keeps `**` from being emphasis. Behind the marker it says the same.
-        inner = text.rstrip(_PUNCTUATION) if marker else ""
-        if inner and inner != text and inner[-1] != "\\":
-            moved = text[len(inner) :]
-            if moved[0] != ";" and _is_delimited(marker[0], before, inner, moved[0]):
-                return f"{marker}{inner}{marker}{moved}"
-        tag = _TAGS[kind]
-        return f"<{tag}>{text}</{tag}>"
+        if kind is SUPERSCRIPT or kind is SUBSCRIPT:
+            return self._raised(text, kind, before)
+        if not self._html:
+            return self._inline(node.content, before=before, after=after, in_link=in_link, line_end=line_end)
+        return f"<{_TAGS[kind]}>{text}</{_TAGS[kind]}>"
+
+    def _raised(self, text: str, kind: NodeType, before: str) -> str:
+        """Return a raised or lowered text: ordinals and marks of trade as they are, others as HTML or as characters."""
+        letters = text.casefold()
+        if kind is SUPERSCRIPT and (letters in _RAISED_MARKS or (letters in _ORDINALS and before.isdigit())):
+            return text
+        if self._html:
+            return f"<{_TAGS[kind]}>{text}</{_TAGS[kind]}>"
+        characters = _RAISED if kind is SUPERSCRIPT else _LOWERED
+        return text.translate(characters) if all(ord(sign) in characters for sign in text) else text
 
     def _text(self, text: str, *, in_link: bool) -> str:
         for sign in _ESCAPED_SIGNS:  # most texts have none, and a look for one is faster than a pattern
@@ -346,6 +385,26 @@ class MarkdownWriter:
 
 
 _PUNCTUATION = ":,.;!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u201d\u300d\uff09"
+
+
+_OUTER_SIGNS = f"{_PUNCTUATION}\u201c\u201e\u00ab\u00bb\u2019\u2018\u300c\uff08()\"'\u2026"
+
+
+def _without_outer_signs(text: str) -> str | None:
+    """Return a text without the punctuation at its ends; None if nothing else is left, or the signs mean something."""
+    inner = text.strip(_OUTER_SIGNS)
+    if not inner or inner == text or inner[-1] == "\\" or "](" in text:
+        return None
+    start = text.index(inner)
+    rest = text[start + len(inner) :]
+    # A reference to a character ends with a semicolon.
+    return None if rest[:1] == ";" or text[:start].endswith("!") else inner
+
+
+def _has_stars(node: StructureNode) -> bool:
+    """Return True for a node whose content begins or ends with a format that is written with stars."""
+    edges = (node.content[0], node.content[-1]) if node.content else ()
+    return any(not isinstance(edge, str) and edge.type in (STRONG, EMPHASIS) for edge in edges)
 
 
 def _first_sign(content: Sequence[StructureNode | str], at: int, otherwise: str) -> str:

@@ -320,3 +320,70 @@ def _change(formats, name, *, opens):
         formats.reverse()
         formats.remove(name)
         formats.reverse()
+
+
+def spans(html, *content):
+    return to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, content)]), html=html).rstrip("\n")
+
+
+def test_no_line_ends_with_a_backslash():
+    poem = [
+        "Roses",
+        node(NodeType.BREAK),
+        node(NodeType.LINK, ["a", node(NodeType.BREAK), "b"], url="https://a.example/"),
+    ]
+    assert spans(True, *poem) == "Roses  \n[a  \nb](https://a.example/)"
+    dropped = [node(NodeType.BREAK), node(NodeType.IMAGE, url="https://a.example/i"), node(NodeType.BREAK)]
+    assert spans(True, "Roses", *dropped, "red") == "Roses  \nred"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "expected"),
+    [
+        (NodeType.EMPHASIS, NodeType.STRONG, "a _**x** y_ b"),
+        (NodeType.STRONG, NodeType.EMPHASIS, "a **_x_ y** b"),
+        (NodeType.EMPHASIS, NodeType.DELETED, "a *~~x~~ y* b"),
+    ],
+)
+def test_emphasis_in_emphasis_is_markdown(outer, inner, expected):
+    text = spans(True, "a ", node(outer, [node(inner, ["x"]), " y"]), " b")
+    assert text == expected
+    assert PARSER.render(text).count("<em>") + PARSER.render(text).count("<strong>") + text.count("~~") // 2 == 2
+
+
+def test_punctuation_beside_a_letter_goes_outside_the_markers():
+    assert spans(True, "a", node(NodeType.STRONG, ["(b)"]), "c") == "a(**b**)c"
+    assert spans(True, node(NodeType.EMPHASIS, ["\u201cb\u201d"]), "s") == "\u201c*b*\u201ds"
+
+
+def test_raised_letters_of_ordinals_are_plain_and_of_powers_are_not():
+    def raised(text):
+        return node(NodeType.SUPERSCRIPT, [text])
+
+    assert spans(True, "the 1", raised("st"), ", x", raised("a"), " Blocks", raised("TM")) == (
+        "the 1st, x<sup>a</sup> BlocksTM"
+    )
+    lowered = node(NodeType.SUBSCRIPT, ["2"])
+    assert spans(False, "x", raised("-2"), " H", lowered, "O x", raised("a+b")) == "x\u207b\u00b2 H\u2082O xa+b"
+
+
+HTML_TAG = {"html_inline", "html_block"}
+
+
+@given(st.lists(st.one_of(TEXTS, SPANS), min_size=1, max_size=5))
+def test_markdown_without_html_has_none(content):
+    nodes = [node(NodeType.PARAGRAPH, [" " if part == "" else part for part in content])]
+    text = to_markdown(node(NodeType.DOCUMENT, nodes), html=False)
+    found = [token.type for top in PARSER.parse(text) for token in [top, *(top.children or ())]]
+    assert HTML_TAG.isdisjoint(found)
+
+
+def test_a_table_without_html_has_spaces_for_line_breaks_and_says_what_pictures_show():
+    yes = node(NodeType.IMAGE, url="https://a.example/y.png", text="Yes | sure")
+    lines = node(NodeType.PARAGRAPH, ["a", node(NodeType.BREAK), "b"])
+    cells = [node(NodeType.CELL, [lines]), node(NodeType.CELL, [node(NodeType.PARAGRAPH, [yes])])]
+    table = node(NodeType.TABLE, [node(NodeType.ROW, cells)])
+    document = node(NodeType.DOCUMENT, [table])
+    assert to_markdown(document) == "| a<br>b | Yes \\| sure |\n| --- | --- |\n"
+    assert to_markdown(document, html=False) == "| a b | Yes \\| sure |\n| --- | --- |\n"
+    assert "![Yes" in to_markdown(document, images=True)

@@ -84,7 +84,7 @@ def test_items_with_several_blocks_are_apart(read):
 
 def test_a_definition_list_has_its_terms_in_bold(read):
     document = read("<dl><dt>T<dt>U<dd>one<dd>two<dt>V<dd>three</dl>")
-    assert markdown(document) == "- **T**\\\n  **U**\n\n  one\n\n  two\n\n- **V**\n\n  three"
+    assert markdown(document) == "- **T**  \n  **U**\n\n  one\n\n  two\n\n- **V**\n\n  three"
 
 
 def test_a_table_resolves_its_spans(read):
@@ -148,7 +148,7 @@ def test_blank_lines_of_code_in_spans_stay(read):
 
 
 def test_line_breaks_stay_and_two_of_them_begin_a_paragraph(read):
-    assert markdown(read("<p>Roses<br>Violets<br><br>Sugar</p>")) == "Roses\\\nViolets\n\nSugar"
+    assert markdown(read("<p>Roses<br>Violets<br><br>Sugar</p>")) == "Roses  \nViolets\n\nSugar"
 
 
 def test_a_dropped_line_ends_the_paragraph(read):
@@ -282,3 +282,34 @@ def test_texts_have_no_invisible_characters(read):
     assert to_markdown(read("<p>a <img src=/i.png width=90 alt='a\u00adb'> c"), images=True) == (
         "a ![ab](https://a.example/i.png) c\n"
     )
+
+
+def test_a_link_over_a_line_break_is_one_link(read):
+    body = "<a href=/plan>the whole<br>plan</a>"
+    assert markdown(read(f"<p>See {body} now.</p>")) == "See [the whole  \nplan](https://a.example/plan) now."
+    assert markdown(read(f"<h2>{body}</h2>")) == "## [the whole plan](https://a.example/plan)"
+    other = "<p><a href=/a>one</a><br><a href=/b>two</a></p>"
+    assert markdown(read(other)) == "[one](https://a.example/a)  \n[two](https://a.example/b)"
+
+
+def test_the_picture_of_a_hook_is_the_text_of_its_cell(read):
+    one, two = "<img src=/y.png width=16 alt=Yes>", "<img src='data:x' alt=No> 2"
+    rows = f"<tr><th>what<th>has it<tr><td>One<td>{one}<tr><td>Two<td>{two}"
+    assert markdown(read(f"<table>{rows}</table>")).splitlines()[2:] == ["| One | Yes |", "| Two | 2 |"]
+
+
+def test_the_labels_of_a_group_of_listings_are_no_paragraphs(read):
+    code = "<span class=lang>sh</span><pre><code>npm i</code></pre>"
+    listing = f'<div class="language-sh"><button class=copy></button>{code}</div>'
+    tabs = "<div class=tabs><input type=radio><label for=a>npm</label></div>"
+    assert (
+        markdown(read(f'<div class="vp-code-group">{tabs}<div class=blocks>{listing}</div></div>'))
+        == "```sh\nnpm i\n```"
+    )
+    assert markdown(read("<p><label>Name</label></p>")) == "Name"
+
+
+def test_quotes_in_quotes_of_forums_nest(read):
+    inner = "<blockquote><div><cite>Bob wrote:</cite><p>inner</p></div></blockquote>"
+    document = read(f"<blockquote><div><cite>Ada wrote:</cite>{inner}outer</div></blockquote><p>reply</p>")
+    assert markdown(document) == "> *Ada wrote:*\n>\n> > *Bob wrote:*\n> >\n> > inner\n>\n> outer\n\nreply"
