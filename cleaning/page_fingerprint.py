@@ -13,6 +13,8 @@ from cleaning.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cleaning.blocks import Block
+
 
 @dataclass(frozen=True, slots=True)
 class BlockKeys:
@@ -42,6 +44,18 @@ class FingerprintedBlock:
     fingerprint: int | None
     repeats: int | None = None
     distance: int = 0
+
+    @property
+    def block(self) -> Block:
+        return self.decision.block
+
+    @property
+    def position(self) -> int:
+        return self.decision.block.position
+
+    @property
+    def text(self) -> str:
+        return self.decision.block.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +130,12 @@ class _EarlierBlocks:
     def compare(self, block: FingerprintedBlock) -> FingerprintedBlock:
         """Return the block with the earlier one that it repeats. A block that repeats none is added."""
         same = self._by_digest.get(block.digest)
-        if same is not None and (block.unique_terms or same.decision.block.text == block.decision.block.text):
-            return replace(block, repeats=same.decision.block.position)
+        if same is not None and (block.unique_terms or same.text == block.text):
+            return replace(block, repeats=same.position)
         if block.fingerprint is not None:
             near = self._by_fingerprint.nearest(block.fingerprint)
             if near is not None:
-                return replace(block, repeats=near.item.decision.block.position, distance=near.bits)
+                return replace(block, repeats=near.item.position, distance=near.bits)
             self._by_fingerprint.add(block.fingerprint, block)
         self._by_digest[block.digest] = block
         return block

@@ -15,9 +15,10 @@ A page also has a new address if its own redirects there for good (301, 308), an
 its history, blocks and visits. If a page is stored there already, the two become one. The addresses that it has left,
 and those of its variants, stay in table `address`.
 
-Two texts are those of one page if they have most of their terms in common; a common title needs fewer. Everything is
-decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in which pages
-and processes come does not matter. To change a third page takes all locks: `UnlockedPageError` asks for them.
+Two texts belong to one page if they have most of their terms in common; with a common title, fewer are enough.
+Everything is decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in
+which pages and processes come does not matter. A change of a third page takes all locks: `UnlockedPageError` asks for
+them.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from crawler.storage.pages import ImportedPage, PageAbsence, PageRecord, StoredPage
     from crawler.storage.structure import StructureWriter
 
-# The share of terms, of those that either text has, that both must have to be texts of one page. An edited article
-# keeps 0.9 of them; two articles of a site have 0.1 to 0.3 in common, and up to 0.7 if menus were kept.
+# Two texts belong to one page if both have this share of all their terms. An edited article keeps 0.9 of them; two
+# articles of a site have 0.1 to 0.3 in common, and up to 0.7 if menus were kept.
 _MIN_SHARE = 0.8
 _MIN_SHARE_WITH_TITLE = 0.5
 
@@ -81,12 +82,13 @@ class PageText:
     def is_same(self, other: PageText) -> bool:
         """Return True if these are probably two texts of one page; two pages without text need a common title."""
         has_title = self.title is not None and self.title == other.title
-        either = self.terms | other.terms
-        return is_share_of_one_page(len(self.terms & other.terms), len(either), has_title=has_title)
+        common_terms = self.terms & other.terms
+        all_terms = self.terms | other.terms
+        return is_share_of_one_page(len(common_terms), len(all_terms), has_title=has_title)
 
 
 def is_stored_page(connection: Connection, imported: ImportedPage, key: str) -> bool:
-    """Return True if the page that is stored under a key is an imported one: at the same address, or with its text."""
+    """Return True if the page stored under a key is the imported one: it has the same address or the same text."""
     stored = pages.find_page(connection, key)
     if stored is None:
         return False
@@ -95,19 +97,19 @@ def is_stored_page(connection: Connection, imported: ImportedPage, key: str) -> 
     rows = read_earlier(connection, stored.page_id)
     imported_page = imported.visit.page
     assert isinstance(imported_page, ProcessedPage)
-    texts = [block.decision.block.text for block in imported_page.blocks]
+    texts = [candidate.text for candidate in imported_page.blocks]
     title = imported_page.cleaned.metadata.title
     return PageText.of(title, texts).is_same(_live_text(stored, rows))
 
 
-def is_share_of_one_page(both: int, either: int, *, has_title: bool) -> bool:
-    """Return True if two texts are probably those of one page: so many terms are in both, and so many in either.
+def is_share_of_one_page(common_terms: int, all_terms: int, *, has_title: bool) -> bool:
+    """Return True if two texts with this number of common terms, of all their terms, probably belong to one page.
 
-    `has_title` says that the texts have one title; two texts without terms need it.
+    `has_title` says that the texts have the same title; two texts without terms need it.
     """
-    if not either:
+    if not all_terms:
         return has_title
-    return both / either >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
+    return common_terms / all_terms >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class PageAddresses:
     doubted: set[str] = field(default_factory=set)
 
     def prefetch(self, records: Iterable[PageRecord]) -> None:
-        """Read, in two queries, which of the addresses that pages state are sections or were doubted before."""
+        """Read, in two queries, which stated addresses are sections or were doubted before."""
         keys = sorted({record.key for record in records if record.is_restated})
         if keys:
             for statement in (_DOUBTED_BEFORE, _SECTION_KEYS):
@@ -174,9 +176,9 @@ class PageAddresses:
             self._give_way(stored)
 
     def move(self, placed: PlacedPage, moved_from: Sequence[str]) -> PlacedPage:
-        """Let the pages at addresses that redirect to this page for good become this page; return it.
+        """Merge the pages whose addresses redirect to this page for good into this page; return it.
 
-        A page whose text is not that of the new one stays where it is: a site that has removed its articles redirects
+        A page whose text differs from the new one's stays where it is: a site that has removed its articles redirects
         all of them to the home page, or to a form.
         """
         for key in moved_from:
@@ -188,14 +190,14 @@ class PageAddresses:
         return placed
 
     def move_absent(self, absence: PageAbsence) -> bool:
-        """Make a page whose URL redirects for good a part of the page that is stored at the target, if they agree."""
+        """Merge a page whose URL redirects for good into the page stored at the target, if they agree."""
         if absence.moved_to is None:
             return False
         key = url_key(absence.moved_to)
         if self._has_section(key):
             self.move_section([absence.key], key)
-        led = pages.read_addresses(self.connection, [key])
-        new = pages.find_page(self.connection, key) or pages.find_page(self.connection, led.get(key, key))
+        targets = pages.read_addresses(self.connection, [key])
+        new = pages.find_page(self.connection, key) or pages.find_page(self.connection, targets.get(key, key))
         old = self._find_moved(absence.key)
         if old is None or new is None or new.retired or new.page_id == old.page_id:
             return False
@@ -205,7 +207,7 @@ class PageAddresses:
         return True
 
     def move_section(self, moved_from: Sequence[str], key: str) -> None:
-        """Let the sections at addresses that redirect here for good become the section with this key.
+        """Merge the sections whose addresses redirect here for good into the section with this key.
 
         A section that redirects to the home page has not moved there.
         """
@@ -236,8 +238,8 @@ class PageAddresses:
 
     def _find_moved(self, key: str) -> StoredPage | None:
         """Return the page that was fetched at an address which now redirects; None if it is not stored."""
-        led = pages.read_addresses(self.connection, [key])
-        for candidate in (key, led.get(key)):
+        targets = pages.read_addresses(self.connection, [key])
+        for candidate in (key, targets.get(key)):
             stored = None if candidate is None else pages.find_page(self.connection, candidate)
             if stored is not None and is_respelled(url_key(stored.url), key):
                 return stored
@@ -266,21 +268,21 @@ class PageAddresses:
         return not is_respelled(url_key(stored.url), stored.history.key)
 
     def _is_same_page(self, record: PageRecord, stored: StoredPage) -> bool:
-        """Return True if a visit is one to the stored page: at the same address, or with the same text."""
+        """Return True if a visit is to the stored page: it has the same address or the same text."""
         return is_respelled(url_key(stored.url), record.own_key) or self._has_text_of(record, stored)
 
     def _has_text_of(self, record: PageRecord, stored: StoredPage) -> bool:
         if stored.body_hash == record.columns["body_hash"]:
             return True
-        texts = [one.decision.block.text for one in record.page.blocks]
+        texts = [candidate.text for candidate in record.page.blocks]
         return PageText.of(record.columns["title"], texts).is_same(self._stored_text(stored))
 
     def _stored_text(self, stored: StoredPage) -> PageText:
-        """Return the text of a stored page, of a retired one what it ever had."""
+        """Return the text of a stored page; for a retired one, all text that it ever had."""
         return _live_text(stored, read_earlier(self.connection, stored.page_id))
 
     def _join(self, record: PageRecord, stored: StoredPage | None, own: StoredPage | None) -> StoredPage | None:
-        """Return the page at the address that a page states, with what is stored at the page's own address."""
+        """Return the page at the stated address, after the page at the own address has been merged into it."""
         if own is None:
             return stored
         if stored is None:
@@ -351,9 +353,9 @@ class PageAddresses:
         self._lead(old.history.key, into.history.key)
 
     def _hide(self, stored: StoredPage, live: Sequence[EarlierRow]) -> None:
-        """Mark the texts of a page as gone, and count them for its site no more."""
-        at = stored.history.last_seen
-        mark_gone(self.connection, VisitedPage(stored.page_id, stored.site, at, self.change_log.sequence), live)
+        """Mark the texts of a page as gone, and stop counting them for its site."""
+        last_seen = stored.history.last_seen
+        mark_gone(self.connection, VisitedPage(stored.page_id, stored.site, last_seen, self.change_log.sequence), live)
         if not stored.retired:
             self.boilerplate.add(BoilerplateChange.of_retired(stored.site, live))
 
@@ -363,14 +365,15 @@ class PageAddresses:
 
 
 def _live_text(stored: StoredPage, rows: Sequence[EarlierRow]) -> PageText:
-    """Return the text of a stored page, of a retired one what it ever had."""
+    """Return the text of a stored page; for a retired one, all text that it ever had."""
     texts = [row.text for row in rows if not row.gone] or [row.text for row in rows]
     return PageText.of(stored.title, texts)
 
 
 def _is_moved_path(stored: StoredPage, key: str) -> bool:
     """Return True if a page's new address is the old one on another host of its site, or with another scheme."""
-    old, new = urlsplit(url_key(stored.url)), urlsplit(key)
+    old = urlsplit(url_key(stored.url))
+    new = urlsplit(key)
     return stored.site == site_of(key) and (old.path, old.query, old.fragment) == (new.path, new.query, new.fragment)
 
 

@@ -1,6 +1,6 @@
 """The blocks and sightings of a page: compared with those of its earlier visits, looked up elsewhere, written.
 
-A block is a kept text. A sighting says that a page shows the block of another page, or of another place of its own. The
+A block is a kept text. A sighting is a repeat: a stored block's text on another page, or again on the same page. The
 words of each block go to table `block_tokens`, where search finds them.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
 
-# PostgreSQL stores half as many bytes again, and fails at twice as many. Search does not find the words after these.
+# PostgreSQL stores 1.5 times as many bytes, and fails at twice as many. Search finds no words beyond it.
 TOKENS_BYTES_MAX = 500_000
 TITLE_SEPARATOR = "\u00b7"
 """Stands between the title and the headline of a page, where they differ."""
@@ -80,9 +80,14 @@ class KeptBlock:
     earlier: EarlierRow
 
     @property
+    def position(self) -> int:
+        """The position of the block at this visit."""
+        return self.candidate.position
+
+    @property
     def text(self) -> str:
         """The text of the block at this visit."""
-        return self.candidate.decision.block.text
+        return self.candidate.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class VisitedPage:
 
     page_id: int
     site: str
-    at: datetime
+    visit_time: datetime
     sequence: int
 
 
@@ -125,7 +130,7 @@ class SearchableBlock:
 
     @classmethod
     def of_title(cls, page_id: int, texts: Iterable[str | None]) -> Self | None:
-        """Return what a page is called, for search: its title and headline, each once; None if it has neither."""
+        """Return the title and the headline of a page, for search, each once; None if it has neither."""
         known = {tuple(index_tokens(text)): text for text in texts if text}
         text = f" {TITLE_SEPARATOR} ".join(text for words, text in known.items() if words)
         return cls(-page_id, text, _TITLE_PRIORITY) if text else None
@@ -141,39 +146,39 @@ def compare_blocks(
     changed if the digests of its blocks, in reading order, have.
     """
     kept = _match_rows(candidates, earlier, max_distance)
-    positions = {one.candidate.decision.block.position for one in kept}
-    used = {_row_identity(one.earlier) for one in kept}
+    positions = {kept_block.position for kept_block in kept}
+    used = {_row_identity(kept_block.earlier) for kept_block in kept}
     live = [row for row in earlier if not row.gone]
     live_digests = [row.digest for row in sorted(live, key=lambda row: row.position)]
-    new = [one for one in candidates if one.decision.block.position not in positions]
+    new = [candidate for candidate in candidates if candidate.position not in positions]
     return PageComparison(
         kept=tuple(kept),
         new=tuple(_repeat_kept_blocks(new, kept, max_distance)),
         missing=tuple(row for row in live if _row_identity(row) not in used),
-        changed=[one.digest for one in candidates] != live_digests,
+        changed=[candidate.digest for candidate in candidates] != live_digests,
     )
 
 
 def _match_rows(
     candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int
 ) -> list[KeptBlock]:
-    """Match candidates with earlier rows, again without the rows that cannot be kept, until all can.
+    """Match candidates with earlier rows, and again without the rows that cannot be kept, until all can.
 
-    No block that is gone comes back beside a duplicate on the page, and no sighting of a block of this page stays if
-    the page no longer shows that block: its text becomes a block.
+    A block that is gone does not come back if the page shows a duplicate of it. A sighting of the page's own block does
+    not stay if the page no longer shows that block: its text becomes a block.
     """
     rows = earlier
     while True:
         pools = _EarlierPools(rows)
         matches = [(candidate, pools.take(candidate)) for candidate in candidates]
-        found = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
-        refused = _repeated_revivals(found, max_distance)
-        orphans = _orphaned_sightings(found, earlier)
+        kept_blocks = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
+        refused = _repeated_revivals(kept_blocks, max_distance)
+        orphans = _orphaned_sightings(kept_blocks, earlier)
         if not (refused or orphans):
-            return found
-        digests = {one.earlier.digest for one in refused}
-        dropped = {_row_identity(one.earlier) for one in (*refused, *orphans)}
-        kept = {_row_identity(one.earlier) for one in found} - dropped
+            return kept_blocks
+        digests = {kept_block.earlier.digest for kept_block in refused}
+        dropped = {_row_identity(kept_block.earlier) for kept_block in (*refused, *orphans)}
+        kept = {_row_identity(kept_block.earlier) for kept_block in kept_blocks} - dropped
         rows = [
             row
             for row in rows
@@ -182,24 +187,28 @@ def _match_rows(
         ]
 
 
-def _orphaned_sightings(found: Sequence[KeptBlock], earlier: Iterable[EarlierRow]) -> list[KeptBlock]:
-    """Return the matched sightings of those blocks of this page that no candidate matches."""
+def _orphaned_sightings(kept_blocks: Sequence[KeptBlock], earlier: Iterable[EarlierRow]) -> list[KeptBlock]:
+    """Return the matched sightings of the page's own blocks that no candidate matches."""
     own = {row.row_id for row in earlier if not row.is_sighting}
-    lost = own - {one.earlier.row_id for one in found if not one.earlier.is_sighting}
-    return [one for one in found if one.earlier.is_sighting and one.earlier.original.block_id in lost]
+    lost = own - {kept_block.earlier.row_id for kept_block in kept_blocks if not kept_block.earlier.is_sighting}
+    return [
+        kept_block
+        for kept_block in kept_blocks
+        if kept_block.earlier.is_sighting and kept_block.earlier.original.block_id in lost
+    ]
 
 
-def _repeated_revivals(found: Iterable[KeptBlock], max_distance: int) -> list[KeptBlock]:
+def _repeated_revivals(kept_blocks: Iterable[KeptBlock], max_distance: int) -> list[KeptBlock]:
     """Return the blocks that were gone and duplicate another matched block; live blocks stay before gone ones."""
-    blocks = [one for one in found if not one.earlier.is_sighting]
-    if all(one.candidate.repeats is None for one in blocks):
+    blocks = [kept_block for kept_block in kept_blocks if not kept_block.earlier.is_sighting]
+    if all(kept_block.candidate.repeats is None for kept_block in blocks):
         return []
     on_page, refused = _PageBlocks(max_distance), []
-    for one in sorted(blocks, key=lambda one: one.earlier.gone):
-        if one.earlier.gone and on_page.find(one.candidate) is not None:
-            refused.append(one)
+    for kept_block in sorted(blocks, key=lambda kept_block: kept_block.earlier.gone):
+        if kept_block.earlier.gone and on_page.find(kept_block.candidate) is not None:
+            refused.append(kept_block)
         else:
-            on_page.add(one.candidate)
+            on_page.add(kept_block.candidate)
     return refused
 
 
@@ -208,25 +217,25 @@ def _repeat_kept_blocks(
 ) -> list[FingerprintedBlock]:
     """Make new candidates repeat the kept blocks that they duplicate.
 
-    Within a page, the first text is the original. Where a later one is a stored block already, the first must repeat
-    it. The candidates that repeated the first then repeat any block of the page that is near enough, or none.
+    Within a page, the first text is the original. If a later one is already a stored block, the first must repeat it.
+    The candidates that repeated the first then repeat any block of the page that is near enough, or none.
     """
-    own = [one.candidate for one in kept if not one.earlier.is_sighting]
-    if all(one.repeats is None for one in own):
+    own = [kept_block.candidate for kept_block in kept if not kept_block.earlier.is_sighting]
+    if all(candidate.repeats is None for candidate in own):
         return new
     on_page = _PageBlocks(max_distance)
-    for one in own:
-        on_page.add(one)
+    for candidate in own:
+        on_page.add(candidate)
     regrouped, moved = [], set()
-    for one in new:
-        if one.repeats is not None and one.repeats not in moved:
-            regrouped.append(one)
-        elif repeat := on_page.find(one):
-            moved.add(one.decision.block.position)
+    for candidate in new:
+        if candidate.repeats is not None and candidate.repeats not in moved:
+            regrouped.append(candidate)
+        elif repeat := on_page.find(candidate):
+            moved.add(candidate.position)
             regrouped.append(repeat)
         else:
-            on_page.add(one)
-            regrouped.append(replace(one, repeats=None, distance=0))
+            on_page.add(candidate)
+            regrouped.append(replace(candidate, repeats=None, distance=0))
     return regrouped
 
 
@@ -245,17 +254,17 @@ class _PageBlocks:
             self._by_fingerprint.add(candidate.fingerprint, candidate)
 
     def find(self, candidate: FingerprintedBlock) -> FingerprintedBlock | None:
-        """Return the candidate as a repeat of the block that it duplicates; None if it duplicates none."""
+        """Return the candidate as a repeat of the block that it duplicates; None if it duplicates no block."""
         same = self._by_digest.get(candidate.digest)
-        if same is not None and same_terms(same.decision.block.text, candidate.decision.block.text):
-            return replace(candidate, repeats=same.decision.block.position, distance=0)
+        if same is not None and same_terms(same.text, candidate.text):
+            return replace(candidate, repeats=same.position, distance=0)
         near = None if candidate.fingerprint is None else self._by_fingerprint.nearest(candidate.fingerprint)
-        return near and replace(candidate, repeats=near.item.decision.block.position, distance=near.bits)
+        return near and replace(candidate, repeats=near.item.position, distance=near.bits)
 
 
-def same_terms(one: str, other: str) -> bool:
+def same_terms(text: str, other: str) -> bool:
     """Return True if two texts with the same digest have the same terms; texts without terms must be equal."""
-    return one == other or (terms(one) == terms(other) != [])
+    return text == other or (terms(text) == terms(other) != [])
 
 
 # The rows that a candidate takes first, as (is_sighting, gone). A repeat that revived a sighting while its own block is
@@ -274,7 +283,7 @@ class _EarlierPools:
 
     def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
         """Remove and return a row with the candidate's terms: first a sighting for a repeat, otherwise a block."""
-        text = candidate.decision.block.text
+        text = candidate.text
         for state in _ORDER_OF_OTHERS if candidate.repeats is None else _ORDER_OF_REPEATS:
             rows = self._rows.get((candidate.digest, *state))
             if rows and same_terms(rows[0].text, text):
@@ -307,7 +316,7 @@ _SIGHTINGS_OF_PAGE = (
 
 
 def read_earlier(connection: Connection, page_id: int) -> list[EarlierRow]:
-    """Return all blocks and sightings that a page ever had, with those that are gone."""
+    """Return all blocks and sightings that a page ever had; they may be gone."""
     page = {"page": page_id}
     blocks = [
         EarlierRow(
@@ -346,30 +355,38 @@ class BlockWriter:
     def compare(self, candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
         """Compare a visit with the page's earlier rows by the rules: with scope `off` no candidate repeats another."""
         if self._rules.scope == "off":
-            candidates = [replace(one, repeats=None, distance=0) for one in candidates]
+            candidates = [replace(candidate, repeats=None, distance=0) for candidate in candidates]
         return compare_blocks(candidates, earlier, self._rules.max_distance)
 
     def write(
         self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter
     ) -> FoundOriginals:
         """Store new candidates as blocks or sightings, refresh the kept rows; return all new sightings."""
-        found = self._find_originals(connection, visited, [one for one in comparison.new if one.repeats is None])
-        known = {one.candidate.decision.block.position for one in found.sightings}
-        fresh = [one for one in comparison.new if one.repeats is None and one.decision.block.position not in known]
+        duplicates = self._find_originals(
+            connection, visited, [candidate for candidate in comparison.new if candidate.repeats is None]
+        )
+        known = {duplicate.candidate.position for duplicate in duplicates.sightings}
+        fresh = [
+            candidate for candidate in comparison.new if candidate.repeats is None and candidate.position not in known
+        ]
         blocks = add_blocks(connection, visited, fresh, tokens)
         self._index.add(
             connection,
-            [IndexEntry(one.fingerprint, one.block_id) for one in blocks.values() if one.fingerprint is not None],
+            [
+                IndexEntry(original.fingerprint, original.block_id)
+                for original in blocks.values()
+                if original.fingerprint is not None
+            ],
         )
         kept = _kept_blocks(comparison)
         originals = blocks | _kept_originals(comparison, kept)
-        originals |= {one.candidate.decision.block.position: one.original for one in found.sightings}
-        sightings = (*found.sightings, *_sightings_of_repeats(comparison.new, originals))
+        originals |= {duplicate.candidate.position: duplicate.original for duplicate in duplicates.sightings}
+        sightings = (*duplicates.sightings, *_sightings_of_repeats(comparison.new, originals))
         refresh_rows(connection, visited, comparison.kept, kept)
-        tokens.refresh(one for one in comparison.kept if not one.earlier.is_sighting)
+        tokens.refresh(kept_block for kept_block in comparison.kept if not kept_block.earlier.is_sighting)
         add_sightings(connection, visited, sightings)
         mark_gone(connection, visited, comparison.missing)
-        return replace(found, sightings=sightings)
+        return replace(duplicates, sightings=sightings)
 
     def _find_originals(
         self, connection: Connection, visited: VisitedPage, new: list[FingerprintedBlock]
@@ -382,41 +399,41 @@ class BlockWriter:
 def _kept_blocks(comparison: PageComparison) -> dict[int, OriginalBlock]:
     """Return the page's own kept blocks, with their present texts, by id."""
     return {
-        one.earlier.row_id: replace(one.earlier.original, text=one.text)
-        for one in comparison.kept
-        if not one.earlier.is_sighting
+        kept_block.earlier.row_id: replace(kept_block.earlier.original, text=kept_block.text)
+        for kept_block in comparison.kept
+        if not kept_block.earlier.is_sighting
     }
 
 
 def _kept_originals(comparison: PageComparison, kept: Mapping[int, OriginalBlock]) -> dict[int, OriginalBlock]:
-    """Return, by position, the block that each kept row is or is a sighting of."""
+    """Return, by position, the block of each kept row: the row itself, or the original of a sighting."""
     return {
-        one.candidate.decision.block.position: kept.get(one.earlier.original.block_id, one.earlier.original)
-        for one in comparison.kept
+        kept_block.position: kept.get(kept_block.earlier.original.block_id, kept_block.earlier.original)
+        for kept_block in comparison.kept
     }
 
 
 def _sightings_of_repeats(new: Iterable[FingerprintedBlock], originals: dict[int, OriginalBlock]) -> list[NewSighting]:
-    """Return the candidates that repeat one of their own page as sightings of that one's original."""
+    """Return the candidates that repeat another candidate of their page, as sightings of its original."""
     sightings = []
-    for one in new:
-        if one.repeats is not None:
-            original = originals[one.repeats]
-            originals[one.decision.block.position] = original
-            sightings.append(_sighting_of_repeat(one, original))
+    for candidate in new:
+        if candidate.repeats is not None:
+            original = originals[candidate.repeats]
+            originals[candidate.position] = original
+            sightings.append(_sighting_of_repeat(candidate, original))
     return sightings
 
 
-def _sighting_of_repeat(one: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
-    bits = one.distance
-    if one.fingerprint is not None and original.fingerprint is not None:
-        bits = distance(one.fingerprint, original.fingerprint)
-    return NewSighting(one, original, bits, exact=one.digest == original.digest)
+def _sighting_of_repeat(candidate: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
+    bits = candidate.distance
+    if candidate.fingerprint is not None and original.fingerprint is not None:
+        bits = distance(candidate.fingerprint, original.fingerprint)
+    return NewSighting(candidate, original, bits, exact=candidate.digest == original.digest)
 
 
 SAME_DIGEST_MAX = 8
-"""With how many stored blocks of its digest a text is compared. In a crawled database there is one, unless texts were
-made to have the digest of another."""
+"""The number of stored blocks with its digest that a text is compared with. A crawled database has one, unless texts
+were crafted to have another text's digest."""
 
 # In a database that was filled with a narrower DEDUP_SCOPE, thousands of blocks may have the same digest.
 _PLACES_MAX = 256
@@ -450,7 +467,7 @@ class FoundOriginals:
 
 @dataclass(frozen=True, slots=True)
 class _Duplicated:
-    """What a candidate may duplicate: the nearest block by fingerprint, and the first ones of its digest."""
+    """The blocks that a candidate may duplicate: the nearest by fingerprint, and the first ones with its digest."""
 
     candidate: FingerprintedBlock
     near: tuple[int, int] | None
@@ -466,10 +483,10 @@ def find_originals(
     *,
     within_site: bool,
 ) -> FoundOriginals:
-    """Find the candidates that duplicate a stored block of another page, each with the nearest such block.
+    """Find the candidates that duplicate a stored block of another page, each with the nearest block.
 
-    Of several blocks at the same distance, the one stored first. The digest finds the blocks with the same terms, the
-    fingerprint those that are nearly the same. Only the texts of blocks that may be chosen are read.
+    Of several blocks at the same distance, the one stored first counts. The digest finds the blocks with the same
+    terms, the fingerprint finds near-duplicates. Only the texts of blocks that may be chosen are read.
     """
     scope = _DuplicateScope(connection, visited, within_site=within_site)
     queries = [candidate.fingerprint for candidate in candidates if candidate.fingerprint is not None]
@@ -487,20 +504,20 @@ def find_originals(
     ids = {block_id for option in options for block_id in option.same[:SAME_DIGEST_MAX]}
     originals = _read_originals(connection, sorted(ids | {option.near[1] for option in options if option.near}))
     sightings = {
-        option.candidate.decision.block.position: new_sighting
+        option.candidate.position: new_sighting
         for option in options
         if (new_sighting := _nearest_original(option, originals)) is not None
     }
     not_compared = sum(
         option.candidate.fingerprint in matches.not_compared
-        or (len(option.same) > SAME_DIGEST_MAX and option.candidate.decision.block.position not in sightings)
+        or (len(option.same) > SAME_DIGEST_MAX and option.candidate.position not in sightings)
         for option in options
     )
     return FoundOriginals(tuple(sightings.values()), not_compared)
 
 
 class _DuplicateScope:
-    """The stored blocks that those of a page may duplicate: of other pages, of its site if the rules say so."""
+    """The stored blocks that a page's blocks may duplicate: on other pages, only of its site if the rules say so."""
 
     def __init__(self, connection: Connection, visited: VisitedPage, *, within_site: bool) -> None:
         self._connection = connection
@@ -521,12 +538,14 @@ class _DuplicateScope:
 
     def same_digest(self, digests: Iterable[int]) -> dict[int, list[int]]:
         """Return, by digest, the ids of the blocks that have it, in order."""
-        wanted, dialect = [signed(digest) for digest in dict.fromkeys(digests)], self._connection.dialect.name
-        if not wanted:
+        queries = [signed(digest) for digest in dict.fromkeys(digests)]
+        dialect = self._connection.dialect.name
+        if not queries:
             return {}
         of_site = "" if self._site is None else _OF_SITE[dialect]
         statement = _PLACES_OF_DIGESTS[dialect].format(of_site=of_site, limit=_PLACES_MAX)
-        parameters = (to_json(wanted) if dialect == "sqlite" else wanted, *([] if self._site is None else [self._site]))
+        digest_array = to_json(queries) if dialect == "sqlite" else queries
+        parameters = (digest_array, *([] if self._site is None else [self._site]))
         ids: dict[int, list[int]] = defaultdict(list)
         for block_id, page_id, site, digest in self._connection.exec_driver_sql(statement, parameters):
             if self._includes(page_id, site):
@@ -549,7 +568,7 @@ def _nearest_original(option: _Duplicated, originals: Mapping[int, OriginalBlock
 
 
 def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
-    return candidate.digest == original.digest and same_terms(candidate.decision.block.text, original.text)
+    return candidate.digest == original.digest and same_terms(candidate.text, original.text)
 
 
 def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, OriginalBlock]:
@@ -611,13 +630,14 @@ def add_blocks(
     if not candidates:
         return {}
     site, sequence = visited.site, visited.sequence
-    rows = [(*_content_values(one, visited), site, sequence, one.decision.block.text) for one in candidates]
+    rows = [(*_content_values(candidate, visited), site, sequence, candidate.text) for candidate in candidates]
     ids = insert_numbered(connection, block, Rows(_NEW_BLOCK, rows), by="position")
-    tokens.add(_searchable(ids[one.decision.block.position], one) for one in candidates)
+    tokens.add(_searchable(ids[candidate.position], candidate) for candidate in candidates)
     return {
-        found.position: OriginalBlock(ids[found.position], found.text, one.digest, one.fingerprint)
-        for one in candidates
-        for found in (one.decision.block,)
+        candidate.position: OriginalBlock(
+            ids[candidate.position], candidate.text, candidate.digest, candidate.fingerprint
+        )
+        for candidate in candidates
     }
 
 
@@ -625,12 +645,12 @@ def add_sightings(connection: Connection, visited: VisitedPage, sightings: Seque
     """Insert sightings, each with its own text if that differs from the block's."""
     rows = [
         (
-            *_content_values(one.candidate, visited),
-            one.original.block_id,
-            one.distance,
-            _own_text(one.candidate, one.original),
+            *_content_values(new_sighting.candidate, visited),
+            new_sighting.original.block_id,
+            new_sighting.distance,
+            _own_text(new_sighting.candidate, new_sighting.original),
         )
-        for one in sightings
+        for new_sighting in sightings
     ]
     insert_rows(connection, sighting, Rows(_NEW_SIGHTING, rows))
 
@@ -640,26 +660,32 @@ def refresh_rows(
 ) -> None:
     """Update kept rows, also those that come back; `originals` are the kept blocks with their present texts, by id.
 
-    Where a block's text changes but its terms do not, its sightings keep the text that they stand for.
+    If a block's text changes but its terms do not, its sightings keep the old text.
     """
-    blocks = [one for one in kept if not one.earlier.is_sighting]
-    sightings = [one for one in kept if one.earlier.is_sighting]
-    if reworded := [_reworded_values(one) for one in blocks if one.earlier.text != one.text]:
+    blocks = [kept_block for kept_block in kept if not kept_block.earlier.is_sighting]
+    sightings = [kept_block for kept_block in kept if kept_block.earlier.is_sighting]
+    if reworded := [
+        _reworded_values(kept_block) for kept_block in blocks if kept_block.earlier.text != kept_block.text
+    ]:
         connection.execute(_KEEP_OLD_TEXT, reworded)
     if blocks:
-        connection.execute(_REFRESH_BLOCK, [_refreshed_values(one, visited, one.text) for one in blocks])
+        connection.execute(
+            _REFRESH_BLOCK, [_refreshed_values(kept_block, visited, kept_block.text) for kept_block in blocks]
+        )
     if sightings:
-        now = [originals.get(one.earlier.original.block_id, one.earlier.original) for one in sightings]
+        now = [
+            originals.get(kept_block.earlier.original.block_id, kept_block.earlier.original) for kept_block in sightings
+        ]
         rows = [
-            _refreshed_values(one, visited, _own_text(one.candidate, original))
-            for one, original in zip(sightings, now, strict=True)
+            _refreshed_values(kept_block, visited, _own_text(kept_block.candidate, original))
+            for kept_block, original in zip(sightings, now, strict=True)
         ]
         connection.execute(_REFRESH_SIGHTING, rows)
 
 
 def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[EarlierRow]) -> None:
     """Set `gone_at` of blocks and sightings that the page no longer shows; nothing is deleted."""
-    values = {"at": visited.at, "sequence": visited.sequence}
+    values = {"at": visited.visit_time, "sequence": visited.sequence}
     blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
     sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
     if blocks:
@@ -669,40 +695,40 @@ def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[Earli
 
 
 def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
-    found = candidate.decision.block
-    return SearchableBlock(block_id, found.text, found.priority)
+    content = candidate.block
+    return SearchableBlock(block_id, content.text, content.priority)
 
 
 def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tuple[Any, ...]:
-    found = candidate.decision.block
+    content = candidate.block
     return (
         visited.page_id,
-        found.position,
-        str(found.kind),
-        found.path,
-        found.words,
+        content.position,
+        str(content.kind),
+        content.path,
+        content.words,
         candidate.decision.score,
-        found.priority,
+        content.priority,
         candidate.digest,
         candidate.fingerprint,
-        visited.at,
-        visited.at,
+        visited.visit_time,
+        visited.visit_time,
         visited.sequence,
     )
 
 
 def _refreshed_values(kept: KeptBlock, visited: VisitedPage, text: str | None) -> dict[str, Any]:
-    found = kept.candidate.decision.block
+    content = kept.candidate.block
     return {
         "row": kept.earlier.row_id,
-        "new_position": found.position,
-        "new_kind": str(found.kind),
-        "new_path": found.path,
-        "new_words": found.words,
+        "new_position": content.position,
+        "new_kind": str(content.kind),
+        "new_path": content.path,
+        "new_words": content.words,
         "new_score": kept.candidate.decision.score,
-        "new_priority": found.priority,
+        "new_priority": content.priority,
         "new_text": text,
-        "new_last_seen": visited.at,
+        "new_last_seen": visited.visit_time,
         "sequence": visited.sequence,
     }
 
@@ -712,7 +738,7 @@ def _reworded_values(kept: KeptBlock) -> dict[str, Any]:
 
 
 def _own_text(candidate: FingerprintedBlock, original: OriginalBlock) -> str | None:
-    text = candidate.decision.block.text
+    text = candidate.text
     return None if text == original.text else text
 
 
@@ -766,8 +792,8 @@ def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> Non
     index in step (see schema.py). Before each statement that fires one, FTS5 writes to the file what it has collected
     in memory: a statement for each row takes three times as long.
     """
-    for some in batched(blocks):
-        rows = Rows(_TOKENS_COLUMNS, [tokens_row(one) for one in some])
+    for part in batched(blocks):
+        rows = Rows(_TOKENS_COLUMNS, [tokens_row(searchable_block) for searchable_block in part])
         insert_rows(connection, block_tokens, rows, at_once=True)
 
 
@@ -781,10 +807,10 @@ class TokenWriter:
 
     def add(self, blocks: Iterable[SearchableBlock]) -> None:
         """Collect new blocks."""
-        self._blocks.update((one.block_id, one) for one in blocks)
+        self._blocks.update((searchable_block.block_id, searchable_block) for searchable_block in blocks)
 
     def put_title(self, page_id: int, texts: Iterable[str | None], *, replaces: bool) -> None:
-        """Collect what a page is called; `replaces` if it may have another title so far."""
+        """Collect the title and headline of a page; `replaces` says that other ones may be stored."""
         title = SearchableBlock.of_title(page_id, texts)
         if replaces:
             self._replaced.add(-page_id)
@@ -793,7 +819,7 @@ class TokenWriter:
             self._blocks[title.block_id] = title
 
     def forget_title(self, page_id: int) -> None:
-        """Drop what was collected of a page that is about to be deleted."""
+        """Drop the title that was collected for a page that is about to be deleted."""
         self._blocks.pop(-page_id, None)
 
     def refresh(self, kept: Iterable[KeptBlock]) -> None:
@@ -801,29 +827,30 @@ class TokenWriter:
 
         Triggers refresh the other columns of the stored ones.
         """
-        for one in kept:
-            block_id, is_reworded = one.earlier.row_id, one.earlier.text != one.text
+        for kept_block in kept:
+            block_id = kept_block.earlier.row_id
+            is_reworded = kept_block.earlier.text != kept_block.text
             if is_reworded:
                 self._replaced.add(block_id)
             if is_reworded or block_id in self._blocks:
-                self._blocks[block_id] = _searchable(block_id, one.candidate)
+                self._blocks[block_id] = _searchable(block_id, kept_block.candidate)
 
     def write(self) -> None:
         """Store the words of all blocks; call it after the last page."""
-        for some in batched(sorted(self._replaced)):
-            self._connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(some)))
+        for block_ids in batched(sorted(self._replaced)):
+            self._connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(block_ids)))
         add_tokens(self._connection, list(self._blocks.values()))
 
 
-def tokens_row(one: SearchableBlock) -> tuple[int, int, float, int, str]:
+def tokens_row(searchable_block: SearchableBlock) -> tuple[int, int, float, int, str]:
     """Return the values of a block's row in `block_tokens`, in the order of its columns."""
-    words = index_tokens(one.text)
+    words = index_tokens(searchable_block.text)
     tokens = join_tokens(words)
-    count = len(tokenise(one.text))
+    count = len(tokenise(searchable_block.text))
     if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
         words = _within_limit(words)
         tokens = join_tokens(words)
-    return one.block_id, count, one.priority, len(words), tokens
+    return searchable_block.block_id, count, searchable_block.priority, len(words), tokens
 
 
 def _within_limit(words: list[str]) -> list[str]:

@@ -73,13 +73,13 @@ _NEVER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class BoilerplateBounds:
-    """A text is boilerplate on so many pages of its site, and so large a share of them; 0 pages disables it."""
+    """The smallest number and share of a site's pages that make a text boilerplate; 0 pages disables it."""
 
     min_pages: int = 0
     min_share: float = 0.0
 
     def needed(self, site_pages: int) -> int:
-        """Return on how many of a site's pages a text must stand to be boilerplate."""
+        """Return the number of a site's pages that must show a text to make it boilerplate."""
         # Rounded before it is rounded up: 0.07 * 100 is 7.000000000000001.
         share = math.ceil(round(self.min_share * site_pages, 6))
         return max(self.min_pages, share) if self.min_pages else _NEVER
@@ -91,7 +91,7 @@ class BoilerplateChange:
 
     site: str
     pages: int
-    shown: frozenset[int]
+    gained: frozenset[int]
     lost: frozenset[int]
 
     @classmethod
@@ -100,7 +100,7 @@ class BoilerplateChange:
     ) -> BoilerplateChange:
         """Return the change from the page's earlier rows to the candidates; `earlier` is None for a new page."""
         before = frozenset(row.digest for row in earlier or () if not row.gone and has_terms(row.digest))
-        now = frozenset(one.digest for one in candidates if has_terms(one.digest))
+        now = frozenset(candidate.digest for candidate in candidates if has_terms(candidate.digest))
         return cls(site, int(earlier is None), now - before, before - now)
 
     @classmethod
@@ -127,7 +127,7 @@ class BoilerplateCounter:
         """Collect a visit's change."""
         self._changes.append(change)
 
-    def write(self, bounds: BoilerplateBounds, change_log: ChangeLog, at: datetime) -> None:
+    def write(self, bounds: BoilerplateBounds, change_log: ChangeLog, now: datetime) -> None:
         """Write the counts and decide again what is boilerplate on the sites, as the last write of the batch."""
         more = Counter[str]()
         for change in self._changes:
@@ -136,7 +136,7 @@ class BoilerplateCounter:
         _add_changes(self._connection, self._changes)
         for site, number in pages.items():
             values = {"of_site": site, "needed": bounds.needed(number), "sequence": change_log.sequence}
-            self._connection.execute(_MARK_BOILERPLATE, values | {"at": at})
+            self._connection.execute(_MARK_BOILERPLATE, values | {"at": now})
             self._connection.execute(_RESTORE, values)
 
 
@@ -156,10 +156,10 @@ def count_texts(connection: Connection, pages: Select[int], times: int) -> None:
     """Count the texts of the selected pages `times` more, as `count_pages` does, but not the pages."""
     of_page = select(page.c.site, block.c.digest, block.c.page_id).join(page, page.c.id == block.c.page_id)
     of_sighting = select(page.c.site, sighting.c.digest, sighting.c.page_id).join(page, page.c.id == sighting.c.page_id)
-    shown = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
+    texts = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
         of_sighting.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
     )
-    counts = Counter((row.site, row.digest) for row in connection.execute(shown) if has_terms(row.digest))
+    counts = Counter((row.site, row.digest) for row in connection.execute(texts) if has_terms(row.digest))
     _add_to_texts(connection, {key: times * number for key, number in counts.items()})
 
 
@@ -171,7 +171,7 @@ def _add_to_site(connection: Connection, site: str, more: int) -> int:
 def _add_changes(connection: Connection, changes: Iterable[BoilerplateChange]) -> None:
     counts = Counter[tuple[str, int]]()
     for change in changes:
-        counts.update((change.site, digest) for digest in change.shown)
+        counts.update((change.site, digest) for digest in change.gained)
         counts.subtract((change.site, digest) for digest in change.lost)
     _add_to_texts(connection, counts)
 

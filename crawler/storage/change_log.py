@@ -99,11 +99,11 @@ class ChangeLog:
     def remove_pages(self, pages: Select[int]) -> None:
         """Record the selected pages, with their blocks, before they are deleted.
 
-        A block that stays, and that a deleted page showed too, may have no page left that shows it.
+        If a deleted page also showed a block that stays, that block may now be on no page at all.
         """
         stays = block.c.page_id.not_in(pages)
-        shown = select(sighting.c.block_id).where(sighting.c.page_id.in_(pages))
-        marked = update(block).where(block.c.id.in_(shown), stays).values(changed=self.sequence)
+        originals = select(sighting.c.block_id).where(sighting.c.page_id.in_(pages))
+        marked = update(block).where(block.c.id.in_(originals), stays).values(changed=self.sequence)
         self._touched.update(self._connection.scalars(marked.returning(block.c.page_id)))
         blocks = select(block.c.id, literal(self.sequence)).where(block.c.page_id.in_(pages))
         self._connection.execute(insert(removed_block).from_select(["block_id", "changed"], blocks))
@@ -122,13 +122,15 @@ class ChangeLog:
         """Write the recorded changes; call it after the transaction has written its blocks and sightings."""
         if self._added:
             row = {"added": self.sequence, "described": self.sequence, "changed": self.sequence}
-            self._connection.execute(insert(change_log), [{"page_id": one} | row for one in sorted(self._added)])
-        for some in batched(sorted(self._described - self._added)):
-            self._upsert(self._described_rows().where(page.c.id.in_(some)))
-        for some in batched(sorted(self._restructured - self._added - self._described)):
-            self._upsert(self._restructured_rows().where(page.c.id.in_(some)))
-        for some in batched(sorted(self._touched - self._added - self._described - self._restructured)):
-            self._upsert(self._changed_rows(some))
+            self._connection.execute(
+                insert(change_log), [{"page_id": page_id} | row for page_id in sorted(self._added)]
+            )
+        for part in batched(sorted(self._described - self._added)):
+            self._upsert(self._described_rows().where(page.c.id.in_(part)))
+        for part in batched(sorted(self._restructured - self._added - self._described)):
+            self._upsert(self._restructured_rows().where(page.c.id.in_(part)))
+        for part in batched(sorted(self._touched - self._added - self._described - self._restructured)):
+            self._upsert(self._changed_rows(part))
 
     def _described_rows(self) -> Select[Any]:
         return select(page.c.id, literal(0), literal(self.sequence), literal(self.sequence))
@@ -137,13 +139,13 @@ class ChangeLog:
         return select(page.c.id, literal(0), literal(0), literal(self.sequence))
 
     def _changed_rows(self, pages: Sequence[int]) -> Select[Any]:
-        """Select the log's rows of those of the pages that have a row with this change sequence."""
+        """Select the log's rows of the pages that have a block or sighting with this change sequence."""
         own, seen = (
             select(table.c.page_id).where(table.c.page_id.in_(pages), table.c.changed == self.sequence)
             for table in (block, sighting)
         )
-        found = own.union(seen).subquery()
-        return select(found.c.page_id, literal(0), literal(0), literal(self.sequence)).where(found.c.page_id > 0)
+        page_ids = own.union(seen).subquery()
+        return select(page_ids.c.page_id, literal(0), literal(0), literal(self.sequence)).where(page_ids.c.page_id > 0)
 
     def _upsert(self, rows: Select[Any]) -> None:
         new = insert_on_conflict(self._connection, change_log)
@@ -189,7 +191,10 @@ def _decided_blocks(column: ColumnElement[int], since: Horizon) -> Select[int]:
 
 
 def _decided_sightings(column: ColumnElement[int], since: Horizon) -> Select[int]:
-    """Select a column of such sightings; a sighting belongs to its page's site, and may have a digest of its own."""
+    """Select a column of the sightings whose text became boilerplate since, or stopped being it.
+
+    A sighting belongs to its page's site, and may have a digest of its own.
+    """
     decided = since.beyond(document_frequency.c.changed)
     sites = select(document_frequency.c.site).where(decided)
     same = select(1).where(

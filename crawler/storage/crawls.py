@@ -52,10 +52,9 @@ class CrawlPolicy:
 
     A request is attempted `max_attempts` times. A host that refuses is paused for `pause_seconds`, and longer each
     time up to `max_pause_seconds`. `revisits` bounds the time between two visits to a page. `options_hash` is the hash
-    of the cleaning options; `settings` are those by which pages are read, `command_settings` those of the command line,
-    if there is one. A re-crawl (`is_recrawl`) does not follow
-    links to pages that have a next visit of their own. A replay (`is_replay`) would get the same answers again: it
-    schedules no visits.
+    of the cleaning options. Pages are read by `settings`; `command_settings` come from the command line, if there is
+    one. A re-crawl (`is_recrawl`) does not follow links to pages that have a next visit of their own. A replay
+    (`is_replay`) would get the same answers again: it schedules no visits.
     """
 
     max_attempts: int = 3
@@ -93,8 +92,8 @@ def join_crawl(
 
     `fresh` ends an open crawl, with the reason `replaced`, and begins a new one. A new crawl deletes the requests of
     all earlier ones with the same spider and arguments, failed ones too. `settings` are those of the command line, for
-    `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers
-    that start together then join one crawl.
+    `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers that start together then join
+    one crawl.
     """
     lock(connection, [spider_lock_key(spider)])
     _end_killed_crawls(connection)
@@ -102,17 +101,17 @@ def join_crawl(
     earlier = _same_crawls(connection, spider, public)
     running = [row for row in earlier if row.state == CrawlState.OPEN]
     if running and not fresh:
-        reopened = {"finished": None, "reason": None} | _given_settings(settings)
+        reopened = {"finished": None, "reason": None} | _settings_columns(settings)
         connection.execute(update(crawl).where(crawl.c.id == running[0].id).values(reopened))
         return JoinedCrawl(running[0].id, seeded=running[0].seeded is not None, resumed=True)
     now = database_now(connection)
     _replace_crawls(connection, [row.id for row in running], now)
     connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
-    crawl_id = _insert_crawl(connection, spider, public, now, _given_settings(settings))
+    crawl_id = _insert_crawl(connection, spider, public, now, _settings_columns(settings))
     return JoinedCrawl(crawl_id, seeded=False, resumed=False)
 
 
-def _given_settings(settings: Mapping[str, str] | None) -> dict[str, Any]:
+def _settings_columns(settings: Mapping[str, str] | None) -> dict[str, Any]:
     """Return the columns to store; secrets are redacted."""
     return {} if settings is None else {"settings": redact_arguments(settings)}
 
@@ -140,7 +139,7 @@ def mark_active(connection: Connection, crawl_id: int, until: datetime) -> None:
 
 
 def is_active(connection: Connection, crawl_id: int, now: datetime) -> bool:
-    """Return True if a process has promised to work at a crawl now; one that was killed since has promised it too."""
+    """Return True if a process has promised to work at a crawl now; a process that was killed since counts too."""
     until = connection.scalar(select(crawl.c.active_until).where(crawl.c.id == crawl_id))
     return until is not None and until > now
 
@@ -162,7 +161,7 @@ def promise_work(connection: Connection, crawl_id: int) -> None:
 
 
 def _end_killed_crawls(connection: Connection) -> None:
-    """End the crawls that nobody can continue; one that lives all the same corrects it when it ends."""
+    """End the crawls that nobody can continue; a crawl that is alive after all corrects this when it ends."""
     now = database_now(connection)
     values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": KILLED, "active_until": None}
     connection.execute(update(crawl).where(_is_killed(now)).values(values))
@@ -182,8 +181,8 @@ def _is_killed(now: datetime) -> ColumnElement[bool]:
 def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
     """Record that a process leaves a crawl; its totals are added to those of other processes.
 
-    `finished` says that the process found nothing left to do; the crawl stays open all the same if requests are queued
-    or leased. An earlier process's database error is forgotten once the crawl has finished. Return True if any process
+    `finished` says that the process found nothing left to do; the crawl still stays open if requests are queued or
+    leased. An earlier process's database error is forgotten once the crawl has finished. Return True if any process
     of the crawl has found a page.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
@@ -195,13 +194,15 @@ def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mappin
         before = {name: value for name, value in before.items() if name != _ERROR}
     values["totals"] = {**before, **added}
     connection.execute(update(crawl).where(crawl.c.id == crawl_id).values(values))
-    found = select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_PAGE_OUTCOMES)).limit(1)
-    return connection.scalar(found) is not None
+    page_requests = (
+        select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_PAGE_OUTCOMES)).limit(1)
+    )
+    return connection.scalar(page_requests) is not None
 
 
 def _has_open_requests(connection: Connection, crawl_id: int) -> bool:
     states = is_queued(crawl_id), is_leased(crawl_id)
-    return any(connection.scalar(select(request.c.id).where(*each).limit(1)) is not None for each in states)
+    return any(connection.scalar(select(request.c.id).where(*conditions).limit(1)) is not None for conditions in states)
 
 
 def _sum(before: Any, value: Any) -> Any:
@@ -248,8 +249,8 @@ _HOSTS_MAX = 1_000
 class CrawlQueue:
     """The open and failed requests of one crawl; `failed` has their numbers by outcome.
 
-    `processes` counts those with leases that have not expired, the last of them at `leased_until`; a killed process is
-    counted until its leases expire. `settings` are those of the crawl's last command line, None if there was none.
+    `processes` counts the processes with unexpired leases; a killed one is counted until its leases expire. The last
+    lease ends at `leased_until`. `settings` are those of the crawl's last command line, None if there was none.
     """
 
     crawl_id: int
@@ -294,7 +295,7 @@ class FailedFilter:
 
 
 def crawl_queues(connection: Connection, now: datetime, *, only_open: bool = False) -> list[CrawlQueue]:
-    """Return the open crawls and, unless only these are asked for, those with failed requests; newest first.
+    """Return the open crawls and, unless `only_open`, those with failed requests; newest first.
 
     A crawl without a queue whose process was killed is not open.
     """
@@ -303,7 +304,8 @@ def crawl_queues(connection: Connection, now: datetime, *, only_open: bool = Fal
     failed = _count_failed(connection, FailedFilter(), *([request.c.crawl_id.in_(opened)] if only_open else []))
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
     statement = select(*columns).where(crawl.c.id.in_([*opened, *failed]))
-    queued, leases = _count_queued(connection), _count_leased(connection, now)
+    queued = _count_queued(connection)
+    leases = _count_leased(connection, now)
     return [
         CrawlQueue(*row, queued=queued.get(row.id, 0), **leases.get(row.id, {}), failed=failed.get(row.id, {}))
         for row in connection.execute(statement.order_by(crawl.c.id.desc()))
@@ -319,7 +321,7 @@ def slow_hosts(connection: Connection, now: datetime) -> list[HostState]:
         paused.order_by(host.c.paused_until.desc(), host.c.host),
         delayed.order_by(host.c.delay.desc(), host.c.host),
     )
-    return [HostState(*row) for each in statements for row in connection.execute(each.limit(_HOSTS_MAX))]
+    return [HostState(*row) for statement in statements for row in connection.execute(statement.limit(_HOSTS_MAX))]
 
 
 def is_due(table: Table, now: datetime, bounds: RevisitBounds) -> ColumnElement[bool]:
@@ -342,11 +344,11 @@ def count_due(connection: Connection, now: datetime, bounds: RevisitBounds) -> D
     )
 
 
-def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
-    """Return the newest crawl of each spider and arguments, if it has such failed requests; newest first."""
-    found = _count_failed(connection, chosen)
+def failed_queues(connection: Connection, failed_filter: FailedFilter) -> list[CrawlQueue]:
+    """Return the newest crawl of each spider and arguments, if it has matching failed requests; newest first."""
+    failures = _count_failed(connection, failed_filter)
     columns = (crawl.c.id, crawl.c.spider, crawl.c.arguments, crawl.c.state, crawl.c.settings)
-    spiders = select(crawl.c.spider).where(crawl.c.id.in_(found))
+    spiders = select(crawl.c.spider).where(crawl.c.id.in_(failures))
     rows = connection.execute(select(*columns).where(crawl.c.spider.in_(spiders)).order_by(crawl.c.id.desc()))
     latest: list[CrawlQueue] = []
     # Compared in Python: PostgreSQL's `json` has no equality, and SQLite compares JSON as text.
@@ -354,52 +356,56 @@ def failed_queues(connection: Connection, chosen: FailedFilter) -> list[CrawlQue
     for row in rows:
         if (row.spider, row.arguments) not in seen:
             seen.append((row.spider, row.arguments))
-            if row.id in found:
-                latest.append(CrawlQueue(*row, failed=found[row.id]))
+            if row.id in failures:
+                latest.append(CrawlQueue(*row, failed=failures[row.id]))
     return latest
 
 
-def retry_failed(connection: Connection, chosen: FailedFilter) -> list[CrawlQueue]:
+def retry_failed(connection: Connection, failed_filter: FailedFilter) -> list[CrawlQueue]:
     """Queue failed requests again, as new ones, and return what `failed_queues` returned before.
 
     Their crawls are open again. A process that works at one of them continues with these requests too, because a crawl
     finishes only when nothing is queued (`end_crawl`). Call it first in its transaction, so that no crawl of these
     spiders begins meanwhile.
     """
-    lock(connection, {spider_lock_key(each.spider) for each in failed_queues(connection, chosen)})
-    found = failed_queues(connection, chosen)  # again, now that nobody can change it
-    ids = [each.crawl_id for each in found]
+    lock(connection, {spider_lock_key(queue.spider) for queue in failed_queues(connection, failed_filter)})
+    queues = failed_queues(connection, failed_filter)  # again, now that nobody can change it
+    ids = [queue.crawl_id for queue in queues]
     reopened = {"state": CrawlState.OPEN.value, "finished": None, "reason": None}
     connection.execute(update(crawl).where(crawl.c.id.in_(ids)).values(reopened))
     unset = dict.fromkeys(("not_before", "outcome", "error", "ended"))
     new = unset | {"state": RequestState.QUEUED.value, "attempts": 0}
-    connection.execute(update(request).where(*_failed_conditions(chosen), request.c.crawl_id.in_(ids)).values(new))
-    return found
+    connection.execute(
+        update(request).where(*_failed_conditions(failed_filter), request.c.crawl_id.in_(ids)).values(new)
+    )
+    return queues
 
 
-def _failed_conditions(chosen: FailedFilter) -> list[ColumnElement[bool]]:
+def _failed_conditions(failed_filter: FailedFilter) -> list[ColumnElement[bool]]:
     # The state as a literal, so that the index of failed requests serves.
     conditions = [request.c.state == literal_column(f"'{RequestState.FAILED.value}'")]
-    if chosen.host is not None:
-        conditions.append(request.c.host == chosen.host)
-    if chosen.outcome is not None:
-        conditions.append(request.c.outcome == chosen.outcome)
-    if chosen.spider is not None:
-        conditions.append(request.c.crawl_id.in_(select(crawl.c.id).where(crawl.c.spider == chosen.spider)))
+    if failed_filter.host is not None:
+        conditions.append(request.c.host == failed_filter.host)
+    if failed_filter.outcome is not None:
+        conditions.append(request.c.outcome == failed_filter.outcome)
+    if failed_filter.spider is not None:
+        conditions.append(request.c.crawl_id.in_(select(crawl.c.id).where(crawl.c.spider == failed_filter.spider)))
     return conditions
 
 
 def _count_failed(
-    connection: Connection, chosen: FailedFilter, *conditions: ColumnElement[bool]
+    connection: Connection, failed_filter: FailedFilter, *conditions: ColumnElement[bool]
 ) -> dict[int, dict[str, int]]:
     """Return the numbers of failed requests by crawl and outcome, the most frequent outcome first."""
     number = func.count()
-    statement = select(request.c.crawl_id, request.c.outcome, number).where(*_failed_conditions(chosen), *conditions)
+    statement = select(request.c.crawl_id, request.c.outcome, number).where(
+        *_failed_conditions(failed_filter), *conditions
+    )
     grouped = statement.group_by(request.c.crawl_id, request.c.outcome).order_by(number.desc(), request.c.outcome)
-    found: dict[int, dict[str, int]] = {}
+    counts: dict[int, dict[str, int]] = {}
     for crawl_id, outcome, count in connection.execute(grouped):
-        found.setdefault(crawl_id, {})[outcome] = count
-    return found
+        counts.setdefault(crawl_id, {})[outcome] = count
+    return counts
 
 
 def _count_queued(connection: Connection) -> dict[int, int]:
@@ -415,11 +421,11 @@ def _count_leased(connection: Connection, now: datetime) -> dict[int, dict[str, 
         func.max(request.c.lease_until).label("leased_until"),
         func.count(request.c.lease_id.distinct()).filter(request.c.lease_until >= now).label("processes"),
     ).where(request.c.state == literal_column("'leased'"))
-    found = {}
+    leases_by_crawl = {}
     for row in connection.execute(statement.group_by(request.c.crawl_id)).mappings():
         leases = dict(row)
-        found[leases.pop("crawl_id")] = leases
-    return found
+        leases_by_crawl[leases.pop("crawl_id")] = leases
+    return leases_by_crawl
 
 
 def _count_due_rows(connection: Connection, table: Table, due: ColumnElement[bool]) -> int:

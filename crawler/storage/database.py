@@ -43,7 +43,7 @@ _Result = TypeVar("_Result")
 
 BUSY_SECONDS = 30.0
 WAITED = "; waited "
-"""What follows the problem in the message of an error after a wait."""
+"""Follows the problem in the message of an error after a wait."""
 
 _DAMAGED_VALUE = Diagnosis("holds a value that cannot be read, so it is probably damaged; restore a copy")
 _MAX_ERROR_CHARS = 200
@@ -112,8 +112,8 @@ def has_crawl_lock(engine: Engine, crawl_id: int) -> bool | None:
 
 def check_damage(engine: Engine) -> None:
     """Raise StoreError if the database file is damaged; this reads the whole file."""
-    if (found := backend_of(engine).find_damage(engine)) is not None:
-        raise StoreError(_describe(engine, found, None))
+    if (diagnosis := backend_of(engine).find_damage(engine)) is not None:
+        raise StoreError(_describe(engine, diagnosis, None))
 
 
 @contextmanager
@@ -147,8 +147,8 @@ def erase_transaction(engine: Engine) -> Iterator[Connection]:
         backend_of(engine).erase_deleted(engine)
 
 
-# SQLite does not queue its writers: those that wait look every 0.1 s whether the file is free. A process whose writes
-# take long would hardly ever let them in, so it pauses after each.
+# SQLite does not queue its writers: one that waits checks every 0.1 s whether the file is free. A process with long
+# writes would hardly ever let it in, so it pauses after each write.
 _LONG_WRITE_SECONDS = 0.25
 _TURN_SECONDS = 0.12
 
@@ -156,9 +156,9 @@ _TURN_SECONDS = 0.12
 class RetryingWriter:
     """Runs transactions, and waits up to `seconds` for a database that is away; 0 does not wait.
 
-    After one wait without success it waits no more: a crawl that closes then writes what it can. It does not even try
-    for a minute after a server has taken long to give no answer, or another process has kept the database locked for
-    as long as a connection waits, because each attempt would take as long.
+    After one wait without success it does not wait again: a crawl that closes then writes what it can. It does not try
+    at all for a minute after a server was silent for long, or after another process's lock outlasted the wait of a
+    connection, because each attempt would take as long.
     """
 
     def __init__(self, seconds: float = 0.0) -> None:
@@ -201,7 +201,7 @@ class RetryingWriter:
             try:
                 result = attempt()
             except StoreLockedError as error:
-                # Of a crawl that closes, each batch would wait as long again.
+                # When a crawl closes, each further batch would wait as long again.
                 if monotonic() - began > _SLOW_FAILURE_SECONDS:
                     self._fail_at_once(error)
                 raise
@@ -260,7 +260,7 @@ class _PendingCommit(Generic[_Result]):
 
 
 class _Attempt(Generic[_Result]):
-    """Work that is run again after a failure, unless the server did commit it."""
+    """Work that is run again after a failure, unless the server has committed it."""
 
     def __init__(self, engine: Engine, work: Callable[[Connection], _Result]) -> None:
         self._engine = engine
@@ -331,7 +331,7 @@ def settle_database_id(connection: Connection) -> bool:
 def _last_sequence(connection: Connection) -> int:
     tables = (change_log, removed_block, document_frequency)
     sequences = (connection.scalar(select(func.max(table.c.changed))) for table in tables)
-    return max((one for one in sequences if one is not None), default=0)
+    return max((sequence for sequence in sequences if sequence is not None), default=0)
 
 
 def make_durable(engine: Engine) -> None:
@@ -344,32 +344,32 @@ def _translated_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        found = backend_of(engine).diagnose(error) or backend_of(engine).find_damage(engine)
-        if found is None:
+        diagnosis = backend_of(engine).diagnose(error) or backend_of(engine).find_damage(engine)
+        if diagnosis is None:
             raise
-        message = _describe(engine, found, error.orig)
-        if found.locked:
+        message = _describe(engine, diagnosis, error.orig)
+        if diagnosis.locked:
             raise StoreLockedError(message) from error
-        if not found.transient:
+        if not diagnosis.transient:
             raise StoreError(message) from error
-        problem = _describe(engine, Diagnosis(found.advice.partition(";")[0]), error.orig)
+        problem = _describe(engine, Diagnosis(diagnosis.advice.partition(";")[0]), error.orig)
         raise StoreUnavailableError(message, problem) from error
     except CrawlerError:
         raise
     except Exception as error:
         # Damage may also break the code that reads a value: a time, JSON, compressed HTML.
-        found = _DAMAGED_VALUE if _is_unreadable_value(error) else backend_of(engine).find_damage(engine)
-        if found is None:
+        diagnosis = _DAMAGED_VALUE if _is_unreadable_value(error) else backend_of(engine).find_damage(engine)
+        if diagnosis is None:
             raise
-        raise StoreError(_describe(engine, found, error)) from error
+        raise StoreError(_describe(engine, diagnosis, error)) from error
 
 
-def _describe(engine: Engine, found: Diagnosis, error: BaseException | None) -> str:
-    sentence = f"the database {location_of(engine)} {found.advice.format(name=engine.url.database)}"
+def _describe(engine: Engine, diagnosis: Diagnosis, error: BaseException | None) -> str:
+    sentence = f"the database {location_of(engine)} {diagnosis.advice.format(name=engine.url.database)}"
     if error is None:
         return sentence
-    said = redact_text(" ".join(str(error).split()))[:_MAX_ERROR_CHARS]
-    return f"{sentence} ({said or type(error).__name__})"
+    message = redact_text(" ".join(str(error).split()))[:_MAX_ERROR_CHARS]
+    return f"{sentence} ({message or type(error).__name__})"
 
 
 def _is_unreadable_value(error: Exception) -> bool:
@@ -379,15 +379,15 @@ def _is_unreadable_value(error: Exception) -> bool:
 
 
 def _backend_of_url(url: URL) -> Backend:
-    found = BACKENDS.get(url.get_backend_name())
-    if found is None:
-        examples = " and ".join(each.example for each in BACKENDS.values())
-        shown = redact_url(url.render_as_string(hide_password=False))
+    backend = BACKENDS.get(url.get_backend_name())
+    if backend is None:
+        examples = " and ".join(kind.example for kind in BACKENDS.values())
+        public_url = redact_url(url.render_as_string(hide_password=False))
         raise StoreError(
-            f"DATABASE_URL is {shown}; supported are {examples}; if it is a setting of the project's own, set "
+            f"DATABASE_URL is {public_url}; supported are {examples}; if it is a setting of the project's own, set "
             "BLOCKSIEVE_DATABASE_URL"
         )
-    return found
+    return backend
 
 
 def _parse_url(url: str) -> URL:
