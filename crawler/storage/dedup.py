@@ -1,8 +1,8 @@
 """Find the duplicates among all stored blocks and make them sightings; give all pages new fingerprints.
 
 Crawls keep a database free of duplicates. It can have some after crawls with a narrower DEDUP_SCOPE, a smaller
-DEDUP_DISTANCE or other fingerprints. Both jobs commit part by part, and what is committed is done: the database is all
-the state there is, so a run continues where a killed one ended.
+DEDUP_DISTANCE or other fingerprints. Both jobs commit part by part. The database is their only state, so a run
+continues where a killed one ended.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def deduplicate(
     if dry_run:
         return DedupCounts(len(block_ids), len(repeats), 0)
     done = repointed = 0
-    for some in batched(repeats, _MERGES_PER_TRANSACTION):
+    for part in batched(repeats, _MERGES_PER_TRANSACTION):
         with write_transaction(engine) as connection:
             lock_all(connection)
-            merged = _merge(connection, some)
+            merged = _merge(connection, part)
         done, repointed = done + merged.blocks, repointed + merged.repointed
         report(f"{done:,} of {len(repeats):,} duplicates made sightings")
     return DedupCounts(len(block_ids), done, repointed)
@@ -116,9 +116,9 @@ def _read_fingerprints(engine: Engine, report: Callable[[str], None]) -> tuple[n
 
 def _read_compared_blocks(engine: Engine, block_ids: Sequence[int]) -> Iterator[ComparedBlock]:
     """Yield the blocks with these ids, in their order; blocks deleted meanwhile are left out."""
-    for some in batched(block_ids):
+    for part in batched(block_ids):
         with read_transaction(engine) as connection:
-            rows = sorted(connection.execute(_COMPARED_BLOCKS, {"ids": list(some)}).all())
+            rows = sorted(connection.execute(_COMPARED_BLOCKS, {"ids": list(part)}).all())
         for row in rows:
             yield ComparedBlock(row.id, row.page_id, row.site, row.gone_at is not None)
 
@@ -131,8 +131,9 @@ class _Merged:
 
 def _merge(connection: Connection, repeats: Sequence[RepeatedBlock]) -> _Merged:
     """Make the repeats sightings, if both blocks still exist."""
-    index, change_log = FINGERPRINT_INDEXES[connection.dialect.name](MAX_DISTANCE), ChangeLog(connection)
-    ids = {each for repeat in repeats for each in (repeat.block_id, repeat.original_id)}
+    index = FINGERPRINT_INDEXES[connection.dialect.name](MAX_DISTANCE)
+    change_log = ChangeLog(connection)
+    ids = {block_id for repeat in repeats for block_id in (repeat.block_id, repeat.original_id)}
     rows = {row["id"]: row for row in connection.execute(_WHOLE_BLOCKS, {"ids": sorted(ids)}).mappings()}
     blocks = repointed = 0
     for repeat in repeats:
@@ -183,16 +184,16 @@ class RepeatedBlock:
     original_id: int
 
 
-# What two blocks must have in common to be compared, by DEDUP_SCOPE.
+# Two blocks are compared if this is equal, by DEDUP_SCOPE.
 _SCOPE_KEYS: dict[str, Callable[[ComparedBlock], object]] = {
     "all": lambda _: None,
-    "site": lambda one: one.site,
-    "page": lambda one: one.page_id,
+    "site": lambda candidate: candidate.site,
+    "page": lambda candidate: candidate.page_id,
 }
 
 
 class FingerprintNeighbours:
-    """The blocks whose fingerprint another block has too, or one within `max_distance`, with their distances."""
+    """The blocks that have a neighbour: a block with a fingerprint within `max_distance`; and the distances."""
 
     def __init__(self, fingerprints: NDArray[np.uint64], block_ids: NDArray[np.int64], max_distance: int) -> None:
         distinct, numbers, counts = np.unique(fingerprints, return_inverse=True, return_counts=True)
@@ -207,32 +208,33 @@ class FingerprintNeighbours:
         self._near = _near_by_number(joined, np.bitwise_count(distinct[joined[:, 0]] ^ distinct[joined[:, 1]]))
 
     def repeats(self, blocks: Iterable[ComparedBlock], scope: str) -> Iterator[RepeatedBlock]:
-        """Yield the blocks that repeat an earlier one; the given blocks must be in the order of their ids.
+        """Yield the blocks that repeat an earlier one; `blocks` must be in the order of their ids.
 
-        The first block stays. A later one repeats the nearest of those that stay; of several at the same distance, the
+        The first block stays. A later one repeats the nearest block that stays; of several at the same distance, the
         first. Two blocks of one page count only while both are on it: a page does not repeat its former texts.
         """
         staying: dict[tuple[int, object], list[ComparedBlock]] = defaultdict(list)
         key_of = _SCOPE_KEYS[scope]
-        for one in blocks:
-            number, key = self._number_of[one.block_id], key_of(one)
+        for candidate in blocks:
+            number = self._number_of[candidate.block_id]
+            key = key_of(candidate)
             options = [
                 (bits, other.block_id)
                 for near, bits in [(number, 0), *self._near.get(number, ())]
                 for other in staying.get((near, key), ())
-                if other.page_id != one.page_id or not (other.gone or one.gone)
+                if other.page_id != candidate.page_id or not (other.gone or candidate.gone)
             ]
             if options:
-                yield RepeatedBlock(one.block_id, min(options)[1])
+                yield RepeatedBlock(candidate.block_id, min(options)[1])
             else:
-                staying[number, key].append(one)
+                staying[number, key].append(candidate)
 
 
 def _near_by_number(pairs: NDArray[np.int64], bits: NDArray[np.uint8]) -> dict[int, list[tuple[int, int]]]:
     near: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for (one, other), between in zip(pairs.tolist(), bits.tolist(), strict=True):
-        near[one].append((other, between))
-        near[other].append((one, between))
+    for (number, neighbour), bit_count in zip(pairs.tolist(), bits.tolist(), strict=True):
+        near[number].append((neighbour, bit_count))
+        near[neighbour].append((number, bit_count))
     return near
 
 
@@ -280,8 +282,8 @@ class _PairTest:
     max_distance: int
     unequal: tuple[int, ...]
 
-    def passed(self, one: Fingerprints, other: Fingerprints) -> NDArray[np.bool_]:
-        differing = one ^ other
+    def passed(self, left: Fingerprints, right: Fingerprints) -> NDArray[np.bool_]:
+        differing = left ^ right
         near: NDArray[np.bool_] = np.bitwise_count(differing) <= self.max_distance
         for mask in self.unequal:
             near &= differing & np.uint64(mask) != 0
@@ -379,7 +381,8 @@ def refingerprint(engine: Engine, fingerprinter: Fingerprinter, report: Callable
 
 
 def _refingerprint_pages(connection: Connection, fingerprinter: Fingerprinter, page_ids: Sequence[int]) -> None:
-    selected, change_log = select(page.c.id).where(page.c.id.in_(page_ids)), ChangeLog(connection)
+    selected = select(page.c.id).where(page.c.id.in_(page_ids))
+    change_log = ChangeLog(connection)
     count_texts(connection, selected, -1)
     _refingerprint_blocks(connection, fingerprinter, page_ids, change_log.sequence)
     _refingerprint_sightings(connection, fingerprinter, page_ids, change_log.sequence)
@@ -393,15 +396,15 @@ def _refingerprint_pages(connection: Connection, fingerprinter: Fingerprinter, p
 def _refingerprint_page_rows(connection: Connection, fingerprinter: Fingerprinter, page_ids: Sequence[int]) -> None:
     near_duplicates = NearDuplicatePages(connection.dialect.name, DuplicateRules())
     texts: dict[int, list[BlockKeys]] = defaultdict(list)
-    for shown in connection.execute(_TEXTS_OF_PAGES, {"pages": page_ids}):
-        texts[shown.page_id].append(fingerprinter.block_keys(shown.text, Kind(shown.kind)))
+    for text_row in connection.execute(_TEXTS_OF_PAGES, {"pages": page_ids}):
+        texts[text_row.page_id].append(fingerprinter.block_keys(text_row.text, Kind(text_row.kind)))
     stored = select(page.c.id, page.c.site, page.c.page_fingerprint).where(page.c.id.in_(page_ids))
-    for one in connection.execute(stored).all():
-        new = fingerprinter.page_fingerprint(texts[one.id])
-        state = near_duplicates.state(connection, one.id, one.site, one.page_fingerprint)
+    for page_row in connection.execute(stored).all():
+        new = fingerprinter.page_fingerprint(texts[page_row.id])
+        state = near_duplicates.state(connection, page_row.id, page_row.site, page_row.page_fingerprint)
         near_duplicates.refingerprint(connection, state, new)
         values = {"scheme": fingerprinter.scheme, "page_fingerprint": new}
-        connection.execute(update(page).where(page.c.id == one.id).values(values))
+        connection.execute(update(page).where(page.c.id == page_row.id).values(values))
 
 
 def _refingerprint_blocks(
@@ -409,11 +412,11 @@ def _refingerprint_blocks(
 ) -> None:
     index = FINGERPRINT_INDEXES[connection.dialect.name](MAX_DISTANCE)
     blocks = connection.execute(_BLOCKS_OF_PAGES, {"pages": page_ids}).all()
-    keys = [fingerprinter.block_keys(one.text, Kind(one.kind)) for one in blocks]
-    index.remove(connection, [IndexEntry(one.fingerprint, one.id) for one in blocks if one.fingerprint is not None])
+    keys = [fingerprinter.block_keys(row.text, Kind(row.kind)) for row in blocks]
+    index.remove(connection, [IndexEntry(row.fingerprint, row.id) for row in blocks if row.fingerprint is not None])
     rows = [
-        {"row": one.id, "new_digest": new.digest, "new_fingerprint": new.fingerprint, "sequence": sequence}
-        for one, new in zip(blocks, keys, strict=True)
+        {"row": row.id, "new_digest": new.digest, "new_fingerprint": new.fingerprint, "sequence": sequence}
+        for row, new in zip(blocks, keys, strict=True)
     ]
     if rows:
         connection.execute(_UPDATE_BLOCK, rows)
@@ -424,8 +427,8 @@ def _refingerprint_blocks(
 def _refingerprint_sightings(
     connection: Connection, fingerprinter: Fingerprinter, page_ids: Sequence[int], sequence: int
 ) -> None:
-    found = connection.execute(_SIGHTINGS_OF_PAGES, {"pages": page_ids})
-    rows = [_refingerprinted_sighting(fingerprinter, one) | {"sequence": sequence} for one in found]
+    sightings = connection.execute(_SIGHTINGS_OF_PAGES, {"pages": page_ids})
+    rows = [_refingerprinted_sighting(fingerprinter, row) | {"sequence": sequence} for row in sightings]
     if rows:
         connection.execute(_UPDATE_SIGHTING, rows)
 

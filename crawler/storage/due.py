@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crawler.visit import RequestRecord
 
 REVISITS_MAX = 100_000
-"""How many pages, and how many sections, one run reads; of more, those that have waited longest."""
+"""The largest number of pages, and of sections, that one run reads: those that have waited longest."""
 
 REDIRECTED = "redirected"
 """The outcome of an address that redirects to another one."""
@@ -73,7 +73,7 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class EmptyVisit:
-    """A visit that brought no page of the address."""
+    """A visit that found no page at the address."""
 
     key: str
     outcome: str
@@ -116,13 +116,13 @@ class SectionOrigin:
 
 
 def section_origins(connection: Connection) -> list[SectionOrigin]:
-    """Return the origin of each section, also of those that are gone."""
+    """Return the origin of each section, gone ones included."""
     columns = select(section.c.site, section.c.spider, section.c.arguments).order_by(section.c.id)
     return [SectionOrigin(*row) for row in connection.execute(columns)]
 
 
 def all_sections(connection: Connection) -> list[Revisit]:
-    """Return all sections that can be visited again, those that have waited longest first."""
+    """Return all sections that can be visited again, the longest waiting first."""
     return list(_read_revisits(connection, section, section.c.next_visit.is_not(None), None))
 
 
@@ -131,7 +131,8 @@ def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]
 
     Raises QueryError if none is stored there, or if it is not visited again.
     """
-    key, plain = urls.url_key(url), urls.without_credentials(url)
+    key = urls.url_key(url)
+    plain = urls.without_credentials(url)
     stored = select(table.c.id, table.c.retired_at, table.c.spider, table.c.next_visit)
     matches = stored.where(or_(table.c.url_key == key, table.c.url == plain)).order_by(table.c.url_key != key)
     row = connection.execute(matches).first()
@@ -150,7 +151,7 @@ def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]
 def known_pages(
     connection: Connection, keys: Sequence[str], now: datetime, bounds: RevisitBounds
 ) -> dict[str, KnownPage]:
-    """Return those of the pages with these keys that are known: they are stored, or were visited and are no pages.
+    """Return the keys that are known: a page is stored there, or a visit found no page there.
 
     A page may be stored under another spelling of its key, after a redirect from http to https for instance, or under
     the address that it states as its own. Retired pages are included.
@@ -188,7 +189,7 @@ def _read_empty_addresses(connection: Connection, keys: Sequence[str], now: date
 
 
 def _is_empty_due(last_visit: datetime, visits: int, now: datetime) -> bool:
-    """Return True if an address without a page is to be tried again; a time in the future was a wrong clock's."""
+    """Return True if an address without a page is to be tried again; a time in the future comes from a wrong clock."""
     days = min(EMPTY_DAYS * 2 ** min(visits - 1, 10), EMPTY_DAYS_MAX)
     return not now - days * _DAY < last_visit <= now + _DAY
 
@@ -225,29 +226,29 @@ def forget_empty_addresses(connection: Connection, now: datetime) -> None:
 
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:
     """Return all pages and sections, of one site or all, that can be visited again; the oldest visit first."""
-    found = _unique(
+    revisits = _unique(
         _read_revisits(connection, table, table.c.next_visit.is_not(None), site) for table in (section, page)
     )
-    return sorted(found, key=lambda one: (one.history.last_seen, one.url))
+    return sorted(revisits, key=lambda revisit: (revisit.history.last_seen, revisit.url))
 
 
 def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> list[RevisitRequest]:
-    """Return the requests that visit them, in the same order; those deleted since they were read are left out."""
-    found: dict[tuple[bool, int], RevisitRequest] = {}
+    """Return the requests that visit pages and sections, in their order; rows deleted in the meantime are left out."""
+    request_by_id: dict[tuple[bool, int], RevisitRequest] = {}
     shared = _SharedValues()
     for table, chosen in (
-        (section, {one.row_id: one for one in revisits if one.is_section}),
-        (page, {one.row_id: one for one in revisits if not one.is_section}),
+        (section, {revisit.row_id: revisit for revisit in revisits if revisit.is_section}),
+        (page, {revisit.row_id: revisit for revisit in revisits if not revisit.is_section}),
     ):
         columns = [table.c.spider, table.c.callback, *(cast(table.c[name], Text).label(name) for name in _JSON_NAMES)]
         for part in batched(list(chosen)):
             for row in connection.execute(select(table.c.id, *columns).where(table.c.id.in_(part))):
-                found[table is section, row.id] = _revisit_request(chosen[row.id], row, shared)
-    return [found[_revisit_id(one)] for one in revisits if _revisit_id(one) in found]
+                request_by_id[table is section, row.id] = _revisit_request(chosen[row.id], row, shared)
+    return [request_by_id[_revisit_id(revisit)] for revisit in revisits if _revisit_id(revisit) in request_by_id]
 
 
 class _SharedValues:
-    """The values of JSON texts, one for all rows that have the same text.
+    """The values of JSON texts; rows with the same text share one value.
 
     Most pages of a crawl have the same arguments and settings, which can be long.
     """
@@ -265,11 +266,11 @@ class _SharedValues:
 
 def count_recent_visits(connection: Connection, now: datetime) -> int:
     """Return the number of visits of the re-crawls that ended, or were interrupted, in the last 24 hours."""
-    # Not a crawl that ended by a clock that was ahead.
+    # The upper bound leaves out a crawl that ended while a clock was ahead.
     recent = crawl.c.finished.between(now - _DAY, now + _DAY)
     columns = select(crawl.c.arguments, crawl.c.totals).where(recent)
     totals = [row.totals for row in connection.execute(columns) if RECRAWL in row.arguments]
-    return sum(number for one in totals for name, number in one.items() if name.startswith("visit/"))
+    return sum(number for counters in totals for name, number in counters.items() if name.startswith("visit/"))
 
 
 def open_recrawls(connection: Connection) -> list[Row[str, dict[str, str]]]:
@@ -299,18 +300,18 @@ def begin_recrawl(
 ) -> BegunRecrawl | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
-    `arguments` are the spider's and RECRAWL. Return None if nothing is added and no re-crawl is open, so that none
-    begins. Without another active process, this one promises to work at it for `lease_seconds`. Call it first in its
-    transaction: of two processes that start together one begins, and both join. The records come in the order of
-    their keys, and are taken in parts, so that all of them need not be in memory.
+    `arguments` are the spider's and RECRAWL. None if nothing is left to visit and no re-crawl is open. Without another
+    active process, this one promises to work at it for `lease_seconds`. Call it first in its transaction: of two
+    processes that start together one begins, and both join. The records come in the order of their keys, and are taken
+    in parts, so that they need not all be in memory.
     """
     with connection.begin_nested() as attempt:
         joined = crawls.join_crawl(connection, spider, arguments, fresh=False)
         now = requests.database_now(connection)
-        # Not earlier: here the visits of a crawl that has ended meanwhile are seen.
+        # Only here, not earlier, are the visits seen of a crawl that has ended meanwhile.
         left = added = 0
-        rest = iter(records)
-        while part := list(islice(rest, _REQUESTS_PER_PART)):
+        pairs = iter(records)
+        while part := list(islice(pairs, _REQUESTS_PER_PART)):
             waiting = _unvisited_since(connection, [revisit for revisit, _ in part])
             unvisited = [record for revisit, record in part if _revisit_id(revisit) in waiting]
             left += len(unvisited)
@@ -352,15 +353,15 @@ def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:
     """Yield each address once: a page that is also a section is visited as a section, which serves for both."""
     seen = set()
     for part in parts:
-        for one in part:
-            if one.history.key not in seen:
-                seen.add(one.history.key)
-                yield one
+        for revisit in part:
+            if revisit.history.key not in seen:
+                seen.add(revisit.history.key)
+                yield revisit
 
 
 def _unvisited_since(connection: Connection, revisits: Sequence[Revisit]) -> set[tuple[bool, int]]:
-    """Return the ids of those not visited since they were read: every visit sets `next_visit` again."""
-    read = {_revisit_id(one): one.next_visit for one in revisits}
+    """Return the ids of the pages and sections not visited since they were read: a visit sets `next_visit` again."""
+    read = {_revisit_id(revisit): revisit.next_visit for revisit in revisits}
     left = set()
     for table in (section, page):
         ids = [row_id for is_section, row_id in read if is_section == (table is section)]

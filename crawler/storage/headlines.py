@@ -1,9 +1,9 @@
-"""What pages are called, and what their headlines, titles, authors and dates were before.
+"""The names of pages, and their former headlines, titles, authors and dates.
 
 The table `headline` has the present headline and stated title of each page, `former_metadata` the values that a visit
-found replaced. A difference counts as a change by the publisher only if nothing else explains it: the same version of
-Blocksieve and the same method must have read both values of what is made by rules (title, author, date). A counter at
-the beginning of a title, as in "(3) Inbox", is not compared. The caller owns the transaction.
+found replaced. A difference counts as a change by the publisher only if nothing else explains it. Rules make the title,
+author and date, so the same version of Blocksieve and the same method must have read both values. A counter at the
+beginning of a title, as in "(3) Inbox", is not compared. The caller owns the transaction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMER_VALUES_MAX = 20
 """Former values that are stored of each name of a page; older ones are deleted."""
 
 RECENT_VISITS = 6
-"""A value that has changed at three of so many visits is restless: its next change does not make the page changed."""
+"""A value that has changed at three of this many visits is restless: its next change does not make the page changed."""
 
 RECENT_CHANGES_MAX = 3
 
@@ -52,7 +52,7 @@ _DELETE_FORMER = delete(former_metadata).where(
 
 @dataclass(frozen=True, slots=True)
 class PageNames:
-    """What a page is called, as one visit found it: what it shows, and what it states.
+    """The names of a page at one visit: the headline that it shows, and the title that it states.
 
     Both are None for a page whose reader knew neither. `version` is that of Blocksieve, None if the page's title,
     author and date were not all read by it.
@@ -69,7 +69,7 @@ class PageNames:
 
 @dataclass(frozen=True, slots=True)
 class StatedMetadata:
-    """What a visit found a page to state: its names, and the columns `title`, `author` and `published`."""
+    """The metadata that a visit found: the page's names, and the columns `title`, `author` and `published`."""
 
     names: PageNames | None
     columns: Mapping[str, str | None]
@@ -116,26 +116,26 @@ def own_version() -> str:
 
 
 class NameWriter:
-    """Writes what pages are called now: that of new pages, which nobody reads before, in one statement."""
+    """Writes the names of pages: those of new pages, which nobody reads before, in one statement."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._names: dict[int, PageNames] = {}
 
     def put(self, page_id: int, names: PageNames) -> None:
-        """Collect a new page that no other visit of the transaction concerns."""
+        """Collect the names of a new page that only one visit of the transaction touches."""
         self._names[page_id] = names
 
     def write_now(self, page_id: int, names: PageNames) -> None:
-        """Store what a page is called."""
+        """Store the names of a page."""
         _write_names(self._connection, {page_id: names})
 
     def forget(self, page_id: int) -> None:
-        """Drop what was collected of a page that is about to be deleted."""
+        """Drop the collected names of a page that is about to be deleted."""
         self._names.pop(page_id, None)
 
     def write(self) -> None:
-        """Store what was collected; call it after the last page."""
+        """Store the collected names; call it after the last page."""
         _write_names(self._connection, self._names)
 
 
@@ -152,7 +152,7 @@ def _write_names(connection: Connection, page_names: Mapping[int, PageNames]) ->
 
 
 def forget_version(connection: Connection, page_id: int) -> None:
-    """Record that another method has cleaned a page: what its rules make of the page's next visit is no change."""
+    """Record that another method has cleaned a page, so that its next visit does not take a difference for a change."""
     connection.execute(update(headline).where(headline.c.page_id == page_id).values(version=None))
 
 
@@ -162,7 +162,7 @@ def record_former(
     before: StatedMetadata,
     names: Sequence[str],
     visits: EarlierVisits,
-    at: datetime,
+    visit_time: datetime,
 ) -> bool:
     """Store the values of these names that a visit found replaced; return True if they make the page changed.
 
@@ -180,7 +180,7 @@ def record_former(
             "value": before.value(name),
             "first_seen": rows[-1].gone_at if rows else visits.first_seen,
             "last_seen": visits.last_seen,
-            "gone_at": at,
+            "gone_at": visit_time,
         }
         for name, rows in former.items()
     ]
@@ -197,7 +197,7 @@ def record_former(
 
 
 def move_former(connection: Connection, old_id: int, page_id: int, visits: int) -> None:
-    """Keep the former values of a page that another one absorbs, as of before that page's visits; forget its names.
+    """Give a page the former values of one that it absorbs, as if from before its own visits; forget the other's names.
 
     `visits` are those of both pages together.
     """
@@ -207,7 +207,7 @@ def move_former(connection: Connection, old_id: int, page_id: int, visits: int) 
 
 
 def delete_names(connection: Connection, pages: Select[int]) -> None:
-    """Delete what the selected pages are and were called."""
+    """Delete the present and former names of the selected pages."""
     for table in (headline, former_metadata):
         connection.execute(delete(table).where(table.c.page_id.in_(pages)))
 

@@ -58,11 +58,11 @@ def block_keys(candidates: Iterable[FingerprintedBlock]) -> Iterator[int]:
     Fingerprints within three bits have one of their four 16-bit bands in common. A repeat of a block of the same page
     is not looked up.
     """
-    for one in candidates:
-        if one.repeats is None:
-            yield one.digest % LOCK_KEYS
-            if one.fingerprint is not None:
-                yield from _band_keys(one.fingerprint)
+    for candidate in candidates:
+        if candidate.repeats is None:
+            yield candidate.digest % LOCK_KEYS
+            if candidate.fingerprint is not None:
+                yield from _band_keys(candidate.fingerprint)
 
 
 def page_fingerprint_keys(fingerprint: int | None) -> Iterator[int]:

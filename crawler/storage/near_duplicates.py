@@ -1,8 +1,8 @@
 """Find the stored blocks and pages that are near-duplicates of new ones, exactly, by fingerprint.
 
 Both have an index of fingerprints: blocks in table `fingerprint`, pages in `page_fingerprint`. A look-up finds every
-stored fingerprint within a few bits of the given ones. What it costs is bounded, whatever is stored: a query that would
-be compared with too many is compared with CANDIDATES_MAX of them, and counted.
+stored fingerprint within a few bits of its queries. Its cost is bounded, whatever is stored: a query that has too many
+candidates is compared with CANDIDATES_MAX of them, and counted.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ PAGE_INDEX = IndexTable("page_fingerprint", "page_id")
 
 @dataclass(frozen=True, slots=True)
 class FingerprintMatches:
-    """What a look-up finds: all matches, except those of the queries in `not_compared`, which may have others too.
+    """The matches of a look-up: all there are, except that the queries in `not_compared` may have more.
 
     A query is not compared with every candidate if it has more than CANDIDATES_MAX. Of 33,816 blocks of saved pages,
     none has more than 6. Many texts of one template have more, and texts that are made for it do
@@ -110,7 +110,7 @@ class FingerprintIndex(Protocol):
 
 
 CANDIDATES_MAX = 500
-"""How many stored fingerprints a query is compared with.
+"""The largest number of stored fingerprints that a query is compared with.
 
 Candidates have a half in common with the query, up to 1 bit. By arithmetic, 500 of 3 * 10^10 random fingerprints do:
 each does with probability 66 / 2^32. On two busy cores, the look-up of a page of 200 blocks that all fall into a full
@@ -203,17 +203,17 @@ class HalvesIndex:
     def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> FingerprintMatches:
         queries = list(dict.fromkeys(fingerprints))
         return FingerprintMatches.joined(
-            part for some in batched(queries, _QUERIES_MAX) for part in self._lookup(connection, some)
+            part for query_batch in batched(queries, _QUERIES_MAX) for part in self._lookup(connection, query_batch)
         )
 
     def add(self, connection: Connection, entries: Sequence[IndexEntry]) -> None:
         if entries:
-            rows = [(signed(one.fingerprint), one.owner_id, one.fingerprint & _LOW) for one in entries]
+            rows = [(signed(entry.fingerprint), entry.owner_id, entry.fingerprint & _LOW) for entry in entries]
             connection.exec_driver_sql(self._add, rows)
 
     def remove(self, connection: Connection, entries: Sequence[IndexEntry]) -> None:
         if entries:
-            connection.exec_driver_sql(self._remove, [(signed(one.fingerprint), one.owner_id) for one in entries])
+            connection.exec_driver_sql(self._remove, [(signed(entry.fingerprint), entry.owner_id) for entry in entries])
 
     def _lookup(self, connection: Connection, queries: Sequence[int]) -> Iterator[FingerprintMatches]:
         limit = CANDIDATES_MAX + _CANDIDATES_OF_PAGE * len(queries)
@@ -318,7 +318,9 @@ class BandsIndex:
 
     def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> FingerprintMatches:
         queries = list(dict.fromkeys(fingerprints))
-        return FingerprintMatches.joined(self._lookup(connection, some) for some in batched(queries, _QUERIES_MAX))
+        return FingerprintMatches.joined(
+            self._lookup(connection, query_batch) for query_batch in batched(queries, _QUERIES_MAX)
+        )
 
     def add(self, connection: Connection, entries: Sequence[IndexEntry]) -> None:
         if entries:
@@ -343,7 +345,7 @@ class BandsIndex:
 
 
 def _arrays(entries: Sequence[IndexEntry]) -> tuple[list[int], list[int]]:
-    return [signed(one.fingerprint) for one in entries], [one.owner_id for one in entries]
+    return [signed(entry.fingerprint) for entry in entries], [entry.owner_id for entry in entries]
 
 
 def _checked_distance(max_distance: int) -> int:
@@ -398,7 +400,7 @@ class NearDuplicateState:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicateChange:
-    """What a visit changes: whether the page became a near-duplicate, and 1 if it was not compared with every page."""
+    """The effect of a visit: whether the page became a near-duplicate, and 1 if it was not compared with every page."""
 
     became: bool = False
     not_compared: int = 0
@@ -422,7 +424,7 @@ class NearDuplicatePages:
         return NearDuplicateState(page_id, site, fingerprint, row.original_id, bool(row.has_near_duplicates))
 
     def update(
-        self, connection: Connection, before: NearDuplicateState, fingerprint: int | None, at: datetime
+        self, connection: Connection, before: NearDuplicateState, fingerprint: int | None, visit_time: datetime
     ) -> NearDuplicateChange:
         """Store the page's new fingerprint and original; return what has changed.
 
@@ -436,7 +438,7 @@ class NearDuplicatePages:
             matches = self._index.lookup(connection, [fingerprint])
         nearest = self._nearest(connection, before, matches)
         self._reindex(connection, before.page_id, before.indexed, fingerprint if nearest is None else None)
-        _write_original(connection, before, nearest, at)
+        _write_original(connection, before, nearest, visit_time)
         became = nearest is not None and before.original_id is None
         return NearDuplicateChange(became=became, not_compared=len(matches.not_compared))
 
@@ -480,23 +482,23 @@ class NearDuplicatePages:
     def _group_again(self, connection: Connection, successors: Iterable[RowMapping]) -> None:
         """Make each page a near-duplicate of one before it, if one is near, or an original."""
         originals: list[RowMapping] = []
-        for one in successors:
+        for successor in successors:
             near = [
                 (bits, other["id"])
                 for other in originals
-                if (bits := distance(other["page_fingerprint"], one["page_fingerprint"])) <= MAX_DISTANCE
+                if (bits := distance(other["page_fingerprint"], successor["page_fingerprint"])) <= MAX_DISTANCE
             ]
             if near:
                 bits, original_id = min(near)
-                values = {"page_id": one["id"], "original_id": original_id, "distance": bits}
-                connection.execute(insert(near_duplicate_page), values | {"first_seen": one["first_seen"]})
+                values = {"page_id": successor["id"], "original_id": original_id, "distance": bits}
+                connection.execute(insert(near_duplicate_page), values | {"first_seen": successor["first_seen"]})
             else:
-                originals.append(one)
-                self._index.add(connection, _page_entries(one["id"], one["page_fingerprint"]))
+                originals.append(successor)
+                self._index.add(connection, _page_entries(successor["id"], successor["page_fingerprint"]))
 
 
 def _successors(pages: Select[int]) -> Select[tuple[int, int, object]]:
-    """Select the near-duplicates, of pages about to be deleted, that stay themselves."""
+    """Select the pages that stay and are near-duplicates of pages about to be deleted."""
     return (
         select(page.c.id, page.c.page_fingerprint, near_duplicate_page.c.first_seen)
         .join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
@@ -510,7 +512,7 @@ def _page_entries(page_id: int, fingerprint: int | None) -> Sequence[IndexEntry]
 
 
 def _write_original(
-    connection: Connection, before: NearDuplicateState, nearest: FingerprintMatch | None, at: datetime
+    connection: Connection, before: NearDuplicateState, nearest: FingerprintMatch | None, visit_time: datetime
 ) -> None:
     if nearest is not None and nearest.owner_id == before.original_id:
         connection.execute(_SET_DISTANCE, {"page": before.page_id, "bits": nearest.distance})
@@ -519,4 +521,4 @@ def _write_original(
         connection.execute(_DELETE_OF_PAGE, {"page": before.page_id})
     if nearest is not None:
         values = {"page_id": before.page_id, "original_id": nearest.owner_id, "distance": nearest.distance}
-        connection.execute(insert(near_duplicate_page), values | {"first_seen": at})
+        connection.execute(insert(near_duplicate_page), values | {"first_seen": visit_time})

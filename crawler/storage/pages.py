@@ -1,4 +1,4 @@
-"""The pages and sections that are stored: what a visit writes of them, and how they are visited again.
+"""Stored pages and sections: the columns that a visit writes, and how they are visited again.
 
 A page is content. A section is a listing, which is visited again for the links on it. Both know the crawl and the
 request that found them, so that a re-crawl can repeat the request. The caller owns the transaction.
@@ -102,7 +102,7 @@ SECTION_HISTORY = (
 )
 """The columns that `section_history` reads, and those that decide about a section."""
 
-# A list of all such pages, by `IN`, is what PostgreSQL would read at each look-up.
+# EXISTS, not IN: at each look-up PostgreSQL would read the list of all pages with a structure.
 HAS_STRUCTURE = exists().where(page_structure.c.page_id == page.c.id).label("has_structure")
 """Whether a page has a stored structure."""
 
@@ -191,7 +191,7 @@ class PageSource:
 class PageRecord:
     """The page of one visit, as columns to store. `bounds` limit the time until its next visit."""
 
-    at: datetime
+    visit_time: datetime
     page: ProcessedPage
     columns: dict[str, Any]
     bounds: RevisitBounds
@@ -222,12 +222,12 @@ class PageRecord:
 
     @property
     def metadata(self) -> StatedMetadata:
-        """What the visit found the page to state."""
+        """The metadata that the visit found on the page."""
         return _stated_metadata(self.names, self.columns)
 
     @property
     def title_texts(self) -> tuple[str | None, str | None]:
-        """What search finds the page by, besides its texts."""
+        """The title and headline, by which search finds the page besides its texts."""
         return self.columns["title"], self.names.headline
 
     @property
@@ -236,7 +236,7 @@ class PageRecord:
         return "spider" in self.columns
 
     def at_own_address(self) -> Self:
-        """Return the page under the key of its own address; the one that it states is doubted."""
+        """Return the page under the key of its own address; the address that it states is doubted."""
         return replace(self, columns=self.columns | {"url_key": self.own_key, "doubted_canonical": self.key})
 
 
@@ -256,9 +256,9 @@ class ImportedPage:
 
     def record(self, source: PageSource) -> PageRecord | None:
         """Return the columns to store."""
-        found = page_record(self.visit, source)
+        record = page_record(self.visit, source)
         own = {"url_key": self.key, "body_hash": self.body_hash, "doubted_canonical": self.doubted_canonical}
-        return found and replace(found, columns=found.columns | own)
+        return record and replace(record, columns=record.columns | own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class PageAbsence:
 
     key: str
     url: str
-    at: datetime
+    visit_time: datetime
     moved_to: str | None = None
     for_good: bool = False
     withdrawn: bool = False
@@ -324,7 +324,7 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
 
 
 def page_names(page: ProcessedPage) -> PageNames:
-    """Return what a page is called; a title that the spider states stands for the page's own."""
+    """Return the names of a page; a title that the spider states stands for the page's own."""
     metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
     stated_title = page.fetched.stated.title or metadata.stated_title
     return PageNames(_normalised(metadata.headline), _normalised(stated_title), own_version())
@@ -422,10 +422,10 @@ def add_page(connection: Connection, record: PageRecord, *, keep_html: bool) -> 
 
 
 def add_new_pages(connection: Connection, records: Iterable[PageRecord], *, keep_html: bool) -> dict[str, int]:
-    """Insert those of the pages that are not stored, in one statement; return their ids by key. Keys must differ."""
-    by_key = {one.key: one for one in records}
+    """Insert the pages that are not stored yet, in one statement; return their ids by key. Keys must differ."""
+    by_key = {record.key: record for record in records}
     known = set(connection.scalars(_STORED_PAGES, {"keys": list(by_key)})) if by_key else by_key.keys()
-    rows = [_new_page(one, keep_html=keep_html) for key, one in by_key.items() if key not in known]
+    rows = [_new_page(record, keep_html=keep_html) for key, record in by_key.items() if key not in known]
     if not rows:
         return {}
     if connection.dialect.name != "sqlite":
@@ -441,16 +441,18 @@ def add_new_pages(connection: Connection, records: Iterable[PageRecord], *, keep
 def _new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
     published = _published_day(record.columns["published"])
     kind = PageKind.OTHER if published is None else PageKind.ARTICLE
-    history = VisitHistory(record.key, kind, record.at, record.at, record.at, published=published)
+    history = VisitHistory(
+        record.key, kind, record.visit_time, record.visit_time, record.visit_time, published=published
+    )
     return (
         _NO_ORIGIN
         | record.columns
         | {
-            "first_seen": record.at,
-            "last_changed": record.at,
+            "first_seen": record.visit_time,
+            "last_changed": record.visit_time,
             "visits": 1,
             "changes": 0,
-            "next_visit": next_visit(history, record.at, record.bounds) if record.has_origin else None,
+            "next_visit": next_visit(history, record.visit_time, record.bounds) if record.has_origin else None,
             "html": compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
         }
     )
@@ -460,7 +462,7 @@ def update_page(
     connection: Connection, stored: StoredPage, record: PageRecord, *, changed: bool, keep_html: bool
 ) -> None:
     """Update a page at a later visit; its HTML is written only if it differs. A retired page becomes active again."""
-    after = stored.history.visited(record.at, changed=changed)
+    after = stored.history.visited(record.visit_time, changed=changed)
     keep_html = keep_html and not record.page.fetched.noarchive
     values = record.columns | {
         "last_changed": after.last_changed,
@@ -471,7 +473,7 @@ def update_page(
         "lastmod": None,
     }
     if stored.has_origin or record.has_origin:
-        values["next_visit"] = next_visit(after, record.at, record.bounds)
+        values["next_visit"] = next_visit(after, record.visit_time, record.bounds)
     if not record.has_origin and (settings := values.pop("settings")) is not None:
         # A replay or an import: the page is visited again in its own way, but cleaned by the new method.
         values["settings"] = {**_stored_settings(connection, stored), **settings}
@@ -494,7 +496,7 @@ UNREADABLE = (zlib.error, zstd.ZstdError)
 
 
 def decompress(compressed: bytes) -> bytes:
-    """Return the bytes of such a column; pages stored before zstd was used are compressed with zlib."""
+    """Return the bytes of a compressed column; pages stored before zstd was used are compressed with zlib."""
     return zstd.decompress(compressed) if compressed.startswith(_ZSTD_START) else zlib.decompress(compressed)
 
 
@@ -531,9 +533,9 @@ def visit_key(visit: Visit, record: PageRecord | None) -> str:
 def sole_records(
     pairs: Sequence[tuple[Visit, PageRecord | None]], lost: Collection[LeaseToken]
 ) -> Iterator[PageRecord]:
-    """Yield the pages of a batch that no other visit of it concerns: these may be inserted before it.
+    """Yield the pages that only one visit of the batch touches: these may be inserted before it.
 
-    None for a single visit, because to find and insert one page takes fewer statements.
+    A batch of one visit gives no page, because finding and inserting one takes fewer statements.
     """
     if len(pairs) == 1:
         return
@@ -605,15 +607,19 @@ def find_validators(
     from the same address, spider, arguments and callback, cleaned in the same way; and its callback yielded nothing
     else.
     """
-    asked = [one for one in leased if is_repeatable(one.record) and not one.attempts]
-    keys = {one.lease_token.request_id: target_key(one.record) for one in asked}
-    found = connection.execute(_REVISITED_PAGES, {"keys": list(keys.values())}) if keys else ()
-    stored = {row.url_key: row for row in found}
-    pairs = ((one, stored.get(keys[one.lease_token.request_id])) for one in asked)
+    candidates = [
+        leased_request
+        for leased_request in leased
+        if is_repeatable(leased_request.record) and not leased_request.attempts
+    ]
+    keys = {leased_request.lease_token.request_id: target_key(leased_request.record) for leased_request in candidates}
+    rows = connection.execute(_REVISITED_PAGES, {"keys": list(keys.values())}) if keys else ()
+    stored = {row.url_key: row for row in rows}
+    pairs = ((leased_request, stored.get(keys[leased_request.lease_token.request_id])) for leased_request in candidates)
     return {
-        one.lease_token.request_id: PageValidators(row.body_hash, row.etag, row.last_modified)
-        for one, row in pairs
-        if row is not None and _can_reuse(row, one.record, policy)
+        leased_request.lease_token.request_id: PageValidators(row.body_hash, row.etag, row.last_modified)
+        for leased_request, row in pairs
+        if row is not None and _can_reuse(row, leased_request.record, policy)
     }
 
 
@@ -632,7 +638,7 @@ def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool
 
 
 def _agree(stored: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Return True if a page was read by these settings, as far as an earlier version stored them."""
+    """Return True if a page was read by these settings; one that an earlier version did not store agrees."""
     return all(stored.get(name, value) == value for name, value in settings.items())
 
 
@@ -643,20 +649,24 @@ def keys_not_due(
 
     A retired page or section is visited when a link leads to it, but not before its own next visit would be due.
     """
-    asked = {one.key: target_key(one) for one in records if is_repeatable(one)}
-    led = read_addresses(connection, set(asked.values())) if asked else {}
-    targets = {*asked.values(), *led.values()}
-    found: set[str] = set()
-    for table in (page, section) if asked else ():
+    key_by_request = {record.key: target_key(record) for record in records if is_repeatable(record)}
+    target_by_key = read_addresses(connection, set(key_by_request.values())) if key_by_request else {}
+    targets = {*key_by_request.values(), *target_by_key.values()}
+    scheduled_keys: set[str] = set()
+    for table in (page, section) if key_by_request else ():
         latest = now + timedelta(seconds=bounds.max_seconds)
         waits = table.c.retired_at.is_(None) | table.c.next_visit.between(now, latest)
         columns = select(table.c.url_key).where(table.c.url_key.in_(targets), table.c.spider.is_not(None))
-        found.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
-    return frozenset(request_key for request_key, key in asked.items() if found & {key, led.get(key, key)})
+        scheduled_keys.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
+    return frozenset(
+        request_key
+        for request_key, key in key_by_request.items()
+        if scheduled_keys & {key, target_by_key.get(key, key)}
+    )
 
 
 def read_addresses(connection: Connection, keys: Collection[str]) -> dict[str, str]:
-    """Return the keys of the pages and sections that these addresses lead to, of those that are no page's own."""
+    """Return the keys of the pages and sections that these addresses lead to; a page's own address is left out."""
     known = select(address.c.url_key, address.c.leads_to).where(address.c.url_key.in_(keys))
     return {row.url_key: row.leads_to for row in connection.execute(known)}
 
@@ -693,29 +703,29 @@ def record_section(
 
 
 def record_section_absence(
-    connection: Connection, key: str, at: datetime, bounds: RevisitBounds, *, for_good: bool
+    connection: Connection, key: str, visit_time: datetime, bounds: RevisitBounds, *, for_good: bool
 ) -> None:
-    """Count a visit that did not find a section; it is retired after as many as a page."""
+    """Count a visit that did not find a section; it is retired after as many misses as a page."""
     stored = connection.execute(_FIND_SECTION, {"key": key}).first()
     if stored is None:
         return
     history = section_history(stored).missed()
-    values: dict[str, Any] = {"misses": history.misses, "next_visit": next_visit(history, at, bounds)}
+    values: dict[str, Any] = {"misses": history.misses, "next_visit": next_visit(history, visit_time, bounds)}
     if stored.retired_at is None and (for_good or schedule.is_retired(history)):
-        values["retired_at"] = at
+        values["retired_at"] = visit_time
     _update_section(connection, stored.id, values)
 
 
-def defer_section(connection: Connection, key: str, at: datetime, bounds: RevisitBounds) -> None:
+def defer_section(connection: Connection, key: str, visit_time: datetime, bounds: RevisitBounds) -> None:
     """Schedule the next visit to a section after one that brought nothing."""
     stored = connection.execute(_FIND_SECTION, {"key": key}).first()
     if stored is not None:
-        _update_section(connection, stored.id, {"next_visit": next_visit(section_history(stored), at, bounds)})
+        _update_section(connection, stored.id, {"next_visit": next_visit(section_history(stored), visit_time, bounds)})
 
 
 def links_hash(requests: Iterable[RequestRecord]) -> int:
     """Return the hash of the requests' targets, whatever their order and number."""
-    keys = {one.key.partition("+")[0] for one in requests}  # without the suffix that tells equal requests apart
+    keys = {record.key.partition("+")[0] for record in requests}  # without the suffix that tells equal requests apart
     return xxh64_intdigest("\n".join(sorted(keys)).encode())
 
 
@@ -775,14 +785,14 @@ def announced_changes(connection: Connection, rows: Sequence[Row[*tuple[Any, ...
 
 def record_sitemap_evidence(connection: Connection, evidence: Sequence[SitemapEvidence]) -> None:
     """Update the trust in the sitemaps of the hosts."""
-    names = sorted({one.host for one in evidence})
+    names = sorted({claim.host for claim in evidence})
     if not names:
         return
     new = insert_on_conflict(connection, sitemap_trust).on_conflict_do_nothing(index_elements=["host"])
     connection.execute(new, [{"host": name, "right": 0, "wrong": 0} for name in names])
     trusts = _read_trusts(connection, names, lock=True)
-    for one in evidence:
-        trusts[one.host] = trusts[one.host].learned(one.claimed, changed=one.changed)
+    for claim in evidence:
+        trusts[claim.host] = trusts[claim.host].learned(claim.claimed, changed=claim.changed)
     for name in names:
         values = {"right": trusts[name].right, "wrong": trusts[name].wrong}
         connection.execute(update(sitemap_trust).where(sitemap_trust.c.host == name).values(values))
@@ -791,9 +801,9 @@ def record_sitemap_evidence(connection: Connection, evidence: Sequence[SitemapEv
 def record_lastmods(connection: Connection, records: Sequence[RequestRecord], now: datetime) -> None:
     """Store the sitemap dates of the requests' pages; a page that a trusted sitemap says has changed is due now."""
     dates = {
-        target_key(one): one.meta[LASTMOD_KEY]
-        for one in records
-        if is_repeatable(one) and read_lastmod(one.meta.get(LASTMOD_KEY))
+        target_key(record): record.meta[LASTMOD_KEY]
+        for record in records
+        if is_repeatable(record) and read_lastmod(record.meta.get(LASTMOD_KEY))
     }
     pages = {row.id: row.url_key for part in batched(list(dates)) for row in _lock_free_pages(connection, part)}
     if not pages:

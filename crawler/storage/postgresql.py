@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SILENCE_SECONDS = 10.0
-"""After so long without an answer, a new connection asks whether the server answers at all."""
+"""After this time without an answer, a new connection asks whether the server answers at all."""
 SILENCE_SECONDS_MAX = 25.0
-"""After so long without an answer to anybody, a connection is given up."""
+"""After this time without an answer to any connection, a connection is given up."""
 PROBE_SECONDS = 5
 """How long the new connection waits for its own answer."""
 
@@ -113,11 +113,11 @@ class PostgreSQLBackend:
         busy_seconds: float,
         query_seconds: float | None,
     ) -> Engine:
-        shown = redact_url(url.render_as_string(hide_password=False))
+        public_url = redact_url(url.render_as_string(hide_password=False))
         if url.drivername not in {"postgresql", _DRIVER}:
-            raise StoreError(f"DATABASE_URL is {shown}; the driver must be psycopg: {self.example}")
+            raise StoreError(f"DATABASE_URL is {public_url}; the driver must be psycopg: {self.example}")
         if not url.database:
-            raise StoreError(f"DATABASE_URL is {shown}, which names no database: {self.example}")
+            raise StoreError(f"DATABASE_URL is {public_url}, which names no database: {self.example}")
         try:
             engine = _engine(url, busy_seconds, query_seconds)
         except ImportError as error:
@@ -148,7 +148,7 @@ class PostgreSQLBackend:
             connection.execute(text(f"VACUUM (TRUNCATE FALSE) {', '.join(metadata.tables)}"))
 
     def make_durable(self, engine: Engine) -> None:
-        """Do nothing: a commit is, with the server's default of synchronous_commit."""
+        """Do nothing: with the server's default of synchronous_commit, every commit is durable."""
 
     def lock_crawl(self, engine: Engine, crawl_id: int) -> CrawlFileLock | None:  # noqa: ARG002 — the protocol's
         return None
@@ -164,8 +164,8 @@ class PostgreSQLBackend:
         oldest, following, running = row.snapshot.split(":")
         if row.is_replica:  # its snapshots do not list the running transactions
             following, running = oldest, ""
-        sequences = (sequence + int(one) for one in running.split(",") if one)
-        return Horizon(sequence + int(following), tuple(one for one in sequences if one > 0))
+        sequences = (sequence + int(transaction_id) for transaction_id in running.split(",") if transaction_id)
+        return Horizon(sequence + int(following), tuple(number for number in sequences if number > 0))
 
     def sequence_after(self, connection: Connection, last: int) -> int:
         return last - int(_transaction_id(connection)) + 1
@@ -192,16 +192,16 @@ def _was_committed(connection: Connection, transaction_id: str) -> bool | None:
 
 def _engine(url: URL, busy_seconds: float, query_seconds: float | None) -> Engine:
     # Secrets move out of the query: SQLAlchemy hides a password only in its own place.
-    shown = {name: value for name, value in url.query.items() if not looks_secret(name) and name != "options"}
-    secret = {name: value for name, value in url.query.items() if looks_secret(name)}
+    public_options = {name: value for name, value in url.query.items() if not looks_secret(name) and name != "options"}
+    secret_options = {name: value for name, value in url.query.items() if looks_secret(name)}
     # JIT compilation of a look-up takes longer than the look-up.
     options = f"-c lock_timeout={int(busy_seconds * 1000)} -c jit=off {url.query.get('options', '')}".strip()
     if query_seconds is not None:  # after the URL's own options: of two values the last one counts
         options += f" -c default_transaction_read_only=on -c statement_timeout={max(1, int(query_seconds * 1000))}"
-    ours = {name: value for name, value in _CONNECTION.items() if name not in shown}
+    ours = {name: value for name, value in _CONNECTION.items() if name not in public_options}
     return create_engine(
-        url.set(drivername=_DRIVER, query=shown),
-        connect_args=ours | secret | {"options": options},
+        url.set(drivername=_DRIVER, query=public_options),
+        connect_args=ours | secret_options | {"options": options},
         hide_parameters=True,
     )
 
@@ -212,7 +212,7 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
 
 @cache
 def _connection_class(*, is_probe: bool) -> type[psycopg.Connection[Any]]:
-    """Return the class of our connections, which give up a server that answers nobody; or that of probes."""
+    """Return the class of our connections, which give up a server that answers nobody, or the class of probes."""
     import psycopg  # noqa: PLC0415 — an extra, which SQLite does not need
 
     class WatchedConnection(psycopg.Connection[Any]):
@@ -244,8 +244,8 @@ class _SilenceWatch:
 
     A frozen server, or a pooler that is paused, keeps its connections open: the kernel acknowledges what is sent, so no
     timeout of TCP notices it. A statement may take hours on a server that works. So when a connection has been silent
-    for a while, another one asks for the simplest thing there is. If that gets no answer either, the connection is
-    closed, and the caller treats it as lost.
+    for a while, another one runs the simplest query. If that gets no answer either, the connection is closed, and the
+    caller treats it as lost.
     """
 
     def __init__(self, connection: psycopg.Connection[Any], *, is_probe: bool) -> None:
@@ -285,11 +285,14 @@ class _SilenceWatch:
 
 
 def _check_server(connection: Any, _record: object) -> None:
-    version, encoding = connection.info.server_version, connection.info.parameter_status("server_encoding")
+    version = connection.info.server_version
+    encoding = connection.info.parameter_status("server_encoding")
     if version < _OLDEST_SERVER * _VERSION_UNIT:
         connection.close()
-        found = version // _VERSION_UNIT
-        raise StoreError(f"the server at DATABASE_URL is PostgreSQL {found}; it must be {_OLDEST_SERVER} or newer")
+        major_version = version // _VERSION_UNIT
+        raise StoreError(
+            f"the server at DATABASE_URL is PostgreSQL {major_version}; it must be {_OLDEST_SERVER} or newer"
+        )
     if encoding != "UTF8":
         name = connection.info.dbname
         connection.close()
@@ -303,5 +306,5 @@ def _state(error: DBAPIError) -> str:
         return str(state)
     if not isinstance(error, OperationalError):
         return ""
-    found = (state for words, state in _SENTENCES.items() if re.search(words, str(error.orig)))
-    return next(found, "08" if error.connection_invalidated else _UNREACHABLE)
+    states = (state for words, state in _SENTENCES.items() if re.search(words, str(error.orig)))
+    return next(states, "08" if error.connection_invalidated else _UNREACHABLE)

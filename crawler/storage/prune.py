@@ -67,7 +67,7 @@ _SET_HEADERS = update(request).where(request.c.id == bindparam("row")).values(he
 
 @dataclass(frozen=True, slots=True)
 class PruneSelection:
-    """The pages to delete: those that match all of the given criteria; at least one must be given."""
+    """The pages to delete: they match all criteria that are not None; at least one is required."""
 
     site: str | None = None
     url: str | None = None
@@ -110,12 +110,12 @@ def prune_pages(
     """Delete the selected pages with their blocks, sightings, HTML and requests, in one transaction; return the counts.
 
     The text of a block with sightings on other pages lives on: the oldest live sighting becomes a block of its page,
-    with the text as that page has it, and the other sightings move to that block. Where a block that stays duplicates
-    the sighting by the rules, the sightings move to that one instead. Sightings too far from the new block get another
-    one in the same way. A near-duplicate page takes the place of its deleted original. Whether a text is still
-    boilerplate is decided at the site's next visit. The criteria select sections too; a whole site's hosts are deleted
-    with it. A site without a page or section left loses its counts and conditions. A crawl that is visiting one of the
-    pages does not store it.
+    with the text as that page has it, and the other sightings move to that block. If the sighting duplicates, by the
+    rules, a block that stays, the sightings move there instead. Sightings too far from the new block get another one in
+    the same way. A near-duplicate page takes the place of its deleted original. Whether a text is still boilerplate is
+    decided at the site's next visit. The criteria select sections too; a whole site's hosts are deleted with it. A site
+    without a page or section left loses its counts and conditions. A crawl that is visiting one of the pages does not
+    store it.
     """
     index = FINGERPRINT_INDEXES[engine.dialect.name](rules.max_distance)
     with erase_transaction(engine) as connection:
@@ -155,7 +155,7 @@ def _is_selected(selection: PruneSelection) -> ColumnElement[bool]:
 
 
 def _keys_of(url: str) -> CompoundSelect[str]:
-    """Select the keys of the page or section at an address, and of those to which it has moved."""
+    """Select the keys of the page or section at an address, and of the ones to which it has moved."""
     key = urls.url_key(url)
     return select(literal(key)).union_all(select(address.c.leads_to).where(address.c.url_key == key))
 
@@ -218,26 +218,31 @@ class _Inheritance:
                 original = self._promote(left.pop(0))
             moved = [row for row in left if self._duplicates(row, original)]
             move_sightings(self.connection, moved, original, self.change_log)
-            settled = {row["id"] for row in moved}
-            left = [row for row in left if row["id"] not in settled]
+            moved_ids = {row["id"] for row in moved}
+            left = [row for row in left if row["id"] not in moved_ids]
 
     def _find_stored(self, row: RowMapping) -> OriginalBlock | None:
-        """Return the nearest block, on a page that stays, that a visit would find for this sighting.
+        """Return the nearest block on a page that stays, as a visit would find it for this sighting.
 
         Blocks of the sighting's own page count only while both are on it: a page does not repeat its former texts.
         """
-        found = self._read_blocks(row) if self.rules.beyond_page else []
+        blocks = self._read_blocks(row) if self.rules.beyond_page else []
         options = [
-            (0 if one["digest"] == row["digest"] else distance(one["fingerprint"], row["fingerprint"]), original)
-            for one in found
-            if one["page_id"] != row["page_id"] or (one["gone_at"] is None and row["gone_at"] is None)
-            for original in (OriginalBlock(one["id"], one["text"], one["digest"], one["fingerprint"]),)
+            (
+                0 if candidate["digest"] == row["digest"] else distance(candidate["fingerprint"], row["fingerprint"]),
+                original,
+            )
+            for candidate in blocks
+            if candidate["page_id"] != row["page_id"] or (candidate["gone_at"] is None and row["gone_at"] is None)
+            for original in (
+                OriginalBlock(candidate["id"], candidate["text"], candidate["digest"], candidate["fingerprint"]),
+            )
             if self._duplicates(row, original)
         ]
         return min(options, key=lambda option: (option[0], option[1].block_id), default=(0, None))[1]
 
     def _read_blocks(self, row: RowMapping) -> list[RowMapping]:
-        """Return the staying blocks with a near fingerprint, and the first of those with the same digest."""
+        """Return the staying blocks with a near fingerprint, and the first ones with the same digest."""
         bits = [] if row["fingerprint"] is None else [row["fingerprint"]]
         near = [match.owner_id for match in self.index.lookup(self.connection, bits).matches]
         staying = select(block).where(not_(block.c.page_id.in_(_selected_pages(self.selection))))
@@ -245,7 +250,7 @@ class _Inheritance:
             staying = staying.where(block.c.site == row["site"])
         statements = [staying.where(block.c.id.in_(ids)) for ids in batched(near)]
         statements.append(staying.where(block.c.digest == row["digest"]).order_by(block.c.id).limit(SAME_DIGEST_MAX))
-        return [one for each in statements for one in self.connection.execute(each).mappings()]
+        return [candidate for statement in statements for candidate in self.connection.execute(statement).mappings()]
 
     def _duplicates(self, row: RowMapping, original: OriginalBlock) -> bool:
         if row["digest"] == original.digest and same_terms(row["full_text"], original.text):
@@ -302,7 +307,7 @@ def _delete_addresses(connection: Connection) -> None:
 
 
 def _delete_empty_addresses(connection: Connection, addresses: _Addresses) -> None:
-    """Delete what is known of addresses without a page."""
+    """Delete the records of addresses without a page."""
     if addresses.site is not None:
         connection.execute(delete(empty_address).where(empty_address.c.site == addresses.site))
     for part in batched(sorted(addresses.keys)):
@@ -350,10 +355,11 @@ def _find_requests(connection: Connection, addresses: _Addresses) -> list[int]:
 
 def _delete_frontier_rows(connection: Connection, selection: PruneSelection, addresses: _Addresses) -> None:
     """Delete requests and sections, the hosts of a whole site, and Referer headers with the addresses."""
-    deleted, with_referer = _find_requests(connection, addresses), list(_without_referers(connection, addresses))
-    _lock_requests(connection, sorted({*deleted, *(one["row"] for one in with_referer)}))
-    if with_referer:
-        connection.execute(_SET_HEADERS, with_referer)
+    deleted = _find_requests(connection, addresses)
+    header_updates = list(_without_referers(connection, addresses))
+    _lock_requests(connection, sorted({*deleted, *(header_update["row"] for header_update in header_updates)}))
+    if header_updates:
+        connection.execute(_SET_HEADERS, header_updates)
     for part in batched(deleted):
         connection.execute(delete(request).where(request.c.id.in_(part)))
     connection.execute(delete(section).where(section.c.id.in_(_selected_sections(selection))))
@@ -363,13 +369,13 @@ def _delete_frontier_rows(connection: Connection, selection: PruneSelection, add
 
 
 def _lock_requests(connection: Connection, ids: Sequence[int]) -> None:
-    """Wait for crawls that are ending these requests, in the order in which those lock them."""
+    """Wait for crawls that are ending these requests; the rows are locked in the same order as by crawls."""
     for part in batched(ids):
         connection.execute(select(request.c.id).where(request.c.id.in_(part)).order_by(request.c.id).with_for_update())
 
 
 def _selected_sites(connection: Connection, selection: PruneSelection, addresses: _Addresses) -> set[str]:
-    """Return the sites of which something is selected."""
+    """Return the sites of the selected pages and sections."""
     pages = select(page.c.site).where(_is_selected(selection))
     sections = select(section.c.site).where(section.c.id.in_(_selected_sections(selection)))
     sites = set(connection.scalars(pages.union(sections)))
@@ -377,7 +383,7 @@ def _selected_sites(connection: Connection, selection: PruneSelection, addresses
 
 
 def _delete_health(connection: Connection, sites: Iterable[str]) -> None:
-    """Delete the counts and conditions of those of the sites that have no page and no section left."""
+    """Delete the counts and conditions of the sites that have no page and no section left."""
     stored = union(*(select(table.c.site) for table in (page, section)))
     for part in batched(sorted(sites)):
         for table in (site_crawl, alert):

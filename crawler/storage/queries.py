@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
 
 
-_SITES_COMPARED = 5_000  # with the name of a site that is unknown
+_SITES_COMPARED = 5_000  # with the name of an unknown site
 
 # Outcomes that are not failures.
 _SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
@@ -48,8 +48,8 @@ _NOT_DROP_COUNTERS = frozenset({"seen", "kept"})
 class DatabaseTotals:
     """The numbers of rows in the database.
 
-    `near_duplicate_pages` are those of `pages` that nearly duplicate another, `gone_blocks` those of `blocks` that
-    their page no longer shows, `boilerplate` the texts that are boilerplate on a site.
+    `near_duplicate_pages` counts the pages that nearly duplicate another, `gone_blocks` the blocks that their page no
+    longer shows, `boilerplate` the texts that are boilerplate on a site.
     """
 
     pages: int
@@ -131,8 +131,8 @@ class CrawlReport:
 
 def with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
     """Return the counters whose names start with the prefix, without it, largest first; counters of 0 are left out."""
-    found = {name.removeprefix(prefix): n for name, n in counters.items() if name.startswith(prefix) and n}
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    counts = {name.removeprefix(prefix): n for name, n in counters.items() if name.startswith(prefix) and n}
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def database_totals(connection: Connection) -> DatabaseTotals:
@@ -150,7 +150,7 @@ def database_totals(connection: Connection) -> DatabaseTotals:
         sites,
         _count_rows(crawl),
     ]
-    return DatabaseTotals(*connection.execute(select(*(each.scalar_subquery() for each in counts))).one())
+    return DatabaseTotals(*connection.execute(select(*(count.scalar_subquery() for count in counts))).one())
 
 
 def site_totals(connection: Connection) -> list[SiteTotals]:
@@ -184,7 +184,7 @@ def moved_sites(connection: Connection) -> dict[str, str]:
 
 
 def expect_site(connection: Connection, site: str) -> None:
-    """Raise QueryError for a site of which no page and no section is stored."""
+    """Raise QueryError if no page and no section of a site is stored."""
     stored = union_all(*(select(table.c.id).where(table.c.site == site) for table in (page, section)))
     if connection.execute(stored.limit(1)).first() is None:
         sites = connection.scalars(select(stored_site.c.site).limit(_SITES_COMPARED)).all()
@@ -267,31 +267,31 @@ class PageContents:
 
 def read_contents(connection: Connection, url: str) -> PageContents | None:
     """Return the page at an address, as fetched or canonical; None if it is not stored."""
-    found = connection.execute(at_address(_PAGE_COLUMNS, url)).first()
-    return None if found is None else _contents(connection, found)
+    row = connection.execute(at_address(_PAGE_COLUMNS, url)).first()
+    return None if row is None else _contents(connection, row)
 
 
 def read_contents_of(connection: Connection, page_id: int) -> PageContents | None:
     """Return the page with an id; None if it is not stored."""
-    found = connection.execute(_PAGE_COLUMNS.where(page.c.id == page_id)).first()
-    return None if found is None else _contents(connection, found)
+    row = connection.execute(_PAGE_COLUMNS.where(page.c.id == page_id)).first()
+    return None if row is None else _contents(connection, row)
 
 
-def _contents(connection: Connection, found: Any) -> PageContents:
-    key = {"page": found.id}
+def _contents(connection: Connection, page_row: Any) -> PageContents:
+    key = {"page": page_row.id}
     row = connection.execute(_ORIGINAL_PAGE, key).first()
-    template = read_template(connection, found.site)
+    template = read_template(connection, page_row.site)
     return PageContents(
-        url=found.url,
-        site=found.site,
-        method=found.method,
-        options_hash=found.options_hash,
-        encoding=found.encoding,
-        first_seen=found.first_seen,
-        last_seen=found.last_seen,
-        visits=found.visits,
-        retired=found.retired_at,
-        html=None if found.html is None else decompress(found.html),
+        url=page_row.url,
+        site=page_row.site,
+        method=page_row.method,
+        options_hash=page_row.options_hash,
+        encoding=page_row.encoding,
+        first_seen=page_row.first_seen,
+        last_seen=page_row.last_seen,
+        visits=page_row.visits,
+        retired=page_row.retired_at,
+        html=None if page_row.html is None else decompress(page_row.html),
         near_duplicate_of=None if row is None else NearDuplicateOf(row.url, row.distance),
         texts=tuple(
             StoredText(text.block_id, text.text, text.distance, text.url, bool(text.boilerplate))
@@ -313,7 +313,7 @@ class StoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """What is stored of the fields of a page's item in feeds; `markdown` is None without a stored structure."""
+    """The stored fields of a page's item in feeds; `markdown` is None without a stored structure."""
 
     fields: Mapping[str, str | None]
     blocks: tuple[StoredBlock, ...]
@@ -327,7 +327,11 @@ def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem |
         return None
     blocks = connection.execute(_ITEM_BLOCKS, {"page": row["id"]})
     fields = {name: row[name] for name in _ITEM_FIELDS}
-    return StoredItem(fields, tuple(StoredBlock(one.kind, one.score, one.text) for one in blocks), row["markdown"])
+    return StoredItem(
+        fields,
+        tuple(StoredBlock(block_row.kind, block_row.score, block_row.text) for block_row in blocks),
+        row["markdown"],
+    )
 
 
 _ITEM_FIELDS = ("url", "site", "title", "author", "published", "language", "section")
@@ -348,10 +352,11 @@ _ITEM_BLOCKS: CompoundSelect[Any] = (
 
 def at_address(statement: Select[Any], url: str) -> Select[Any]:
     """Restrict a statement to the page at an address: its canonical one, as fetched, or a former one, in this order."""
-    plain, key = urls.without_credentials(url), urls.url_key(url)
-    led = page.c.url_key.in_(select(address.c.leads_to).where(address.c.url_key == key))
+    plain = urls.without_credentials(url)
+    key = urls.url_key(url)
+    former_address = page.c.url_key.in_(select(address.c.leads_to).where(address.c.url_key == key))
     own = or_(page.c.url_key == key, page.c.url == plain)
-    return statement.where(or_(own, led)).order_by(page.c.url_key != key, page.c.url != plain)
+    return statement.where(or_(own, former_address)).order_by(page.c.url_key != key, page.c.url != plain)
 
 
 def is_boilerplate(table: Any) -> Any:
@@ -441,17 +446,17 @@ def _site_outcomes(connection: Connection, site: str) -> list[PageOutcome]:
         page.c.site == site, page.c.retired_at.is_(None), page.c.method == DETECTION_METHOD
     )
     newest = live.order_by(page.c.id.desc()).limit(JUDGED_PAGES_MAX).subquery()
-    shown = union_all(
+    texts = union_all(
         *(
-            select(each.c.page_id, each.c.words).where(
-                each.c.gone_at.is_(None), each.c.page_id.in_(select(newest.c.id))
+            select(table.c.page_id, table.c.words).where(
+                table.c.gone_at.is_(None), table.c.page_id.in_(select(newest.c.id))
             )
-            for each in (block, sighting)
+            for table in (block, sighting)
         )
     ).subquery()
-    long_words = func.sum(case((shown.c.words >= LONG_BLOCK_WORDS, shown.c.words), else_=0))
-    columns = select(newest.c.url, func.coalesce(func.sum(shown.c.words), 0), func.coalesce(long_words, 0))
-    counted = columns.outerjoin(shown, shown.c.page_id == newest.c.id).group_by(newest.c.id, newest.c.url)
+    long_words = func.sum(case((texts.c.words >= LONG_BLOCK_WORDS, texts.c.words), else_=0))
+    columns = select(newest.c.url, func.coalesce(func.sum(texts.c.words), 0), func.coalesce(long_words, 0))
+    counted = columns.outerjoin(texts, texts.c.page_id == newest.c.id).group_by(newest.c.id, newest.c.url)
     rows = connection.execute(counted.order_by(newest.c.id))
     return [PageOutcome(url, RunningText(int(words), int(long_words))) for url, words, long_words in rows]
 
@@ -515,7 +520,7 @@ class GroupSummary:
 
 
 def largest_block_groups(connection: Connection, limit: int = 20, min_words: int = 0) -> list[GroupSummary]:
-    """Return the blocks with the most sightings, most first, among those of at least so many words.
+    """Return the blocks of at least `min_words` words with the most sightings, most first.
 
     Blocks without sightings are left out.
     """
@@ -555,10 +560,10 @@ def read_page_group(connection: Connection, url: str) -> PageGroup:
     statement = select(page.c.id, near_duplicate_page.c.original_id).outerjoin(
         near_duplicate_page, near_duplicate_page.c.page_id == page.c.id
     )
-    found = connection.execute(at_address(statement, url)).first()
-    if found is None:
+    page_row = connection.execute(at_address(statement, url)).first()
+    if page_row is None:
         raise StoreError(f"there is no page {urls.without_credentials(url)}; give its address as it was fetched")
-    original_id = found.original_id or found.id
+    original_id = page_row.original_id or page_row.id
     original = connection.execute(select(page.c.url, page.c.site).where(page.c.id == original_id)).one()
     size = connection.scalar(select(func.count()).where(near_duplicate_page.c.original_id == original_id)) or 0
     texts = _shown_texts(connection, original_id)

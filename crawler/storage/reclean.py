@@ -51,8 +51,8 @@ _RECLEAN_COLUMNS = (
 class RecleanJob:
     """The work of a run: all runs of the same work have the same `key`; `site` is None for the pages of all sites.
 
-    `settings` are those by which the run cleans otherwise than each page was cleaned before; later visits use them too.
-    With a `method`, only pages that it cleaned are chosen.
+    The run cleans each page with `settings` in place of its earlier ones; later visits use them too. With a `method`,
+    only pages that it cleaned are chosen.
     """
 
     key: str
@@ -69,7 +69,7 @@ class RecleanJob:
 
 @dataclass(frozen=True, slots=True)
 class PageToReclean:
-    """A stored page; `html` is compressed, as stored, and None if it was not kept or not wanted.
+    """A stored page; `html` is compressed, as stored, and None if it was not kept or not requested.
 
     `method`, `options_hash` and `settings` say how it was cleaned; `settings` is None if that was not stored.
     """
@@ -90,9 +90,9 @@ class PageToReclean:
 
 @dataclass(frozen=True, slots=True)
 class RecleanedPage:
-    """A page cleaned again: the method, the hash of its options, and the blocks and fingerprint that it gives.
+    """A page cleaned again: the method, the hash of its options, and the resulting blocks and fingerprint.
 
-    `settings` are those by which it was cleaned. Without a `structure` that of the page is deleted.
+    It was cleaned with `settings`. Without a `structure`, the page's stored one is deleted.
     """
 
     page: PageToReclean
@@ -142,20 +142,20 @@ def read_methods(connection: Connection, job: RecleanJob) -> list[str]:
 
 
 def count_pages_after(connection: Connection, job: RecleanJob, after_page: int) -> int:
-    """Return the number of pages after one that are to be cleaned."""
+    """Return the number of the job's pages after the page `after_page`."""
     return connection.scalar(select(func.count()).select_from(page).where(job.chosen, page.c.id > after_page)) or 0
 
 
 def read_pages_after(
     connection: Connection, job: RecleanJob, after_page: int, most: int, *, html: bool
 ) -> Sequence[PageToReclean]:
-    """Return the next pages after one that are to be cleaned, in order, with or without their HTML."""
+    """Return the job's next pages after the page `after_page`, in order, with or without their HTML."""
     chosen = _pages(html=html).where(job.chosen, page.c.id > after_page).order_by(page.c.id).limit(most)
     return [_page_to_reclean(row, html=html) for row in connection.execute(chosen)]
 
 
 def read_newest_pages(connection: Connection, site: str, most: int, *, html: bool) -> Sequence[PageToReclean]:
-    """Return the newest pages of a site, those from which its template is learned."""
+    """Return the newest pages of a site, from which its template is learned."""
     conditions = learnable(site) if html else (page.c.site == site,)
     chosen = _pages(html=html).where(*conditions).order_by(page.c.id.desc()).limit(most)
     return [_page_to_reclean(row, html=html) for row in connection.execute(chosen)]
@@ -216,7 +216,7 @@ def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned:
 
 
 def update_recleaned_sections(connection: Connection, job: RecleanJob) -> None:
-    """Let new pages of the job's sections be cleaned as their stored ones are now."""
+    """Let new pages of the job's sections be cleaned as the stored pages are now."""
     if not job.settings:
         return
     chosen = select(section.c.id, section.c.settings)

@@ -5,7 +5,7 @@ it back, or lets it expire. A `LeaseToken` proves the lease: a worker that has l
 and crawls share the hosts, so that together they keep each host's delay.
 
 The caller owns the transaction. Rows are locked in the order of their keys and ids, so that no two transactions wait
-for each other. A time too far in the future to be meant counts as past: a clock was set back since it was written.
+for each other. A time implausibly far in the future counts as past: a clock was set back since it was written.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequests:
-    """How the requests end that a host refuses before they are made."""
+    """The end of requests that a host refuses before they are made."""
 
     outcome: str
     error: str
@@ -142,8 +142,9 @@ def add_due_requests(
 ) -> AddedRequests:
     """Store requests as `add_requests` does; those with a key in `not_due` are stored as done."""
     rows = [
-        _request_row(one, crawl_id, now) | (_NOT_DUE_VALUES | {"ended": now} if one.key in not_due else _QUEUED_VALUES)
-        for one in sorted(records, key=lambda one: one.key)
+        _request_row(record, crawl_id, now)
+        | (_NOT_DUE_VALUES | {"ended": now} if record.key in not_due else _QUEUED_VALUES)
+        for record in sorted(records, key=lambda record: record.key)
     ]
     insert = insert_on_conflict(connection, request).on_conflict_do_nothing(index_elements=["crawl_id", "key"])
     new = frozenset(connection.scalars(insert.returning(request.c.key), rows)) if rows else frozenset()
@@ -151,12 +152,12 @@ def add_due_requests(
 
 
 def acknowledge_requests(connection: Connection, acks: Sequence[Ack], now: datetime) -> set[int]:
-    """Store how leased requests ended, and return the ids of those whose lease held; the others were lost.
+    """Store how leased requests ended, and return the ids of those whose lease held; the other leases were lost.
 
-    No other transaction can take the leases that held before the end of this one.
+    Until this transaction ends, no other one can take the leases that held.
     """
-    held = _lock_leased(connection, [one.lease_token for one in acks])
-    rows = {one.lease_token.request_id: _ack_row(one, now) for one in acks if one.lease_token in held}
+    held = _lock_leased(connection, [ack.lease_token for ack in acks])
+    rows = {ack.lease_token.request_id: _ack_row(ack, now) for ack in acks if ack.lease_token in held}
     if rows:
         connection.execute(_ACKNOWLEDGE, [rows[request_id] for request_id in sorted(rows)])
     return set(rows)
@@ -164,7 +165,7 @@ def acknowledge_requests(connection: Connection, acks: Sequence[Ack], now: datet
 
 def release_leases(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> None:
     """Give leased requests back as if they had not been leased; requests whose lease is lost stay as they are."""
-    ids = sorted(one.request_id for one in _lock_leased(connection, lease_tokens))
+    ids = sorted(lease_token.request_id for lease_token in _lock_leased(connection, lease_tokens))
     for part in batched(ids):
         connection.execute(update(request).where(request.c.id.in_(part)).values(_RELEASED_VALUES))
 
@@ -204,12 +205,15 @@ def _is_in(crawl_id: int, state: RequestState) -> tuple[ColumnElement[bool], ...
 
 def _lock_leased(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> set[LeaseToken]:
     """Lock the requests whose leases hold, and return their tokens."""
-    ordered = sorted(lease_tokens, key=lambda one: one.request_id)
-    found: set[LeaseToken] = set()
+    ordered = sorted(lease_tokens, key=lambda lease_token: lease_token.request_id)
+    locked_tokens: set[LeaseToken] = set()
     for part in batched(ordered):
-        values = {"ids": [one.request_id for one in part], "leases": list({one.lease_id for one in part})}
-        found.update(LeaseToken(*row) for row in connection.execute(_LOCK_LEASED, values))
-    return found.intersection(lease_tokens)
+        values = {
+            "ids": [lease_token.request_id for lease_token in part],
+            "leases": list({lease_token.lease_id for lease_token in part}),
+        }
+        locked_tokens.update(LeaseToken(*row) for row in connection.execute(_LOCK_LEASED, values))
+    return locked_tokens.intersection(lease_tokens)
 
 
 def _request_row(record: RequestRecord, crawl_id: int, now: datetime) -> dict[str, Any]:
@@ -271,7 +275,7 @@ class HostAvailability:
         """Return when the next request may be sent to the host: now or later."""
         farthest = _PLAUSIBLE_DELAYS * max(self.delay, _PLAUSIBLE_SECONDS_MIN)
         times = (_plausible(self.next_at, now, farthest), _plausible(self.paused_until, now, pause_seconds_max))
-        return max(now, *(one for one in times if one is not None), self.waits_until or now)
+        return max(now, *(time for time in times if time is not None), self.waits_until or now)
 
 
 def _plausible(time: datetime | None, now: datetime, farthest_seconds: float) -> datetime | None:
@@ -281,8 +285,8 @@ def _plausible(time: datetime | None, now: datetime, farthest_seconds: float) ->
 def _hosts_statement(first: str) -> TextualSelect:
     """Return the statement that finds the next hosts with queued requests: it seeks the index from host to host.
 
-    A DISTINCT would read all requests, and PostgreSQL might do so for an EXISTS or a min(). It does not where a limited
-    number of rows is wanted in the order of the index.
+    A DISTINCT would read all requests, and PostgreSQL might do so for an EXISTS or a min(). It does not for a limited
+    number of rows in the order of the index.
     """
     statement: TextClause = text(f"""
     WITH RECURSIVE waiting(host, number) AS (
@@ -348,7 +352,7 @@ def available_hosts(
 
 
 def lock_hosts(connection: Connection, names: Collection[str]) -> dict[str, HostAvailability]:
-    """Lock those of the hosts that have a row, and return when they are available."""
+    """Lock the hosts that have a row, and return when they are available."""
     rows = connection.execute(_LOCK_HOSTS, {"names": list(names)}) if names else ()
     return {row[0]: HostAvailability(*row) for row in rows}
 
@@ -500,14 +504,14 @@ def _hosts_between(
     connection: Connection, statement: TextualSelect, bounds: dict[str, object]
 ) -> Iterator[HostAvailability]:
     while True:
-        found = [HostAvailability(*row) for row in connection.execute(statement, bounds)]
-        yield from found
-        if len(found) < _HOSTS_PER_QUERY:
+        hosts = [HostAvailability(*row) for row in connection.execute(statement, bounds)]
+        yield from hosts
+        if len(hosts) < _HOSTS_PER_QUERY:
             return
-        statement, bounds = _HOSTS_AFTER, bounds | {"after": found[-1].host}
+        statement, bounds = _HOSTS_AFTER, bounds | {"after": hosts[-1].host}
 
 
-_RECORD_COLUMNS = [request.c[each.name] for each in fields(RequestRecord)]
+_RECORD_COLUMNS = [request.c[record_field.name] for record_field in fields(RequestRecord)]
 _STILL_QUEUED = select(request.c.id).where(
     request.c.id.in_(bindparam("ids", expanding=True)), request.c.state == RequestState.QUEUED.value
 )
@@ -523,7 +527,7 @@ _HOSTS_MAX = 200  # whose requests are compared
 # back.
 _PLAUSIBLE_LEASE_LENGTHS = 2
 _IS_READY = "crawl_id = :crawl AND state = 'queued' AND (not_before IS NULL OR not_before <= :now)"
-# The best `limit` hosts by their best request, and of their requests the best `limit`: no other can be among them.
+# The best `limit` hosts by their best request, and the best `limit` requests of each: no other can be among the best.
 _CANDIDATES_SQL = {
     "sqlite": f"""
     WITH best AS MATERIALIZED (
@@ -631,8 +635,8 @@ def lease_requests(connection: Connection, crawl_id: int, options: LeaseOptions)
     """Lease requests of a crawl, and return them in the order to send them; [] if none may be sent soon.
 
     Requests with expired leases are queued again first. Then the hosts with queued requests are read, from where the
-    last call stopped. Of the hosts that are available within the horizon the requests with the greatest priority are
-    taken, as many as each host's delay allows. At equal priority each host gives one request before any gives two.
+    last call stopped. The hosts that are available within the horizon give their requests with the greatest priority,
+    as many as each host's delay allows. At equal priority each host gives one request before any gives two.
 
     Call it first in its transaction: the leases of one crawl take turns.
     """
@@ -640,10 +644,14 @@ def lease_requests(connection: Connection, crawl_id: int, options: LeaseOptions)
     if options.expire:
         _expire_leases(connection, crawl_id, options)
     hosts = available_hosts(connection, crawl_id, options.now, options.after_host)
-    capacities = ((one.host, capacity) for one in hosts if (capacity := options.capacity(one)))
-    found = list(islice(capacities, max(_HOSTS_MAX, options.limit)))
+    capacities = (
+        (availability.host, capacity) for availability in hosts if (capacity := options.capacity(availability))
+    )
+    host_capacities = list(islice(capacities, max(_HOSTS_MAX, options.limit)))
     starts = (
-        _start_times(connection, options, _select_candidates(connection, crawl_id, options, found)) if found else {}
+        _start_times(connection, options, _select_candidates(connection, crawl_id, options, host_capacities))
+        if host_capacities
+        else {}
     )
     return _lease_rows(connection, options, starts) if starts else []
 
@@ -663,15 +671,15 @@ def queue_status(
         )
     ).one()
     available = _first_available(connection, crawl_id, now, max_pause_seconds)
-    times = [one for one in (available, expires) if one is not None]
+    times = [time for time in (available, expires) if time is not None]
     return QueueStatus(int(available is not None), count, max(now, min(times)) if times else None)
 
 
 def _first_available(connection: Connection, crawl_id: int, now: datetime, max_pause_seconds: float) -> datetime | None:
-    """Return when the first of the hosts with queued requests is available; None if there are none."""
+    """Return when the first host with queued requests is available; None if no host has any."""
     first = None
-    for one in available_hosts(connection, crawl_id, now):
-        available = one.available_at(now, max_pause_seconds)
+    for availability in available_hosts(connection, crawl_id, now):
+        available = availability.available_at(now, max_pause_seconds)
         first = available if first is None else min(first, available)
         if first <= now:
             break
@@ -694,7 +702,9 @@ def _start_times(
     Requests are left out if another crawl has used up the capacity of their host in the meantime.
     """
     hosts = lock_hosts(connection, {row.host for row in candidates})
-    available = {name: one.available_at(options.now, options.max_pause_seconds) for name, one in hosts.items()}
+    available = {
+        name: availability.available_at(options.now, options.max_pause_seconds) for name, availability in hosts.items()
+    }
     starts = {}
     for row in candidates:
         start = available.get(row.host, options.now)
@@ -732,5 +742,5 @@ def _expire_leases(connection: Connection, crawl_id: int, options: LeaseOptions)
         # In the order of the index, so that PostgreSQL reads and tidies just that part of it: until then the index
         # keeps the entries of all leases that ever were. Locked rows are being acknowledged.
         ids = select(request.c.id).where(*is_leased(crawl_id), expired).order_by(request.c.lease_until)
-        some = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
-        connection.execute(update(request).where(request.c.id.in_(some)).values(values))
+        expired_ids = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
+        connection.execute(update(request).where(request.c.id.in_(expired_ids)).values(values))

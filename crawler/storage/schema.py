@@ -81,7 +81,7 @@ def upgrade_schema(
 ) -> bool:
     """Bring the database to the newest revision, in one transaction; create the tables if it is empty.
 
-    Return True if the database got a new id, as one that is new or was restored from a dump does.
+    Return True if the database got a new id: it is new, or was restored from a dump.
     `report` gets lines about the progress of a long step. Raises StoreError if this version does not know the
     database's revision, or the tables are not Blocksieve's.
     """
@@ -100,7 +100,8 @@ def check_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
     """Raise StoreError if the database's schema is not that of this version; the message names both."""
     with read_transaction(engine) as connection:
         _refuse_unknown(connection, migrations)
-        revision, empty = current_revision(connection), _is_empty(connection)
+        revision = current_revision(connection)
+        empty = _is_empty(connection)
     if empty:
         raise StoreError(f"the database {location_of(engine)} is empty; `scrapy initdb` creates its tables")
     if revision != migrations.head:
@@ -111,7 +112,7 @@ def check_schema(engine: Engine, migrations: Migrations = MIGRATIONS) -> None:
 
 
 def check_fingerprint_scheme(engine: Engine, scheme: str) -> None:
-    """Raise StoreError if a stored page has fingerprints of another scheme: those of two schemes cannot be compared."""
+    """Raise StoreError if a stored page has fingerprints of another scheme, which cannot be compared with ours."""
     with read_transaction(engine) as connection:
         # Two look-ups at the ends of an index, whatever the number of pages.
         schemes = {connection.scalar(select(end(page.c.scheme))) for end in (func.min, func.max)}
@@ -257,7 +258,7 @@ def _create_schema(connection: Connection, revision: str) -> None:
     for table in metadata.sorted_tables:
         if exists_on(table, dialect):
             statement = CreateTable(table)
-            statement.columns = [one for one in statement.columns if exists_on(one.element, dialect)]
+            statement.columns = [column for column in statement.columns if exists_on(column.element, dialect)]
             connection.execute(statement)
             for index in table.indexes:
                 if exists_on(index, dialect):
@@ -299,7 +300,7 @@ def _migrate(connection: Connection, migrations: Migrations, report: Callable[[s
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     config.attributes["report"] = report
-    # Its messages are for those who run migrations by hand: "Will assume non-transactional DDL."
+    # Its messages are for people who run migrations by hand: "Will assume non-transactional DDL."
     logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
     command.upgrade(config, "head")
 

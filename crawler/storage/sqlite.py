@@ -97,10 +97,10 @@ class SQLiteBackend:
         """Read the whole file, and return the diagnosis if its structure is damaged."""
         try:
             with engine.connect() as connection:
-                found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+                result = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
         except DBAPIError as error:
             return self.diagnose(error)
-        return None if found == "ok" else Diagnosis(_DAMAGED)
+        return None if result == "ok" else Diagnosis(_DAMAGED)
 
     def erase_deleted(self, engine: Engine) -> None:
         """Clear the write-ahead log, which holds the deleted rows."""
@@ -139,18 +139,18 @@ def _path(url: URL) -> Path:
 
 
 def _check(url: URL) -> None:
-    shown = url.render_as_string()
+    public_url = url.render_as_string()
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StoreError(f"Python's SQLite is {sqlite3.sqlite_version}; it must be {oldest} or newer")
     if not _has_fts5():
         raise StoreError("Python's SQLite was built without FTS5, which search needs; use another build of Python")
     if url.host or url.query or not url.database or url.database.startswith((":memory:", "file:")):
-        raise StoreError(f"DATABASE_URL is {shown}; it must name a plain file: sqlite:///FILE")
+        raise StoreError(f"DATABASE_URL is {public_url}; it must name a plain file: sqlite:///FILE")
     if not _path(url).parent.is_dir():
-        raise StoreError(f"DATABASE_URL is {shown}, but the folder {_path(url).parent} does not exist; create it")
+        raise StoreError(f"DATABASE_URL is {public_url}, but the folder {_path(url).parent} does not exist; create it")
     if _path(url).is_dir():
-        raise StoreError(f"DATABASE_URL is {shown}, which is a folder; it must name a file")
+        raise StoreError(f"DATABASE_URL is {public_url}, which is a folder; it must name a file")
 
 
 def _has_fts5() -> bool:
@@ -159,7 +159,7 @@ def _has_fts5() -> bool:
 
 
 def _open_for_readers(path: Path, query_seconds: float, options: dict[str, Any]) -> Engine:
-    """Return an engine whose connections cannot write, by two means, and whose queries end after so many seconds."""
+    """Return an engine whose connections cannot write, by two means, and whose queries end after `query_seconds`."""
     # `mode` is SQLite's own; quoted as in every URI of a file.
     url = URL.create("sqlite", database=path.as_uri(), query={"mode": "ro", "uri": "true"})
     engine = create_engine(url, **options)

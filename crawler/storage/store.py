@@ -90,15 +90,14 @@ class PageState(StrEnum):
 class SavedVisit:
     """The result of saving a visit: its candidates are stored + refreshed + exact + near + boilerplate.
 
-    `refreshed` counts rows of earlier visits, `revived` those of them that had been gone. `exact` and `near` count new
-    sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that the
-    page no longer shows. `not_compared` counts the fingerprints, of blocks and of the page, that were not compared with
-    every stored one. `other_method` is the method that cleaned the page before, if it was another one.
+    `refreshed` counts rows of earlier visits, `revived` the refreshed rows that had been gone. `exact` and `near` count
+    new sightings, `boilerplate` new texts that were boilerplate on the site before, `gone` rows of the last visit that
+    the page no longer shows. `not_compared` counts the fingerprints, of blocks and of the page, that were not compared
+    with every stored one. `other_method` is the method that cleaned the page before, if it was another one.
     `doubted_canonical` is the address that the page states for itself, if that is not believed. `moved` counts the
-    pages at former addresses that have become this one.
-    `near_duplicate_pages` is 1 if the page became a near-duplicate of another. `not_due` counts
-    the children that a re-crawl does not follow. `refused` counts the queued requests that end because their host
-    refuses for too long. `queued_again` says that the visit's own request is made again later.
+    pages at former addresses that have become this one. `near_duplicate_pages` is 1 if the page became a near-duplicate
+    of another. `not_due` counts the children that a re-crawl does not follow. `refused` counts the queued requests that
+    end because their host refuses for too long. `queued_again` says that the visit's own request is made again later.
     """
 
     url: str
@@ -190,8 +189,10 @@ class Store:
         """
         self._policy = policy
         self.origin = None if policy.is_replay else PageOrigin.of(spider, arguments, policy.settings)
-        given = policy.command_settings
-        joined = self.write(lambda one: crawls.join_crawl(one, spider, arguments, fresh=fresh, settings=given))
+        command_settings = policy.command_settings
+        joined = self.write(
+            lambda connection: crawls.join_crawl(connection, spider, arguments, fresh=fresh, settings=command_settings)
+        )
         self._crawl_lock = backend_of(self.engine).lock_crawl(self.engine, joined.crawl_id)
         if self._crawl_lock is not None and self._crawl_lock.alone:
             self.write(lambda connection: requests.release_all_leases(connection, joined.crawl_id))
@@ -235,7 +236,9 @@ class Store:
         """Store a batch of pages that `scrapy batch` has cleaned, as `save` stores visits."""
         policy = self._policy
         source = PageSource(crawl_id, self._scheme, policy.revisits, None, policy.options_hash, policy.settings)
-        return self._save_pairs(crawl_id, [(one.visit, one.record(source)) for one in imported])
+        return self._save_pairs(
+            crawl_id, [(imported_page.visit, imported_page.record(source)) for imported_page in imported]
+        )
 
     def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:
         try:
@@ -252,10 +255,10 @@ class Store:
         everything: bool,
     ) -> list[SavedVisit]:
         visits = [visit for visit, _ in pairs]
-        absences = [found for visit, record in pairs if (found := find_absence(visit, record))]
-        # 1. Lock everything that the batch looks up or inserts, or all that there is.
+        absences = [absence for visit, record in pairs if (absence := find_absence(visit, record))]
+        # 1. Lock everything that the batch looks up or inserts, or the whole database.
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
-        # 2. Acknowledge the requests that end. The visits of those that another process has taken over are lost.
+        # 2. Acknowledge the requests that end. If another process has taken one over, its visit is lost.
         lost = acknowledge_visits(connection, visits, self._policy)
         self._promise_work(connection, crawl_id)
         batch = _Batch.begin(connection)
@@ -263,7 +266,7 @@ class Store:
         addresses.prefetch([record for _, record in pairs if record is not None])
         lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
         lifecycle.prefetch(pairs)
-        # One statement inserts what is new, as far as no other visit of the batch could see it too early.
+        # One statement inserts the new pages that only one visit touches: no other visit can see them too early.
         sole = pages.sole_records(pairs, lost)
         batch.new_pages.update(pages.add_new_pages(connection, sole, keep_html=self._keep_html))
         saved = [
@@ -348,15 +351,19 @@ class Store:
     ) -> list[SavedVisit]:
         """Replace the last visits of pages that were cleaned again; return the result of each, in order.
 
-        `record_progress` runs in the same transaction. If it is None, nothing is stored, and the results are those that
-        storing would have.
+        `record_progress` runs in the same transaction. If it is None, nothing is stored, but the results are the same.
         """
 
         def work(connection: Connection) -> list[SavedVisit]:
-            lock(connection, chain.from_iterable(self._page_lock_keys(one.page, one) for one in recleaned))
+            lock(
+                connection,
+                chain.from_iterable(
+                    self._page_lock_keys(recleaned_page.page, recleaned_page) for recleaned_page in recleaned
+                ),
+            )
             start = connection.begin_nested()
             batch = _Batch.begin(connection)
-            saved = [self._save_recleaned(batch, one) for one in recleaned]
+            saved = [self._save_recleaned(batch, recleaned_page) for recleaned_page in recleaned]
             batch.write(self._bounds)
             if record_progress is None:
                 start.rollback()
@@ -367,7 +374,7 @@ class Store:
         return self.write(work)
 
     def _save_recleaned(self, batch: _Batch, recleaned: RecleanedPage) -> SavedVisit:
-        """Store what a page's last visit brings when it is cleaned again; no visit is counted."""
+        """Store the new result of a page's last visit, which was cleaned again; no visit is counted."""
         connection = batch.connection
         stored = pages.find_page(connection, recleaned.page.key)
         if stored is None or stored.retired or stored.body_hash != recleaned.page.body_hash:
@@ -378,10 +385,10 @@ class Store:
         batch.change_log.touch_page(stored.page_id)
         reclean.update_recleaned_page(connection, stored, recleaned)
         batch.structures.put(stored.page_id, recleaned.structure, replaces=stored.has_structure)
-        at = stored.history.last_seen
-        visited = VisitedPage(stored.page_id, stored.site, at, batch.change_log.sequence)
+        last_seen = stored.history.last_seen
+        visited = VisitedPage(stored.page_id, stored.site, last_seen, batch.change_log.sequence)
         originals = self._blocks.write(connection, visited, comparison, batch.tokens)
-        change = self._near_duplicates.update(connection, before, recleaned.fingerprint, at)
+        change = self._near_duplicates.update(connection, before, recleaned.fingerprint, last_seen)
         known = batch.boilerplate.boilerplate(stored.site)
         batch.boilerplate.add(BoilerplateChange.of(stored.site, earlier, recleaned.blocks))
         state = _page_state(comparison)
@@ -410,7 +417,7 @@ class Store:
     def _record_absences(
         self, connection: Connection, absences: Sequence[PageAbsence], *, everything: bool
     ) -> list[SavedVisit]:
-        keys = [page_key(one.key) for one in absences]
+        keys = [page_key(absence.key) for absence in absences]
         alone = self._lock(connection, absences, keys, everything=everything)
         batch = _Batch.begin(connection)
         addresses = self._page_addresses(batch, alone=alone)
@@ -422,18 +429,19 @@ class Store:
             for absence in absences
         ]
         batch.write(self._bounds)
-        redirected = [due.EmptyVisit(absence.key, due.REDIRECTED, absence.at) for absence in absences]
+        redirected = [due.EmptyVisit(absence.key, due.REDIRECTED, absence.visit_time) for absence in absences]
         due.record_empty_visits(connection, redirected)
         return saved
 
     def known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
-        """Return those of the pages with these keys that are stored."""
+        """Return the keys that are known, as `due.known_pages` does."""
         now = datetime.now(UTC)
         return self.read(lambda connection: due.known_pages(connection, keys, now, self._policy.revisits))
 
     def stored_item(self, visit: Visit) -> StoredItem | None:
-        """Return what is stored of the page that a visit found not modified; None if nothing is."""
-        key, url = pages.visit_key(visit, None), _requested_url(visit)
+        """Return the stored item of the page that a visit found not modified; None if no page is stored."""
+        key = pages.visit_key(visit, None)
+        url = _requested_url(visit)
         return self.read(lambda connection: queries.read_stored_item(connection, key, url))
 
     def page_outcomes(self, sites: Sequence[str]) -> list[PageOutcome]:
@@ -469,7 +477,7 @@ class Store:
         *,
         everything: bool = False,
     ) -> bool:
-        """Lock the keys, or everything if that is asked for or a page may be retired; return True for everything."""
+        """Lock the keys, or everything if `everything` or a page may be retired; return True for everything."""
         if not everything and not may_retire(connection, absences):
             lock(connection, keys)
             return False
@@ -519,7 +527,7 @@ class _Batch:
         )
 
     def add_names(self, page_id: int, record: PageRecord) -> None:
-        """Record a new page and what it is called."""
+        """Record a new page and its names."""
         self.change_log.add_page(page_id)
         if self.new_pages.pop(record.key, None) is None:
             self.names.write_now(page_id, record.names)
@@ -528,7 +536,7 @@ class _Batch:
         self.tokens.put_title(page_id, record.title_texts, replaces=False)
 
     def update_names(self, stored: StoredPage, record: PageRecord) -> bool:
-        """Record what a stored page is called now; return True if its publisher has changed that, or author or date.
+        """Record the names of a stored page; return True if its publisher has changed them, the author or the date.
 
         The re-crawl schedule does not count such changes: the text is the same.
         """
@@ -542,7 +550,7 @@ class _Batch:
         differences = list(before.differences(now))
         if not differences:
             return False
-        return record_former(self.connection, page_id, before, differences, stored.earlier_visits, record.at)
+        return record_former(self.connection, page_id, before, differences, stored.earlier_visits, record.visit_time)
 
     def write(self, bounds: BoilerplateBounds) -> None:
         """Write, after all pages, names, search tokens, structures, change log and the decisions about boilerplate."""
@@ -571,16 +579,18 @@ def _with_counts(
     saved: SavedVisit, comparison: PageComparison, originals: FoundOriginals, boilerplate: frozenset[int]
 ) -> SavedVisit:
     """Return a result with the counts of a page's candidates; `boilerplate` are the digests known before."""
-    dropped = sum(one.digest in boilerplate for one in comparison.new)
-    shown = [one for one in originals.sightings if one.candidate.digest not in boilerplate]
-    exact = sum(one.exact for one in shown)
+    dropped = sum(candidate.digest in boilerplate for candidate in comparison.new)
+    new_sightings = [
+        new_sighting for new_sighting in originals.sightings if new_sighting.candidate.digest not in boilerplate
+    ]
+    exact = sum(new_sighting.exact for new_sighting in new_sightings)
     return replace(
         saved,
-        stored=len(comparison.new) - dropped - len(shown),
+        stored=len(comparison.new) - dropped - len(new_sightings),
         refreshed=len(comparison.kept),
-        revived=sum(one.earlier.gone for one in comparison.kept),
+        revived=sum(kept_block.earlier.gone for kept_block in comparison.kept),
         exact=exact,
-        near=len(shown) - exact,
+        near=len(new_sightings) - exact,
         boilerplate=dropped,
         gone=len(comparison.missing),
         not_compared=saved.not_compared + originals.not_compared,
@@ -594,7 +604,7 @@ def _with_requests(
     refused: Mapping[str, int],
     policy: CrawlPolicy,
 ) -> Iterator[SavedVisit]:
-    """Yield each result with what it means for requests: its own, its children, and those of its host.
+    """Yield each result with its effect on requests: the visit's own, its children, and those of its host.
 
     A key and a host count at their first visit.
     """
@@ -643,7 +653,7 @@ def _ack(visit: Visit, lease_token: LeaseToken, policy: CrawlPolicy, now: dateti
     not_before = None
     if state is RequestState.QUEUED and visit.outcome in BUSY_OUTCOMES:
         pause_seconds = (visit.retry_after_seconds or policy.pause_seconds) * 2**visit.attempts
-        # The host may answer other pages by then: one broken page must not be the only one that is ever asked for.
+        # The host may answer other pages by then: one broken page must not be the only one that is ever requested.
         not_before = now + timedelta(seconds=min(pause_seconds, policy.max_pause_seconds) + _BEHIND_OTHERS_SECONDS)
     return Ack(lease_token, state, visit.outcome, error, not_before)
 
@@ -712,7 +722,7 @@ def _pause_host(connection: Connection, crawl_id: int, name: str, visit: Visit, 
 
 
 def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: CrawlPolicy) -> str | None:
-    """Return why a crawl waits no longer for a host that refuses; None if it does."""
+    """Return why a crawl stops waiting for a host that refuses; None if it still waits."""
     if visit.retry_after_seconds > policy.max_pause_seconds:
         return (
             f"{name} asks for a pause of {visit.retry_after_seconds:.0f} seconds (Retry-After), more than "
@@ -721,7 +731,7 @@ def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: 
     if visit.outcome not in BUSY_OUTCOMES or not (visit.retry_after_seconds or policy.pause_seconds):
         return None
     refusals = requests.count_refusals(connection, name)
-    # One more than a page is tried: then it is not that one page alone.
+    # One more refusal than a page has attempts: then it is not one page alone.
     if refusals <= policy.max_attempts:
         return None
     return (
@@ -771,7 +781,7 @@ def may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
     """Return True if one of the absences may retire its page: then nobody else may write meanwhile."""
     if not absences:
         return False
-    keys = {one.key: one.for_good for one in absences}
+    keys = {absence.key: absence.for_good for absence in absences}
     active = select(page.c.url_key, page.c.misses).where(page.c.url_key.in_(keys), page.c.retired_at.is_(None))
     rows = connection.execute(active)
     return any(keys[row.url_key] or row.misses + 1 >= schedule.RETIRE_MISSES for row in rows)
@@ -782,8 +792,8 @@ class PageLifecycle:
 
     An unchanged page is seen again with all its blocks. A page that is not found counts a miss; after too many in a
     row, or at once if its server says that it is gone for good (410), it is retired. A retired page counts for
-    nothing: its blocks are gone, it is no near-duplicate and no original, and its texts stand on one page less of the
-    site. A page that its publisher has withdrawn is retired at once too, and its HTML is deleted.
+    nothing: its blocks are gone, it is neither a near-duplicate nor an original, and each of its texts counts on one
+    page less of the site. A page that its publisher has withdrawn is retired at once too, and its HTML is deleted.
 
     `alone` says that nobody else writes meanwhile. Only then are pages retired; otherwise at their next miss.
     """
@@ -828,7 +838,8 @@ class PageLifecycle:
 
     def record_visit(self, visit: Visit) -> SavedVisit:
         """Record a visit without a page: update the page and the section at its address."""
-        nothing, key = SavedVisit(visit.url, PageState.NONE), pages.visit_key(visit, None)
+        nothing = SavedVisit(visit.url, PageState.NONE)
+        key = pages.visit_key(visit, None)
         if key in self._unknown or not _is_last_visit(visit, self._policy):
             return nothing
         if (absence := find_absence(visit, None)) is not None:
@@ -855,18 +866,20 @@ class PageLifecycle:
         """Record that a page, or a section, was not found."""
         bounds = self._policy.revisits
         if absence.withdrawn:
-            pages.defer_section(self._connection, absence.key, absence.at, bounds)
+            pages.defer_section(self._connection, absence.key, absence.visit_time, bounds)
         else:
-            pages.record_section_absence(self._connection, absence.key, absence.at, bounds, for_good=absence.for_good)
+            pages.record_section_absence(
+                self._connection, absence.key, absence.visit_time, bounds, for_good=absence.for_good
+            )
         stored = pages.find_page(self._connection, absence.key)
         if stored is None or stored.url != absence.url:
             return SavedVisit(absence.url, PageState.NONE)
         history = stored.history.missed()
-        values = self._next_visit(stored, history, absence.at) | {"misses": history.misses}
+        values = self._next_visit(stored, history, absence.visit_time) | {"misses": history.misses}
         retires = self._alone and not stored.retired and (absence.for_good or schedule.is_retired(history))
-        gone = self._retire(stored, absence.at) if retires else 0
+        gone = self._retire(stored, absence.visit_time) if retires else 0
         if retires:
-            values |= {"retired_at": absence.at, "page_fingerprint": None}
+            values |= {"retired_at": absence.visit_time, "page_fingerprint": None}
         if absence.withdrawn:
             values["html"] = None
         self._update(stored, values)
@@ -894,20 +907,22 @@ class PageLifecycle:
             self._connection.execute(statement, {"page": stored.page_id, "at": visit.at})
         return SavedVisit(visit.url, PageState.NOT_MODIFIED, stored.page_id)
 
-    def _retire(self, stored: StoredPage, at: datetime) -> int:
+    def _retire(self, stored: StoredPage, visit_time: datetime) -> int:
         """Remove a page from all counts and comparisons; return how many blocks and sightings are gone."""
         change_log = self._batch.change_log
         live = [row for row in read_earlier(self._connection, stored.page_id) if not row.gone]
-        mark_gone(self._connection, VisitedPage(stored.page_id, stored.site, at, change_log.sequence), live)
+        mark_gone(self._connection, VisitedPage(stored.page_id, stored.site, visit_time, change_log.sequence), live)
         change_log.touch_page(stored.page_id)
         self._batch.structures.put(stored.page_id, None, replaces=stored.has_structure)
         self._near_duplicates.remove(self._connection, select(page.c.id).where(page.c.id == stored.page_id))
         self._batch.boilerplate.add(BoilerplateChange.of_retired(stored.site, live))
         return len(live)
 
-    def _next_visit(self, stored: StoredPage, history: schedule.VisitHistory, at: datetime) -> dict[str, Any]:
+    def _next_visit(self, stored: StoredPage, history: schedule.VisitHistory, visit_time: datetime) -> dict[str, Any]:
         """Return when to visit a page again; {} for a page without an origin, which no crawl can visit again."""
-        return {"next_visit": schedule.next_visit(history, at, self._policy.revisits)} if stored.has_origin else {}
+        return (
+            {"next_visit": schedule.next_visit(history, visit_time, self._policy.revisits)} if stored.has_origin else {}
+        )
 
     def _update(self, stored: StoredPage, values: dict[str, Any]) -> None:
         if values:

@@ -37,7 +37,7 @@ class StructureWriter:
         self._stored: set[int] = set()
 
     def put(self, page_id: int, structure: PageStructure | None, *, replaces: bool) -> None:
-        """Collect the structure of a page, None for none; of two for one page the last one counts.
+        """Collect the structure of a page, or None; the last call for a page counts.
 
         `replaces` says that the page has a stored one.
         """
@@ -46,12 +46,12 @@ class StructureWriter:
         self._structures[page_id] = structure
 
     def forget(self, page_id: int) -> None:
-        """Drop what was collected of a page that is about to be deleted."""
+        """Drop the collected structure of a page that is about to be deleted."""
         self._structures.pop(page_id, None)
         self._stored.discard(page_id)
 
     def write(self, change_log: ChangeLog) -> None:
-        """Replace the rows of all pages, and record in the change log the pages whose structure is another one."""
+        """Replace the rows of all pages, and record in the change log the pages whose structure has changed."""
         before = self._read_nodes()
         if before:
             for table in _TABLES:
@@ -59,17 +59,19 @@ class StructureWriter:
         for page_id, structure in self._structures.items():
             if before.get(page_id) != (structure and structure.nodes):
                 change_log.restructure_page(page_id)
-        found = {page_id: one for page_id, one in self._structures.items() if one is not None}
-        if not found:
+        new_structures = {
+            page_id: structure for page_id, structure in self._structures.items() if structure is not None
+        }
+        if not new_structures:
             return
-        rows = [_page_row(page_id, one) for page_id, one in found.items()]
+        rows = [_page_row(page_id, structure) for page_id, structure in new_structures.items()]
         self._connection.execute(insert(page_structure), rows)
         for table, make in ((block_place, _place_rows), (block_link, _link_rows)):
-            values = [row for item in found.items() for row in make(*item)]
+            values = [row for page_id, structure in new_structures.items() for row in make(page_id, structure)]
             insert_rows(self._connection, table, Rows(tuple(table.c.keys()), values))
 
     def _read_nodes(self) -> dict[int, bytes]:
-        """Return the stored nodes of the pages that have some."""
+        """Return the stored nodes of the pages that have a structure."""
         if not self._stored:
             return {}
         columns = select(page_structure.c.page_id, page_structure.c.nodes)
@@ -84,7 +86,7 @@ def delete_structures(connection: Connection, pages: Select[int]) -> None:
 
 
 def read_structure_nodes(connection: Connection, pages: Sequence[int]) -> dict[int, StructureNode]:
-    """Return the trees of nodes of those of the pages that have a structure."""
+    """Return the node trees of the pages that have one."""
     columns = select(page_structure.c.page_id, page_structure.c.nodes).where(page_structure.c.page_id.in_(pages))
     return {row.page_id: read_nodes(decompress(row.nodes)) for row in connection.execute(columns)}
 

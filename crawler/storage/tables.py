@@ -118,13 +118,13 @@ def batched(items: Sequence[_Item], size: int = BATCH_SIZE) -> Iterator[Sequence
 
 
 def insert_on_conflict(connection: Connection, into: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of the connection's dialect, the one that has ON CONFLICT."""
+    """Return an INSERT of the connection's dialect, which has ON CONFLICT."""
     return sqlite.insert(into) if connection.dialect.name == "sqlite" else postgresql.insert(into)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows to insert: the names of their columns, none of them of bytes or JSON, and the values of each row."""
+    """Rows to insert: the names of their columns, which hold neither bytes nor JSON, and the values of each row."""
 
     names: tuple[str, ...]
     values: Sequence[tuple[Any, ...]]
@@ -168,8 +168,8 @@ def last_id(connection: Connection, into: Table) -> int:
 
     AUTOINCREMENT goes on after it, but a migration that copies the table forgets it.
     """
-    given = "SELECT seq FROM sqlite_sequence WHERE name = ?"
-    query = f"SELECT max(coalesce(({given}), 0), coalesce((SELECT max(id) FROM {into.name}), 0))"  # noqa: S608 — of our own names
+    last_sequence = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+    query = f"SELECT max(coalesce(({last_sequence}), 0), coalesce((SELECT max(id) FROM {into.name}), 0))"  # noqa: S608 — of our own names
     return int(connection.exec_driver_sql(query, (into.name,)).scalar_one())
 
 
@@ -177,15 +177,15 @@ def _insert_json(
     connection: Connection, into: Table, rows: Rows, returning: tuple[str, ...] = ()
 ) -> CursorResult[*tuple[Any, ...]]:
     statement = _insert_statement(into, rows.names, connection.dialect, from_json=True, returning=returning)
-    made: list[Any] = statement.values(rows.values)
+    json_rows: list[Any] = statement.values(rows.values)
     if connection.dialect.name != "sqlite":
-        made = [dict(zip(rows.names, values, strict=True)) for values in made]
-    return connection.exec_driver_sql(statement.sql, (to_json(made),))
+        json_rows = [dict(zip(rows.names, values, strict=True)) for values in json_rows]
+    return connection.exec_driver_sql(statement.sql, (to_json(json_rows),))
 
 
 @dataclass(frozen=True, slots=True)
 class _InsertStatement:
-    """An INSERT of rows with certain columns, and how to make what the driver takes of some of their values."""
+    """An INSERT of rows with certain columns, and the functions that convert some of their values for the driver."""
 
     sql: str
     processors: tuple[tuple[int, Callable[[Any], Any]], ...]
@@ -193,8 +193,10 @@ class _InsertStatement:
     def values(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         for number, process in self.processors:
-            made = {value: process(value) for value in set(columns[number])}  # the times of a page's rows are the same
-            columns[number] = [made[value] for value in columns[number]]
+            driver_values = {
+                value: process(value) for value in set(columns[number])
+            }  # the times of a page's rows are the same
+            columns[number] = [driver_values[value] for value in columns[number]]
         return list(zip(*columns, strict=True))
 
 
@@ -203,8 +205,8 @@ def _insert_statement(
     into: Table, names: tuple[str, ...], dialect: Dialect, *, from_json: bool = False, returning: tuple[str, ...] = ()
 ) -> _InsertStatement:
     types = [into.c[name].type.dialect_impl(dialect) for name in names]
-    made = ((number, kind.bind_processor(dialect)) for number, kind in enumerate(types))
-    processors = tuple((number, process) for number, process in made if process is not None)
+    bind_processors = ((number, kind.bind_processor(dialect)) for number, kind in enumerate(types))
+    processors = tuple((number, process) for number, process in bind_processors if process is not None)
     columns = ", ".join(map(dialect.identifier_preparer.quote, names))
     if not from_json:
         values = f"VALUES ({', '.join('?' * len(names))})"
@@ -452,7 +454,7 @@ document_frequency = Table(
     _required("pages", Integer),
     Column("boilerplate_since", UtcDateTime),
     Column("changed", BigInteger),  # the change sequence of the last decision
-    # Of the few texts that could become boilerplate, and of those that are.
+    # Indexes of the few texts that could become boilerplate, and of those that are boilerplate.
     _partial_index("ix_document_frequency_site_pages", "site", "pages", where="pages > 1"),
     _partial_index("ix_document_frequency_boilerplate", "site", where="boilerplate_since IS NOT NULL"),
     _partial_index("ix_document_frequency_changed", "changed", where="changed IS NOT NULL"),
@@ -599,8 +601,8 @@ empty_address = Table(
     _required("last_visit", UtcDateTime),
 )
 
-# The structure of pages (structure.py). A place is that of a text of the page: of a block, of a sighting, or of a cell
-# that cleaning dropped from a table which is kept as a whole; only then it has the text.
+# The structure of pages (structure.py). A place belongs to a text of the page: a block, a sighting, or a cell that
+# cleaning dropped from a table that is kept as a whole. Only the place of such a cell has the text.
 page_structure = Table(
     "page_structure",
     metadata,
@@ -718,7 +720,7 @@ _VIEW_TYPES: dict[str, Any] = {
 
 
 def _view(name: str, columns: str) -> TableClause:
-    return table(name, *(column(each, _VIEW_TYPES.get(each, Text)) for each in columns.split()))
+    return table(name, *(column(column_name, _VIEW_TYPES.get(column_name, Text)) for column_name in columns.split()))
 
 
 informative_block = _view(
