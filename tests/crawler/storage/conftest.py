@@ -95,7 +95,7 @@ def emptied(new_database):
             with engine.begin() as connection:
                 # Looking for what refers to each row took a minute after a test of ten thousand blocks; all rows go.
                 connection.execute(sql("SET LOCAL session_replication_role = replica"))
-                for table in (one for one in reversed(metadata.sorted_tables) if one.name != "database_id"):
+                for table in (table for table in reversed(metadata.sorted_tables) if table.name != "database_id"):
                     connection.execute(table.delete())
                     if "id" in table.c:
                         connection.execute(sql(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
@@ -141,11 +141,11 @@ def page_texts(rows):
     """The live texts of a page in reading order."""
 
     def read(url):
-        found = rows(
+        text_rows = rows(
             "SELECT text FROM page_text WHERE page_id = (SELECT id FROM page WHERE url = :url) ORDER BY position",
             url=url,
         )
-        return [row["text"] for row in found]
+        return [row["text"] for row in text_rows]
 
     return read
 
@@ -166,9 +166,9 @@ def make_wanted(key, *, host="a.example", **values):
     return RequestRecord(key, f"https://{host}/{key}", host, **values)
 
 
-def make_terms(lease_id="one", *, at=START, seconds=60, horizon=0, **values):
+def make_terms(lease_id="one", *, now=START, seconds=60, horizon=0, **values):
     """What a worker asks for."""
-    return LeaseOptions(lease_id, at, at + timedelta(seconds=seconds), horizon, **values)
+    return LeaseOptions(lease_id, now, now + timedelta(seconds=seconds), horizon, **values)
 
 
 @pytest.fixture(scope="session")
@@ -236,7 +236,7 @@ def end(engine):
 
     def acknowledge_all(leased, state=RequestState.DONE, outcome="page", **values):
         with write_transaction(engine) as connection:
-            endings = [Ack(one.lease_token, state, outcome, **values) for one in leased]
+            endings = [Ack(lease.lease_token, state, outcome, **values) for lease in leased]
             return acknowledge_requests(connection, endings, START)
 
     return acknowledge_all

@@ -48,8 +48,8 @@ def addresses(rows):
     """The pages as (URL, key, doubted canonical address), in the order of their URLs."""
 
     def read():
-        found = rows("SELECT url, url_key, doubted_canonical FROM page ORDER BY url")
-        return [(row["url"], row["url_key"], row["doubted_canonical"]) for row in found]
+        page_rows = rows("SELECT url, url_key, doubted_canonical FROM page ORDER BY url")
+        return [(row["url"], row["url_key"], row["doubted_canonical"]) for row in page_rows]
 
     return read
 
@@ -61,15 +61,15 @@ def own_addresses(*topics):
 @pytest.mark.parametrize("canonical", [LISTING, f"{SITE}/index.html", f"{SITE}/?lang=en", address("orchard")])
 def test_articles_that_state_one_canonical_address_stay_apart(save, lying, addresses, page_texts, canonical):
     saved = [save(lying(topic, canonical=canonical))[0] for topic in TOPICS[:4]]
-    assert [one.state for one in saved] == [PageState.NEW] * 4
-    assert [one.doubted_canonical for one in saved] == [None, canonical, canonical, canonical]
+    assert [result.state for result in saved] == [PageState.NEW] * 4
+    assert [result.doubted_canonical for result in saved] == [None, canonical, canonical, canonical]
     assert addresses() == [(address(topic), address(topic), canonical) for topic in sorted(TOPICS[:4])]
     assert [page_texts(address(topic)) for topic in TOPICS[:4]] == [article(topic) for topic in TOPICS[:4]]
 
 
 def test_articles_of_one_batch_stay_apart(save, lying, addresses):
     saved = save(*(lying(topic) for topic in TOPICS))
-    assert {one.state for one in saved} == {PageState.NEW}
+    assert {result.state for result in saved} == {PageState.NEW}
     assert addresses() == own_addresses(*TOPICS)
 
 
@@ -77,7 +77,7 @@ def test_a_later_crawl_finds_each_article_again(store, lying, addresses, rows):
     for day in range(3):
         crawl_id = store.begin_crawl("test", {})
         saved = [store.save(crawl_id, [lying(topic, day=day)])[0] for topic in TOPICS]
-    assert {one.state for one in saved} == {PageState.UNCHANGED}
+    assert {result.state for result in saved} == {PageState.UNCHANGED}
     assert addresses() == own_addresses(*TOPICS)
     assert rows("SELECT DISTINCT visits, changes FROM page") == [{"visits": 3, "changes": 0}]
 
@@ -144,8 +144,8 @@ def section_visit(now, url=LISTING):
 @pytest.mark.parametrize("section_first", [True, False])
 def test_an_address_of_a_section_is_not_believed(joined, lying, now, addresses, section_first):
     visits = [section_visit(now), replace(lying("harbour"), request=asked(address("harbour")))]
-    for one in visits if section_first else reversed(visits):
-        joined(one)
+    for visit in visits if section_first else reversed(visits):
+        joined(visit)
     assert addresses() == own_addresses("harbour")
 
 
@@ -177,8 +177,8 @@ def test_variants_with_the_same_text_are_one_page(save, visit, rows, variant, va
         visit(own, *article("harbour"), canonical=own, title="harbour"),
         visit(variant, *article("harbour"), "Printed for you", canonical=own, title="harbour - print"),
     ]
-    for one in pair if variant_first else reversed(pair):
-        save(one)
+    for page_visit in pair if variant_first else reversed(pair):
+        save(page_visit)
     save(*pair)
     assert rows("SELECT url_key, doubted_canonical, visits FROM page") == [
         {"url_key": own, "doubted_canonical": None, "visits": 4}
@@ -228,7 +228,7 @@ def test_a_page_that_states_its_address_with_https_later_keeps_its_history(save,
     plain = [f"http://a.example/{number}" for number in (1, 2)]
     save(*(visit(url, *article(url[-1])) for url in plain))
     later = [visit(url, *article(url[-1]), canonical=url.replace("http:", "https:"), day=1) for url in plain]
-    for batch in [later] if together else [[one] for one in later]:
+    for batch in [later] if together else [[page_visit] for page_visit in later]:
         save(*batch)
     assert rows("SELECT url_key, visits FROM page ORDER BY url_key") == [
         {"url_key": url.replace("http:", "https:"), "visits": 2} for url in plain
@@ -238,7 +238,7 @@ def test_a_page_that_states_its_address_with_https_later_keeps_its_history(save,
 def test_a_site_that_begins_to_state_one_address_everywhere_loses_nothing(save, lying, visit, addresses, rows):
     save(*(visit(address(topic), *article(topic), title=topic) for topic in TOPICS))
     saved = save(*(lying(topic, day=1) for topic in TOPICS))
-    assert {one.state for one in saved} == {PageState.UNCHANGED}
+    assert {result.state for result in saved} == {PageState.UNCHANGED}
     assert addresses() == own_addresses(*TOPICS)
     assert rows("SELECT DISTINCT visits FROM page") == [{"visits": 2}]
 
@@ -321,8 +321,8 @@ def moved(visit):
     """A visit of an article to which old addresses redirect for good."""
 
     def make(topic, url, *old, day=1, texts=None, **values):
-        found = visit(url, *(texts or article(topic)), day=day, title=topic, **values)
-        return replace(found, moved_from=tuple(url_key(one) for one in old))
+        page_visit = visit(url, *(texts or article(topic)), day=day, title=topic, **values)
+        return replace(page_visit, moved_from=tuple(url_key(old_url) for old_url in old))
 
     return make
 
@@ -416,8 +416,10 @@ def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now
     save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
     save(visit(new, *article("harbour"), title="harbour", day=1))
     absences = [PageAbsence(url_key(url), url, now, new) for url in (old, other)]
-    saved = store.record_absences(absences) if together else [store.record_absences([one])[0] for one in absences]
-    assert [(one.state, one.moved) for one in saved] == [(PageState.NONE, 1), (PageState.MISSED, 0)]
+    saved = (
+        store.record_absences(absences) if together else [store.record_absences([absence])[0] for absence in absences]
+    )
+    assert [(result.state, result.moved) for result in saved] == [(PageState.NONE, 1), (PageState.MISSED, 0)]
     assert rows("SELECT url, misses, visits FROM page ORDER BY url") == [
         {"url": other, "misses": 1, "visits": 1},
         {"url": new, "misses": 0, "visits": 2},

@@ -57,12 +57,13 @@ def test_the_first_is_alone_and_leaves_nothing_behind(database):
 
 
 def test_a_second_is_not_alone_and_the_last_to_go_tidies_up(database):
-    one, other = CrawlFileLock.acquire(database, 1), CrawlFileLock.acquire(database, 1)
-    assert (one.alone, other.alone) == (True, False)
-    one.close()
+    first = CrawlFileLock.acquire(database, 1)
+    second = CrawlFileLock.acquire(database, 1)
+    assert (first.alone, second.alone) == (True, False)
+    first.close()
     assert locks(database) == ["blocks.db-crawl-1"]
     assert not CrawlFileLock.acquire(database, 1).alone
-    other.close()
+    second.close()
 
 
 def test_crawls_do_not_get_in_each_others_way(database):

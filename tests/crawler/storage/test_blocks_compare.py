@@ -4,20 +4,20 @@ from crawler.storage.blocks import EarlierRow, OriginalBlock, compare_blocks
 
 
 def block(make, row_id, text, *, position=0, gone=False, fingerprint=None):
-    made = make(position, text, fingerprint=fingerprint)
-    original = OriginalBlock(row_id, text, made.digest, made.fingerprint)
-    return EarlierRow(row_id, False, original, position, made.digest, text, gone)
+    candidate = make(position, text, fingerprint=fingerprint)
+    original = OriginalBlock(row_id, text, candidate.digest, candidate.fingerprint)
+    return EarlierRow(row_id, False, original, position, candidate.digest, text, gone)
 
 
 def sighting(make, row_id, text, of, *, position=0, gone=False):
-    made = make(position, text)
-    return EarlierRow(row_id, True, of.original, position, made.digest, text, gone)
+    candidate = make(position, text)
+    return EarlierRow(row_id, True, of.original, position, candidate.digest, text, gone)
 
 
 def summary(comparison):
     return (
-        [(kept.candidate.decision.block.position, kept.earlier.row_id) for kept in comparison.kept],
-        [one.decision.block.position for one in comparison.new],
+        [(kept.position, kept.earlier.row_id) for kept in comparison.kept],
+        [candidate.position for candidate in comparison.new],
         [row.row_id for row in comparison.missing],
         comparison.changed,
     )
@@ -111,7 +111,12 @@ def test_a_new_text_above_its_kept_near_duplicate_repeats_it(candidate):
     comparison = compare_blocks(page, earlier)
     assert summary(comparison) == ([(1, 1)], [0, 2, 3, 4], [], True)
     # Blue is near enough to red; green is too far from it and becomes a block, which black repeats.
-    assert [(one.repeats, one.distance) for one in comparison.new] == [(1, 2), (1, 3), (None, 0), (3, 1)]
+    assert [(new_block.repeats, new_block.distance) for new_block in comparison.new] == [
+        (1, 2),
+        (1, 3),
+        (None, 0),
+        (3, 1),
+    ]
 
 
 def test_of_two_near_duplicates_that_were_gone_one_comes_back(candidate):
@@ -131,26 +136,26 @@ def test_a_block_that_was_gone_does_not_come_back_above_its_live_near_duplicate(
     page = [candidate(0, "grey fox", fingerprint=0b011), candidate(1, "red fox", fingerprint=0b000, repeats=0)]
     comparison = compare_blocks(page, earlier)
     assert summary(comparison) == ([(1, 1)], [0], [], True)
-    assert [(one.repeats, one.distance) for one in comparison.new] == [(1, 2)]
+    assert [(new_block.repeats, new_block.distance) for new_block in comparison.new] == [(1, 2)]
 
 
 def test_a_text_keeps_its_live_block_where_it_now_repeats_a_new_one(candidate):
     first = block(candidate, 1, "red fox")
     earlier = [first, sighting(candidate, 9, "red fox", first, position=1)]
     comparison = compare_blocks([candidate(0, "grey fox"), candidate(1, "red fox", repeats=0)], earlier)
-    assert [(one.earlier.is_sighting, one.earlier.row_id) for one in comparison.kept] == [(False, 1)]
+    assert [(kept.earlier.is_sighting, kept.earlier.row_id) for kept in comparison.kept] == [(False, 1)]
 
 
 def test_near_duplicates_on_a_page_are_those_within_the_given_distance(candidate):
     earlier = [block(candidate, 1, "red fox", fingerprint=0b000)]
     page = [candidate(0, "grey fox", fingerprint=0b011), candidate(1, "red fox", fingerprint=0b000, repeats=0)]
-    assert [one.repeats for one in compare_blocks(page, earlier, 1).new] == [None]
+    assert [new_block.repeats for new_block in compare_blocks(page, earlier, 1).new] == [None]
 
 
 def test_twenty_thousand_equal_blocks_take_no_time_to_speak_of(candidate):
-    made = candidate(0, "red fox")
+    red_fox = candidate(0, "red fox")
     earlier = [
-        EarlierRow(n, False, OriginalBlock(n, "red fox", made.digest, None), n, made.digest, "red fox", False)
+        EarlierRow(n, False, OriginalBlock(n, "red fox", red_fox.digest, None), n, red_fox.digest, "red fox", False)
         for n in range(20_000)
     ]
     assert len(compare_blocks([candidate(n, "red fox") for n in range(20_000)], earlier).kept) == 20_000

@@ -56,7 +56,7 @@ def test_later_copies_are_counted_as_template(save, pages):
 
 
 def test_copies_within_a_batch_are_what_they_were_before_it(save, pages):
-    assert [(one.stored, one.exact, one.boilerplate) for one in save(*pages(1, 2, 3, 4))] == [(2, 0, 0)] + [
+    assert [(result.stored, result.exact, result.boilerplate) for result in save(*pages(1, 2, 3, 4))] == [(2, 0, 0)] + [
         (1, 1, 0)
     ] * 3
 

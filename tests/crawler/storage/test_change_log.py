@@ -38,7 +38,7 @@ DEEDS = st.one_of(
 
 
 def do(engine, deed, what, make, day):
-    """Do to a database one of the things that happen to it."""
+    """Do one of the deeds that change a database."""
     if deed == "prune":
         prune_pages(engine, PruneSelection.of(url=what))
     elif deed == "dedup":
@@ -53,7 +53,7 @@ def do(engine, deed, what, make, day):
                 [PageAbsence(url_key(what), what, make("https://a.example/", day=day).at, for_good=True)]
             )
         else:
-            store.save(store.begin_crawl("test", {}), [make(*one, day=day) for one in what])
+            store.save(store.begin_crawl("test", {}), [make(*page_arguments, day=day) for page_arguments in what])
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,8 @@ def test_ids_stay_when_a_block_comes_back_and_when_it_is_reworded(save, visit, f
 def test_a_text_that_becomes_template_is_gone_and_comes_back(engine, visit):
     store = Store(engine, boilerplate=BoilerplateBounds(3, 0.1))
     crawl = store.begin_crawl("test", {})
-    blocks, pages = Follower(engine), Follower(engine, ExportContent.PAGES)
+    blocks = Follower(engine)
+    pages = Follower(engine, ExportContent.PAGES)
     urls = [f"https://a.example/{number}" for number in (1, 2, 3)]
     store.save(crawl, [visit(url, f"own words {url}", "notice") for url in urls[:2]])
     blocks.catch_up()

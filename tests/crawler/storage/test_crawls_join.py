@@ -79,6 +79,6 @@ def test_workers_that_start_together_join_one_crawl(url, engine, rows):
 
     with ThreadPoolExecutor(6) as pool:
         joined = list(pool.map(start, range(6)))
-    assert {one.crawl_id for one in joined} == {1}
-    assert sum(not one.resumed for one in joined) == 1
+    assert {joined_crawl.crawl_id for joined_crawl in joined} == {1}
+    assert sum(not joined_crawl.resumed for joined_crawl in joined) == 1
     assert rows("SELECT count(*) AS n FROM crawl") == [{"n": 1}]

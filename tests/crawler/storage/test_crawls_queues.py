@@ -58,19 +58,19 @@ def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, 
     store_wanted(*(wanted(key) for key in "defg"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
-    (found,) = seen(crawls.crawl_queues)
-    assert (found.crawl_id, found.spider, found.arguments, found.state) == (1, "test", {}, "open")
-    assert (found.queued, found.leased, found.processes) == (2, 2, 2)
-    assert found.leased_until == now + timedelta(seconds=90)
-    assert list(found.failed.items()) == [("http_error", 2), ("download_failed", 1)]
+    (queue,) = seen(crawls.crawl_queues)
+    assert (queue.crawl_id, queue.spider, queue.arguments, queue.state) == (1, "test", {}, "open")
+    assert (queue.queued, queue.leased, queue.processes) == (2, 2, 2)
+    assert queue.leased_until == now + timedelta(seconds=90)
+    assert list(queue.failed.items()) == [("http_error", 2), ("download_failed", 1)]
 
 
 def test_who_does_not_renew_is_not_at_it_any_more(seen, crawl_id, store_wanted, take, wanted, now):
     store_wanted(wanted("a"), wanted("b"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
-    (found,) = seen(crawls.crawl_queues, now + timedelta(seconds=61))
-    assert (found.leased, found.processes) == (2, 1)
+    (queue,) = seen(crawls.crawl_queues, now + timedelta(seconds=61))
+    assert (queue.leased, queue.processes) == (2, 1)
 
 
 def test_a_finished_crawl_is_shown_for_what_failed_in_it(seen, engine, crawl_id, fail):
@@ -78,8 +78,8 @@ def test_a_finished_crawl_is_shown_for_what_failed_in_it(seen, engine, crawl_id,
         end_crawl(connection, crawl_id, "finished", {}, finished=True)
     assert seen(crawls.crawl_queues) == []
     fail({"a": "http_error"})
-    (found,) = seen(crawls.crawl_queues)
-    assert (found.state, found.failed) == ("finished", {"http_error": 1})
+    (queue,) = seen(crawls.crawl_queues)
+    assert (queue.state, queue.failed) == ("finished", {"http_error": 1})
 
 
 def test_hosts_that_want_to_be_left_alone_come_before_slow_ones(seen, engine, now):
@@ -126,8 +126,8 @@ def test_what_failed_is_queued_again_as_if_it_were_new(rows, engine, crawl_id, f
     fail({"a": "http_error", "b": "http_error"})
     with write_transaction(engine) as connection:
         end_crawl(connection, crawl_id, "finished", {"visit/page": 3}, finished=True)
-    (found,) = retry()
-    assert (found.crawl_id, found.failed) == (crawl_id, {"http_error": 2})
+    (queue,) = retry()
+    assert (queue.crawl_id, queue.failed) == (crawl_id, {"http_error": 2})
     assert rows("SELECT state, finished, reason FROM crawl") == [{"state": "open", "finished": None, "reason": None}]
     columns = "state, attempts, not_before, lease_id, lease_until, outcome, error, ended"
     for row in rows(f"SELECT {columns} FROM request"):
@@ -183,7 +183,7 @@ def test_other_arguments_are_another_crawl(engine, crawl_id, fail, retry):
     fail({"a": "http_error"})
     with write_transaction(engine) as connection:
         begin_crawl(connection, "test", {"url": "https://a.example/"})
-    assert [found.crawl_id for found in retry()] == [crawl_id]
+    assert [queue.crawl_id for queue in retry()] == [crawl_id]
 
 
 def test_a_crawl_that_ends_as_its_requests_are_queued_again_stays_open(engine, crawl_id, fail, retry, rows):
@@ -232,10 +232,10 @@ def test_no_query_reads_all_requests(engine, dialect, now):
         crawls.crawl_queues(connection, now)
         crawls.failed_queues(connection, crawls.FailedFilter(outcome="http_error"))
     event.remove(engine, "before_cursor_execute", note)
-    asked = [each for each in statements if "FROM request" in each[0]]
-    assert len(asked) >= 4
+    request_queries = [execution for execution in statements if "FROM request" in execution[0]]
+    assert len(request_queries) >= 4
     with engine.connect() as connection:
-        for statement, parameters in asked:
+        for statement, parameters in request_queries:
             plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
             assert not any(step[3] == "SCAN request" for step in plan), (statement, plan)
 

@@ -44,7 +44,7 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(url, words):
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "public_url"),
     [
         ("postgresql://me:se/cret@host/db", "postgresql://***@host/db"),
         ("postgresql://host/db?user=me&password=secret", "postgresql://host/db?password=***&user=me"),
@@ -52,8 +52,8 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(url, words):
         ("sqlite:///blocks.db", "sqlite:///blocks.db"),
     ],
 )
-def test_urls_are_shown_without_passwords(url, shown):
-    assert redact_url(url) == shown
+def test_urls_are_shown_without_passwords(url, public_url):
+    assert redact_url(url) == public_url
 
 
 def test_readers_are_not_kept_waiting_by_a_writer(engine):

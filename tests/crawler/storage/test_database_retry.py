@@ -87,14 +87,15 @@ def test_a_connection_lost_amid_a_read_is_made_anew(engine, shut_at_next_read, v
     store = Store(engine, writer=RetryingWriter(30))
     store.save(store.begin_crawl("test", {}), [visit(A, "one text")])
     shut_at_next_read()
-    assert [one.url for one in store.page_outcomes(["a.example"])] == [A]
+    assert [outcome.url for outcome in store.page_outcomes(["a.example"])] == [A]
     assert "trying again for up to 30 s" in caplog.text
     assert "The database is back" in caplog.text
 
 
 @pytest.mark.postgresql
 def test_a_crawl_waits_for_the_template_of_a_site(engine, shut_at_next_read, now):
-    store, crawler = Store(engine, writer=RetryingWriter(30)), get_crawler()
+    store = Store(engine, writer=RetryingWriter(30))
+    crawler = get_crawler()
     store.write(lambda connection: write_template(connection, SiteTemplate("a.example", frozenset({7}), 2, now)))
     thread = context_of(crawler).store_thread = StoreThread(crawler, store)
     templates = SiteTemplates(crawler)
@@ -110,7 +111,8 @@ def test_a_crawl_waits_for_the_template_of_a_site(engine, shut_at_next_read, now
 
 @pytest.mark.postgresql
 def test_cleaning_again_waits_for_what_it_reads(engine, shut_at_next_read, caplog):
-    store, config = Store(engine, writer=RetryingWriter(30)), Config()
+    store = Store(engine, writer=RetryingWriter(30))
+    config = Config()
     result = RecleanResult()
     plan = RecleanPlan(RecleanJob("test"), config.fingerprinter, limit=None, processes=1, seconds=1)
     shut_at_next_read()
@@ -124,12 +126,12 @@ def test_cleaning_again_waits_for_what_it_reads(engine, shut_at_next_read, caplo
 
 @pytest.mark.postgresql
 def test_the_fate_of_a_transaction_is_known(engine):
-    asked = backend_of(engine)
+    backend = backend_of(engine)
     fates = []
     for end in ("commit", "rollback"):
         with engine.connect() as other:
             begun = other.begin()
-            was_committed = asked.commit_check(other)
+            was_committed = backend.commit_check(other)
             for _ in range(2):
                 with read_transaction(engine) as connection:
                     fates.append(was_committed(connection))
@@ -225,10 +227,11 @@ def test_a_failure_that_does_not_pass_is_not_tried_again(engine):
 
 
 def test_threads_that_wait_for_a_database_log_it_once_and_without_contradiction(caplog):
-    engine, writer = open_engine(NOBODY), RetryingWriter(2)
+    engine = open_engine(NOBODY)
+    writer = RetryingWriter(2)
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(writer.read, engine, lambda _: None) for _ in range(4)]
-        errors = [str(one.exception()) for one in waiting]
+        errors = [str(future.exception()) for future in waiting]
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
     assert "cannot be reached (" in warnings[0]

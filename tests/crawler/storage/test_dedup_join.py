@@ -15,14 +15,14 @@ BITS = st.sets(st.integers(0, 63), max_size=5)
 
 
 def joined(fingerprints, most):
-    """Pairs of fingerprints, each as often as it is given."""
+    """Return the pairs of fingerprints, each as often as it is in the list."""
     values = np.array(fingerprints, np.uint64)
-    return sorted((int(one), int(other)) for pairs in dedup.near_pairs(values, most) for one, other in pairs)
+    return sorted((int(first), int(second)) for pairs in dedup.near_pairs(values, most) for first, second in pairs)
 
 
 def brute(fingerprints, most):
     numbered = combinations(enumerate(fingerprints), 2)
-    return [(one, other) for (one, a), (other, b) in numbered if (a ^ b).bit_count() <= most]
+    return [(first, second) for (first, a), (second, b) in numbered if (a ^ b).bit_count() <= most]
 
 
 def mask(bits):
@@ -42,8 +42,8 @@ def test_pairs_are_those_of_brute_force_each_once(strangers, near, most):
 def test_all_boundary_bits_are_found_up_to_three_and_never_from_four(size):
     base = 0x9234567890ABCDEF
     others = [base ^ mask(bits) for bits in combinations((0, 1, 15, 16, 17, 31, 32, 47, 48, 62, 63), size)]
-    found = joined([base, *others], 3)
-    assert [pair for pair in found if pair[0] == 0] == ([(0, n + 1) for n in range(len(others))] if size <= 3 else [])
+    pairs = joined([base, *others], 3)
+    assert [pair for pair in pairs if pair[0] == 0] == ([(0, n + 1) for n in range(len(others))] if size <= 3 else [])
 
 
 # Groups above three members are split, and their parts again: as deep as there are bits.

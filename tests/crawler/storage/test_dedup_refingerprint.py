@@ -51,24 +51,24 @@ def test_blocks_sightings_index_and_pages_are_of_the_new_scheme(stored, engine, 
 def test_pages_get_fingerprints_of_the_new_scheme_too(stored, engine, rows):
     refingerprint(engine, PLAIN, quietly)
     expected = [of_page(texts, PLAIN) for texts in ((LONG, "short"), (EDITED,), ("short", LONG.upper()))]
-    found = rows("SELECT id, page_fingerprint AS f FROM page ORDER BY id")
-    assert [row["f"] % 2**64 for row in found] == expected
+    page_rows = rows("SELECT id, page_fingerprint AS f FROM page ORDER BY id")
+    assert [row["f"] % 2**64 for row in page_rows] == expected
     originals = [
         row["id"]
-        for row in found
-        if row["id"] not in {r["page_id"] for r in rows("SELECT page_id FROM near_duplicate_page")}
+        for row in page_rows
+        if row["id"] not in {duplicate["page_id"] for duplicate in rows("SELECT page_id FROM near_duplicate_page")}
     ]
     indexed = rows("SELECT page_id AS id, fingerprint AS f FROM page_fingerprint ORDER BY page_id")
-    assert indexed == [row for row in found if row["id"] in originals]
+    assert indexed == [row for row in page_rows if row["id"] in originals]
 
 
 def test_what_stands_on_many_pages_is_counted_by_the_new_digests(stored, engine, rows):
     refingerprint(engine, PLAIN, quietly)
-    shown = rows("SELECT DISTINCT site, digest FROM block WHERE gone_at IS NULL")
+    text_rows = rows("SELECT DISTINCT site, digest FROM block WHERE gone_at IS NULL")
     counted = [
         (row["site"], row["digest"]) for row in rows("SELECT site, digest FROM document_frequency WHERE pages > 0")
     ]
-    assert {(row["site"], row["digest"]) for row in shown} <= set(counted)
+    assert {(row["site"], row["digest"]) for row in text_rows} <= set(counted)
     assert len(counted) == 5
 
 
@@ -81,8 +81,8 @@ def test_texts_of_few_terms_get_none_and_lose_theirs(stored, engine, rows):
 def test_there_and_back_again_changes_nothing(stored, engine, rows):
     def everything():
         tables = {"page": "id", "block": "id", "sighting": "id", "fingerprint": "fingerprint, block_id"}
-        found = [row for table, order in tables.items() for row in rows(f"SELECT * FROM {table} ORDER BY {order}")]
-        return [row | {"changed": None} for row in found]
+        all_rows = [row for table, order in tables.items() for row in rows(f"SELECT * FROM {table} ORDER BY {order}")]
+        return [row | {"changed": None} for row in all_rows]
 
     before = everything()
     refingerprint(engine, PLAIN, quietly)

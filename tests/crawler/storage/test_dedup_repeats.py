@@ -15,7 +15,7 @@ def repeats(*blocks, scope="all", most=3):
     turned = np.random.default_rng(len(blocks)).permutation(len(blocks))  # the table's order is another
     neighbours = FingerprintNeighbours(fingerprints[turned], ids[turned], most)
     standings = (ComparedBlock(number, *blocks[number - 1][1:]) for number in neighbours.block_ids)
-    return [(one.block_id, one.original_id) for one in neighbours.repeats(standings, scope)]
+    return [(repeat.block_id, repeat.original_id) for repeat in neighbours.repeats(standings, scope)]
 
 
 def on(page, fingerprint, site="a", gone=False):

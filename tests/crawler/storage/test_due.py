@@ -63,7 +63,7 @@ def ask(engine):
 def begin(engine):
     def of(revisits, spider="one", arguments=None):
         with write_transaction(engine) as connection:
-            wanted = [(one, asked(one.url)) for one in revisits]
+            wanted = [(revisit, asked(revisit.url)) for revisit in revisits]
             arguments = (arguments or {"a": "1"}) | {RECRAWL: "{}"}
             begun = due.begin_recrawl(connection, spider, arguments, wanted, 60.0)
             return None if begun is None else begun.added
@@ -72,27 +72,27 @@ def begin(engine):
 
 
 def urls(revisits):
-    return [one.url for one in revisits]
+    return [revisit.url for revisit in revisits]
 
 
 def test_nothing_is_due_before_its_time(keep, read, ask, now):
     keep(read("https://a.example/1"))
     assert ask(due.due_revisits, now, RevisitBounds()) == []
-    (found,) = ask(due.due_revisits, now + LATER, RevisitBounds())
-    assert (found.url, found.is_section, found.history.visits) == ("https://a.example/1", False, 1)
-    assert found.history.key == "https://a.example/1"
+    (revisit,) = ask(due.due_revisits, now + LATER, RevisitBounds())
+    assert (revisit.url, revisit.is_section, revisit.history.visits) == ("https://a.example/1", False, 1)
+    assert revisit.history.key == "https://a.example/1"
 
 
 def test_sections_are_due_too_and_come_first(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
-    found = ask(due.due_revisits, now + LATER, RevisitBounds())
-    assert urls(found) == ["https://a.example/", "https://a.example/1"]
-    assert [one.history.kind for one in found] == [PageKind.SECTION, PageKind.OTHER]
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
+    assert urls(revisits) == ["https://a.example/", "https://a.example/1"]
+    assert [revisit.history.kind for revisit in revisits] == [PageKind.SECTION, PageKind.OTHER]
 
 
 def test_what_is_page_and_section_is_visited_once(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/1"))
-    assert [one.is_section for one in ask(due.due_revisits, now + LATER, RevisitBounds())] == [True]
+    assert [revisit.is_section for revisit in ask(due.due_revisits, now + LATER, RevisitBounds())] == [True]
 
 
 def test_a_site_can_be_picked(keep, read, ask, now):
@@ -110,14 +110,14 @@ def test_pages_that_are_retired_or_cannot_be_visited_again_are_never_due(engine,
 
 def test_without_a_time_the_oldest_visit_comes_first(keep, read, ask):
     keep(read("https://a.example/1", 2), read("https://a.example/2", 1), read("https://a.example/3", 3))
-    assert [one.url[-1] for one in ask(due.all_revisits)] == ["2", "1", "3"]
+    assert [revisit.url[-1] for revisit in ask(due.all_revisits)] == ["2", "1", "3"]
 
 
 def test_ways_are_those_of_the_last_crawl_in_the_order_asked_for(keep, read, listing, ask, now):
     keep(read("https://a.example/1"), listing("https://a.example/"))
     keep(read("https://a.example/1", 1), spider="two", arguments={"token": "1"})
-    found = ask(due.due_revisits, now + LATER, RevisitBounds())
-    ways = ask(due.revisit_requests, found[::-1])
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
+    ways = ask(due.revisit_requests, revisits[::-1])
     assert [(way.revisit.url, way.spider) for way in ways] == [
         ("https://a.example/1", "two"),
         ("https://a.example/", "one"),
@@ -169,26 +169,26 @@ def test_a_recrawl_is_no_generation_of_the_crawl(engine, keep, read, ask, begin,
 
 def test_a_second_start_joins_the_first(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due_revisits, now + LATER, RevisitBounds())
-    assert (begin(found), begin(found)) == (1, 0)
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
+    assert (begin(revisits), begin(revisits)) == (1, 0)
     assert rows("SELECT count(*) AS n FROM request") == [{"n": 1}]
     assert rows("SELECT count(*) AS n FROM crawl WHERE state = 'open'") == [{"n": 1}]
 
 
 def test_what_was_visited_in_the_meantime_is_not_visited_again(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"), read("https://a.example/2"))
-    found = ask(due.due_revisits, now + LATER, RevisitBounds())
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
     keep(read("https://a.example/1", 1))
-    assert begin(found) == 1
+    assert begin(revisits) == 1
     assert [row["url"] for row in rows("SELECT url FROM request")] == ["https://a.example/2"]
 
 
 def test_where_nothing_is_left_nothing_begins(keep, read, ask, begin, rows, now):
     keep(read("https://a.example/1"))
-    found = ask(due.due_revisits, now + LATER, RevisitBounds())
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
     keep(read("https://a.example/1", 1))
     before = rows("SELECT id, state FROM crawl ORDER BY id")
-    assert begin(found) is None
+    assert begin(revisits) is None
     assert begin([]) is None
     assert rows("SELECT id, state FROM crawl ORDER BY id") == before
 

@@ -61,9 +61,9 @@ def test_the_schedule_counts_changes_of_the_text_only(states, rows):
 
 
 def test_a_title_that_changes_at_each_visit_is_no_news_and_its_history_is_bounded(states, former):
-    found = states(*({"headline": f"Clock {number}"} for number in range(30)))
-    assert found[:5] == [PageState.NEW, *[PageState.CHANGED] * 3, PageState.UNCHANGED]
-    assert set(found[4:]) == {PageState.UNCHANGED}
+    page_states = states(*({"headline": f"Clock {number}"} for number in range(30)))
+    assert page_states[:5] == [PageState.NEW, *[PageState.CHANGED] * 3, PageState.UNCHANGED]
+    assert set(page_states[4:]) == {PageState.UNCHANGED}
     assert former() == [("headline", f"Clock {number - 1}", number) for number in range(10, 30)]
 
 
@@ -99,7 +99,7 @@ def test_a_title_that_other_rules_make_is_no_change(states, engine, former, sql,
 def test_visits_of_one_batch_are_compared_in_order(save, visit, former):
     titles = ["One", "Two", "Two", "Three"]
     saved = save(*(visit(A, TEXT, day=day, headline=title) for day, title in enumerate(titles)))
-    assert [one.state for one in saved] == ["new", "changed", "unchanged", "changed"]
+    assert [result.state for result in saved] == ["new", "changed", "unchanged", "changed"]
     assert former() == [("headline", "One", 1), ("headline", "Two", 3)]
 
 

@@ -36,16 +36,16 @@ def store_at_once(url, workers, scope="all", locking="locked"):
             )
             for worker in range(workers)
         ]
-        said = [[one.stdout.readline() for one in running]]
+        outputs = [[process.stdout.readline() for process in running]]
         for _ in range(2 * BATCHES):
-            for one in running:
-                one.stdin.write("\n")
-                one.stdin.flush()
-            said.append([one.stdout.readline() for one in running])
-        for one in running:
-            one.stdin.close()
-    assert [one.returncode for one in running] == [0] * workers
-    assert said == [[f"{word}\n"] * workers for word in ["ready", *["made", "saved"] * BATCHES]]
+            for process in running:
+                process.stdin.write("\n")
+                process.stdin.flush()
+            outputs.append([process.stdout.readline() for process in running])
+        for process in running:
+            process.stdin.close()
+    assert [process.returncode for process in running] == [0] * workers
+    assert outputs == [[f"{word}\n"] * workers for word in ["ready", *["made", "saved"] * BATCHES]]
 
 
 def pairs_within_three_bits(engine, table="fingerprint"):
@@ -93,9 +93,11 @@ def check_counts(engine, rows):
     assert rows(pages.format("pages", "site")) == rows(pages.format("count(*)", "page GROUP BY site"))
     with engine.begin() as connection:
         connection.exec_driver_sql("ANALYZE")  # without statistics, PostgreSQL joins the view's parts by nested loops
-    shown = "page_text AS t JOIN page ON page.id = t.page_id GROUP BY site, digest"
+    page_texts = "page_text AS t JOIN page ON page.id = t.page_id GROUP BY site, digest"
     texts = "SELECT site, digest, {} AS pages FROM {} ORDER BY site, digest"
-    assert rows(texts.format("pages", "document_frequency")) == rows(texts.format("count(DISTINCT page_id)", shown))
+    assert rows(texts.format("pages", "document_frequency")) == rows(
+        texts.format("count(DISTINCT page_id)", page_texts)
+    )
 
 
 @pytest.mark.sqlite
@@ -123,11 +125,11 @@ def test_everything_locked_fits_into_a_server_s_table(engine, rows):
 
 @pytest.mark.postgresql
 def test_a_lock_keeps_out_who_wants_it_until_the_end_of_the_transaction(engine):
-    with write_transaction(engine) as one:
-        lock(one, [5, 3, 3])
+    with write_transaction(engine) as holder:
+        lock(holder, [5, 3, 3])
         with write_transaction(engine) as other:
             lock(other, [4])
-            assert one.exec_driver_sql("SELECT pg_try_advisory_xact_lock(1651273571, 4)").scalar() is False
+            assert holder.exec_driver_sql("SELECT pg_try_advisory_xact_lock(1651273571, 4)").scalar() is False
     with write_transaction(engine) as other:
         lock(other, [3, 5])
 
@@ -136,18 +138,19 @@ def test_a_lock_keeps_out_who_wants_it_until_the_end_of_the_transaction(engine):
 @given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=3))
 def test_blocks_that_may_be_duplicates_share_a_key(candidate, fingerprint, bits):
     near = fingerprint ^ sum(1 << bit for bit in bits)
-    one = set(block_keys([candidate(0, "one text", fingerprint=fingerprint)]))
-    other = set(block_keys([candidate(0, "another text", fingerprint=near)]))
-    assert one & other
-    assert max(one | other) < LOCK_KEYS
+    keys = set(block_keys([candidate(0, "one text", fingerprint=fingerprint)]))
+    near_keys = set(block_keys([candidate(0, "another text", fingerprint=near)]))
+    assert keys & near_keys
+    assert max(keys | near_keys) < LOCK_KEYS
 
 
 @given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=3))
 def test_pages_that_may_be_mirrors_share_a_key(fingerprint, bits):
     near = fingerprint ^ sum(1 << bit for bit in bits)
-    one, other = set(page_fingerprint_keys(fingerprint)), set(page_fingerprint_keys(near))
-    assert one & other
-    assert max(one | other) < LOCK_KEYS
+    keys = set(page_fingerprint_keys(fingerprint))
+    near_keys = set(page_fingerprint_keys(near))
+    assert keys & near_keys
+    assert max(keys | near_keys) < LOCK_KEYS
     assert list(page_fingerprint_keys(None)) == []
 
 

@@ -20,11 +20,11 @@ def mirrors(rows):
     """The mirrors, each with its original and distance."""
 
     def read():
-        found = rows(
+        mirror_rows = rows(
             "SELECT m.url AS mirror, o.url AS original, distance FROM near_duplicate_page "
             "JOIN page m ON m.id = page_id JOIN page o ON o.id = original_id ORDER BY m.url"
         )
-        return [(row["mirror"], row["original"], row["distance"]) for row in found]
+        return [(row["mirror"], row["original"], row["distance"]) for row in mirror_rows]
 
     return read
 
@@ -90,7 +90,7 @@ def test_a_smaller_distance_finds_less(engine, page, mirrors):
 def test_a_second_visit_changes_and_counts_nothing(save, page, mirrors, rows):
     save(page(A, 0), page(B, 1))
     before = rows("SELECT * FROM near_duplicate_page ORDER BY page_id")
-    assert [one.near_duplicate_pages for one in save(page(B, 1, day=1), page(A, 0, day=1))] == [0, 0]
+    assert [result.near_duplicate_pages for result in save(page(B, 1, day=1), page(A, 0, day=1))] == [0, 0]
     assert rows("SELECT * FROM near_duplicate_page ORDER BY page_id") == before
 
 

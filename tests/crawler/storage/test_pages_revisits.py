@@ -34,9 +34,9 @@ def read(visit):
     """A visit of a page with validators."""
 
     def make(wanted=WANTED, **values):
-        made = visit(wanted.url, "one", body=b"the body")
-        fetched = replace(made.page.fetched, etag='"tag"', last_modified="Monday")
-        return replace(made, page=replace(made.page, fetched=fetched), request=wanted, **values)
+        page_visit = visit(wanted.url, "one", body=b"the body")
+        fetched = replace(page_visit.page.fetched, etag='"tag"', last_modified="Monday")
+        return replace(page_visit, page=replace(page_visit.page, fetched=fetched), request=wanted, **values)
 
     return make
 
@@ -46,7 +46,9 @@ def ask(engine, now):
     """Return what is known where these requests are leased."""
 
     def of(*wanted, reader=READER, attempts=0):
-        leased = [LeasedRequest(LeaseToken(number, "one"), one, attempts, now) for number, one in enumerate(wanted)]
+        leased = [
+            LeasedRequest(LeaseToken(number, "one"), record, attempts, now) for number, record in enumerate(wanted)
+        ]
         with engine.connect() as connection:
             return find_validators(connection, reader, leased)
 
@@ -112,11 +114,11 @@ def test_a_retired_page_is_read_again(keep, read, ask, now):
 
 
 def test_a_page_under_a_canonical_key_is_known_to_its_own_visit(keep, read, visit, ask):
-    made = visit(f"{URL}?from=feed", "one", canonical=URL)
-    keep(replace(made, request=replace(WANTED, url=made.url)))
-    assert ask(replace(WANTED, url=made.url)) == {}
+    page_visit = visit(f"{URL}?from=feed", "one", canonical=URL)
+    keep(replace(page_visit, request=replace(WANTED, url=page_visit.url)))
+    assert ask(replace(WANTED, url=page_visit.url)) == {}
     assert ask(WANTED) == {}
-    assert list(ask(replace(WANTED, url=made.url, meta={REVISIT_KEY: URL}))) == [0]
+    assert list(ask(replace(WANTED, url=page_visit.url, meta={REVISIT_KEY: URL}))) == [0]
 
 
 def test_nothing_is_asked_for_no_requests(ask):
@@ -125,9 +127,9 @@ def test_nothing_is_asked_for_no_requests(ask):
 
 @pytest.fixture
 def spared(engine):
-    def of(*wanted, at):
+    def of(*wanted, now):
         with engine.connect() as connection:
-            return keys_not_due(connection, wanted, at, RevisitBounds())
+            return keys_not_due(connection, wanted, now, RevisitBounds())
 
     return of
 
@@ -137,24 +139,24 @@ def test_stored_pages_and_sections_have_a_time_of_their_own(keep, read, spared, 
     keep(read(), Visit(listing.url, now, Outcome.SECTION, request=listing, requests=(WANTED,)))
     new = replace(WANTED, key="new", url="https://a.example/new")
     posted = replace(WANTED, key="posted", method="POST")
-    assert spared(WANTED, listing, new, posted, at=now) == {"key", "listing"}
-    assert spared(WANTED, at=now + timedelta(days=99)) == {"key"}  # its own re-visit is another request
-    assert spared(at=now) == frozenset()
+    assert spared(WANTED, listing, new, posted, now=now) == {"key", "listing"}
+    assert spared(WANTED, now=now + timedelta(days=99)) == {"key"}  # its own re-visit is another request
+    assert spared(now=now) == frozenset()
 
 
 def test_a_retired_page_is_looked_for_where_something_leads_there_again(keep, read, spared, now):
     keep(read())
     keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
-    assert spared(WANTED, at=now + timedelta(days=1, hours=1)) == {"key"}
-    assert spared(WANTED, at=now + timedelta(days=99)) == frozenset()
+    assert spared(WANTED, now=now + timedelta(days=1, hours=1)) == {"key"}
+    assert spared(WANTED, now=now + timedelta(days=99)) == frozenset()
     # Its time was written by a clock that was ahead.
-    assert spared(WANTED, at=now - timedelta(days=99)) == frozenset()
+    assert spared(WANTED, now=now - timedelta(days=99)) == frozenset()
 
 
 def test_pages_that_cannot_be_visited_by_themselves_are_not_spared(engine, visit, spared, now):
     store = Store(engine)
     store.save(store.begin_crawl("one", {}), [visit(URL, "one")])
-    assert spared(WANTED, at=now) == frozenset()
+    assert spared(WANTED, now=now) == frozenset()
 
 
 def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, take, rows, now):
@@ -163,7 +165,7 @@ def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, t
         again = add_due_requests(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
     assert (added.queued, added.not_due) == (2, {"b"})
     assert (again.queued, again.not_due) == (0, frozenset())
-    assert [one.record.key for one in take()] == ["a", "c"]
+    assert [leased_request.record.key for leased_request in take()] == ["a", "c"]
     assert rows("SELECT state, outcome, ended IS NULL AS open FROM request WHERE key = 'b'") == [
         {"state": "done", "outcome": "not_due", "open": False}
     ]

@@ -30,9 +30,9 @@ def keep(engine):
 def listing(now, wanted):
     """A visit of the section that leads to requests with these keys."""
 
-    def make(*keys, day=0, asked=WANTED, outcome=Outcome.SECTION, **values):
+    def make(*keys, day=0, request=WANTED, outcome=Outcome.SECTION, **values):
         children = tuple(wanted(key) for key in keys)
-        return Visit(asked.url, now + timedelta(days=day), outcome, request=asked, requests=children, **values)
+        return Visit(request.url, now + timedelta(days=day), outcome, request=request, requests=children, **values)
 
     return make
 
@@ -48,10 +48,10 @@ def section(rows):
 
 def test_what_yields_requests_is_stored_with_the_way_to_visit_it_again(keep, listing, section):
     keep(listing("a", "b"))
-    found = section()
-    assert (found["url"], found["url_key"], found["site"], found["spider"]) == (URL, URL, "a.example", "one")
-    assert (found["callback"], found["visits"], found["changes"], found["misses"]) == ("parse_listing", 1, 0, 0)
-    assert str(found["next_visit"]) > str(found["first_seen"]) == str(found["last_changed"])
+    row = section()
+    assert (row["url"], row["url_key"], row["site"], row["spider"]) == (URL, URL, "a.example", "one")
+    assert (row["callback"], row["visits"], row["changes"], row["misses"]) == ("parse_listing", 1, 0, 0)
+    assert str(row["next_visit"]) > str(row["first_seen"]) == str(row["last_changed"])
 
 
 def test_what_yields_nothing_is_no_section(keep, listing, rows):
@@ -60,7 +60,7 @@ def test_what_yields_nothing_is_no_section(keep, listing, rows):
 
 
 def test_what_was_posted_for_is_no_section(keep, listing, rows):
-    keep(listing("a", asked=RequestRecord("key", URL, "a.example", method="POST")))
+    keep(listing("a", request=RequestRecord("key", URL, "a.example", method="POST")))
     assert rows("SELECT * FROM section") == []
 
 
@@ -69,9 +69,9 @@ def test_other_links_are_a_change_and_another_order_is_none(keep, listing, secti
     keep(listing("b", "a", "b", day=1))
     assert (section()["visits"], section()["changes"]) == (2, 0)
     keep(listing("a", "c", day=2))
-    found = section()
-    assert (found["visits"], found["changes"]) == (3, 1)
-    assert found["last_changed"] == found["last_seen"] > found["first_seen"]
+    row = section()
+    assert (row["visits"], row["changes"]) == (3, 1)
+    assert row["last_changed"] == row["last_seen"] > row["first_seen"]
 
 
 def test_a_section_that_is_empty_now_has_changed(keep, listing, section):

@@ -30,12 +30,12 @@ def keep(engine, visit):
     store = Store(engine)
     crawl_id = store.join_crawl("one", {}, CrawlPolicy()).crawl_id
 
-    def save(texts, at=SEEN):
+    def save(texts, visit_time=SEEN):
         visits = []
         for number, text in texts.items():
-            asked = wanted(number, LATER)
-            unread = Visit(asked.url, at, Outcome.NOT_MODIFIED, 304, request=asked)
-            visits.append(unread if text is None else replace(visit(asked.url, text), at=at, request=asked))
+            request = wanted(number, LATER)
+            unread = Visit(request.url, visit_time, Outcome.NOT_MODIFIED, 304, request=request)
+            visits.append(unread if text is None else replace(visit(request.url, text), at=visit_time, request=request))
         store.save(crawl_id, visits)
 
     yield save
@@ -74,7 +74,8 @@ def believed(engine):
 def due_now(engine):
     with engine.connect() as connection:
         return {
-            (one.url.rpartition("/")[2], one.announced) for one in due.due_revisits(connection, SEEN, RevisitBounds())
+            (revisit.url.rpartition("/")[2], revisit.announced)
+            for revisit in due.due_revisits(connection, SEEN, RevisitBounds())
         }
 
 

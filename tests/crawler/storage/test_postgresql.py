@@ -79,8 +79,8 @@ def test_passwords_are_shown_nowhere(caplog, capsys):
         with opened_engine(url) as engine, pytest.raises(StoreError) as caught, read_transaction(engine):
             pass
     places = f"{location_of(engine)} {location_of_url(url)}"
-    shown = f"{caught.value} {engine!r} {engine.url!r} {places} {caught.value.__cause__}"
-    assert "s3cret" not in shown + caplog.text
+    output = f"{caught.value} {engine!r} {engine.url!r} {places} {caught.value.__cause__}"
+    assert "s3cret" not in output + caplog.text
     assert "127.0.0.1:1/db" in location_of_url(url)
 
 

@@ -125,8 +125,8 @@ def pooler(port, answered):
     finally:
         listener.close()
         answered.set()
-        for one in held:
-            one.close()
+        for connection in held:
+            connection.close()
 
 
 def quietly(work, *arguments):

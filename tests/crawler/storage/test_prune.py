@@ -83,7 +83,8 @@ def test_a_block_that_the_rules_exclude_gets_no_sightings_of_a_deleted_one(chain
 
 
 def test_a_short_text_moves_to_a_stored_block_of_its_site(engine, visit, rows):
-    off, on = Store(engine, rules=DuplicateRules("off")), Store(engine)
+    off = Store(engine, rules=DuplicateRules("off"))
+    on = Store(engine)
     crawl = off.begin_crawl("test", {})
     first, second, third = (f"https://a.example/{number}" for number in (1, 2, 3))
     off.save(crawl, [visit(first, "short one"), visit(second, "Short one!")])
@@ -130,7 +131,8 @@ def test_no_text_survives_where_all_its_pages_go(families, engine, rows):
 
 def test_age_counts_from_the_last_visit(save, visit, engine, rows):
     now = datetime.now(UTC)
-    old, new = visit(A), visit(B)
+    old = visit(A)
+    new = visit(B)
     save(
         *(
             Visit(v.url, now - timedelta(days=d), v.outcome, page=replace(v.page, blocks=()))

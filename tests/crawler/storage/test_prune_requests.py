@@ -29,13 +29,13 @@ ASKED = (
 @pytest.fixture
 def frontier(engine, now):
     """The same four requests in two crawls, a section and what is known of the host of each."""
-    hosts = [one.host for one in ASKED]
+    hosts = [record.host for record in ASKED]
     with write_transaction(engine) as connection:
         for spider in ("one", "two"):
             add_requests(connection, join_crawl(connection, spider, {}, fresh=False).crawl_id, ASKED, now)
         connection.execute(insert(host), [{"host": name, "delay": 1.0, "refusals": 0} for name in hosts])
         connection.execute(insert(sitemap_trust), [{"host": name, "right": 1, "wrong": 0} for name in hosts])
-        connection.execute(insert(section), [make_section(number, one, now) for number, one in enumerate(ASKED)])
+        connection.execute(insert(section), [make_section(number, record, now) for number, record in enumerate(ASKED)])
 
 
 def make_section(number, wanted, now):

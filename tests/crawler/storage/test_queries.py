@@ -29,29 +29,31 @@ def test_rows_are_counted(engine, save, visit):
         assert queries.database_totals(connection) == queries.DatabaseTotals(
             pages=3, near_duplicate_pages=0, blocks=2, gone_blocks=1, sightings=1, boilerplate=0, sites=2, crawls=1
         )
-        found = [(one.site, one.pages, one.blocks, one.sightings) for one in queries.site_totals(connection)]
-    assert found == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]
+        counts = [
+            (totals.site, totals.pages, totals.blocks, totals.sightings) for totals in queries.site_totals(connection)
+        ]
+    assert counts == [("a.example", 2, 1, 1), ("b.example", 1, 1, 0)]
 
 
 def test_a_crawl_s_counters_are_told_apart(store, engine):
     crawl = store.begin_crawl("ezine", {})
     store.end_crawl(crawl, "finished", TOTALS)
     with read_transaction(engine) as connection:
-        (found,) = queries.last_crawls(connection)
-    assert (found.pages, found.kept) == (7, 50)
-    assert list(found.dropped.items()) == [("links", 30), ("short", 10)]
-    assert found.refused == {"captcha": 3}
-    assert found.failed == {"http_error": 1}
-    assert found.duplicates == {"exact": 4}
-    assert found.seconds >= 0
+        (report,) = queries.last_crawls(connection)
+    assert (report.pages, report.kept) == (7, 50)
+    assert list(report.dropped.items()) == [("links", 30), ("short", 10)]
+    assert report.refused == {"captcha": 3}
+    assert report.failed == {"http_error": 1}
+    assert report.duplicates == {"exact": 4}
+    assert report.seconds >= 0
 
 
 def test_the_last_crawls_come_first_and_an_open_one_has_no_duration(store, engine):
     crawls = [store.begin_crawl("ezine", {}) for _ in range(3)]
     with read_transaction(engine) as connection:
-        found = queries.last_crawls(connection, limit=2)
-    assert [one.id for one in found] == [crawls[2], crawls[1]]
-    assert found[0].seconds is None
+        reports = queries.last_crawls(connection, limit=2)
+    assert [report.id for report in reports] == [crawls[2], crawls[1]]
+    assert reports[0].seconds is None
 
 
 def test_an_unknown_site_gets_the_most_similar_one(engine, save, visit):

@@ -36,19 +36,24 @@ def test_blocks_and_sightings_stand_in_reading_order(contents, save, visit, cand
 
 def test_a_page_is_found_by_each_of_its_addresses(contents, save, visit):
     save(visit(f"{A}?b=1&a=2", "words", body=b"<p>words"))
-    found = contents(f"{A}?a=2&b=1#there")
-    assert (found.url, found.site, found.method, found.encoding) == (f"{A}?b=1&a=2", "a.example", "default", "utf-8")
-    assert found.html == b"<p>words"
-    assert contents(f"https://user:secret@{A[8:]}?a=2&b=1").url == found.url
+    page_contents = contents(f"{A}?a=2&b=1#there")
+    assert (page_contents.url, page_contents.site, page_contents.method, page_contents.encoding) == (
+        f"{A}?b=1&a=2",
+        "a.example",
+        "default",
+        "utf-8",
+    )
+    assert page_contents.html == b"<p>words"
+    assert contents(f"https://user:secret@{A[8:]}?a=2&b=1").url == page_contents.url
 
 
 def test_what_is_gone_is_counted(contents, save, visit):
     save(visit(A, "first", "second"))
     save(visit(A, "second", day=1))
-    found = contents(A)
-    assert [text.text for text in found.texts] == ["second"]
-    assert (found.gone, found.visits, found.retired) == (1, 2, None)
-    assert found.first_seen < found.last_seen
+    page_contents = contents(A)
+    assert [text.text for text in page_contents.texts] == ["second"]
+    assert (page_contents.gone, page_contents.visits, page_contents.retired) == (1, 2, None)
+    assert page_contents.first_seen < page_contents.last_seen
 
 
 def test_a_mirror_names_its_original(contents, save, visit):
@@ -73,6 +78,6 @@ def test_a_retired_page_without_html_says_so(contents, save, visit, engine):
     save(visit(A, "words"))
     with engine.begin() as connection:
         connection.execute(update(page).values(retired_at=visit(A, day=3).at, html=None))
-    found = contents(A)
-    assert found.retired == visit(A, day=3).at
-    assert found.html is None
+    page_contents = contents(A)
+    assert page_contents.retired == visit(A, day=3).at
+    assert page_contents.html is None

@@ -42,7 +42,7 @@ def test_the_largest_families_come_first(ask, save, visit):
     save(visit("https://a.example/2", "equal words"))
     assert ask(largest_block_groups) == [GroupSummary(1, 2, A, "it costs ten"), GroupSummary(2, 2, A, "equal words")]
     assert ask(largest_block_groups, 1) == [GroupSummary(1, 2, A, "it costs ten")]
-    assert [one.text for one in ask(largest_block_groups, 9, 3)] == ["it costs ten"]
+    assert [summary.text for summary in ask(largest_block_groups, 9, 3)] == ["it costs ten"]
     assert ask(largest_page_groups) == [GroupSummary(None, 2, A, f"at {A}")]
 
 
@@ -59,7 +59,7 @@ def test_a_block_s_family_has_every_text_and_distance(ask):
 def test_what_is_gone_from_its_page_is_said_to_be(ask, save, visit):
     save(visit(B, day=1), visit(A, day=1))
     family = ask(read_block_group, 1)
-    assert (family.original.gone, [one.gone for one in family.sightings]) == (True, [True, False])
+    assert (family.original.gone, [member.gone for member in family.sightings]) == (True, [True, False])
 
 
 def test_what_is_template_is_said_to_be(ask, engine):
@@ -68,7 +68,7 @@ def test_what_is_template_is_said_to_be(ask, engine):
             "UPDATE document_frequency SET boilerplate_since = '2024-05-01' WHERE site = 'c.example'"
         )
     family = ask(read_block_group, 1)
-    assert (family.original.boilerplate, [one.boilerplate for one in family.sightings]) == (False, [False, True])
+    assert (family.original.boilerplate, [member.boilerplate for member in family.sightings]) == (False, [False, True])
 
 
 @pytest.mark.parametrize("address", [A, B])

@@ -34,7 +34,7 @@ def again(ask, visit):
     """A page cleaned again with these blocks."""
 
     def make(url, *blocks, method="pab", **values):
-        page = next(one for one in ask() if one.url == url)
+        page = next(stored_page for stored_page in ask() if stored_page.url == url)
         return RecleanedPage(replace(page, **values), method, 7, visit(url, *blocks).page.blocks, None)
 
     return make
@@ -63,7 +63,7 @@ def test_a_dry_run_says_what_would_become_and_stores_nothing(store, save, visit,
     save(visit(A, "one"), visit(B, "three"))
     before = rows(LIVE), rows(PAGES), rows("SELECT * FROM database_id"), rows(LOG)
     saved = store.save_recleaned([again(A, "three, not one"), again(B, "three")], None)
-    assert [(one.state, one.stored, one.gone) for one in saved] == [
+    assert [(result.state, result.stored, result.gone) for result in saved] == [
         (PageState.CHANGED, 1, 1),
         (PageState.UNCHANGED, 0, 0),
     ]

@@ -107,7 +107,7 @@ def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_
     (lost,) = take("one", seconds=10)
     store_wanted(wanted("b"))
     held = take("one", limit=1)
-    (again,) = take("two", at=now + timedelta(seconds=11))
+    (again,) = take("two", now=now + timedelta(seconds=11))
     assert again.lease_token.request_id == lost.lease_token.request_id
     assert end([lost, *held], RequestState.DONE) == {held[0].lease_token.request_id}
     assert end([again], RequestState.DONE) == {again.lease_token.request_id}
@@ -123,8 +123,8 @@ def test_a_request_to_try_again_waits_and_counts_the_attempt(store_wanted, take,
     store_wanted(wanted("a"))
     later = now + timedelta(seconds=5)
     end(take(), RequestState.QUEUED, outcome="download_failed", not_before=later)
-    assert take(at=now + timedelta(seconds=4)) == []
-    (leased,) = take(at=later)
+    assert take(now=now + timedelta(seconds=4)) == []
+    (leased,) = take(now=later)
     assert leased.attempts == 1
 
 
@@ -137,16 +137,16 @@ def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted,
     store_wanted(wanted("a"), wanted("b"))
     leased = take("one")
     with write_transaction(engine) as connection:
-        release_leases(connection, [one.lease_token for one in leased])
+        release_leases(connection, [leased_request.lease_token for leased_request in leased])
         release_leases(connection, [])
     assert rows("SELECT DISTINCT state, attempts, lease_id FROM request") == [
         {"state": "queued", "attempts": 0, "lease_id": None}
     ]
     again = take("two")
     with write_transaction(engine) as connection:
-        release_leases(connection, [one.lease_token for one in leased])
+        release_leases(connection, [leased_request.lease_token for leased_request in leased])
     assert rows("SELECT DISTINCT state, lease_id FROM request") == [{"state": "leased", "lease_id": "two"}]
-    assert {one.record.key for one in again} == {"a", "b"}
+    assert {leased_request.record.key for leased_request in again} == {"a", "b"}
 
 
 def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now):
@@ -156,8 +156,8 @@ def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now
         assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 2
         assert renew_lease(connection, crawl_id, "other", now) == 0
         assert renew_lease(connection, crawl_id + 1, "one", now) == 0
-    assert take("two", at=now + timedelta(seconds=19)) == []
-    assert len(take("two", at=now + timedelta(seconds=21))) == 2
+    assert take("two", now=now + timedelta(seconds=19)) == []
+    assert len(take("two", now=now + timedelta(seconds=21))) == 2
 
 
 @pytest.mark.postgresql
@@ -177,7 +177,7 @@ def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted
     with write_transaction(engine) as connection:
         assert release_all_leases(connection, crawl_id) == 2
         assert release_all_leases(connection, crawl_id) == 0
-    assert [one.attempts for one in take("one")] == [0, 0]
+    assert [leased_request.attempts for leased_request in take("one")] == [0, 0]
 
 
 def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, now):
@@ -191,7 +191,8 @@ def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, 
 
 def test_workers_agree_on_the_time(engine):
     with write_transaction(engine) as connection:
-        first, second = database_now(connection), database_now(connection)
+        first = database_now(connection)
+        second = database_now(connection)
     assert first <= second
     assert first.utcoffset() == timedelta(0)
 

@@ -17,8 +17,8 @@ from crawler.storage.tables import host
 def refuse(engine, now):
     """Pause a host at a moment, in seconds from the first, and return for how many seconds it is paused from then."""
 
-    def pause_host(at, reason="forbidden", most=100):
-        moment = now + timedelta(seconds=at)
+    def pause_host(seconds, reason="forbidden", most=100):
+        moment = now + timedelta(seconds=seconds)
         with write_transaction(engine) as connection:
             until = pause_host_(connection, "a.example", moment, reason, first_seconds=15, max_seconds=most)
         return (until - moment).total_seconds()
@@ -27,7 +27,7 @@ def refuse(engine, now):
 
 
 def test_each_refusal_in_a_row_doubles_the_pause_up_to_the_longest(refuse, rows):
-    assert [refuse(at) for at in (0, 15, 50, 200, 400)] == [15, 30, 60, 100, 100]
+    assert [refuse(seconds) for seconds in (0, 15, 50, 200, 400)] == [15, 30, 60, 100, 100]
     assert rows("SELECT host, delay, refusals, reason FROM host") == [
         {"host": "a.example", "delay": 0, "refusals": 5, "reason": "forbidden"}
     ]
@@ -35,7 +35,7 @@ def test_each_refusal_in_a_row_doubles_the_pause_up_to_the_longest(refuse, rows)
 
 def test_what_was_sent_before_the_pause_does_not_prolong_it(refuse, rows):
     assert refuse(0) == 15
-    assert [refuse(at, "quota") for at in (1, 14)] == [14, 1]
+    assert [refuse(seconds, "quota") for seconds in (1, 14)] == [14, 1]
     assert rows("SELECT refusals, reason FROM host") == [{"refusals": 1, "reason": "forbidden"}]
 
 

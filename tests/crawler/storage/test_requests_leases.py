@@ -25,11 +25,11 @@ from crawler.storage.tables import host
 
 
 def keys(leased):
-    return [one.record.key for one in leased]
+    return [leased_request.record.key for leased_request in leased]
 
 
 def seconds(leased, now):
-    return [(one.start_at - now).total_seconds() for one in leased]
+    return [(leased_request.start_at - now).total_seconds() for leased_request in leased]
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def set_host(engine):
 def look(engine, crawl_id, now):
     """Ask what there is to come for a worker."""
 
-    def ask(lease_id="one", at=now):
+    def ask(lease_id="one", time=now):
         with read_transaction(engine) as connection:
-            return queue_status(connection, crawl_id, at, lease_id)
+            return queue_status(connection, crawl_id, time, lease_id)
 
     return ask
 
@@ -81,7 +81,7 @@ def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted
     while len(served) < len(names):
         leased = take(limit=50, after_host=after)
         after = leased[-1].record.host
-        served += [one.record.host for one in leased]
+        served += [leased_request.record.host for leased_request in leased]
     assert served == names
 
 
@@ -144,18 +144,18 @@ def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, 
     assert seconds(leased, now) == [0, 0, 1.5, 3]
     assert take("two", horizon=0.4) == []
     assert seconds(take("two", horizon=6), now) == [4.5, 6]
-    assert seconds(take("one", horizon=7, at=now + timedelta(seconds=1)), now) == [7.5]
+    assert seconds(take("one", horizon=7, now=now + timedelta(seconds=1)), now) == [7.5]
 
 
 def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_id, wanted, terms, now):
     with write_transaction(engine) as connection:
         set_host_delays(connection, {"a.example": 2})
-        for each in (crawl_id, other_crawl_id):
-            add_requests(connection, each, [wanted("a"), wanted("b")], now)
+        for own_crawl_id in (crawl_id, other_crawl_id):
+            add_requests(connection, own_crawl_id, [wanted("a"), wanted("b")], now)
     starts = []
-    for each in (crawl_id, other_crawl_id, crawl_id, other_crawl_id):
+    for own_crawl_id in (crawl_id, other_crawl_id, crawl_id, other_crawl_id):
         with write_transaction(engine) as connection:
-            starts += seconds(lease_requests(connection, each, terms(limit=1, horizon=60)), now)
+            starts += seconds(lease_requests(connection, own_crawl_id, terms(limit=1, horizon=60)), now)
     assert starts == [0, 2, 4, 6]
 
 
@@ -171,15 +171,15 @@ def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_wanted,
     with write_transaction(engine) as connection:
         until = pause_host(connection, "a", now, "captcha", first_seconds=60, max_seconds=600)
     assert keys(take()) == ["b"]
-    assert keys(take(at=until)) == ["a"]
+    assert keys(take(now=until)) == ["a"]
 
 
 def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_wanted, take, wanted, now, rows):
     store_wanted(wanted("a"))
     for attempt in range(3):
-        (leased,) = take(str(attempt), at=now + timedelta(seconds=11 * attempt), seconds=10)
+        (leased,) = take(str(attempt), now=now + timedelta(seconds=11 * attempt), seconds=10)
         assert leased.attempts == attempt
-    assert take("last", at=now + timedelta(seconds=33)) == []
+    assert take("last", now=now + timedelta(seconds=33)) == []
     assert rows("SELECT state, attempts, outcome, lease_id, ended IS NOT NULL AS over FROM request") == [
         {"state": "failed", "attempts": 3, "outcome": "lease_expired", "lease_id": None, "over": 1}
     ]
@@ -190,7 +190,7 @@ def test_a_clock_that_was_set_back_stops_nobody(set_host, store_wanted, take, wa
     set_host("a", delay=1.0, next_at=now + years)
     set_host("b", paused_until=now + years)
     store_wanted(wanted("a", host="a"), wanted("b", host="b"), wanted("c", host="c"))
-    take("one", at=now + years, limit=1, after_host="b")
+    take("one", now=now + years, limit=1, after_host="b")
     leased = take("two")
     assert sorted(keys(leased)) == ["a", "b", "c"]
     assert seconds(leased, now) == [0, 0, 0]
@@ -198,11 +198,12 @@ def test_a_clock_that_was_set_back_stops_nobody(set_host, store_wanted, take, wa
 
 def test_a_lease_from_a_clock_that_was_set_back_is_handed_on(store_wanted, take, wanted, now):
     store_wanted(wanted("a"))
-    take("one", at=now + timedelta(days=700), seconds=10)
+    take("one", now=now + timedelta(days=700), seconds=10)
     assert keys(take("two", seconds=10)) == ["a"]
 
 
-FAR, NEAR = timedelta(seconds=601), timedelta(seconds=599)
+FAR = timedelta(seconds=601)
+NEAR = timedelta(seconds=599)
 
 
 @pytest.mark.parametrize(
@@ -273,27 +274,31 @@ ACTIONS = st.lists(
 @pytest.mark.sqlite
 def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_crawl, wanted, terms, now, actions):
     """Whoever leases, gives back or lets a lease expire."""
-    crawl_id, moment, sent, asked, held = new_crawl(), now, {}, set(), {}
+    crawl_id = new_crawl()
+    moment = now
+    sent = {}
+    added_keys = set()
+    held = {}
     with engine.begin() as connection:
         connection.execute(host.delete())
         set_host_delays(connection, {"h1": 2, "h2": 5})
-    for verb, one, other in actions:
+    for verb, first, second in actions:
         with write_transaction(engine) as connection:
             if verb == "add":
-                add_requests(connection, crawl_id, [wanted(f"{one}", host=f"h{other}")], moment)
-                asked.add(f"{one}")
+                add_requests(connection, crawl_id, [wanted(f"{first}", host=f"h{second}")], moment)
+                added_keys.add(f"{first}")
             elif verb == "take":
-                got = lease_requests(connection, crawl_id, terms(f"{one}", at=moment, limit=other, seconds=20))
-                held.setdefault(one, []).extend(found.lease_token for found in got)
-                for found in got:
-                    sent.setdefault(found.record.host, []).append(found.start_at)
+                leased = lease_requests(connection, crawl_id, terms(f"{first}", now=moment, limit=second, seconds=20))
+                held.setdefault(first, []).extend(leased_request.lease_token for leased_request in leased)
+                for leased_request in leased:
+                    sent.setdefault(leased_request.record.host, []).append(leased_request.start_at)
             elif verb == "give":
-                release_leases(connection, held.pop(one, []))
-        moment += timedelta(seconds=one if verb == "wait" else 0)
+                release_leases(connection, held.pop(first, []))
+        moment += timedelta(seconds=first if verb == "wait" else 0)
     for name, delay in (("h1", 2), ("h2", 5)):
         times = sent.get(name, [])
         assert all(later - earlier >= timedelta(seconds=delay) for earlier, later in pairwise(times))
     end = moment + timedelta(days=1)
     with write_transaction(engine) as connection:
-        last = lease_requests(connection, crawl_id, terms("last", at=end, limit=100, horizon=1000, max_attempts=99))
-    assert set(keys(last)) == asked
+        last = lease_requests(connection, crawl_id, terms("last", now=end, limit=100, horizon=1000, max_attempts=99))
+    assert set(keys(last)) == added_keys

@@ -42,16 +42,16 @@ def plans(engine):
 
 
 def test_nothing_reads_all_requests(plans, crawl_id, crowd, terms, now):
-    found = plans(
+    all_plans = plans(
         lambda connection: (
             lease_requests(connection, crawl_id, terms()),
             queue_status(connection, crawl_id, now, "two"),
         )
     )
-    reading_requests = [plan for plan in found if "request" in plan]
+    reading_requests = [plan for plan in all_plans if "request" in plan]
     assert len(reading_requests) >= 4
     for plan in reading_requests:
         assert "SCAN request" not in plan
         assert "Seq Scan on public.request" not in plan
-    assert sum("ix_request_queued" in plan for plan in found) == 3
-    assert sum("ix_request_leased" in plan for plan in found) == 3
+    assert sum("ix_request_queued" in plan for plan in all_plans) == 3
+    assert sum("ix_request_leased" in plan for plan in all_plans) == 3

@@ -86,9 +86,9 @@ def found(engine, query):
 
 def contents(engine):
     with engine.connect() as connection:
-        found = inspect(connection)
-        tables = {name for name in found.get_table_names() if not name.startswith(TOKENS_INDEX)}
-        return tables - {"alembic_version"}, set(found.get_view_names())
+        inspector = inspect(connection)
+        tables = {name for name in inspector.get_table_names() if not name.startswith(TOKENS_INDEX)}
+        return tables - {"alembic_version"}, set(inspector.get_view_names())
 
 
 def ours(engine):
@@ -218,8 +218,8 @@ def test_preparing_creates_once(empty):
 @pytest.mark.sqlite
 def test_fingerprints_take_no_row_id(engine):
     with engine.connect() as connection:
-        made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'fingerprint'").scalar()
-    assert "WITHOUT ROWID" in made
+        statement = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'fingerprint'").scalar()
+    assert "WITHOUT ROWID" in statement
 
 
 def test_eight_that_start_on_an_empty_database_make_its_tables_once(url):
@@ -348,8 +348,8 @@ def test_a_revision_adds_headlines_and_cuts_all_words_anew(schema_before_headlin
     assert read(
         schema_before_headlines, "SELECT block_id, words, priority, length, tokens FROM block_tokens ORDER BY 1"
     ) == [
-        dict(zip(("block_id", "words", "priority", "length", "tokens"), tokens_row(one), strict=True))
-        for one in (
+        dict(zip(("block_id", "words", "priority", "length", "tokens"), tokens_row(searchable_block), strict=True))
+        for searchable_block in (
             *(SearchableBlock(-number, f"Müller {number - 1}", 1.0) for number in (3, 2, 1)),
             *(SearchableBlock(number, f"Café Zoë {number - 1}", 1.0) for number in (1, 2, 3)),
             SearchableBlock(4, "新新新新", 1.0),

@@ -18,7 +18,7 @@ A, B = "https://a.example/1", "https://b.example/1"
 def find(engine):
     def texts(query):
         with read_transaction(engine) as connection:
-            return [hit.text for found in search(connection, query) for hit in found.hits]
+            return [hit.text for page in search(connection, query) for hit in page.hits]
 
     return texts
 
@@ -90,8 +90,8 @@ def test_a_transaction_that_is_rolled_back_changes_nothing(save, visit, engine, 
 @pytest.mark.sqlite
 def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, engine, find, in_step, rows):
     save(visit(A, "one bridge"))
-    made = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
-    before = rows(made)
+    query = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+    before = rows(query)
     with write_transaction(engine) as connection, schema.without_triggers(connection):
         operations = Operations(MigrationContext.configure(connection))
         for view in ("page_text", "placed_block", "informative_block"):
@@ -99,7 +99,7 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
         for table in ("block", "block_tokens"):
             with operations.batch_alter_table(table, recreate="always") as batch:
                 batch.alter_column("priority", nullable=False)
-    assert rows(made) == before
+    assert rows(query) == before
     assert len(before) == 6
     with write_transaction(engine) as connection:
         connection.execute(text("DELETE FROM block"))
@@ -111,11 +111,11 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
 def test_writers_count_without_waiting_for_each_other(engine, in_step):
     values = {"block_id": 1, "words": 1, "priority": 1.0, "length": 1, "tokens": " a "}
     insert = text("INSERT INTO block_tokens VALUES (:block_id, :words, :priority, :length, :tokens)")
-    with engine.begin() as one:
-        one.execute(insert, values)
-        with engine.begin() as other:
-            other.execute(text("SET LOCAL lock_timeout = '100ms'"))
-            other.execute(insert, values | {"block_id": 2})
+    with engine.begin() as first:
+        first.execute(insert, values)
+        with engine.begin() as second:
+            second.execute(text("SET LOCAL lock_timeout = '100ms'"))
+            second.execute(insert, values | {"block_id": 2})
     with engine.connect() as connection:
         assert connection.execute(text("SELECT sum(blocks) FROM search_total")).scalar() == 2
     with engine.begin() as connection:
@@ -127,7 +127,7 @@ def test_what_no_index_takes_is_cut(engine, rows):
     endless = " ".join(f"{'好' * 40}{n}x{'z' * 60}" for n in range(6_000))
     with write_transaction(engine) as connection:
         add_tokens(connection, [SearchableBlock(1, f"first {endless} last", 1.0), SearchableBlock(2, "x" * 3_000, 1.0)])
-    endless_one, long_word = (found["tokens"] for found in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
+    endless_one, long_word = (row["tokens"] for row in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
     assert TOKENS_BYTES_MAX - 200 < len(endless_one.encode()) <= TOKENS_BYTES_MAX
     assert endless_one.startswith(" first ")
     assert long_word.split() == ["x" * 100] * 30

@@ -25,7 +25,7 @@ def find(engine):
 
     def texts(query, **options):
         with read_transaction(engine) as connection:
-            return [hit.text for found in search(connection, query, **options) for hit in found.hits]
+            return [hit.text for page in search(connection, query, **options) for hit in page.hits]
 
     return texts
 
@@ -85,8 +85,8 @@ UNSPACED_QUERIES = {
 @pytest.mark.parametrize(("texts", "queries"), [(LATIN, LATIN_QUERIES), (UNSPACED, UNSPACED_QUERIES)])
 def test_the_query_language(save, visit, find, texts, queries):
     save(visit(A, *texts[:2]), visit(B, *texts[2:]))
-    found = {query: {texts.index(text) for text in find(query)} for query in queries}
-    assert found == queries
+    matches = {query: {texts.index(text) for text in find(query)} for query in queries}
+    assert matches == queries
 
 
 def test_priority_rank_is_the_block_priority_times_the_share_of_matching_words(
@@ -100,8 +100,8 @@ def test_priority_rank_is_the_block_priority_times_the_share_of_matching_words(
     with engine.begin() as connection:
         for position, priority in enumerate((0.9, 1.1, 1.0)):
             connection.exec_driver_sql(f"UPDATE block SET priority = {priority} WHERE position = {position}")
-    (found,) = pages("compute")
-    assert [hit.rank for hit in found.hits] == pytest.approx([1 / 3, 0.225, 0.22])
+    (page,) = pages("compute")
+    assert [hit.rank for hit in page.hits] == pytest.approx([1 / 3, 0.225, 0.22])
 
 
 def test_blocks_of_priority_0_come_last_ordered_by_density(save, visit, engine, find):
@@ -113,7 +113,7 @@ def test_blocks_of_priority_0_come_last_ordered_by_density(save, visit, engine, 
 
 def test_bm25_is_the_same_number_on_both_databases(save, visit, pages):
     save(visit(A, "alpha beta gamma", "alpha alpha delta epsilon"), visit(B, "beta", "delta", "epsilon zeta", "eta"))
-    ranks = {hit.text: hit.rank for found in pages("alpha OR beta", rank=Rank.BM25) for hit in found.hits}
+    ranks = {hit.text: hit.rank for page in pages("alpha OR beta", rank=Rank.BM25) for hit in page.hits}
     average = 12 / 6
 
     def weight(holding):
@@ -133,8 +133,8 @@ def test_bm25_is_the_same_number_on_both_databases(save, visit, pages):
 
 def test_repeated_words_count_each_time(save, visit, pages):
     save(visit(A, "ha ha ha no no no"))
-    (found,) = pages("ha")
-    assert found.hits[0].rank == pytest.approx(0.5)
+    (page,) = pages("ha")
+    assert page.hits[0].rank == pytest.approx(0.5)
 
 
 def test_a_block_is_found_on_a_sighting_after_its_own_page_dropped_it(save, visit, candidate, pages):
@@ -181,9 +181,9 @@ def test_filters(save, visit, candidate, pages, engine):
 
 def test_the_limit_counts_pages_with_their_best_blocks(save, visit, pages):
     save(*(visit(f"https://a.example/{n}", *(f"word {'x ' * (n + i)}{n} {i}" for i in range(9))) for n in range(7)))
-    found = pages("word", limit=3)
-    assert [page.url for page in found] == [f"https://a.example/{n}" for n in range(3)]
-    assert [len(hit.text.split()) for hit in found[0].hits] == [3, 4, 5]
+    best_pages = pages("word", limit=3)
+    assert [page.url for page in best_pages] == [f"https://a.example/{n}" for n in range(3)]
+    assert [len(hit.text.split()) for hit in best_pages[0].hits] == [3, 4, 5]
 
 
 def test_gone_blocks_are_skipped(save, visit, pages):
@@ -217,11 +217,11 @@ def test_both_databases_give_the_same_results(engine, url, tmp_path, visit):
     texts = iter([" ".join(random.choices(words, k=random.randint(1, 9))) for _ in range(144)])
     pages = [visit(f"https://a.example/{n}", *islice(texts, 9)) for n in range(16)]
     with opened_engine(f"sqlite:///{tmp_path / 'other.db'}") as other:
-        for one in (engine, other):
-            schema.prepare_schema(one)
-            store = Store(one)
+        for database in (engine, other):
+            schema.prepare_schema(database)
+            store = Store(database)
             store.save(store.begin_crawl("test", {}), pages)
-        asked = [
+        all_queries = [
             *words,
             "alpha OR 科学 -beta",
             '"alpha beta"',
@@ -230,18 +230,18 @@ def test_both_databases_give_the_same_results(engine, url, tmp_path, visit):
             "alpha beta OR gamma",
             "alpha alpha OR beta",
         ]
-        for query in asked:
+        for query in all_queries:
             for rank in Rank:
-                ours, theirs = (_ranked(one, query, rank) for one in (engine, other))
-                assert [each[:2] for each in ours] == [each[:2] for each in theirs]
-                assert [each[2] for each in ours] == pytest.approx([each[2] for each in theirs])
+                ours, theirs = (_ranked(database, query, rank) for database in (engine, other))
+                assert [hit[:2] for hit in ours] == [hit[:2] for hit in theirs]
+                assert [hit[2] for hit in ours] == pytest.approx([hit[2] for hit in theirs])
                 assert ours or " " in query
 
 
 def _ranked(engine, query, rank):
     with read_transaction(engine) as connection:
-        found = search(connection, query, rank=rank, limit=100)
-        return [(page.url, hit.block_id, hit.rank) for page in found for hit in page.hits]
+        pages = search(connection, query, rank=rank, limit=100)
+        return [(page.url, hit.block_id, hit.rank) for page in pages for hit in page.hits]
 
 
 @pytest.mark.parametrize(

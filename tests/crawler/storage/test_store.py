@@ -183,7 +183,7 @@ def test_the_scope_bounds_duplicates(engine, visit, candidate, scope, exact):
     saved = store.save(
         crawl, [repeated, visit("https://a.example/2", prose(1)), visit("https://b.example/1", prose(1))]
     )
-    assert [one.exact for one in saved] == exact
+    assert [result.exact for result in saved] == exact
 
 
 def test_a_smaller_distance_finds_less(engine, visit, candidate):
@@ -194,7 +194,7 @@ def test_a_smaller_distance_finds_less(engine, visit, candidate):
         crawl,
         [visit(B, candidate(0, prose(2), fingerprint=1)), visit(C, candidate(0, prose(3), fingerprint=6))],
     )
-    assert [one.near for one in saved] == [1, 0]
+    assert [result.near for result in saved] == [1, 0]
 
 
 def test_a_repeat_is_a_sighting_of_the_page_s_own_block(save, visit, candidate, rows, page_texts):
@@ -213,8 +213,8 @@ def test_a_repeat_of_a_sighting_is_a_sighting_of_its_original(save, visit, candi
         candidate(2, prose(2), fingerprint=0b11, repeats=1),
     ]
     assert save(visit(B, *blocks))[0].near == 3
-    found = rows("SELECT block_id, distance, text FROM sighting ORDER BY position")
-    assert [(row["block_id"], row["distance"]) for row in found] == [(1, 2), (1, 2), (1, 2)]
+    sighting_rows = rows("SELECT block_id, distance, text FROM sighting ORDER BY position")
+    assert [(row["block_id"], row["distance"]) for row in sighting_rows] == [(1, 2), (1, 2), (1, 2)]
 
 
 def test_a_repeat_of_a_block_kept_from_before_is_a_sighting_of_it(save, visit, candidate, rows):
@@ -251,7 +251,11 @@ def test_visits_without_a_page_are_returned_in_their_place(save, visit, rows):
     refused = Visit(B, visit(B).at, Outcome.CAPTCHA, 403)
     uncleaned = Visit(C, visit(C).at, Outcome.CLEANING_FAILED, 200, page=visit(C).page.fetched)
     saved = save(refused, visit(A, prose(1)), uncleaned)
-    assert [(one.url, one.state) for one in saved] == [(B, PageState.NONE), (A, PageState.NEW), (C, PageState.NONE)]
+    assert [(result.url, result.state) for result in saved] == [
+        (B, PageState.NONE),
+        (A, PageState.NEW),
+        (C, PageState.NONE),
+    ]
     assert rows("SELECT url FROM page") == [{"url": A}]
 
 
@@ -338,17 +342,17 @@ def test_the_new_pages_of_a_batch_are_inserted_by_one_statement(engine, save, vi
     statements = []
     event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
     saved = save(visit(A, "The river"), visit(B, "A new mill"), visit(C, "The bridge"))
-    assert [one.state for one in saved] == [PageState.NEW, PageState.CHANGED, PageState.NEW]
-    assert sum(one.startswith("INSERT INTO page (") for one in statements) == 1
+    assert [result.state for result in saved] == [PageState.NEW, PageState.CHANGED, PageState.NEW]
+    assert sum(statement.startswith("INSERT INTO page (") for statement in statements) == 1
     assert rows("SELECT id, url FROM page ORDER BY id") == [
-        {"id": one.page_id, "url": url} for one, url in ((saved[1], B), (saved[0], A), (saved[2], C))
+        {"id": result.page_id, "url": url} for result, url in ((saved[1], B), (saved[0], A), (saved[2], C))
     ]
 
 
 def test_a_page_is_not_there_before_the_visit_that_finds_it(save, visit, rows):
     missing = replace(visit(A), outcome=Outcome.NOT_FOUND, status=404, page=None)
     saved = save(missing, visit(A, "The river"), visit(B, "The bridge"), visit(B, "A wide bridge", day=1))
-    assert [one.state for one in saved] == [PageState.NONE, PageState.NEW, PageState.NEW, PageState.CHANGED]
+    assert [result.state for result in saved] == [PageState.NONE, PageState.NEW, PageState.NEW, PageState.CHANGED]
     assert rows("SELECT misses, visits FROM page ORDER BY id") == [
         {"misses": 0, "visits": 1},
         {"misses": 0, "visits": 2},

@@ -80,7 +80,7 @@ def stored(engine):
 
 
 def states(saved):
-    return [one.state for one in saved]
+    return [result.state for result in saved]
 
 
 def test_a_page_is_stored_with_the_way_to_visit_it_again(keep, read, stored):
@@ -209,7 +209,7 @@ def test_a_visit_in_between_begins_the_count_anew(keep, read, fruitless, stored)
 def test_a_retired_page_counts_for_nothing_until_it_returns(keep, read, fruitless, rows, stored):
     pages = [f"https://a.example/{number}" for number in range(1, 4)]
     visits = [read(url, "shared words", LONG, f"own text of {number}") for number, url in enumerate(pages)]
-    keep(*(replace(one, page=replace(one.page, fingerprint=2**63 + 5)) for one in visits))
+    keep(*(replace(page_visit, page=replace(page_visit.page, fingerprint=2**63 + 5)) for page_visit in visits))
     tables = {
         "site": "SELECT site, pages FROM site",
         "document_frequency": "SELECT digest, pages, boilerplate_since IS NULL AS own FROM document_frequency "
@@ -286,15 +286,15 @@ def test_a_page_whose_address_leads_elsewhere_is_missed(engine, keep, read, stor
 def test_a_revisit_that_finds_another_canonical_address_keeps_the_history(keep, read, rows):
     keep(read(URL, "one"))
     keep(read(URL, "one", mark=URL, canonical="https://a.example/moved", day=1))
-    found = rows("SELECT url_key, misses, visits FROM page ORDER BY id")
-    assert found == [{"url_key": "https://a.example/moved", "misses": 0, "visits": 2}]
+    page_rows = rows("SELECT url_key, misses, visits FROM page ORDER BY id")
+    assert page_rows == [{"url_key": "https://a.example/moved", "misses": 0, "visits": 2}]
 
 
 def test_a_revisit_that_finds_a_page_at_another_address_misses_its_own(keep, read, rows):
     keep(read(URL, "one"))
     keep(replace(read(OTHER, "two", day=1), request=asked(URL, URL)))
-    found = rows("SELECT url_key, misses FROM page ORDER BY id")
-    assert found == [{"url_key": URL, "misses": 1}, {"url_key": OTHER, "misses": 0}]
+    page_rows = rows("SELECT url_key, misses FROM page ORDER BY id")
+    assert page_rows == [{"url_key": URL, "misses": 1}, {"url_key": OTHER, "misses": 0}]
 
 
 def test_a_visit_without_a_frontier_leaves_the_way_as_it_is(engine, keep, read, visit, stored):

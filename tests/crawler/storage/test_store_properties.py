@@ -43,18 +43,20 @@ SCOPES = st.sampled_from(["all", "site", "page", "off"])
 
 
 def with_repeats(make, texts):
-    """What the dedup pipeline makes of a page: later blocks repeat the first of the same terms or nearly the same."""
-    made = []
+    """Return a page as the dedup pipeline leaves it: later blocks repeat the first with the same or near terms."""
+    candidates = []
     for position, text in enumerate(texts):
-        one = make(position, text, fingerprint=TEXTS[text])
-        repeats = next((other.decision.block.position for other in made if repeat(one, other)), None)
-        made.append(make(position, text, fingerprint=TEXTS[text], repeats=repeats))
-    return made
+        candidate = make(position, text, fingerprint=TEXTS[text])
+        repeats = next((other.position for other in candidates if repeat(candidate, other)), None)
+        candidates.append(make(position, text, fingerprint=TEXTS[text], repeats=repeats))
+    return candidates
 
 
-def repeat(one, other):
-    near = None not in {one.fingerprint, other.fingerprint} and distance(one.fingerprint, other.fingerprint) <= 3
-    return bool(one.unique_terms) and other.repeats is None and (one.digest == other.digest or near)
+def repeat(later, earlier):
+    near = (
+        None not in {later.fingerprint, earlier.fingerprint} and distance(later.fingerprint, earlier.fingerprint) <= 3
+    )
+    return bool(later.unique_terms) and earlier.repeats is None and (later.digest == earlier.digest or near)
 
 
 def query(connection, statement):
@@ -64,8 +66,10 @@ def query(connection, statement):
 def check_database(engine, current):
     with engine.connect() as connection:
         texts = query(connection, "SELECT url, text FROM page_text JOIN page ON page.id = page_id ORDER BY position")
-        found = {url: [text for page, text in texts if page == url] for url in {*current, *(page for page, _ in texts)}}
-        assert found == current
+        texts_by_url = {
+            url: [text for page, text in texts if page == url] for url in {*current, *(page for page, _ in texts)}
+        }
+        assert texts_by_url == current
         assert (
             query(connection, "SELECT * FROM sighting JOIN block ON block.id = block_id AND block.text = sighting.text")
             == []
@@ -95,19 +99,19 @@ def test_every_page_reads_as_last_visited_and_nothing_is_lost(prepared, candidat
     with opened_engine(copied(prepared)) as engine:
         store = Store(engine, rules=DuplicateRules(scope))
         crawl = store.begin_crawl("test", {})
-        saved = store.save(crawl, visits) if batched else [store.save(crawl, [one])[0] for one in visits]
+        saved = store.save(crawl, visits) if batched else [store.save(crawl, [page_visit])[0] for page_visit in visits]
         check_results(visits, saved)
         check_database(engine, current)
         check_nothing_is_new(store.save(crawl, again), current)
         check_database(engine, current)
         with engine.connect() as connection:
             ((number, last),) = query(connection, "SELECT count(*), coalesce(max(id), 0) FROM block")
-        assert number == last == sum(one.stored for one in saved)
+        assert number == last == sum(result.stored for result in saved)
         prune_pages(engine, PruneSelection.of(url=history[0][0]), DuplicateRules(scope))
         check_database(engine, {url: texts for url, texts in current.items() if url != history[0][0]})
 
 
-@given(history=st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), unique_by=lambda one: one[0]))
+@given(history=st.lists(st.tuples(st.sampled_from(PAGES), VERSIONS), unique_by=lambda page: page[0]))
 def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate, visit, history):
     with opened_engine(copied(prepared)) as engine:
         store = Store(engine)
@@ -115,7 +119,7 @@ def test_no_two_blocks_of_pages_visited_once_are_duplicates(prepared, candidate,
         store.save(store.begin_crawl("test", {}), visits)
         with engine.connect() as connection:
             stored = connection.scalars(select(block.c.fingerprint).where(block.c.fingerprint.is_not(None))).all()
-    assert all(distance(one, other) > 3 for one, other in combinations(stored, 2))
+    assert all(distance(first, second) > 3 for first, second in combinations(stored, 2))
 
 
 @given(history=NEAR_HISTORIES)
@@ -131,11 +135,11 @@ def test_no_two_live_blocks_of_pages_visited_again_are_duplicates(prepared, cand
             stored = connection.execute(columns.where(block.c.fingerprint.is_not(None))).all()
     # A page does not repeat its former texts.
     compared = [
-        (one, other)
-        for one, other in combinations(stored, 2)
-        if one.page_id != other.page_id or (one.gone_at is None and other.gone_at is None)
+        (first, second)
+        for first, second in combinations(stored, 2)
+        if first.page_id != second.page_id or (first.gone_at is None and second.gone_at is None)
     ]
-    assert all(distance(one.fingerprint, other.fingerprint) > 3 for one, other in compared)
+    assert all(distance(first.fingerprint, second.fingerprint) > 3 for first, second in compared)
 
 
 def copied(prepared):
@@ -145,11 +149,11 @@ def copied(prepared):
 
 
 def check_results(visits, saved):
-    for one, result in zip(visits, saved, strict=True):
-        assert result.stored + result.refreshed + result.exact + result.near == len(one.page.blocks)
+    for visit, result in zip(visits, saved, strict=True):
+        assert result.stored + result.refreshed + result.exact + result.near == len(visit.page.blocks)
 
 
 def check_nothing_is_new(saved, current):
-    for one in saved:
-        assert one.state is PageState.UNCHANGED
-        assert (one.refreshed, one.gone) == (len(current[one.url]), 0)
+    for result in saved:
+        assert result.state is PageState.UNCHANGED
+        assert (result.refreshed, result.gone) == (len(current[result.url]), 0)

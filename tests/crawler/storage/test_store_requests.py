@@ -56,7 +56,7 @@ def save_all(store, crawl_id):
 @pytest.fixture
 def states(rows):
     return lambda: {
-        one["key"]: (one["state"], one["outcome"], one["attempts"]) for one in rows("SELECT * FROM request")
+        row["key"]: (row["state"], row["outcome"], row["attempts"]) for row in rows("SELECT * FROM request")
     }
 
 
@@ -79,8 +79,8 @@ def test_what_is_begun_again_fails_after_the_last_attempt(leased, bare, save_all
 def test_errors_are_kept_where_there_is_something_to_mend(leased, bare, save_all, rows):
     save_all(bare(leased("a"), Outcome.HTTP_ERROR, error="HTTP status 500"))
     save_all(bare(leased("b"), Outcome.NOT_FOUND, error="HTTP status 404"))
-    found = {one["key"]: one["error"] for one in rows("SELECT key, error FROM request")}
-    assert found == {"a": "HTTP status 500", "b": None}
+    errors = {row["key"]: row["error"] for row in rows("SELECT key, error FROM request")}
+    assert errors == {"a": "HTTP status 500", "b": None}
 
 
 def test_the_page_its_children_and_the_end_come_together(leased, visit, wanted, save_all, states, rows):
@@ -88,9 +88,9 @@ def test_the_page_its_children_and_the_end_come_together(leased, visit, wanted, 
     page = replace(
         visit(lease.record.url, "A text."), lease_token=lease.lease_token, requests=(wanted("child"), wanted("page"))
     )
-    assert [one.state for one in save_all(page)] == [PageState.NEW]
+    assert [result.state for result in save_all(page)] == [PageState.NEW]
     assert states() == {"page": ("done", "page", 0), "child": ("queued", None, 0)}
-    assert [one["url"] for one in rows("SELECT url FROM page")] == [lease.record.url]
+    assert [row["url"] for row in rows("SELECT url FROM page")] == [lease.record.url]
 
 
 @pytest.fixture
@@ -100,29 +100,30 @@ def later(now):
 
 
 def test_a_visit_whose_lease_is_lost_harms_no_other(leased, take, visit, save_all, states, later):
-    lost, held = leased("lost"), leased("held")
-    mine = {one.record.key: one.lease_token for one in take("two", at=later)}
+    lost = leased("lost")
+    held = leased("held")
+    mine = {leased_request.record.key: leased_request.lease_token for leased_request in take("two", now=later)}
     visits = [
         replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token),
         replace(visit(held.record.url, "Another."), lease_token=mine["held"]),
     ]
-    assert [one.state for one in save_all(*visits)] == [PageState.LOST, PageState.NEW]
+    assert [result.state for result in save_all(*visits)] == [PageState.LOST, PageState.NEW]
     assert states() == {"lost": ("leased", "lease_expired", 1), "held": ("done", "page", 1)}
 
 
 def test_a_visit_whose_lease_is_lost_leaves_nothing(leased, take, visit, wanted, save_all, rows, later):  # noqa: PLR0913, PLR0917 — fixtures
     lost = leased("lost")
-    take("two", at=later)
+    take("two", now=later)
     save_all(replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token, requests=(wanted("orphan"),)))
     assert (rows("SELECT * FROM page"), rows("SELECT * FROM block")) == ([], [])
-    assert [one["key"] for one in rows("SELECT key FROM request")] == ["lost"]
+    assert [row["key"] for row in rows("SELECT key FROM request")] == ["lost"]
 
 
 def test_the_same_visit_twice_is_stored_once(leased, visit, save_all, rows):
     lease = leased()
     page = replace(visit(lease.record.url, "A text."), lease_token=lease.lease_token)
     assert [save_all(page)[0].state, save_all(page)[0].state] == [PageState.NEW, PageState.LOST]
-    assert [one["visits"] for one in rows("SELECT visits FROM page")] == [1]
+    assert [row["visits"] for row in rows("SELECT visits FROM page")] == [1]
 
 
 def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
@@ -138,25 +139,28 @@ def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
 
 
 def test_visits_without_a_request_end_none(visit, save_all, engine, states):
-    assert [one.state for one in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
+    assert [result.state for result in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
     with write_transaction(engine) as connection:
         assert store.acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
     assert states() == {}
 
 
 def test_a_refusal_pauses_its_host_and_a_page_ends_the_row_of_refusals(leased, bare, visit, save_all, rows):
-    refused, other = leased("a"), leased("b", host="b.example")
+    refused = leased("a")
+    other = leased("b", host="b.example")
     quota = replace(bare(refused, Outcome.QUOTA), pause_evidence=EVIDENCE)
     save_all(quota, replace(visit(other.record.url, "A text."), lease_token=other.lease_token))
     (host,) = rows("SELECT * FROM host")
     assert (host["host"], host["reason"], host["refusals"]) == ("a.example", "quota", 1)
     page = leased("c")
     save_all(replace(visit(page.record.url, "A text."), lease_token=page.lease_token))
-    assert [one["refusals"] for one in rows("SELECT refusals FROM host")] == [0]
+    assert [row["refusals"] for row in rows("SELECT refusals FROM host")] == [0]
 
 
 def test_a_pause_queues_again_what_its_host_refused_before(leased, bare, save_all, states, rows):
-    first, other, missing = leased("first"), leased("other", host="b.example"), leased("missing")
+    first = leased("first")
+    other = leased("other", host="b.example")
+    missing = leased("missing")
     save_all(
         bare(first, Outcome.CAPTCHA),
         bare(other, Outcome.CAPTCHA),
@@ -171,11 +175,12 @@ def test_a_pause_queues_again_what_its_host_refused_before(leased, bare, save_al
         "missing": ("failed", "forbidden", 0),
         "second": ("queued", "quota", 1),
     }
-    assert [one["ended"] for one in rows("SELECT ended FROM request WHERE state = 'queued'")] == [None] * 2
+    assert [row["ended"] for row in rows("SELECT ended FROM request WHERE state = 'queued'")] == [None] * 2
 
 
 def test_a_page_among_refusals_does_not_end_their_row(leased, bare, visit, save_all, rows):
-    refused, served = leased("a"), leased("b")
+    refused = leased("a")
+    served = leased("b")
     captcha = replace(bare(refused, Outcome.CAPTCHA), pause_evidence=EVIDENCE)
     save_all(replace(visit(served.record.url, "A text."), lease_token=served.lease_token), captcha)
-    assert [(one["reason"], one["refusals"]) for one in rows("SELECT reason, refusals FROM host")] == [("captcha", 1)]
+    assert [(row["reason"], row["refusals"]) for row in rows("SELECT reason, refusals FROM host")] == [("captcha", 1)]

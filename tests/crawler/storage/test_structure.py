@@ -20,8 +20,8 @@ from crawler.visit import Outcome, Visit
 
 def query(name):
     """The query that docs/structure.md shows below these words."""
-    (_, shown) = ROOT.joinpath("docs", "structure.md").read_text("utf-8").split(f"{name}:\n\n```sql\n")
-    return shown.partition("```")[0]
+    (_, following_text) = ROOT.joinpath("docs", "structure.md").read_text("utf-8").split(f"{name}:\n\n```sql\n")
+    return following_text.partition("```")[0]
 
 
 ROOT = Path(__file__).parents[3]
@@ -59,10 +59,10 @@ def test_markdown_places_and_links_are_stored_with_the_page(save, rows, counts):
     ]
     assert "| Adults who travel in both directions | 12.50 | 9.00 |" in cleaned.markdown
     places = cleaned.places()
-    found = rows("SELECT * FROM block_place ORDER BY position")
-    assert [one["position"] for one in found] == [one.position for one in places]
-    assert [one["section_position"] for one in found] == [one.section for one in places]
-    assert [bool(one["header"]) for one in found] == [bool(one.header) for one in places]
+    place_rows = rows("SELECT * FROM block_place ORDER BY position")
+    assert [row["position"] for row in place_rows] == [place.position for place in places]
+    assert [row["section_position"] for row in place_rows] == [place.section for place in places]
+    assert [bool(row["header"]) for row in place_rows] == [bool(place.header) for place in places]
     assert rows("SELECT url, text FROM block_link") == [
         {"url": "https://lake.example.org/harbour", "text": "the harbour office"}
     ]
@@ -71,9 +71,9 @@ def test_markdown_places_and_links_are_stored_with_the_page(save, rows, counts):
 
 def test_one_query_selects_a_table(save, rows):
     save(visit(1, STRUCTURED, structure=True))
-    found = rows(query("The tables of a page, cell by cell").replace("https://news.example.org/a-story", address(1)))
-    assert [one["text"] for one in found if one["header"]] == ["Passenger", "Summer fare", "Winter fare"]
-    assert [(one["table_row"], one["table_column"], one["text"]) for one in found][3:6] == [
+    cells = rows(query("The tables of a page, cell by cell").replace("https://news.example.org/a-story", address(1)))
+    assert [cell["text"] for cell in cells if cell["header"]] == ["Passenger", "Summer fare", "Winter fare"]
+    assert [(cell["table_row"], cell["table_column"], cell["text"]) for cell in cells][3:6] == [
         (2, 1, "Adults who travel in both directions"),
         (2, 2, "12.50"),
         (2, 3, "9.00"),
@@ -82,16 +82,16 @@ def test_one_query_selects_a_table(save, rows):
 
 def test_one_query_selects_a_column_of_all_tables(save, rows):
     save(visit(1, STRUCTURED, structure=True), visit(2, STRUCTURED, structure=True))
-    found = rows(query('The columns named "Price" of all tables').replace("Price", "Summer fare"))
-    assert [(one["url"], one["text"]) for one in found] == [
+    cells = rows(query('The columns named "Price" of all tables').replace("Price", "Summer fare"))
+    assert [(cell["url"], cell["text"]) for cell in cells] == [
         (address(number), fare) for number in (1, 2) for fare in ("12.50", "6.25")
     ]
 
 
 def test_one_query_selects_a_section_with_the_sections_below_it(save, rows):
     save(visit(1, STRUCTURED, structure=True))
-    shown = query("The sections under a heading, with the sections inside them")
-    texts = [one["text"] for one in rows(shown.replace("Results", "Fares"))]
+    query_text = query("The sections under a heading, with the sections inside them")
+    texts = [row["text"] for row in rows(query_text.replace("Results", "Fares"))]
     assert texts[0] == "Fares"
     assert "Reductions" in texts
     assert "Schools of the district pay nothing at all in winter" in texts
@@ -101,17 +101,19 @@ def test_one_query_selects_a_section_with_the_sections_below_it(save, rows):
 def test_a_text_has_a_place_on_each_page_that_shows_it(save, rows):
     other = STRUCTURED.replace("<h2>Fares</h2>", "").replace("Ferries", "Boats")
     save(visit(1, STRUCTURED, structure=True), visit(2, other, structure=True))
-    found = rows("SELECT page_id, text FROM placed_block WHERE table_row = 2 ORDER BY page_id, table_column")
+    cell_rows = rows("SELECT page_id, text FROM placed_block WHERE table_row = 2 ORDER BY page_id, table_column")
     cells = ["Adults who travel in both directions", "12.50", "9.00"]
-    assert [one["text"] for one in found] == cells * 2
+    assert [row["text"] for row in cell_rows] == cells * 2
     assert rows("SELECT count(*) AS number FROM sighting WHERE page_id = 2")[0]["number"] > len(cells)
 
 
 def test_a_table_has_all_its_cells_also_those_that_cleaning_dropped(save, rows):
     save(visit(1, STRUCTURED, structure=True, dropped=("6.25", "Winter fare")))
-    found = rows("SELECT block_id, text FROM placed_block WHERE table_row IS NOT NULL ORDER BY table_row, table_column")
-    assert [one["text"] for one in found][-3:] == ["Children who travel in both directions", "6.25", "4.50"]
-    assert [one["text"] for one in found if one["block_id"] is None] == ["Winter fare", "6.25"]
+    cell_rows = rows(
+        "SELECT block_id, text FROM placed_block WHERE table_row IS NOT NULL ORDER BY table_row, table_column"
+    )
+    assert [row["text"] for row in cell_rows][-3:] == ["Children who travel in both directions", "6.25", "4.50"]
+    assert [row["text"] for row in cell_rows if row["block_id"] is None] == ["Winter fare", "6.25"]
     assert rows("SELECT text FROM block WHERE text = '6.25'") == []
 
 
@@ -147,15 +149,15 @@ def test_a_pruned_page_has_no_structure(save, engine, rows, counts):
     prune_pages(engine, PruneSelection.of(url=address(1)))
     assert counts() == [number // 2 for number in before]
     cells = rows("SELECT text FROM placed_block WHERE table_row = 2 ORDER BY table_column")
-    assert [one["text"] for one in cells] == ["Adults who travel in both directions", "12.50", "9.00"]
+    assert [cell["text"] for cell in cells] == ["Adults who travel in both directions", "12.50", "9.00"]
 
 
 def test_the_tree_of_nodes_is_read_back(save, engine):
     save(visit(1, STRUCTURED, structure=True), visit(2))
     with read_transaction(engine) as connection:
-        found = read_structure_nodes(connection, [1, 2])
+        trees = read_structure_nodes(connection, [1, 2])
         stored = connection.scalar(select(page_structure.c.nodes))
-    assert found == {1: clean(STRUCTURED, address(1)).structure}
+    assert trees == {1: clean(STRUCTURED, address(1)).structure}
     assert len(stored) < len(STRUCTURED) / 2
 
 
