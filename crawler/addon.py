@@ -144,7 +144,7 @@ class Cleaning:
 
 
 def addons_in_use(settings: BaseSettings) -> set[type]:
-    """Return those of our two add-ons that ADDONS has."""
+    """Return which of our two add-ons ADDONS has."""
     addons = {load_object(path) for path, order in settings.getdict("ADDONS").items() if order is not None}
     return addons & {Blocksieve, Cleaning}
 
@@ -158,8 +158,8 @@ def looking_command(crawler: Crawler) -> str | None:
     module: str = getattr(crawler.spidercls.start, "__module__", "")
     if module.startswith(_COMMANDS_PACKAGE):
         return module.removeprefix(_COMMANDS_PACKAGE)
-    given = (crawler.settings.getpriority(name) for name in ScrapyShell.default_settings)
-    is_shell = not crawler.crawling and SETTINGS_PRIORITIES["command"] in given
+    priorities = (crawler.settings.getpriority(name) for name in ScrapyShell.default_settings)
+    is_shell = not crawler.crawling and SETTINGS_PRIORITIES["command"] in priorities
     return "shell" if is_shell or crawler.spidercls is DefaultSpider else None
 
 
@@ -238,7 +238,7 @@ def _check_pipelines(settings: BaseSettings) -> None:
 
 
 def _remove_components(settings: BaseSettings, *, calls_back: bool) -> None:
-    """Remove our components that store or decide what is stored; without callbacks those that clean pages too."""
+    """Remove our components that store or decide what is stored; without callbacks, also the ones that clean pages."""
     removed = {*ours.EXTENSIONS, _RESERVATIONS} - {_AUTO_THROTTLE}
     if not calls_back:
         removed |= {_RESPONSE_FILTER, *ours.SPIDER_MIDDLEWARES, *ours.ITEM_PIPELINES}

@@ -153,14 +153,17 @@ class CleaningMiddleware:
             self._crawler.stats.inc_value("clean/other_type")
 
     def _visit(self, response: Response) -> Visit:
-        found = reject_status(response.status, response.body) or filter_response(response, self._config)
-        etag, last_modified = get_header(response, "ETag"), get_header(response, "Last-Modified")
+        page_or_rejection = reject_status(response.status, response.body) or filter_response(response, self._config)
+        etag = get_header(response, "ETag")
+        last_modified = get_header(response, "Last-Modified")
         visit = Visit(
             response.url, datetime.now(UTC), Outcome.PAGE, response.status, etag=etag, last_modified=last_modified
         )
-        if isinstance(found, Rejection):
-            return replace(visit, outcome=found.outcome, error=found.detail)
-        return replace(visit, page=FetchedPage(response.url, response.body, found, Metadata(), etag, last_modified))
+        if isinstance(page_or_rejection, Rejection):
+            return replace(visit, outcome=page_or_rejection.outcome, error=page_or_rejection.detail)
+        return replace(
+            visit, page=FetchedPage(response.url, response.body, page_or_rejection, Metadata(), etag, last_modified)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class QueryError(CrawlerError, ValueError):
 
 
 class NotStoredError(CrawlerError):
-    """The page, block or site that is asked for is not in the database."""
+    """The requested page, block or site is not in the database."""
 
 
 class TimeLimitError(CrawlerError):
@@ -114,7 +114,7 @@ class StoreLockedError(StoreError):
 class StoreUnavailableError(StoreError):
     """The database cannot be used now; a later attempt may succeed.
 
-    `problem` is the message without its advice, for the time while such attempts are made.
+    `problem` is the message without its advice, to be shown while attempts are made.
     """
 
     def __init__(self, message: str, problem: str | None = None) -> None:

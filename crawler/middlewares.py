@@ -261,9 +261,9 @@ class VisitMiddleware:
         return _YieldedPage(page.url, replace(page, noarchive=True))
 
     def _is_forbidden(self, request: Request, response: Response, collected: _CallbackOutput) -> bool:
-        """Return True for a link of a page that says nofollow; a request for the page itself is none.
+        """Return True for a link of a page that says nofollow. A request for the page itself is not a link.
 
-        The requests that an errback yields for a rejected response are no links either.
+        The requests that an errback yields for a rejected response are not links either.
         """
         if collected.nofollow is None:
             directives = {} if Rejection.read(response) else self._directives.read(response)

@@ -147,7 +147,7 @@ def page_item(visit: Visit) -> PageItem:
 
 
 def stored_item(content: StoredItem, fetched: datetime) -> PageItem:
-    """Return the item of a page that was not modified, of what is stored of it.
+    """Return the item of a page that was not modified, from its stored content.
 
     The database holds no `modified`, `site_name`, `image`, `canonical` and `type`.
     """
@@ -165,29 +165,31 @@ def stored_item(content: StoredItem, fetched: datetime) -> PageItem:
 
 
 def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, markdown: str | None = None) -> PageItem:
-    its, kept = cleaned.metadata, kept_decisions(cleaned.decisions)
-    texts = [_xml_text(one.block.text) for one in kept]
-    found: dict[str, str | None] = {
+    metadata = cleaned.metadata
+    kept = kept_decisions(cleaned.decisions)
+    texts = [_xml_text(decision.block.text) for decision in kept]
+    values: dict[str, str | None] = {
         "url": url,
         "site": site_of(url),
-        "title": its.title,
-        "author": its.author,
-        "published": its.published,
-        "modified": its.modified,
-        "language": its.language,
-        "section": its.section,
-        "site_name": its.site_name,
-        "image": its.image,
-        "canonical": its.canonical,
+        "title": metadata.title,
+        "author": metadata.author,
+        "published": metadata.published,
+        "modified": metadata.modified,
+        "language": metadata.language,
+        "section": metadata.section,
+        "site_name": metadata.site_name,
+        "image": metadata.image,
+        "canonical": metadata.canonical,
         "type": cleaned.type and cleaned.type.value,
         "fetched": None if fetched is None else fetched.isoformat(timespec="seconds"),
     }
-    item: dict[str, Any] = {name: _xml_text(value) for name, value in found.items() if value is not None}
+    item: dict[str, Any] = {name: _xml_text(value) for name, value in values.items() if value is not None}
     item["text"] = "\n".join(texts)
     if markdown is not None:
         item["markdown"] = _xml_text(markdown)
     item["blocks"] = _Blocks(
-        {"kind": str(one.block.kind), "score": one.score, "text": text} for one, text in zip(kept, texts, strict=True)
+        {"kind": str(decision.block.kind), "score": decision.score, "text": text}
+        for decision, text in zip(kept, texts, strict=True)
     )
     return PageItem(item)
 
@@ -205,8 +207,8 @@ def page_adapter(method: str, options: Mapping[str, Any], *, structure: bool = F
             cleaned = clean(item.tree, method=item.method or method, **options)
             metadata = item.stated.filled_from(cleaned.metadata)
             markdown = cleaned.markdown if structure else None
-            made = _make_item(item.url, replace(cleaned, metadata=metadata), markdown=markdown)
-            super().__init__(dict(made))
+            page_item = _make_item(item.url, replace(cleaned, metadata=metadata), markdown=markdown)
+            super().__init__(dict(page_item))
 
         @classmethod
         def is_item(cls, item: Any) -> bool:

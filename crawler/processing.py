@@ -170,14 +170,14 @@ class CleanStep:
             self._pool.close()
 
     async def _clean(self, page: FetchedPage) -> CleanedPage:
-        asked = replace(page, method=None) if self._one_method else page
-        method = asked.method or self._method
+        page_to_clean = replace(page, method=None) if self._one_method else page
+        method = page_to_clean.method or self._method
         template = None
         if METHODS[method].needs == "template":
             template = await self._templates.of(site_of(page.url), method)
         for_worker = None
         if self._pool is not None:
-            for_worker = PageToClean.from_fetched(asked, template, structure=self._wants_structure)
+            for_worker = PageToClean.from_fetched(page_to_clean, template, structure=self._wants_structure)
         if self._pool is None or for_worker is None:
             return self._clean_here(page, replace(page.tree, template=template), method)
         sent = await self._pool.run(for_worker)
@@ -216,7 +216,7 @@ class SiteTemplates:
     """The templates by which a crawl cleans pages. Each is read from the database at the first page of its site.
 
     `used` has the time at which each was learned, by site and method; None for a site without one. At the end of the
-    crawl `crawler.reclean.TemplateExtension` learns what is missing.
+    crawl `crawler.reclean.TemplateExtension` learns the missing ones.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -270,21 +270,24 @@ class FingerprintStep:
         page = visit.page
         if not isinstance(page, CleanedPage):
             return visit
-        found = page.fingerprinted
-        if found is None or not _is_of(found, page.cleaned):
-            found = self._fingerprinter.fingerprint(page.cleaned.decisions)
+        page_fingerprint = page.fingerprinted
+        if page_fingerprint is None or not _is_of(page_fingerprint, page.cleaned):
+            page_fingerprint = self._fingerprinter.fingerprint(page.cleaned.decisions)
         structure = self._structure(page)
         return replace(
-            visit, page=ProcessedPage(page.fetched, page.cleaned, found.blocks, found.fingerprint, structure)
+            visit,
+            page=ProcessedPage(
+                page.fetched, page.cleaned, page_fingerprint.blocks, page_fingerprint.fingerprint, structure
+            ),
         )
 
     def _structure(self, page: CleanedPage) -> PageStructure | None:
         """Return the structure of a page, read again if another component has changed the decisions since."""
-        made, cleaned = page.structure, page.cleaned
-        if made is None or made.kept == kept_positions(cleaned):
-            return made
+        structure, cleaned = page.structure, page.cleaned
+        if structure is None or structure.kept == kept_positions(cleaned):
+            return structure
         method, options = METHODS[cleaned.method], Options.read(dict(self._options))
-        source = TreeSource(page.fetched.tree, method, options) if cleaned.source is made else cleaned.source
+        source = TreeSource(page.fetched.tree, method, options) if cleaned.source is structure else cleaned.source
         return PageStructure.of(replace(cleaned, source=source, known_structure=None))
 
 
@@ -292,7 +295,8 @@ def _is_of(fingerprinted: PageFingerprint, cleaned: CleanPage) -> bool:
     """Return True if these are the keys of exactly the kept blocks of a page."""
     kept = kept_decisions(cleaned.decisions)
     return len(kept) == len(fingerprinted.blocks) and all(
-        one is its.decision for one, its in zip(kept, fingerprinted.blocks, strict=True)
+        decision is fingerprinted_block.decision
+        for decision, fingerprinted_block in zip(kept, fingerprinted.blocks, strict=True)
     )
 
 
@@ -398,7 +402,7 @@ class StoreStep:
         self._add(replace(visit, outcome=outcome, error=error, page=None))
 
     async def stored_item(self, visit: Visit) -> StoredItem | None:
-        """Return what is stored of a page that was not modified; None if the database has failed."""
+        """Return the stored item of a page that was not modified; None if the database has failed."""
         if self.thread.failed:
             return None
         try:
@@ -447,8 +451,8 @@ class StoreStep:
         )
         problems = [
             f"{site}: {finding.sentence}"
-            for site, found in sorted(findings.items())
-            for finding in found
+            for site, site_findings in sorted(findings.items())
+            for finding in site_findings
             if finding.holds and finding.condition in FAILING_CONDITIONS
         ]
         if problems:

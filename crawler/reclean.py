@@ -79,9 +79,8 @@ class RecleanPlan:
 
     A page is cleaned by the method and options that cleaned it last, unless the settings of the `job` name others.
     `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. A `dry_run`
-    stores nothing, and no later run continues it. `templates` are those of sites that are known; others are learned if
-    the method needs them. With `structure` the structure of all pages is stored; without it, that of the pages which
-    have one is renewed.
+    stores nothing, and no later run continues it. `templates` are the known ones; others are learned if the method
+    needs them. With `structure` the structure of all pages is stored; without it, only stored structures are renewed.
     """
 
     job: RecleanJob
@@ -127,13 +126,14 @@ class PageCleaning:
 
     @classmethod
     def of(cls, page: PageToReclean, wanted: Mapping[str, Any]) -> Self | SkipReason:
-        """Return how a page is cleaned by the wanted settings, and where they are silent by its own.
+        """Return how a page is cleaned: by the wanted settings, and by its own where they are silent.
 
         Raises OptionError for a method or an option that is not known here.
         """
         own = {**(page.settings or {}), "CLEANING_METHOD": page.method}
         settings = own | changed_settings(own, wanted)
-        method, options = str(settings["CLEANING_METHOD"]), settings.get("CLEANING_OPTIONS")
+        method = str(settings["CLEANING_METHOD"])
+        options = settings.get("CLEANING_OPTIONS")
         if METHODS.find(method).needs == "layout":
             return SkipReason.NO_LAYOUT
         if options is None and page.options_hash not in {None, hash_options({})}:
@@ -353,7 +353,11 @@ def _stale_sites(store: Store, templates: SiteTemplates, method: str) -> list[Si
     """Return the present templates of the sites where the method used another one, or none."""
     used = {site: learned for (site, by), learned in templates.used.items() if by == method}
     present = (_learned_template(store, site) for site in used)
-    return [one for one in present if one is not None and not (one.applied and one.learned == used[one.site])]
+    return [
+        template
+        for template in present
+        if template is not None and not (template.applied and template.learned == used[template.site])
+    ]
 
 
 def _learned_template(store: Store, site: str) -> SiteTemplate | None:
@@ -403,7 +407,7 @@ async def run_reclean(
 
 
 def _methods(store: Store, plan: RecleanPlan) -> tuple[str, ...]:
-    """Return the methods that a run needs, as far as they exist here."""
+    """Return the methods that a run needs; stored methods that do not exist here are left out."""
     if (method := plan.job.settings.get("CLEANING_METHOD")) is not None:
         return (method,)
     return tuple(method for method in store.read(partial(read_methods, job=plan.job)) if method in METHODS)
@@ -523,8 +527,8 @@ class RecleanRun:
             page,
             cleaning.method,
             hash_options(cleaning.options),
-            sent.found.blocks,
-            sent.found.fingerprint,
+            sent.page_fingerprint.blocks,
+            sent.page_fingerprint.fingerprint,
             cleaning.settings,
             sent.structure,
         )

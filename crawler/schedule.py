@@ -138,17 +138,17 @@ class VisitHistory:
         """Return the history after a visit that did not find the page."""
         return replace(self, misses=self.misses + 1)
 
-    def age_days(self, at: datetime) -> float:
+    def age_days(self, time: datetime) -> float:
         """Return the page's age in days; 0 before its birth."""
-        return max(0.0, (at - self._born()).total_seconds() / _DAY)
+        return max(0.0, (time - self._born()).total_seconds() / _DAY)
 
-    def own_days(self, at: datetime) -> float:
+    def own_days(self, time: datetime) -> float:
         """Return the time on the page's own clock, in days."""
-        return clock_days(self.kind, self.age_days(at))
+        return clock_days(self.kind, self.age_days(time))
 
-    def clock_speed(self, at: datetime) -> float:
+    def clock_speed(self, time: datetime) -> float:
         """Return the speed of the page's own clock."""
-        return clock_speed(self.kind, self.age_days(at))
+        return clock_speed(self.kind, self.age_days(time))
 
     def _born(self) -> datetime:
         """Return the end of the publication day, or the first visit if that day is later, absurd or unknown."""
@@ -276,13 +276,13 @@ def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> li
     its turn; the rest goes to the pages with the greatest gain. Retired pages are never chosen. Without pages, or with
     a budget of 0 or less, the list is empty.
     """
-    gains = {one.history.key: _gain(one, now) for one in pages if not is_retired(one.history)}
-    waiting = [one for one in pages if one.history.key in gains]
-    late = nlargest(_fair_requests(budget, now), waiting, lambda one: (_lateness(one, now), one.history.key))
-    taken = {one.history.key for one in late}
-    others = [one for one in waiting if one.history.key not in taken]
-    best = nlargest(max(0, budget - len(late)), others, lambda one: (gains[one.history.key], one.history.key))
-    return sorted(late + best, key=lambda one: (-gains[one.history.key], one.history.key))
+    gains = {page.history.key: _gain(page, now) for page in pages if not is_retired(page.history)}
+    waiting = [page for page in pages if page.history.key in gains]
+    late = nlargest(_fair_requests(budget, now), waiting, lambda page: (_lateness(page, now), page.history.key))
+    taken = {page.history.key for page in late}
+    others = [page for page in waiting if page.history.key not in taken]
+    best = nlargest(max(0, budget - len(late)), others, lambda page: (gains[page.history.key], page.history.key))
+    return sorted(late + best, key=lambda page: (-gains[page.history.key], page.history.key))
 
 
 def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> str:
@@ -292,16 +292,16 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
         return f"retired: not found at the latest {history.misses} visits; {seen}"
     missing = f"not found at the latest {_format_count(history.misses, 'visit')}; " if history.misses else ""
     days = 1 / change_rate(history, now)
-    shown = (
+    frequency = (
         f"about every {_format_days(days)}"
         if days <= bounds.max_seconds / _DAY
         else f"less often than every {_format_days(bounds.max_seconds / _DAY)}"
     )
     if history.visits <= 1:
-        return f"{missing}visited once; pages of its kind and age change {shown}; {seen}"
+        return f"{missing}visited once; pages of its kind and age change {frequency}; {seen}"
     last = f" (last {_format_days((now - history.last_changed).total_seconds() / _DAY)} ago)" if history.changes else ""
     later = _format_count(history.visits - 1, "later visit")
-    return f"{missing}changed at {history.changes} of {later}{last}, {shown}; {seen}"
+    return f"{missing}changed at {history.changes} of {later}{last}, {frequency}; {seen}"
 
 
 def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> float:
@@ -311,11 +311,11 @@ def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> fl
     return min(seconds * 2.0 ** min(max(0, history.misses), RETIRE_MISSES), bounds.max_seconds)
 
 
-def _gain(one: DuePage, now: datetime) -> float:
+def _gain(page: DuePage, now: datetime) -> float:
     """Return the days of freshness that a visit is expected to gain; each miss halves them."""
-    elapsed = max(0.0, one.history.own_days(now) - one.own_days)
+    elapsed = max(0.0, page.history.own_days(now) - page.own_days)
     # A page whose clock has slowed down stays fresh longer.
-    return one.estimate.gain(elapsed) / one.history.clock_speed(now) / 2.0 ** max(0, one.history.misses)
+    return page.estimate.gain(elapsed) / page.history.clock_speed(now) / 2.0 ** max(0, page.history.misses)
 
 
 def _fair_requests(budget: int, now: datetime) -> int:
@@ -328,9 +328,9 @@ def _hash_fraction(text: str) -> float:
     return xxh64_intdigest(text.encode()) / 2**64
 
 
-def _lateness(one: DuePage, now: datetime) -> float:
+def _lateness(page: DuePage, now: datetime) -> float:
     """Return how long a page has been due, in multiples of its own interval."""
-    return (now - one.since).total_seconds() / _DAY / one.interval_days
+    return (now - page.since).total_seconds() / _DAY / page.interval_days
 
 
 def _format_days(days: float) -> str:

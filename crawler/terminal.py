@@ -36,8 +36,12 @@ def printable(text: object) -> str:
 
 def isolate_direction(text: object) -> str:
     """Return a printable text whose reading direction does not affect the rest of the line."""
-    shown = printable(text)
-    return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(one) in _RIGHT_TO_LEFT for one in shown) else shown
+    printable_text = printable(text)
+    return (
+        f"\u2068{printable_text}\u2069"
+        if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in printable_text)
+        else printable_text
+    )
 
 
 def make_console() -> Console:

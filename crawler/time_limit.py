@@ -24,7 +24,7 @@ _REPEAT_SECONDS = 0.1
 
 
 class time_limit:  # noqa: N801 — used like a function
-    """End the block after so many seconds with TimeLimitError, in any thread: `with time_limit(seconds):`.
+    """End the block with TimeLimitError after `seconds`, in any thread: `with time_limit(seconds):`.
 
     The main thread gets a signal. Another thread gets an exception between two instructions.
     """

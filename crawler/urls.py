@@ -131,7 +131,8 @@ def without_tracking(url: str) -> str:
 
 
 def _is_credible(canonical: str, url: str) -> bool:
-    parts, own = _split(canonical), _split(url)
+    parts = _split(canonical)
+    own = _split(url)
     if parts is None or own is None or len(canonical) > MAX_CANONICAL_CHARS:
         return False
     site = site_of(canonical)

@@ -255,9 +255,9 @@ class PageStructure:
         places = cleaned.places()
         placed = {place.position for place in places}
         dropped = {
-            one.block.position: one.block.text
-            for one in cleaned.decisions
-            if one.block.position in placed and not one.kept
+            decision.block.position: decision.block.text
+            for decision in cleaned.decisions
+            if decision.block.position in placed and not decision.kept
         }
         nodes = msgspec.msgpack.encode(cleaned.structure)
         return cls(cleaned.markdown, nodes, places, dropped, kept_positions(cleaned))
@@ -269,7 +269,7 @@ class PageStructure:
 
 def kept_positions(cleaned: CleanPage) -> tuple[int, ...]:
     """Return the positions of a page's kept blocks."""
-    return tuple([one.block.position for one in kept_decisions(cleaned.decisions)])
+    return tuple([decision.block.position for decision in kept_decisions(cleaned.decisions)])
 
 
 def read_nodes(nodes: bytes) -> StructureNode:

@@ -103,8 +103,8 @@ class EzineSpider(ListingSpider):
     Arguments = EzineArguments
     asked: EzineArguments
 
-    def __init__(self, name: str | None = None, **given: Any) -> None:
-        super().__init__(name, **given)
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
         self._empty = 0  # articles in a row
         if bool(self.asked.category) == (self.asked.categories is not None):
             raise ConfigError(
@@ -120,8 +120,8 @@ class EzineSpider(ListingSpider):
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         """Yield each category of the site's HTML sitemap, or the known categories if the sitemap names none."""
-        found = {category: self._section(category) for category, _ in _linked_categories(response)}
-        yield from found.values() or self.use_known()
+        requests = {category: self._section(category) for category, _ in _linked_categories(response)}
+        yield from requests.values() or self.use_known()
 
     def use_known(self, _failure: Failure | None = None) -> Iterator[Request]:
         for category in known_categories():
@@ -153,22 +153,22 @@ class EzineSpider(ListingSpider):
             self.count("no_article")
             return
         with time_limit(Config.read(self.crawler.settings).cleaning_seconds):
-            found = read_article(page(response).tree)
-        self._empty = 0 if found.has_text and found.title else self._empty + 1
+            article = read_article(page(response).tree)
+        self._empty = 0 if article.has_text and article.title else self._empty + 1
         if self._empty >= self.asked.empty:
             raise CloseSpider(FinishReason.NO_ARTICLES)
         if self._empty:
             self.count("no_article")
-        elif self._is_old(found.published):
+        elif self._is_old(article.published):
             self.count("older")
         else:
             # Without a value of the site's own classes, cleaning fills the field.
             yield page(
                 response,
-                title=found.own_title,
-                author=found.author,
-                published=found.published,
-                section=found.section,
+                title=article.own_title,
+                author=article.author,
+                published=article.published,
+                section=article.section,
             )
 
     def _section(self, section: str) -> Request:
@@ -221,13 +221,13 @@ def submitted_on(selector: Selector) -> date | None:
     return None
 
 
-def selector_text(found: SelectorList[Any]) -> str | None:
+def selector_text(selection: SelectorList[Any]) -> str | None:
     """Return the text of the first element that was selected, on one line; None without any."""
-    return " ".join(" ".join(found[:1].css("*::text").getall()).split()) or None
+    return " ".join(" ".join(selection[:1].css("*::text").getall()).split()) or None
 
 
 def _only_heading(selector: Selector) -> str | None:
-    """Return the text of the page's h1 element; None if it has several, of which one may be the site's name."""
+    """Return the text of the page's h1 element; None if it has several: one may be the site's name."""
     headings = selector.css("h1")
     return selector_text(headings) if len(headings) == 1 else None
 

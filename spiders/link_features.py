@@ -51,24 +51,24 @@ Key = TypeVar("Key")
 class Anchor:
     """An `a` element with its URL and text.
 
-    `at` is its position on the page from 0 (top) to 1. `place` holds the tags and first classes of the element and its
+    `position` goes from 0 (top of the page) to 1. `place` holds the tags and first classes of the element and its
     nearest ancestors. `framed` is True inside a menu, header, footer or the like.
     """
 
     element: HtmlElement
     url: str
     text: str
-    at: float
+    position: float
     place: tuple[str, ...]
     framed: bool
 
     @classmethod
-    def of(cls, element: HtmlElement, url: str, text: str, at: float) -> Anchor:
+    def of(cls, element: HtmlElement, url: str, text: str, position: float) -> Anchor:
         """Return the anchor of an element."""
         ancestors = list(islice(element.iterancestors(), _ANCESTORS_MAX))
         near = [element, *ancestors[: _POSITION_ELEMENTS - 1]]
-        place = tuple(f"{each.tag}.{(each.get('class') or '').split(' ')[0]}" for each in near)
-        return cls(element, url, text, at, place, _is_in_frame(ancestors))
+        place = tuple(f"{node.tag}.{(node.get('class') or '').split(' ')[0]}" for node in near)
+        return cls(element, url, text, position, place, _is_in_frame(ancestors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def article_log_odds(anchors: Sequence[Anchor], listing: str) -> dict[str, float
     """Return the log odds that each URL leads to an article; above 0 an article is more likely than not."""
     weights = _weights()
     return {
-        url: weights["constant"] + sum(weights[name] * value for name, value in found.items())
-        for url, found in features_by_url(anchors, listing).items()
+        url: weights["constant"] + sum(weights[name] * value for name, value in features.items())
+        for url, features in features_by_url(anchors, listing).items()
     }
 
 
@@ -117,8 +117,8 @@ def _group_by_url(anchors: Iterable[Anchor]) -> list[_LinkTarget]:
     for anchor in anchors:
         by_url[anchor.url].append(anchor)
     return [
-        _LinkTarget(url, url_pattern(url), tuple(found), max(len(_WORD.findall(anchor.text)) for anchor in found))
-        for url, found in by_url.items()
+        _LinkTarget(url, url_pattern(url), tuple(group), max(len(_WORD.findall(anchor.text)) for anchor in group))
+        for url, group in by_url.items()
     ]
 
 
@@ -152,7 +152,7 @@ def _url_features(target: _LinkTarget, listing: str) -> dict[str, float]:
 def _anchor_features(target: _LinkTarget, means: _GroupMeans) -> dict[str, float]:
     return {
         "framed": any(anchor.framed for anchor in target.anchors),
-        "at": min(anchor.at for anchor in target.anchors),
+        "at": min(anchor.position for anchor in target.anchors),
         "place words": log1p(max(means.places[anchor.place] for anchor in target.anchors)),
         "pattern words": log1p(means.patterns[target.pattern.exact]),
         "kind words": log1p(means.kinds[target.pattern.kind]),

@@ -121,12 +121,12 @@ class LinkHistoryRecorder:
     def note(self, visit: Visit) -> None:
         """Learn from a visit, if it shows whether its page is an article."""
         if isinstance(visit.page, CleanedPage):
-            found: bool | None = is_article(visit.page.cleaned)
+            verdict: bool | None = is_article(visit.page.cleaned)
         else:
-            found = False if visit.outcome in _NEVER_ARTICLES else None
-        if found is not None:
-            self.history.learn(visit.url, is_article=found)
-            self._count("articles" if found else "no_articles")
+            verdict = False if visit.outcome in _NEVER_ARTICLES else None
+        if verdict is not None:
+            self.history.learn(visit.url, is_article=verdict)
+            self._count("articles" if verdict else "no_articles")
 
     def _count(self, event: str, by: int = 1) -> None:
         assert self._crawler.stats

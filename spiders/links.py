@@ -74,7 +74,8 @@ def article_links(
 
 def links_within(response: TextResponse, *tags: str) -> Iterator[tuple[HtmlElement, str]]:
     """Yield the elements that link to other pages of the same site, with their absolute URLs without fragments."""
-    own, here = site_of(response.url), without_fragment(response.url)
+    own = site_of(response.url)
+    here = without_fragment(response.url)
     for element in islice(response.selector.root.iter(*tags), _LINKS_MAX):
         url = _absolute_url(response, element.get("href") or "")
         if url is not None and url != here and site_of(url) == own:
@@ -117,7 +118,9 @@ def link_text(element: HtmlElement) -> str:
             break
     text = " ".join("".join(parts).split())
     if not text:
-        image = next((one for one in islice(element.iter(), _TEXT_MAX_ELEMENTS) if one.tag == "img"), None)
+        image = next(
+            (descendant for descendant in islice(element.iter(), _TEXT_MAX_ELEMENTS) if descendant.tag == "img"), None
+        )
         text = element.get("title") or (image.get("alt") or "" if image is not None else "")
     return text[:_TEXT_MAX_CHARS]
 
@@ -125,8 +128,8 @@ def link_text(element: HtmlElement) -> str:
 def _first_texts(element: HtmlElement) -> Iterator[str]:
     """Yield the texts among the first elements inside one, as `itertext` does for all."""
     steps = etree.iterwalk(element, events=("start", "end"))
-    for event, one in islice(steps, _TEXT_MAX_ELEMENTS):
-        text = one.text if event == "start" else one.tail if one is not element else None
+    for event, node in islice(steps, _TEXT_MAX_ELEMENTS):
+        text = node.text if event == "start" else node.tail if node is not element else None
         if text:
             yield text
 
@@ -164,14 +167,14 @@ def _absolute_url(response: TextResponse, href: str) -> str | None:
 
 def _time_elements(root: HtmlElement) -> dict[HtmlElement, list[HtmlElement]]:
     """Return the first two `time` elements inside each element that has any. Only a single one dates an entry."""
-    found: dict[HtmlElement, list[HtmlElement]] = {}
+    time_elements: dict[HtmlElement, list[HtmlElement]] = {}
     for element in islice(root.iter("time"), _LINKS_MAX):
         for ancestor in element.iterancestors():
-            inside = found.setdefault(ancestor, [])
+            inside = time_elements.setdefault(ancestor, [])
             if len(inside) > 1:
                 break  # so have the elements around it
             inside.append(element)
-    return found
+    return time_elements
 
 
 def _merge_anchors(anchors: list[Anchor], times: dict[HtmlElement, list[HtmlElement]]) -> list[Link]:

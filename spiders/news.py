@@ -103,8 +103,8 @@ class NewsSpider(ListingSpider):
     asked: NewsArguments
     portals: dict[str, Portal]
 
-    def __init__(self, name: str | None = None, **given: Any) -> None:
-        super().__init__(name, **given)
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
         if self.asked.age is not None:
             oldest = datetime.now(UTC).date() - timedelta(days=self.asked.age)
             self.asked = replace(self.asked, since=max(oldest, self.asked.since or date.min))
@@ -159,7 +159,8 @@ class NewsSpider(ListingSpider):
     ) -> AsyncIterator[Request]:
         """Yield articles and the next page, and the feeds and sections that the table does not name."""
         assert isinstance(response, TextResponse)
-        portal, level = self._portal(response), response.meta.get(_LEVEL_META)
+        portal = self._portal(response)
+        level = response.meta.get(_LEVEL_META)
         if "feeds" in self.asked.sources and not portal.feeds and number == 1:
             for url in feed_links(response):
                 yield self._feed_request(portal, url, "feed")
@@ -219,9 +220,9 @@ class NewsSpider(ListingSpider):
         if response.meta.get(_GUESSED_META) and not has_content(response.selector.root):
             self.count("no_article")
             return
-        for found in super().parse_article(response):
+        for fetched_page in super().parse_article(response):
             self.count(f"pages/{portal.name}")
-            yield found
+            yield fetched_page
 
     async def parse_saved(self, response: Response) -> AsyncIterator[Any]:
         """Yield a saved page as an article or a listing. Its URL decides; without a pattern or a URL, its text does."""
@@ -327,8 +328,8 @@ class NewsSpider(ListingSpider):
             meta["render"] = False
         for name, value in portal.headers.items():
             request.headers[name] = value
-        made: Request = request.replace(meta=meta)
-        return made
+        portal_request: Request = request.replace(meta=meta)
+        return portal_request
 
 
 class _AdmittedArticles:
@@ -360,7 +361,7 @@ def _apply_portal_settings(
     settings: BaseSettings, portals: Iterable[Portal], config: Config, seconds: int | None
 ) -> None:
     """Set the settings that follow from rows and arguments, before the crawl's components read the settings."""
-    delays = {name: {"delay": one.delay} for one in portals if one.delay for name in one.download_slots}
+    delays = {name: {"delay": portal.delay} for portal in portals if portal.delay for name in portal.download_slots}
     if delays and not config.replay:
         # A delay that the user has set for a host is kept.
         priority = max(settings.getpriority("DOWNLOAD_SLOTS") or 0, SETTINGS_PRIORITIES["spider"])

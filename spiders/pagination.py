@@ -164,7 +164,9 @@ def _from_numbers(element: HtmlElement, here: str) -> Iterator[str]:
             present = page_number(here) or 1
             following = int(said) if int(said) > present else present + 1
             address, _, query = here.partition("#")[0].partition("?")
-            kept = [each for each in query.split("&") if each and not each.lower().startswith("page=")]
+            kept = [
+                parameter for parameter in query.split("&") if parameter and not parameter.lower().startswith("page=")
+            ]
             yield f"{address}?{'&'.join([*kept, f'page={following}'])}"
             return
 
@@ -172,15 +174,15 @@ def _from_numbers(element: HtmlElement, here: str) -> Iterator[str]:
 def _from_linked_data(response: TextResponse) -> Iterator[str]:
     for text in response.css("script[type='application/ld+json']::text").getall()[:20]:
         try:
-            found = json.loads(text) if len(text) <= _JSON_MAX_CHARS else None
+            document = json.loads(text) if len(text) <= _JSON_MAX_CHARS else None
         except (ValueError, RecursionError):
             continue  # malformed JSON-LD is common and says nothing about the next page
-        yield from _within(response, _next_of(found))
+        yield from _within(response, _next_of(document))
 
 
-def _next_of(found: Any) -> Iterator[str]:
+def _next_of(document: Any) -> Iterator[str]:
     """Yield the URLs that a JSON-LD document names as its next page."""
-    nodes, seen = [found], 0
+    nodes, seen = [document], 0
     while nodes and seen < _NODES_MAX:
         node, seen = nodes.pop(), seen + 1
         if isinstance(node, list):
@@ -213,4 +215,4 @@ def _said(element: HtmlElement) -> str:
 
 def _is_pager(element: HtmlElement) -> bool:
     around = [element, *islice(element.iterancestors(), 4)]
-    return any(_PAGER.search(f"{each.get('class') or ''} {each.get('id') or ''}"[:200]) for each in around)
+    return any(_PAGER.search(f"{node.get('class') or ''} {node.get('id') or ''}"[:200]) for node in around)

@@ -48,17 +48,17 @@ def section_links(response: TextResponse) -> list[str]:
     The link of a section is in a menu, has a name of a few words, and a short address that is not a service's. Of many
     sections with the same parent (all cities, all states) only the first few are taken, to leave room for the others.
     """
-    found: dict[str, str] = {}
+    url_by_key: dict[str, str] = {}
     siblings: Counter[str] = Counter()
     for element, url in links_within(response, "a"):
         key = _section_key(url)
-        if key in found or len(found) == SECTIONS_MAX or not _is_section(element, url):
+        if key in url_by_key or len(url_by_key) == SECTIONS_MAX or not _is_section(element, url):
             continue
         parent = key.rpartition("/")[0]
         siblings[parent] += 1
         if "/" not in parent or siblings[parent] <= _SIBLINGS_MAX:
-            found[key] = url
-    return list(found.values())
+            url_by_key[key] = url
+    return list(url_by_key.values())
 
 
 def feed_links(response: TextResponse) -> list[str]:
@@ -93,7 +93,8 @@ def _http_url(response: Response, link: str) -> str | None:
 
 
 def _is_section(element: HtmlElement, url: str) -> bool:
-    name, parts = link_text(element), urlsplit(url)
+    name = link_text(element)
+    parts = urlsplit(url)
     segments = [segment for segment in parts.path.split("/") if segment]
     short = len(name) <= _NAME_MAX_CHARS and 0 < len(name.split()) <= _NAME_MAX_WORDS
     short = short and len(segments) <= _PATH_MAX_PARTS

@@ -59,8 +59,8 @@ def url_pattern(url: str) -> UrlPattern:
 
 
 def _split_suffix(segment: str) -> tuple[str, str]:
-    found = _SUFFIX.search(segment)
-    return (segment[: found.start()], found[0].lower()) if found else (segment, "")
+    suffix = _SUFFIX.search(segment)
+    return (segment[: suffix.start()], suffix[0].lower()) if suffix else (segment, "")
 
 
 def _segment_kind(segment: str) -> str:

@@ -315,13 +315,13 @@ def end_of_whole_records(file: FileIO) -> int:
 
 def _find_cut(data: mmap.mmap, end: int) -> int | None:
     """Return the offset at which to cut off a partial record before `end`; None if the last record is whole."""
-    at = end
-    while (at := data.rfind(_GZIP_START, 0, at)) >= 0:
-        member = _read_member(data, at, end)
+    offset = end
+    while (offset := data.rfind(_GZIP_START, 0, offset)) >= 0:
+        member = _read_member(data, offset, end)
         if member is None or member.start != _RECORD_START:
             continue  # these bytes are inside a record, or too few are left of one
         if member.rest is None:
-            return at
+            return offset
         if not member.rest:
             return None
         if _GZIP_START.startswith(member.rest[: len(_GZIP_START)]):
@@ -334,10 +334,10 @@ def _read_member(data: mmap.mmap, begin: int, end: int) -> _GzipMember | None:
     """Return the gzip member at an offset; None if no member starts there."""
     decompressor = zlib.decompressobj(zlib.MAX_WBITS + 16)
     start = b""
-    for at in range(begin, end, _CHUNK_BYTES):
-        until = min(at + _CHUNK_BYTES, end)
+    for offset in range(begin, end, _CHUNK_BYTES):
+        until = min(offset + _CHUNK_BYTES, end)
         try:
-            content = decompressor.decompress(data[at:until])
+            content = decompressor.decompress(data[offset:until])
         except zlib.error:
             return None
         start = (start + content[: len(_RECORD_START)])[: len(_RECORD_START)]

@@ -96,7 +96,7 @@ class DirectiveReader:
     """
 
     def __init__(self, config: Config, names: frozenset[str], crawler: Crawler | None = None) -> None:
-        self._obeyed = frozenset(one for one, name in _SETTINGS.items() if getattr(config, name.lower()))
+        self._obeyed = frozenset(directive for directive, name in _SETTINGS.items() if getattr(config, name.lower()))
         self._names = names
         self._crawler = crawler
 
@@ -116,11 +116,11 @@ class DirectiveReader:
         if isinstance(page, UnparsedPage):
             page = page.tree if page.is_parsed or may_state_directives(response.body, self._names) else None
         elements = [] if page is None else list(_meta_elements(page.root))
-        found = dict(_read_robots(response, elements, self._names))
+        places = dict(_read_robots(response, elements, self._names))
         reservation = self._find_reservation(response, elements)
         if reservation is not None:
-            found[Directive.TDM_RESERVATION] = reservation
-        return {directive: place for directive, place in found.items() if directive in self._obeyed}
+            places[Directive.TDM_RESERVATION] = reservation
+        return {directive: place for directive, place in places.items() if directive in self._obeyed}
 
     def _find_reservation(self, response: Response, elements: Iterable[tuple[str, str, str]]) -> str | None:
         """Return where the rights for text and data mining are reserved, None if they are not."""

@@ -90,7 +90,7 @@ def confirms(notice: Notice, root: HtmlElement, word_count: int) -> bool:
 
 
 def _suspect_start(body: bytes, words: _NoticeWords) -> Notice | None:
-    """Return the challenge of a small page of which a text begins as one."""
+    """Return the challenge with which a text of a small page begins."""
     if len(body) > _SMALL_PAGE_BYTES:
         return None
     page = body.decode("utf-8", "ignore")

@@ -81,10 +81,10 @@ class ReservationRule:
         end = len(first)
         last = others.pop() if others and self.to_end else None
         for part in others:
-            found = path.find(part, end)
-            if found < 0:
+            index = path.find(part, end)
+            if index < 0:
                 return False
-            end = found + len(part)
+            end = index + len(part)
         if not self.to_end:
             return True
         return path == first if last is None else path.endswith(last) and len(path) - len(last) >= end
@@ -104,10 +104,10 @@ class ReservationRules:
         Raises ReservationError for a file that is not JSON, and for one without an array.
         """
         try:
-            found = json.loads(body)
+            document = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise ReservationError("it is not JSON") from error
-        entries = [found] if isinstance(found, dict) else found
+        entries = [document] if isinstance(document, dict) else document
         if not isinstance(entries, list):
             raise ReservationError("it has no array of rules")
         rules = [rule for rule in map(ReservationRule.read, entries) if rule is not None]

@@ -310,7 +310,7 @@ def content_type(response: Response) -> str | None:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Return True if parsing cannot reject a page, as far as its bytes show."""
+    """Return True if the bytes of a page show that parsing cannot reject it."""
     return (
         len(body) <= _MAX_UNPARSED_BYTES
         and body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
@@ -356,7 +356,7 @@ def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rej
 
 def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:
     """Return what on the page matches a rule, as text for the log; None if nothing does."""
-    if rule.elements and any(not _belongs_to_form(found) for found in root.xpath(rule.elements)[:_MAX_WIDGETS]):
+    if rule.elements and any(not _belongs_to_form(widget) for widget in root.xpath(rule.elements)[:_MAX_WIDGETS]):
         return "a challenge and no content"
     if not rule.phrases:
         return None

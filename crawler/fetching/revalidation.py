@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_PAGE = "frontier_known"
-"""The key in a request's `meta` for what is stored of its page; it is not stored and not passed on to children."""
+"""The key in a request's `meta` for its page's stored validators; it is neither stored nor passed on to children."""
 
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 

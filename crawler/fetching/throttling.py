@@ -241,7 +241,8 @@ class CrawlDelay:
             slot.jitter = 0.0  # Scrapy's random variation would shorten half of all waits
 
     def _note(self, robotparser: RobotParser, request: Request) -> None:
-        seconds, name = requested_delay(robotparser, self._agent), host_of(request.url)
+        seconds = requested_delay(robotparser, self._agent)
+        name = host_of(request.url)
         if seconds > self._max_delay_seconds:
             logger.warning(
                 "The robots.txt of %s asks for %g seconds between two requests; the crawl waits CRAWL_DELAY_MAX=%g",

@@ -104,7 +104,7 @@ class FrontierUpdate:
 class LeaseBatch:
     """The leases from one sync and the database's time; `queue_status` is set if they are fewer than the capacity.
 
-    `validators` has, by request id, what is stored of pages that need not be read again unless they have changed.
+    `validators` has, by request id, the validators of stored pages that need not be read again if they are unchanged.
     """
 
     now: datetime
@@ -240,7 +240,8 @@ class LeaseClient:
             self._acks.append(ack)
             self._may_have_more = True
             if ack.outcome == RequestEnd.REDIRECTED and is_repeatable(leased.record):
-                key, now = target_key(leased.record), datetime.now(UTC)
+                key = target_key(leased.record)
+                now = datetime.now(UTC)
                 self._absences.append(PageAbsence(key, leased.record.url, now, moved_to))
 
     def release(self, request_id: int) -> None:

@@ -1,4 +1,4 @@
-"""The hosts that this process must not ask now: those that have just asked for a pause, and those paused by others."""
+"""The hosts that this process must not ask now: they have asked for a pause, or another process has paused them."""
 
 from __future__ import annotations
 

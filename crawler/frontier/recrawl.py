@@ -64,7 +64,7 @@ class RecrawlGroup:
 
     @property
     def main_host(self) -> str:
-        """The host of most pages and sections; without any that of the argument `url`, "" if there is none."""
+        """The host of most pages and sections; without any, the host of the argument `url`, or ""."""
         hosts = Counter(host_of(revisit.revisit.url) for revisit in self.revisits)
         return hosts.most_common(1)[0][0] if hosts else host_of(self.arguments.get("url", ""))
 
@@ -73,28 +73,30 @@ class RecrawlGroup:
         """The names of arguments that were stored without their secrets."""
         return [name for name, value in self.arguments.items() if REDACTED in value]
 
-    def fault(self, spider: type[Spider] | None, given: Mapping[str, str]) -> str | None:
+    def fault(self, spider: type[Spider] | None, command_arguments: Mapping[str, str]) -> str | None:
         """Return why this spider class cannot crawl the group (None: the spider is missing); None if it can."""
         if spider is None:
             return f"the spider {self.spider!r} no longer exists"
-        if missing := [name for name in self.redacted if name not in given]:
+        if missing := [name for name in self.redacted if name not in command_arguments]:
             again = " ".join(f"-a {name}=VALUE" for name in missing)
             return f"the secrets in the arguments of {self.spider!r} are not stored; pass them again: {again}"
-        called = {one.callback or "parse" for one in self.revisits}
+        called = {request.callback or "parse" for request in self.revisits}
         if lost := sorted(name for name in called if not callable(getattr(spider, name, None))):
             return f"the spider {self.spider!r} no longer has {', '.join(lost)}"
         return None
 
-    def method_fault(self, given: Mapping[str, Any]) -> str | None:
+    def method_fault(self, command_settings: Mapping[str, Any]) -> str | None:
         """Return why the pages cannot be cleaned as before; None if the method exists or another one is given."""
         method = self.settings.get("CLEANING_METHOD", "default")
-        if "CLEANING_METHOD" in given or method in METHODS:
+        if "CLEANING_METHOD" in command_settings or method in METHODS:
             return None
         return f"the method {method!r} no longer exists; -s CLEANING_METHOD=NAME chooses another"
 
-    def filled(self, given: Mapping[str, str]) -> dict[str, str]:
+    def filled(self, command_arguments: Mapping[str, str]) -> dict[str, str]:
         """Return the arguments, with the given values for the redacted ones, and RECRAWL."""
-        own = {name: given[name] if name in self.redacted else value for name, value in self.arguments.items()}
+        own = {
+            name: command_arguments[name] if name in self.redacted else value for name, value in self.arguments.items()
+        }
         return own | {RECRAWL: json.dumps(dict(self.settings), sort_keys=True)}
 
     def requests(self, crawler: Crawler) -> Iterator[tuple[Revisit, RequestRecord]]:
@@ -122,32 +124,36 @@ def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Confi
         return _addressed_revisits(connection, choice, now)[:budget]
     if not choice.only_due:
         return due.all_revisits(connection, choice.site)[:budget]
-    waiting = {one.history.key: one for one in due.due_revisits(connection, now, config.revisits, choice.site)}
-    announced = [one for one in waiting.values() if one.announced][:budget]
+    waiting = {
+        revisit.history.key: revisit for revisit in due.due_revisits(connection, now, config.revisits, choice.site)
+    }
+    announced = [revisit for revisit in waiting.values() if revisit.announced][:budget]
     left = len(waiting) if budget is None else budget - len(announced)
-    others = [one for one in waiting.values() if not one.announced]
-    found = [schedule.due_page(one.history, min(one.next_visit or now, now), config.revisits) for one in others]
-    return announced + [waiting[one.history.key] for one in schedule.choose_due_pages(found, left, now)]
+    others = [revisit for revisit in waiting.values() if not revisit.announced]
+    due_pages = [
+        schedule.due_page(revisit.history, min(revisit.next_visit or now, now), config.revisits) for revisit in others
+    ]
+    return announced + [waiting[due_page.history.key] for due_page in schedule.choose_due_pages(due_pages, left, now)]
 
 
 def group_revisits(
     connection: Connection, revisits: Sequence[Revisit], *, with_unfinished: bool = True
 ) -> list[RecrawlGroup]:
-    """Return the crawls to run, in the order of their first page; unfinished re-crawls come last, if wanted.
+    """Return the crawls to run, in the order of their first page; with `with_unfinished`, unfinished re-crawls last.
 
     Pages that were read by different settings are visited by different crawls.
     """
-    found: dict[str, RecrawlGroup] = {}
+    groups: dict[str, RecrawlGroup] = {}
     by_crawl: dict[str, list[RevisitRequest]] = {}
-    for one in due.revisit_requests(connection, revisits):
-        group = RecrawlGroup(one.spider, one.arguments, one.settings)
-        found.setdefault(_crawl_key(group), group)
-        by_crawl.setdefault(_crawl_key(group), []).append(one)
+    for request in due.revisit_requests(connection, revisits):
+        group = RecrawlGroup(request.spider, request.arguments, request.settings)
+        groups.setdefault(_crawl_key(group), group)
+        by_crawl.setdefault(_crawl_key(group), []).append(request)
     for row in due.open_recrawls(connection) if with_unfinished else ():
         origin = PageOrigin.of(row.spider, row.arguments, json.loads(row.arguments[RECRAWL]))
         group = RecrawlGroup(row.spider, origin.arguments, origin.settings)
-        found.setdefault(_crawl_key(group), group)
-    return [replace(group, revisits=tuple(by_crawl.get(key, ()))) for key, group in found.items()]
+        groups.setdefault(_crawl_key(group), group)
+    return [replace(group, revisits=tuple(by_crawl.get(key, ()))) for key, group in groups.items()]
 
 
 def _addressed_revisits(connection: Connection, choice: RecrawlChoice, now: datetime) -> list[Revisit]:
@@ -166,7 +172,7 @@ def _addressed_revisits(connection: Connection, choice: RecrawlChoice, now: date
 
 
 def _remaining_budget(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> int | None:
-    """Return how many pages may be visited now: the limit, or what is left of the day's budget if that is less."""
+    """Return how many pages may be visited now: the limit, or the rest of the day's budget if that is less."""
     left = max(0, config.revisit_budget - due.count_recent_visits(connection, now)) if config.revisit_budget else None
     return min((number for number in (choice.limit, left) if number is not None), default=None)
 
@@ -175,17 +181,17 @@ def _crawl_key(group: RecrawlGroup) -> str:
     return json.dumps([group.spider, dict(group.arguments), dict(group.settings)], sort_keys=True)
 
 
-def _revisit_request(one: RevisitRequest, method: str, key: str, priority: int) -> RequestRecord:
-    url = one.revisit.url
-    # The page may have been cleaned again by another method than its request asked for.
-    asked = {METHOD_META_KEY: method} if METHOD_META_KEY in one.meta else {}
+def _revisit_request(request: RevisitRequest, method: str, key: str, priority: int) -> RequestRecord:
+    url = request.revisit.url
+    # The page may have been cleaned again by another method than its request names.
+    method_meta = {METHOD_META_KEY: method} if METHOD_META_KEY in request.meta else {}
     return RequestRecord(
         key=key,
         url=url,
         host=host_of(url),
-        headers=one.headers,
-        callback=one.callback,
-        cb_kwargs=one.cb_kwargs,
-        meta={**one.meta, **asked, REVISIT_KEY: one.revisit.history.key},
+        headers=request.headers,
+        callback=request.callback,
+        cb_kwargs=request.cb_kwargs,
+        meta={**request.meta, **method_meta, REVISIT_KEY: request.revisit.history.key},
         priority=priority,
     )

@@ -121,8 +121,8 @@ class Frontier(BaseScheduler):
         self._spider = spider
         config, is_recrawl = self._config, hasattr(spider, RECRAWL)
         policy = crawl_policy(config, is_recrawl=is_recrawl)
-        given = context_of(self._crawler).command_settings
-        joined = self._store_thread.join_crawl(spider, replace(policy, command_settings=given))
+        command_settings = context_of(self._crawler).command_settings
+        joined = self._store_thread.join_crawl(spider, replace(policy, command_settings=command_settings))
         self._seeded = joined.seeded or is_recrawl
         self._client = LeaseClient(
             self._store_thread,
@@ -413,7 +413,7 @@ class Frontier(BaseScheduler):
         self._wake_engine()
 
     def _announce_waiting(self) -> None:
-        """Log once that all requests left are leased by other processes, of which one may be dead."""
+        """Log once that other processes lease all requests that are left; one of these processes may be dead."""
         status = self._client.queue_status
         if self._has_announced or self._queue or self._client.leases or status is None or not status.leased:
             return
@@ -552,14 +552,14 @@ class LeasedQueue:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def add(self, request: Request, at: float) -> None:
+    def add(self, request: Request, earliest_time: float) -> None:
         """Add a request that may be sent from a time (`time.monotonic`) on."""
-        insort(self._requests, _QueuedRequest(request, at), key=_descending_priority)
+        insort(self._requests, _QueuedRequest(request, earliest_time), key=_descending_priority)
 
     def pop(self, now: float, is_free: Callable[[Request], bool]) -> Request | None:
         """Return the first request of the highest priority that is due and free; None if there is none."""
         for number, queued in enumerate(self._requests):
-            if queued.at <= now and is_free(queued.request):
+            if queued.earliest_time <= now and is_free(queued.request):
                 del self._requests[number]
                 return queued.request
         return None
@@ -578,7 +578,7 @@ class LeasedQueue:
 @dataclass(frozen=True, slots=True)
 class _QueuedRequest:
     request: Request
-    at: float
+    earliest_time: float
 
 
 def _descending_priority(queued: _QueuedRequest) -> int:

@@ -110,15 +110,15 @@ class WatchedErrback:
 
 def secret_parts(request: Request) -> list[str]:
     """Return the names of the secrets that `serialize_request` leaves out; [] for most requests."""
-    found = [name.decode("latin-1") for name in request.headers if name.decode("latin-1").lower() in _SECRET_HEADERS]
+    secrets = [name.decode("latin-1") for name in request.headers if name.decode("latin-1").lower() in _SECRET_HEADERS]
     if request.cookies:
-        found.append("cookies")
+        secrets.append("cookies")
     if without_credentials(request.url) != request.url.strip():
-        found.append("user and password of the URL")
+        secrets.append("user and password of the URL")
     proxy = request.meta.get(_PROXY)
     if isinstance(proxy, str) and without_credentials(_with_scheme(proxy)) != _with_scheme(proxy):
-        found.append("user and password of the proxy")
-    return found
+        secrets.append("user and password of the proxy")
+    return secrets
 
 
 def is_json(value: Any) -> bool:
@@ -168,12 +168,12 @@ def _method_name(request: Request, role: str, spider: Spider) -> str | None:
 def _spider_method(record: RequestRecord, name: str | None, spider: Spider) -> Any:
     if name is None:
         return None
-    found = getattr(spider, name, None)
-    if not callable(found):
+    method = getattr(spider, name, None)
+    if not callable(method):
         raise FrontierError(
             f"the stored request for {redact_text(record.url)} is for {spider.name}.{name}, which no longer exists"
         )
-    return found
+    return method
 
 
 def _as_json(request: Request, part: str, values: Mapping[str, Any]) -> dict[str, Any]:

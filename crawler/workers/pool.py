@@ -67,8 +67,8 @@ class WorkerPool(Generic[ResultT]):
         """Return a pool of `count` ready workers. Raises SetupError, and leaves none running, if one cannot start."""
         with ThreadPoolExecutor(count) as threads:
             starting = [threads.submit(WorkerProcess.start, task) for _ in range(count)]
-        errors = [error for each in starting if (error := each.exception())]
-        workers = [each.result() for each in starting if not each.exception()]
+        errors = [error for future in starting if (error := future.exception())]
+        workers = [future.result() for future in starting if not future.exception()]
         if errors:
             _end_workers(workers)
             raise errors[0]
@@ -103,7 +103,7 @@ class WorkerPool(Generic[ResultT]):
         if isinstance(answer, PageError):
             raise answer
         if isinstance(answer, RaisedInWorker):
-            error = WorkerError(answer.shown)
+            error = WorkerError(answer.representation)
             error.add_note(answer.traceback)
             raise error
         result: ResultT = answer
@@ -163,7 +163,7 @@ class WorkerProcess:
             return decode_answer(kind, await self._receive(_check_length(length)), self._task.result_type)
         except (OSError, EOFError) as error:
             raise self._lost_error() from error
-        except ValueError as error:  # of which msgspec.DecodeError is a kind
+        except ValueError as error:  # msgspec.DecodeError is one
             self.end()
             raise WorkerLostError(f"its process has sent an answer that cannot be read ({error})") from error
         except BaseException:

@@ -35,7 +35,7 @@ ResultT = TypeVar("ResultT")
 class PageToClean:
     """A page on its way to a worker: its bytes, and what parsing them in the crawl has already decided.
 
-    `structure` says whether its structure is wanted. `options` are those of the page, None for those of the task.
+    `structure` requests its structure. `options` are the page's own; None stands for the task's.
     """
 
     body: bytes
@@ -105,7 +105,7 @@ class SentKeys:
 
 @dataclass(frozen=True, slots=True)
 class SentPage:
-    """A cleaned page, and the keys of its kept blocks and of the whole page; its structure if it was wanted."""
+    """A cleaned page, and the keys of its kept blocks and of the whole page; its structure if it was requested."""
 
     cleaned: CleanPage
     keys: tuple[SentKeys, ...]
@@ -117,8 +117,8 @@ class SentPage:
         """The kept blocks with their keys."""
         kept = kept_decisions(self.cleaned.decisions)
         blocks = (
-            FingerprintedBlock(one, its.digest, its.unique_terms, its.fingerprint, its.repeats, its.distance)
-            for one, its in zip(kept, self.keys, strict=True)
+            FingerprintedBlock(decision, keys.digest, keys.unique_terms, keys.fingerprint, keys.repeats, keys.distance)
+            for decision, keys in zip(kept, self.keys, strict=True)
         )
         return PageFingerprint(tuple(blocks), self.fingerprint)
 
@@ -142,17 +142,17 @@ class CleanTask(WorkerTask[SentPage]):
     def work(self, page: PageToClean) -> SentPage:
         """Return the cleaned page and its keys, equal to what the crawl's own tree gives."""
         cleaned = clean(parse_again(page), method=page.method or self.method, **self.options)
-        found = self.fingerprinter.fingerprint(cleaned.decisions)
+        page_fingerprint = self.fingerprinter.fingerprint(cleaned.decisions)
         structure = PageStructure.of(cleaned) if page.structure else None
-        keys = tuple(map(SentKeys.of, found.blocks))
-        return SentPage(cleaned.detached(structure=False), keys, found.fingerprint, structure)
+        keys = tuple(map(SentKeys.of, page_fingerprint.blocks))
+        return SentPage(cleaned.detached(structure=False), keys, page_fingerprint.fingerprint, structure)
 
 
 @dataclass(frozen=True, slots=True)
 class SentFingerprint:
-    """The keys of a page's kept blocks and of the page; its structure if it was wanted."""
+    """The keys of a page's kept blocks and of the page; its structure if it was requested."""
 
-    found: PageFingerprint
+    page_fingerprint: PageFingerprint
     structure: PageStructure | None = None
 
 
@@ -178,8 +178,8 @@ class FingerprintTask(WorkerTask[SentFingerprint]):
     def work(self, page: PageToClean) -> SentFingerprint:
         assert page.method is not None  # `reclean` sets it
         cleaned = clean(parse_again(page), method=page.method, **(page.options or {}))
-        found = self.fingerprinter.fingerprint(cleaned.decisions)
-        return SentFingerprint(found, PageStructure.of(cleaned) if page.structure else None)
+        page_fingerprint = self.fingerprinter.fingerprint(cleaned.decisions)
+        return SentFingerprint(page_fingerprint, PageStructure.of(cleaned) if page.structure else None)
 
 
 def parse_again(page: PageToClean) -> Page:

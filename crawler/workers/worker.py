@@ -38,7 +38,7 @@ ANSWER_HEAD = Struct("!BQ")
 """The AnswerKind of an answer and its length, sent before it."""
 
 _OBJECTS_PER_COLLECTION = 5_000
-# Of a worker, which collects garbage when it has sent a page: only the largest pages make so many.
+# A worker collects garbage after it has sent a page. Only the largest pages make this many objects.
 _OBJECTS_OF_LARGE_PAGE = 100_000
 _PAGES_PER_FULL_COLLECTION = 100
 
@@ -56,7 +56,7 @@ class RaisedInWorker:
     """An exception of a worker as text: exceptions of other libraries cannot be sent."""
 
     message: str
-    shown: str
+    representation: str
     traceback: str
 
 
@@ -87,10 +87,10 @@ def decode_answer(kind: int, message: bytes | bytearray, result_type: Any) -> An
 
 def read_exactly(messages: BinaryIO, size: int) -> bytes:
     """Return the next `size` bytes. Raises EOFError if the other end has closed the socket before."""
-    found = messages.read(size)
-    if len(found) < size:
+    message = messages.read(size)
+    if len(message) < size:
         raise EOFError
-    return found
+    return message
 
 
 def main() -> None:
@@ -153,8 +153,10 @@ def _answer(function: Callable[..., Any], *arguments: Any) -> bytes:
     except PageError as error:
         return _frame_answer(AnswerKind.PAGE_ERROR, (error.cause, str(error)))
     except Exception as error:  # noqa: BLE001 — the crawl decides what to do about it
-        shown = [text.encode(errors="replace").decode() for text in (str(error), repr(error), traceback.format_exc())]
-        return _frame_answer(AnswerKind.RAISED, RaisedInWorker(*shown))
+        descriptions = [
+            text.encode(errors="replace").decode() for text in (str(error), repr(error), traceback.format_exc())
+        ]
+        return _frame_answer(AnswerKind.RAISED, RaisedInWorker(*descriptions))
 
 
 def _frame(value: Any) -> bytes:

@@ -80,8 +80,8 @@ class _Target:
     @property
     def proxy(self) -> str | None:
         """The user's proxy for this target from the environment, as Scrapy finds it."""
-        found = getproxies().get("https" if self.tunnel else "http")
-        return found if found and not proxy_bypass(self.host) else None
+        proxy_url = getproxies().get("https" if self.tunnel else "http")
+        return proxy_url if proxy_url and not proxy_bypass(self.host) else None
 
 
 class BrowserProxy:
@@ -147,9 +147,9 @@ class BrowserProxy:
         return await self._connect_directly(target)
 
     async def _connect_directly(self, target: _Target) -> tuple[StreamReader, StreamWriter]:
-        found = await _resolve(target)
+        address_infos = await _resolve(target)
         problem: Exception = OSError(f"{target.host} has no address")
-        for address in dict.fromkeys(str(socket_address[0]) for *_, socket_address in found):
+        for address in dict.fromkeys(str(socket_address[0]) for *_, socket_address in address_infos):
             if refusal := self._addresses.refusal(address):
                 problem = _ConnectionRefused(f"{target.host} leads to {refusal}")
                 continue
@@ -164,25 +164,25 @@ class BrowserProxy:
 async def _resolve(target: _Target) -> list[Any]:
     """Return what getaddrinfo finds, from a thread for which the program does not wait at its end."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[Any]] = loop.create_future()
+    future: asyncio.Future[list[Any]] = loop.create_future()
 
     def end(set_end: Callable[[Any], None], value: Any) -> None:
-        if not found.done():
+        if not future.done():
             set_end(value)
 
     def resolve() -> None:
         try:
             ended: tuple[Callable[[Any], None], Any] = (
-                found.set_result,
+                future.set_result,
                 socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM),
             )
         except OSError as error:
-            ended = found.set_exception, error
+            ended = future.set_exception, error
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(end, *ended)
 
     Thread(target=resolve, daemon=True, name="resolve").start()
-    return await found
+    return await future
 
 
 async def _tunnel(

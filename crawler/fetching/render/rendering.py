@@ -117,8 +117,8 @@ class Rendering:
 
 def _find_chromium(executable: str) -> str | None:
     if executable:
-        found = shutil.which(os.path.expanduser(executable))  # noqa: PTH111 — a program name, not a path
-        if found is None:
+        program = shutil.which(os.path.expanduser(executable))  # noqa: PTH111 — a program name, not a path
+        if program is None:
             raise RenderError(f"CHROMIUM is {executable!r}, which is not an executable program")
-        return found
+        return program
     return next(filter(None, map(shutil.which, _CHROMIUM_NAMES)), None)

@@ -61,8 +61,8 @@ class IsolatedWorld:
 
     async def evaluate(self, expression: str) -> Any:
         """Return the value of an expression. Raises RenderError if the browser cannot evaluate it."""
-        asked = {"expression": expression, "contextId": self._context, "returnByValue": True}
-        answer = await self._session.send("Runtime.evaluate", asked)
+        parameters = {"expression": expression, "contextId": self._context, "returnByValue": True}
+        answer = await self._session.send("Runtime.evaluate", parameters)
         if "exceptionDetails" in answer:
             raise RenderError(f"the browser cannot take the snapshot: {answer['result'].get('description', '')[:200]}")
         return answer["result"].get("value")
@@ -115,7 +115,8 @@ def _read_boxes(result: dict[str, Any]) -> list[Box]:
     styles = [_parse_style(style) for style in result["styles"]]
     boxes: list[list[int]] = json.loads(result["boxes"])
     return [
-        Box(left, top, width, height, *styles[style], bool(shown)) for left, top, width, height, style, shown in boxes
+        Box(left, top, width, height, *styles[style], bool(is_shown))
+        for left, top, width, height, style, is_shown in boxes
     ]
 
 

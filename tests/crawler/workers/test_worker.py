@@ -108,7 +108,7 @@ def test_what_is_sent_arrives_as_it_was():
     again = replace(PageToClean.from_fetched(fetched(PAGE.encode())), method="default", options={"max_blocks": 500})
     assert there_and_back(again, PageToClean) == again
     keys = FingerprintTask(("default",), Fingerprinter(), 1.0).work(again)
-    assert keys.found.blocks
+    assert keys.page_fingerprint.blocks
     assert keys.structure is None
     assert there_and_back(keys, SentFingerprint) == keys
 
