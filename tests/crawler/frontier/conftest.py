@@ -49,23 +49,23 @@ class Database:
 
     def requests(self):
         """Return state, outcome and attempts of each request by its URL's path and query."""
-        found = self.rows("SELECT url, state, outcome, attempts FROM request ORDER BY id")
-        return {path(one["url"]): (one["state"], one["outcome"], one["attempts"]) for one in found}
+        rows = self.rows("SELECT url, state, outcome, attempts FROM request ORDER BY id")
+        return {path(row["url"]): (row["state"], row["outcome"], row["attempts"]) for row in rows}
 
     def states(self):
         """Return the number of requests in each state."""
-        return {one["state"]: one["n"] for one in self.rows("SELECT state, count(*) AS n FROM request GROUP BY state")}
+        return {row["state"]: row["n"] for row in self.rows("SELECT state, count(*) AS n FROM request GROUP BY state")}
 
     def crawls(self):
         return self.rows("SELECT * FROM crawl ORDER BY id")
 
     def totals(self):
         """Return what the last crawl has counted."""
-        found = self.crawls()[-1]["totals"]
-        return json.loads(found) if isinstance(found, str) else found
+        totals = self.crawls()[-1]["totals"]
+        return json.loads(totals) if isinstance(totals, str) else totals
 
     def pages(self):
-        return sorted(path(one["url"]) for one in self.rows("SELECT url FROM page"))
+        return sorted(path(row["url"]) for row in self.rows("SELECT url FROM page"))
 
 
 def path(url):

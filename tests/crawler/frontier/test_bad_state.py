@@ -37,23 +37,23 @@ FAR = [timedelta(days=-3650), timedelta(days=3650)]
 
 @pytest.fixture
 def site(serve, answer, page):
-    address, asked = serve({path: answer(page) for path in ["/", *(f"/{number}" for number in range(12))]})
-    return address, lambda: sorted(path for path, _ in asked if path != "/robots.txt")
+    address, requests = serve({path: answer(page) for path in ["/", *(f"/{number}" for number in range(12))]})
+    return address, lambda: sorted(path for path, _ in requests if path != "/robots.txt")
 
 
 @pytest.fixture
 def stopped(run, site, each_database):
     """The database of a crawl that stopped after a few responses, how to go on with it, and what was asked for."""
-    address, asked = site
+    address, requested_paths = site
     limits = {"DATABASE_URL": each_database.url, "FRONTIER_LEASE_SECONDS": 60}
     run(SPIDER, {"site": address}, **limits, **STOPPED)
     assert each_database.states()["queued"] >= 5
-    return each_database, lambda source=None: run(source, {"site": address}, **limits), asked
+    return each_database, lambda source=None: run(source, {"site": address}, **limits), requested_paths
 
 
 @pytest.mark.parametrize("distance", FAR, ids=["past", "future"])
 def test_times_from_a_wrong_clock_delay_no_request(stopped, distance):
-    database, go_on, asked = stopped
+    database, go_on, requested_paths = stopped
     then = datetime.now(UTC) + distance
     queued = request.c.state == "queued"
     leased = {"state": "leased", "lease_id": "of-another", "lease_until": then}
@@ -63,35 +63,35 @@ def test_times_from_a_wrong_clock_delay_no_request(stopped, distance):
     finished = go_on()
     assert finished.code == 0, finished.log
     assert database.states() == {"done": 13}
-    assert asked() == sorted({*asked()})
+    assert requested_paths() == sorted({*requested_paths()})
 
 
 def test_a_missing_callback_fails_only_its_own_requests(stopped):
-    database, go_on, asked = stopped
+    database, go_on, requested_paths = stopped
     before = {path: end for path, end in database.requests().items() if end[0] == "done"}
     finished = go_on(SPIDER.replace("self.story", "self.article").replace("def story", "def tale"))
     assert finished.code == 0, finished.log
     lost = {f"/{number}" for number in range(0, 12, 2)} - before.keys()
     assert lost
-    found = database.requests()
-    assert {path for path, end in found.items() if end == ("failed", "callback_missing", 0)} == lost
-    assert {path for path, end in found.items() if end == ("done", "page", 0)} == found.keys() - lost - {"/"}
+    ends = database.requests()
+    assert {path for path, end in ends.items() if end == ("failed", "callback_missing", 0)} == lost
+    assert {path for path, end in ends.items() if end == ("done", "page", 0)} == ends.keys() - lost - {"/"}
     assert database.totals()["frontier/callback_missing"] == len(lost)
     assert "the_spider.story, which no longer exists" in finished.log
-    assert not lost & set(asked())
-    errors = {one["error"] for one in database.rows("SELECT error FROM request WHERE state = 'failed'")}
+    assert not lost & set(requested_paths())
+    errors = {row["error"] for row in database.rows("SELECT error FROM request WHERE state = 'failed'")}
     assert all("no longer exists" in error for error in errors)
 
 
 def test_unreadable_rows_fail_only_themselves(stopped):
     database, go_on, _ = stopped
-    queued = [one["id"] for one in database.rows("SELECT id FROM request WHERE state = 'queued' ORDER BY id")]
+    queued = [row["id"] for row in database.rows("SELECT id FROM request WHERE state = 'queued' ORDER BY id")]
     broken = {"url": "no address"}, {"cb_kwargs": [1, 2]}, {"cb_kwargs": {"unknown": 1}}
     for request_id, values in zip(queued, broken, strict=False):
         database.write(update(request).where(request.c.id == request_id).values(values))
     finished = go_on()
     assert finished.code == 0, finished.log
-    outcomes = {one["id"]: one["outcome"] for one in database.rows("SELECT id, outcome FROM request")}
+    outcomes = {row["id"]: row["outcome"] for row in database.rows("SELECT id, outcome FROM request")}
     assert [outcomes[request_id] for request_id in queued[:3]] == ["unreadable", "unreadable", "callback_failed"]
     assert {outcomes[request_id] for request_id in queued[3:]} == {"page"}
     assert database.totals()["frontier/unreadable"] == 2

@@ -67,8 +67,8 @@ def test_a_host_is_paused_at_its_first_refusal(run, site, answer, database, stat
     assert Counter(answers.paths()) == Counter({f"/{number}": 1 + (f"/{number}" == refused) for number in range(8)})
     assert database.requests()[refused] == ("done", "page", 1)
     assert database.states() == {"done": 8}
-    shown = f"HTTP status {status}, Retry-After: 5" if after else f"HTTP status {status}"
-    assert f"127.0.0.1 is paused for 5 seconds: refused ({shown})" in crawled.log
+    refusal = f"HTTP status {status}, Retry-After: 5" if after else f"HTTP status {status}"
+    assert f"127.0.0.1 is paused for 5 seconds: refused ({refusal})" in crawled.log
     assert database.totals()["visit/refused"] == 1
 
 

@@ -17,9 +17,9 @@ class Engine:
 
 
 def slot(delay, callback):
-    made = Slot(concurrency=2, delay=delay, jitter=0)
-    made.transferring.add(Request("http://a.example/", callback=callback))
-    return made
+    new_slot = Slot(concurrency=2, delay=delay, jitter=0)
+    new_slot.transferring.add(Request("http://a.example/", callback=callback))
+    return new_slot
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def site(answer, page):
 
 
 def test_every_end_is_acknowledged_and_the_crawl_ends_by_itself(run, serve, site, database):
-    address, asked = serve(site)
+    address, requests = serve(site)
     crawled = run(SPIDER, {"site": address, "paths": STARTS}, FRONTIER_MAX_ATTEMPTS=2)
 
     assert crawled.code == 0, crawled.log
@@ -177,8 +177,8 @@ def test_every_end_is_acknowledged_and_the_crawl_ends_by_itself(run, serve, site
     # Both are start requests: the second one that answers closes the circle.
     assert {ends.pop("/circle-a"), ends.pop("/circle-b")} == {("done", "redirected", 0), ("failed", "redirect_loop", 0)}
     assert ends == ENDS
-    assert {one["lease_id"] for one in database.rows("SELECT lease_id FROM request")} == {None}
-    times = Counter(path for path, _ in asked)
+    assert {row["lease_id"] for row in database.rows("SELECT lease_id FROM request")} == {None}
+    times = Counter(path for path, _ in requests)
     assert max(times.pop("/circle-a"), times.pop("/circle-b")) <= 3
     assert {path: count for path, count in times.items() if count > 1} == {
         "/fails-at-once": 2,
@@ -198,7 +198,7 @@ def test_every_end_is_acknowledged_and_the_crawl_ends_by_itself(run, serve, site
 
 
 def test_a_crawl_closed_by_a_callback_stays_open_and_can_be_continued(run, serve, site, database):
-    address, asked = serve(site)
+    address, requests = serve(site)
     arguments = {"site": address, "paths": "/closes"}
     stopped = run(SPIDER, arguments)
     assert "Spider closed (enough)" in stopped.log
@@ -208,6 +208,6 @@ def test_a_crawl_closed_by_a_callback_stays_open_and_can_be_continued(run, serve
 
     finished = run(SPIDER, arguments)
     assert finished.code == 0, finished.log
-    assert [one["state"] for one in database.crawls()] == ["finished"]
+    assert [crawl["state"] for crawl in database.crawls()] == ["finished"]
     assert database.requests()["/child"] == ("done", "page", 0)
-    assert [path for path, _ in asked].count("/closes") == 1
+    assert [path for path, _ in requests].count("/closes") == 1

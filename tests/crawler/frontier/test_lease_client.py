@@ -42,20 +42,20 @@ class Process:
     async def sync(self, capacity=10):
         self.client.sync(capacity)
         await self.client.wait()
-        return [one.record.key for one in self.leased]
+        return [leased.record.key for leased in self.leased]
 
 
 @pytest.fixture
 def processes(database):
-    made = []
+    started = []
 
     def make(*arguments):
-        made.append(Process(database, *arguments))
-        return made[-1]
+        started.append(Process(database, *arguments))
+        return started[-1]
 
     yield make
-    for each in made:
-        each.thread.close()
+    for process in started:
+        process.thread.close()
 
 
 def record(key, host="a.example"):
@@ -68,42 +68,42 @@ def done(leased):
 
 def test_new_requests_are_stored_and_leased_in_one_sync(processes):
     async def scenario():
-        one = processes()
-        assert not one.client.is_settled
+        process = processes()
+        assert not process.client.is_settled
         for key in "abc":
-            one.client.push(record(key))
-        assert one.client.unpushed == 3
-        assert await one.sync(capacity=2) == ["a", "b"]
-        assert (one.client.unpushed, len(one.client.leases)) == (0, 2)
+            process.client.push(record(key))
+        assert process.client.unpushed == 3
+        assert await process.sync(capacity=2) == ["a", "b"]
+        assert (process.client.unpushed, len(process.client.leases)) == (0, 2)
 
     asyncio.run(scenario())
 
 
 def test_a_request_pushed_during_a_sync_is_leased_by_the_next(processes):
     async def scenario():
-        one = processes()
-        one.client.push(record("a"))
-        one.client.sync(10)
+        process = processes()
+        process.client.push(record("a"))
+        process.client.sync(10)
         await asyncio.sleep(0)  # "a" is on its way
-        one.client.push(record("b"))
-        await one.client.wait()
-        await one.sync()
-        assert await one.sync() == ["a", "b"]
+        process.client.push(record("b"))
+        await process.client.wait()
+        await process.sync()
+        assert await process.sync() == ["a", "b"]
 
     asyncio.run(scenario())
 
 
 def test_it_is_settled_when_all_requests_have_ended(processes, database):
     async def scenario():
-        one = processes()
-        one.client.push(record("a"))
-        await one.sync()
-        assert not one.client.is_settled
-        one.client.acknowledge(done(one.leased[0]))
-        assert not one.client.is_settled
-        await one.sync()
-        assert one.client.is_settled
-        assert (one.client.queue_status.queued, one.client.queue_status.leased) == (0, 0)
+        process = processes()
+        process.client.push(record("a"))
+        await process.sync()
+        assert not process.client.is_settled
+        process.client.acknowledge(done(process.leased[0]))
+        assert not process.client.is_settled
+        await process.sync()
+        assert process.client.is_settled
+        assert (process.client.queue_status.queued, process.client.queue_status.leased) == (0, 0)
 
     asyncio.run(scenario())
     assert database.states() == {"done": 1}
@@ -111,13 +111,13 @@ def test_it_is_settled_when_all_requests_have_ended(processes, database):
 
 def test_only_the_first_end_of_a_request_counts(processes, database):
     async def scenario():
-        one = processes()
-        one.client.push(record("a"))
-        await one.sync()
-        leased = one.leased[0]
-        one.client.acknowledge(done(leased))
-        one.client.acknowledge(Ack(leased.lease_token, RequestState.FAILED, "unacknowledged"))
-        await one.sync()
+        process = processes()
+        process.client.push(record("a"))
+        await process.sync()
+        leased = process.leased[0]
+        process.client.acknowledge(done(leased))
+        process.client.acknowledge(Ack(leased.lease_token, RequestState.FAILED, "unacknowledged"))
+        await process.sync()
 
     asyncio.run(scenario())
     assert database.states() == {"done": 1}
@@ -125,15 +125,16 @@ def test_only_the_first_end_of_a_request_counts(processes, database):
 
 def test_a_released_request_can_be_leased_by_another_process(processes, database):
     async def scenario():
-        one, other = processes("one"), processes("two")
+        first = processes("one")
+        second = processes("two")
         for key in "ab":
-            one.client.push(record(key))
-        assert await one.sync() == ["a", "b"]
-        assert await other.sync() == []
-        one.client.release(one.leased[0].lease_token.request_id)
-        await one.sync(capacity=0)
-        other.client._poll_at = 0.0
-        assert await other.sync() == ["a"]
+            first.client.push(record(key))
+        assert await first.sync() == ["a", "b"]
+        assert await second.sync() == []
+        first.client.release(first.leased[0].lease_token.request_id)
+        await first.sync(capacity=0)
+        second.client._poll_at = 0.0
+        assert await second.sync() == ["a"]
 
     asyncio.run(scenario())
     assert database.rows("SELECT lease_id FROM request ORDER BY key") == [{"lease_id": "two"}, {"lease_id": "one"}]
@@ -141,14 +142,14 @@ def test_a_released_request_can_be_leased_by_another_process(processes, database
 
 def test_closing_releases_all_leases(processes, database):
     async def scenario():
-        one = processes()
+        process = processes()
         for key in "abc":
-            one.client.push(record(key))
-        await one.sync()
-        one.client.acknowledge(done(one.leased[0]))
-        one.client.push(record("d"))
-        await one.client.close()
-        assert one.client.leases == {}
+            process.client.push(record(key))
+        await process.sync()
+        process.client.acknowledge(done(process.leased[0]))
+        process.client.push(record("d"))
+        await process.client.close()
+        assert process.client.leases == {}
 
     asyncio.run(scenario())
     assert database.states() == {"done": 1, "queued": 3}
@@ -156,18 +157,18 @@ def test_closing_releases_all_leases(processes, database):
 
 def test_only_changed_delays_are_pushed(processes, database):
     def stored():
-        return {one["host"]: one["delay"] for one in database.rows("SELECT host, delay FROM host")}
+        return {row["host"]: row["delay"] for row in database.rows("SELECT host, delay FROM host")}
 
     async def scenario():
-        one = processes()
+        process = processes()
         database.write("INSERT INTO host (host, delay, refusals) VALUES ('a.example', 5.0, 0), ('b.example', 5.0, 0)")
-        one.delays = {"a.example": 0.0, "b.example": 2.0}
-        one.client.push(record("a"))
-        await one.sync()
+        process.delays = {"a.example": 0.0, "b.example": 2.0}
+        process.client.push(record("a"))
+        await process.sync()
         assert stored() == {"a.example": 0.0, "b.example": 2.0}
         database.write("UPDATE host SET delay = 9.0 WHERE host = 'b.example'")  # by another process
-        one.client.push(record("b"))
-        await one.sync()
+        process.client.push(record("b"))
+        await process.sync()
         assert stored() == {"a.example": 0.0, "b.example": 9.0}
 
     asyncio.run(scenario())
@@ -178,14 +179,14 @@ def test_leases_are_renewed_before_they_expire(processes, database):
         return database.rows("SELECT lease_until FROM request")[0]["lease_until"]
 
     async def scenario():
-        one = processes()
-        one.client.push(record("a"))
-        await one.sync()
+        process = processes()
+        process.client.push(record("a"))
+        await process.sync()
         before = until()
-        await one.sync(capacity=0)
+        await process.sync(capacity=0)
         assert until() == before
-        one.client._renew_at = 0.0  # its time has come
-        await one.sync(capacity=0)
+        process.client._renew_at = 0.0  # its time has come
+        await process.sync(capacity=0)
         assert until() > before
 
     asyncio.run(scenario())
@@ -202,30 +203,31 @@ def test_any_error_in_the_store_thread_becomes_a_store_error(processes, caplog):
 
 def test_a_lease_that_expires_between_two_checks_is_leased_later(processes, database):
     async def scenario():
-        one, other = processes("one"), processes("two")
-        one.client.push(record("a"))
-        assert await one.sync() == ["a"]
-        assert await other.sync() == []  # has just looked
+        first = processes("one")
+        second = processes("two")
+        first.client.push(record("a"))
+        assert await first.sync() == ["a"]
+        assert await second.sync() == []  # has just looked
         database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
-        other.client.push(record("b"))
-        assert await other.sync() == ["b"]
-        assert other.client.queue_status.leased == 1
-        other.client._expire_at = other.client._poll_at = 0.0  # the time to look again has come
-        assert await other.sync() == ["b", "a"]
+        second.client.push(record("b"))
+        assert await second.sync() == ["b"]
+        assert second.client.queue_status.leased == 1
+        second.client._expire_at = second.client._poll_at = 0.0  # the time to look again has come
+        assert await second.sync() == ["b", "a"]
 
     asyncio.run(scenario())
 
 
 def test_an_expired_lease_that_returns_to_its_process_is_not_started_twice(processes, database):
     async def scenario():
-        one = processes()
-        one.client.push(record("a"))
-        assert await one.sync() == ["a"]
+        process = processes()
+        process.client.push(record("a"))
+        assert await process.sync() == ["a"]
         database.write(update(request).values(lease_until=datetime.now(UTC) - timedelta(seconds=1)))
-        one.client.push(record("b"))
-        one.client._expire_at = 0.0  # the time to look for them has come
-        assert await one.sync() == ["a", "b"]
-        assert sorted(leased.record.key for leased in one.client.leases.values()) == ["a", "b"]
+        process.client.push(record("b"))
+        process.client._expire_at = 0.0  # the time to look for them has come
+        assert await process.sync() == ["a", "b"]
+        assert sorted(leased.record.key for leased in process.client.leases.values()) == ["a", "b"]
         assert database.states() == {"leased": 2}
 
     asyncio.run(scenario())

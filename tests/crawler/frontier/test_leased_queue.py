@@ -20,8 +20,8 @@ def everywhere(_request):
 
 
 def popped(waiting, now, free=everywhere):
-    found = waiting.pop(now, free)
-    return found.url.rpartition("/")[2] if found else None
+    first = waiting.pop(now, free)
+    return first.url.rpartition("/")[2] if first else None
 
 
 def test_a_new_queue_is_empty(waiting):
@@ -29,8 +29,8 @@ def test_a_new_queue_is_empty(waiting):
 
 
 def test_the_first_due_request_of_the_highest_priority_comes_first(waiting):
-    for path, priority, at in [("a", 0, 1), ("b", 5, 1), ("c", 5, 1), ("later", 9, 2)]:
-        waiting.add(request(path, priority), at)
+    for path, priority, earliest_time in [("a", 0, 1), ("b", 5, 1), ("c", 5, 1), ("later", 9, 2)]:
+        waiting.add(request(path, priority), earliest_time)
     assert [popped(waiting, 1) for _ in range(4)] == ["b", "c", "a", None]
     assert popped(waiting, 2) == "later"
     assert len(waiting) == 0
@@ -48,6 +48,6 @@ def test_the_requests_of_one_host_can_be_removed(waiting):
     waiting.add(request("a"), 0)
     waiting.add(request("b", host="b.example"), 0)
     waiting.add(request("c"), 9)
-    assert [one.url for one in waiting.take("a.example")] == ["https://a.example/a", "https://a.example/c"]
-    assert [one.url for one in waiting.take()] == ["https://b.example/b"]
+    assert [queued.url for queued in waiting.take("a.example")] == ["https://a.example/a", "https://a.example/c"]
+    assert [queued.url for queued in waiting.take()] == ["https://b.example/b"]
     assert len(waiting) == 0

@@ -35,14 +35,14 @@ def fill(database, site, rows):
 
 
 def test_200_000_queued_requests_take_no_more_memory_than_a_few(run, serve, answer, page, database):
-    site, asked = serve({f"/{number}": answer(page) for number in range(1, 1_000)})
+    site, requests = serve({f"/{number}": answer(page) for number in range(1, 1_000)})
     peaks = {}
     for rows in (FETCHED, ROWS):
         fill(database, site, rows)
         crawled = run(SPIDER, {"site": site}, CLOSESPIDER_PAGECOUNT=FETCHED)
         assert crawled.code == 0, crawled.log
         peaks[rows] = crawled.peak_bytes
-    assert len(asked) >= 2 * FETCHED
+    assert len(requests) >= 2 * FETCHED
 
     assert database.states()["queued"] > ROWS - 3 * FETCHED
     assert peaks[ROWS] < peaks[FETCHED] + MOST_MORE_BYTES

@@ -50,7 +50,7 @@ class Refusing(dict):
         return [path for path, _ in self.asked if path not in HOST_FILES]
 
     def when(self, path):
-        return [at for asked, at in self.asked if asked == path]
+        return [time for requested_path, time in self.asked if requested_path == path]
 
 
 @pytest.fixture
@@ -69,7 +69,8 @@ def test_a_paused_host_is_asked_after_its_pause_and_others_meanwhile(run, site, 
     answers.later_seconds = 1  # so the refusal is stored before a second one is asked for
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=4, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
-    (first, again), (second, last) = answers.when("/refused-0"), answers.when("/refused-1")
+    first, again = answers.when("/refused-0")
+    second, last = answers.when("/refused-1")
     assert first < second <= min(again, last) - 3.9  # the second was on its way for a moment
     assert all(answers.when(f"/other-{number}")[0] < again for number in range(3))
     late = [answers.when(f"/later-{number}")[0] - second for number in range(3)]
@@ -88,19 +89,19 @@ def test_a_crawl_with_only_paused_hosts_ends_and_is_continued_later(run, site, d
     deferred = run(SPIDER, {"port": port}, **limits)
     assert deferred.code == 0, deferred.log
     assert "Spider closed (deferred)" in deferred.log
-    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("open", "deferred")]
+    assert [(crawl["state"], crawl["reason"]) for crawl in database.crawls()] == [("open", "deferred")]
     assert {f"/other-{number}" for number in range(3)} <= set(answers.paths())
     assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("queued", "quota", 1)
 
-    asked = len(answers.paths())
+    count = len(answers.paths())
     too_soon = run(None, {"port": port}, **limits)
     assert "Spider closed (deferred)" in too_soon.log
-    assert len(answers.paths()) == asked
+    assert len(answers.paths()) == count
 
     database.write(update(host).values(paused_until=datetime.now(UTC) - timedelta(seconds=1)))
     rest = run(None, {"port": port}, **limits)
     assert rest.code == 0, rest.log
-    assert [(one["state"], one["reason"]) for one in database.crawls()] == [("finished", "finished")]
+    assert [(crawl["state"], crawl["reason"]) for crawl in database.crawls()] == [("finished", "finished")]
     assert set(database.states()) == {"done"}
     assert sorted(answers.paths()) == sorted([*(path for path in database.requests()), "/refused-0", "/refused-1"])
 
@@ -109,10 +110,10 @@ def test_another_crawl_respects_the_pause_of_a_host(run, site, database):
     port, answers = site(times=1)
     limits = {"HOST_PAUSE_SECONDS": 600, "FRONTIER_WAIT_SECONDS": 0} | ONE_BY_ONE
     run(SPIDER, {"port": port}, **limits)
-    asked = answers.paths()
+    paths = answers.paths()
     other = run(None, {"port": port, "another": "crawl"}, **limits)
     assert "Spider closed (deferred)" in other.log
-    assert sorted(answers.paths()[len(asked) :]) == ["/other-0", "/other-1", "/other-2"], other.log
+    assert sorted(answers.paths()[len(paths) :]) == ["/other-0", "/other-1", "/other-2"], other.log
     assert len(database.crawls()) == 2
 
 
@@ -120,10 +121,10 @@ def test_pauses_double_until_the_requests_of_the_host_fail(run, site, database):
     port, answers = site(times=9)
     crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=1, FRONTIER_MAX_ATTEMPTS=3, **ONE_BY_ONE)
     assert crawled.code == 0, crawled.log
-    asked = answers.when("/refused-0")
-    assert len(asked) == 3
+    times = answers.when("/refused-0")
+    assert len(times) == 3
     # A page in between would have ended the row of refusals: the first has the greatest priority.
-    assert asked[2] - asked[1] >= 1.9  # as above
+    assert times[2] - times[1] >= 1.9  # as above
     assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("failed", "quota", 2)
     assert database.crawls()[0]["state"] == "finished"
 

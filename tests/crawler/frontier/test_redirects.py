@@ -109,9 +109,9 @@ def test_with_cookies_each_page_is_stored_under_its_own_address(run, site, each_
     assert ends["/section"] == ("done", "section", 0)
     assert {ends[path] for path in (*ASKING, *WALLED, "/chain-a", "/itself")} == {("done", "page", 0)}
     assert ends["/endless-a"] == ("failed", "redirect_loop", 0)
-    asked = Counter(paths)
-    assert (asked["/endless-a"], asked["/endless-b"]) == (3, 3)
-    assert asked["/home"] <= 2  # not once for each address that has moved there
+    counts = Counter(paths)
+    assert (counts["/endless-a"], counts["/endless-b"]) == (3, 3)
+    assert counts["/home"] <= 2  # not once for each address that has moved there
     assert {ends[path][:2] for path in MOVED} <= {("done", "redirected"), ("done", "page")}
     assert "The redirects to" in crawled.log
     assert "for the 3rd time" in crawled.log

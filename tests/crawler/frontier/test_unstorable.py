@@ -68,7 +68,7 @@ def test_a_child_that_cannot_be_stored_fails_its_callback_only(run, site, databa
         "/object": ("failed", "callback_failed", 0),
         "/fine": ("done", "page", 0),
     }
-    errors = {one["url"].rpartition("/")[2]: one["error"] for one in database.rows("SELECT url, error FROM request")}
+    errors = {row["url"].rpartition("/")[2]: row["error"] for row in database.rows("SELECT url, error FROM request")}
     assert "/child has the callback <function" in errors["lambda"]
     assert "which is not a method of the spider 'the_spider'" in errors["lambda"]
     assert "/child has a value in its meta that JSON cannot store (culprit)" in errors["object"]
