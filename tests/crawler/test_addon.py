@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def settings():
-    found = Settings()
-    found.setmodule(crawler.settings)
-    return found
+    new_settings = Settings()
+    new_settings.setmodule(crawler.settings)
+    return new_settings
 
 
 def updated(settings, **values):
@@ -82,9 +82,9 @@ def test_a_replay_that_cannot_be_opened_raises(settings, tmp_path):
 )
 def test_an_archive_that_would_be_incomplete_is_rejected(settings, tmp_path, values, says):
     (tmp_path / "index.tsv").write_text("file\na.html\n", "utf-8")
-    given = {name: value.format(folder=tmp_path) if name == "REPLAY" else value for name, value in values.items()}
+    options = {name: value.format(folder=tmp_path) if name == "REPLAY" else value for name, value in values.items()}
     with pytest.raises(ConfigError, match=says):
-        updated(settings, ARCHIVE="crawl.warc.gz", **given)
+        updated(settings, ARCHIVE="crawl.warc.gz", **options)
 
 
 def test_a_page_limit_above_the_download_limit_raises_that_too(settings):
@@ -113,7 +113,8 @@ def guest(**values):
 
 
 def test_cleaning_only_adds_one_middleware_to_a_project():
-    before, after = Settings(), guest()
+    before = Settings()
+    after = guest()
     changed = [name for name in after if after[name] != before[name]]
     assert changed == ["DOWNLOADER_MIDDLEWARES"]
     assert after.getdict("DOWNLOADER_MIDDLEWARES") == {CleaningMiddleware: 10}

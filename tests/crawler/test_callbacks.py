@@ -74,15 +74,15 @@ def run_callback(visit, name):
 @pytest.mark.parametrize("name", ["generator", "async_generator", "coroutine", "plain", "single"])
 def test_every_kind_of_callback_gives_one_visit(visit, name):
     crawled = run_callback(visit, name)
-    visits = [found for found in crawled.visits if found["url"].endswith(name)]
-    assert [found["outcome"] for found in visits] == ["page"]
+    visits = [record for record in crawled.visits if record["url"].endswith(name)]
+    assert [record["outcome"] for record in visits] == ["page"]
     assert crawled.stats["visit/page"] == 1
 
 
 def test_requests_and_items_pass_unchanged_and_in_order(visit):
     crawled = run_callback(visit, "generator")
     assert crawled.items == [{"first": 1}, {"second": 2}]
-    assert {found["outcome"]: found["children"] for found in crawled.visits} == {"page": 1, "section": 0}
+    assert {record["outcome"]: record["children"] for record in crawled.visits} == {"page": 1, "section": 0}
 
 
 def test_a_callback_without_a_page_makes_a_section(visit):
@@ -91,7 +91,7 @@ def test_a_callback_without_a_page_makes_a_section(visit):
 
 def test_two_pages_of_one_response_are_two_visits(visit):
     crawled = run_callback(visit, "two_pages")
-    assert [found["page"]["title"] for found in crawled.visits] == ["one", "two"]
+    assert [record["page"]["title"] for record in crawled.visits] == ["one", "two"]
     assert crawled.stats["visit/page"] == 2
 
 
@@ -105,7 +105,7 @@ def test_two_pages_of_one_response_are_two_visits(visit):
 )
 def test_a_failing_callback_gives_one_visit_with_its_earlier_output(visit, name, error, kept):
     crawled = run_callback(visit, name)
-    [failed] = [found for found in crawled.visits if found["url"].endswith(name)]
+    [failed] = [record for record in crawled.visits if record["url"].endswith(name)]
     assert (failed["outcome"], failed["error"]) == ("callback_failed", error)
     assert crawled.items == kept
     assert crawled.stats["visit/callback_failed"] == crawled.stats["spider_exceptions/count"] == 1
@@ -114,7 +114,7 @@ def test_a_failing_callback_gives_one_visit_with_its_earlier_output(visit, name,
 
 def test_the_page_and_the_requests_before_the_error_are_kept(visit):
     crawled = run_callback(visit, "fails_later")
-    [failed, done] = sorted(crawled.visits, key=lambda found: found["outcome"])
+    [failed, done] = sorted(crawled.visits, key=lambda record: record["outcome"])
     assert (failed["page"]["title"], failed["children"]) == ("before the error", 1)
     assert done["url"].endswith("/done")
 

@@ -42,13 +42,15 @@ def look(tmp_path):
             crawler.spider = Spider("theirs")
             middleware = CleaningMiddleware.from_crawler(crawler)
             middleware.spider_opened()
-            given = [await middleware.process_response(Request(each.url, callback), each) for each in responses]
+            responses_to_spider = [
+                await middleware.process_response(Request(response.url, callback), response) for response in responses
+            ]
             await middleware.spider_closed("finished")
-            return given, crawler.stats.get_stats()
+            return responses_to_spider, crawler.stats.get_stats()
 
-        given, stats = asyncio.run(crawl())
+        responses_to_spider, stats = asyncio.run(crawl())
         with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
-            return given, stats, [url for (url,) in database.execute("SELECT url FROM page ORDER BY id")]
+            return responses_to_spider, stats, [url for (url,) in database.execute("SELECT url FROM page ORDER BY id")]
 
     return run
 
@@ -58,11 +60,12 @@ def html(path, body, status=200, cls=HtmlResponse):
 
 
 def test_a_page_at_a_matching_url_is_stored_and_others_pass_uncounted(look):
-    story, essay = html("/story/1", STORY.format("river")), html("/essay/1", STORY.format("lake"))
-    given, stats, stored = look(story, essay, PAGES_FROM=r"/story/\d")
+    story = html("/story/1", STORY.format("river"))
+    essay = html("/essay/1", STORY.format("lake"))
+    responses, stats, stored = look(story, essay, PAGES_FROM=r"/story/\d")
     assert stored == [f"{SITE}/story/1"]
-    assert given[0] is story
-    assert given[1] is essay
+    assert responses[0] is story
+    assert responses[1] is essay
     assert {name: count for name, count in stats.items() if name.startswith("visit/")} == {"visit/page": 1}
 
 
@@ -86,11 +89,12 @@ def test_a_url_and_a_type_are_each_enough(look):
 
 
 def test_a_rejected_response_at_a_matching_url_is_counted_and_given_to_the_spider(look):
-    captcha, api = html("/story/1", CAPTCHA), JsonResponse(f"{SITE}/story/2", body=b"[1]")
-    given, stats, stored = look(captcha, api, PAGES_FROM="/story/")
+    captcha = html("/story/1", CAPTCHA)
+    api = JsonResponse(f"{SITE}/story/2", body=b"[1]")
+    responses, stats, stored = look(captcha, api, PAGES_FROM="/story/")
     assert (stats["visit/captcha"], stats["visit/not_html"], stored) == (1, 1, [])
-    assert given[0] is captcha
-    assert given[1] is api
+    assert responses[0] is captcha
+    assert responses[1] is api
 
 
 def test_if_only_types_are_set_refusals_and_files_pass_uncounted(look):
@@ -113,10 +117,10 @@ def test_a_stored_page_that_is_gone_is_retired(look, tmp_path, rule):
 def test_a_page_that_must_be_left_alone_reaches_its_spider_only(look, tmp_path, rule):
     look(html("/a", STORY.format("river")), **rule)
     withdrawn = html("/a", '<meta name="robots" content="noindex">' + STORY.format("river"))
-    given, stats, stored = look(withdrawn, **rule)
+    responses, stats, stored = look(withdrawn, **rule)
     with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
         (row,) = database.execute("SELECT retired_at IS NULL, html FROM page").fetchall()
-    assert (given, stats["visit/noindex"], row) == ([withdrawn], 1, (0, None))
+    assert (responses, stats["visit/noindex"], row) == ([withdrawn], 1, (0, None))
     assert look(withdrawn, OBEY_NOINDEX=False, **rule)[1]["visit/page"] == 1
     assert stored == [f"{SITE}/a"]
 
@@ -159,8 +163,8 @@ class Unreadable(HtmlResponse):
 
 def test_a_response_that_breaks_the_middleware_still_reaches_its_spider(look, caplog):
     broken = html("/a", STORY.format("river"), cls=Unreadable)
-    given, stats, _ = look(broken, html("/b", STORY.format("lake")), PAGES_FROM="org/")
-    assert given[0] is broken
+    responses, stats, _ = look(broken, html("/b", STORY.format("lake")), PAGES_FROM="org/")
+    assert responses[0] is broken
     assert (stats["visit/pipeline_failed"], stats["visit/page"]) == (1, 1)
     assert f"{SITE}/a was not stored" in caplog.text
 

@@ -36,9 +36,9 @@ class Asked:
 
 
 def settings(priority="project", **values):
-    found = Settings()
-    found.setdict(values, priority=priority)
-    return found
+    new_settings = Settings()
+    new_settings.setdict(values, priority=priority)
+    return new_settings
 
 
 def read(priority="project", **values):
@@ -100,7 +100,7 @@ def test_settings_of_other_components_pass():
 def test_every_setting_is_declared_once_and_has_help():
     themes = [declared_options(theme) for theme in Config.__bases__]
     assert sum(map(len, themes)) == len(fields(Config))
-    assert all(one.help and not one.is_required for theme in themes for one in theme.values())
+    assert all(option.help and not option.is_required for theme in themes for option in theme.values())
 
 
 def test_the_reference_page_is_what_the_declarations_say():
@@ -110,30 +110,36 @@ def test_the_reference_page_is_what_the_declarations_say():
 
 
 def test_a_setting_has_what_its_declaration_says():
-    found = explain_setting("DEDUP_DISTANCE", settings())
-    assert (found.type, found.default, found.low, found.high, found.allowed) == ("whole number", 3, 0, 3, "0 to 3")
-    assert found.help == "Largest number of bits in which the fingerprints of two near-duplicates differ."
+    setting = explain_setting("DEDUP_DISTANCE", settings())
+    assert (setting.type, setting.default, setting.low, setting.high, setting.allowed) == (
+        "whole number",
+        3,
+        0,
+        3,
+        "0 to 3",
+    )
+    assert setting.help == "Largest number of bits in which the fingerprints of two near-duplicates differ."
 
 
 def test_all_settings_are_explained_in_the_order_of_their_declaration():
-    names = [one.name.lower() for one in explain_settings(settings())]
+    names = [setting.name.lower() for setting in explain_settings(settings())]
     assert names[:2] == ["database_url", "database_wait_seconds"]
     assert sorted(names) == sorted(field.name for field in fields(Config))
 
 
 def test_the_default_configuration_has_no_problem(monkeypatch):
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    found = explain_settings(settings())
-    assert {(one.set_by, one.problem) for one in found} == {("default", None)}
-    assert all(one.value in (one.default, {}) for one in found)
+    all_settings = explain_settings(settings())
+    assert {(setting.set_by, setting.problem) for setting in all_settings} == {("default", None)}
+    assert all(setting.value in (setting.default, {}) for setting in all_settings)
 
 
 @pytest.mark.parametrize(
     ("priority", "word"), [("project", "project"), ("spider", "spider"), ("cmdline", "command line")]
 )
 def test_who_has_set_it_is_named(priority, word):
-    found = explain_setting("DEDUP_SCOPE", settings(priority, DEDUP_SCOPE="site"))
-    assert (found.value, found.set_by) == ("site", word)
+    setting = explain_setting("DEDUP_SCOPE", settings(priority, DEDUP_SCOPE="site"))
+    assert (setting.value, setting.set_by) == ("site", word)
 
 
 def test_the_environment_is_named_where_nothing_else_has_set_it(monkeypatch):
@@ -143,8 +149,8 @@ def test_the_environment_is_named_where_nothing_else_has_set_it(monkeypatch):
 
 
 def test_texts_are_shown_as_their_values():
-    found = explain_setting("PAGES_OF_TYPES", settings(PAGES_OF_TYPES="article, forum"))
-    assert (found.value, found.type) == (("article", "forum"), "list of words")
+    setting = explain_setting("PAGES_OF_TYPES", settings(PAGES_OF_TYPES="article, forum"))
+    assert (setting.value, setting.type) == (("article", "forum"), "list of words")
 
 
 @pytest.mark.parametrize(
@@ -157,13 +163,13 @@ def test_texts_are_shown_as_their_values():
     ],
 )
 def test_a_value_that_would_stop_a_crawl_is_shown_with_the_reason(name, value, says):
-    found = explain_setting(name, settings(**{name: value}))
-    assert says in found.problem
+    setting = explain_setting(name, settings(**{name: value}))
+    assert says in setting.problem
 
 
 def test_one_bad_setting_does_not_hinder_the_explanation_of_others():
-    found = {one.name: one.problem for one in explain_settings(settings(DEDUP_DISTANCE=9))}
-    assert [name for name, problem in found.items() if problem] == ["DEDUP_DISTANCE"]
+    problems = {setting.name: setting.problem for setting in explain_settings(settings(DEDUP_DISTANCE=9))}
+    assert [name for name, problem in problems.items() if problem] == ["DEDUP_DISTANCE"]
 
 
 def test_no_password_is_shown():
@@ -201,7 +207,7 @@ def test_names_of_other_programs_pass():
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("arguments", "says"),
     [
         ({}, "needs the argument 'url': where to start"),
         ({"ur": "x"}, "has no argument 'ur'; did you mean 'url'"),
@@ -214,9 +220,9 @@ def test_names_of_other_programs_pass():
         ({"url": "http://x.example/", "pages": "\u00b2"}, "from 1 to 100000"),
     ],
 )
-def test_a_mistake_is_named(given, says):
+def test_a_mistake_is_named(arguments, says):
     with pytest.raises(ConfigError, match=says):
-        read_arguments(Asked, given, "s")
+        read_arguments(Asked, arguments, "s")
 
 
 def test_what_another_program_adds_is_not_given():
@@ -257,8 +263,8 @@ def test_the_database_s_settings_take_the_place_of_defaults_only():
 def test_the_command_line_changes_how_a_page_is_read_and_may_end_its_profile():
     stored = read(PROFILE="pab2015").page_settings
     assert changed_settings(stored, command_line_settings(settings("project", CLEANING_METHOD="eniw"))) == {}
-    given = command_line_settings(settings("cmdline", CLEANING_METHOD="eniw"))
-    assert changed_settings(stored, given) == {"CLEANING_METHOD": "eniw", "PROFILE": "none"}
+    overrides = command_line_settings(settings("cmdline", CLEANING_METHOD="eniw"))
+    assert changed_settings(stored, overrides) == {"CLEANING_METHOD": "eniw", "PROFILE": "none"}
     assert changed_settings(stored, command_line_settings(settings("cmdline", CLEANING_METHOD="pab"))) == {}
     other = command_line_settings(settings("cmdline", PROFILE="subtree", STRUCTURE="true"))
     assert changed_settings(stored, other).keys() == {"PROFILE", "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE"}

@@ -85,16 +85,16 @@ def scrapy(tmp_path):
 
 @pytest.mark.parametrize("addon", [None, BLOCKSIEVE, CLEANING])
 def test_shell_and_fetch_show_a_response_of_any_type(scrapy, site, addon):
-    shown = scrapy("shell", f"{site}/feed", "-c", "response.status, response.body", addon=addon)
-    assert "(200, b'<rss/>')" in shown
+    output = scrapy("shell", f"{site}/feed", "-c", "response.status, response.body", addon=addon)
+    assert "(200, b'<rss/>')" in output
     assert "<rss/>" in scrapy("fetch", f"{site}/feed", addon=addon)
 
 
 def test_parse_with_a_spider_of_ours_shows_the_cleaned_page(scrapy, site):
     command = ["parse", "--nocolour", "--spider", "section", "-a", f"url={site}/", "-c", "parse_article"]
-    shown = scrapy(*command, f"{site}/story")
-    assert "'title': 'The river rose'" in shown
-    assert "'body'" not in shown
+    output = scrapy(*command, f"{site}/story")
+    assert "'title': 'The river rose'" in output
+    assert "'body'" not in output
 
 
 @pytest.mark.parametrize("command", ["fetch", "parse"])
@@ -122,11 +122,11 @@ def test_parse_and_check_of_a_host_project_store_nothing(scrapy, site):
 
 
 def test_only_scrapy_s_own_commands_look():
-    defaults, given = Shell.default_settings, Settings()
+    defaults, settings = Shell.default_settings, Settings()
     assert looking_command(Crawler(Spider, dict(defaults))) is None
     assert looking_command(Crawler(DefaultSpider)) == "shell"
-    given.setdict(defaults, SETTINGS_PRIORITIES["command"])
-    crawler = Crawler(Spider, given)
+    settings.setdict(defaults, SETTINGS_PRIORITIES["command"])
+    crawler = Crawler(Spider, settings)
     assert looking_command(crawler) == "shell"
     crawler.crawling = True  # another command with the same defaults, which crawls
     assert looking_command(crawler) is None

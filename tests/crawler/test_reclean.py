@@ -41,18 +41,18 @@ PAGES = 23
 @pytest.fixture(params=["sqlite", "postgresql"])
 def engine(request, tmp_path):
     url = f"sqlite:///{tmp_path / 'blocks.db'}"
-    made = open_engine(url if request.param == "sqlite" else request.getfixturevalue("new_database")())
-    schema.prepare_schema(made)
-    yield made
-    made.dispose()
+    new_engine = open_engine(url if request.param == "sqlite" else request.getfixturevalue("new_database")())
+    schema.prepare_schema(new_engine)
+    yield new_engine
+    new_engine.dispose()
 
 
 @pytest.fixture
 def sqlite(tmp_path):
-    made = open_engine(f"sqlite:///{tmp_path / 'blocks.db'}")
-    schema.prepare_schema(made)
-    yield made
-    made.dispose()
+    new_engine = open_engine(f"sqlite:///{tmp_path / 'blocks.db'}")
+    schema.prepare_schema(new_engine)
+    yield new_engine
+    new_engine.dispose()
 
 
 @pytest.fixture(scope="module")
@@ -61,28 +61,28 @@ def running():
     started = {}
     with asyncio.Runner() as runner:
 
-        def work(store, given, bodies, report):
-            earlier = start_reclean(store, given, restart=False)
+        def work(store, plan_to_run, bodies, report):
+            earlier = start_reclean(store, plan_to_run, restart=False)
             if not started:
                 started["pool"] = WorkerPool.start(1, FingerprintTask((), Fingerprinter(), 60.0), RecleanResult())
             result = RecleanResult()
-            work = RecleanRun(store, bodies, given, started["pool"], result)
+            work = RecleanRun(store, bodies, plan_to_run, started["pool"], result)
             runner.run(work.run(earlier.after_page if earlier else 0, report))
             return result
 
         yield work
-        for each in started.values():
-            each.close()
+        for pool in started.values():
+            pool.close()
 
 
 @pytest.fixture
 def reclean(running):
     """Do what the command does, and return the result."""
 
-    def work(store, given, bodies=None, report=lambda *_: None):
-        result = running(store, given, bodies or StoredBodies(), report)
+    def work(store, plan_to_run, bodies=None, report=lambda *_: None):
+        result = running(store, plan_to_run, bodies or StoredBodies(), report)
         if result.complete:
-            store.end_reclean(given.job)
+            store.end_reclean(plan_to_run.job)
         return result
 
     return work
@@ -94,9 +94,9 @@ def plan(method=None, limit=None, **more):
     return RecleanPlan(job, Fingerprinter(), limit, processes=1, seconds=60.0, **more)
 
 
-def progress(store, given):
+def progress(store, plan_to_read):
     with read_transaction(store.engine) as connection:
-        return read_reclean_progress(connection, given.job)
+        return read_reclean_progress(connection, plan_to_read.job)
 
 
 def test_another_method_and_back_gives_the_same_blocks(engine, reclean):
@@ -123,7 +123,8 @@ def test_another_method_and_back_gives_the_same_blocks(engine, reclean):
 def test_cleaning_again_with_the_same_method_changes_nothing_and_exports_nothing_new(sqlite, reclean):
     store = Store(sqlite)
     fill(store, PAGES)
-    before, marked = state(sqlite), marks(sqlite)
+    before = state(sqlite)
+    marked = marks(sqlite)
     same = reclean(store, plan("default"))
     assert (same.pages, same.unchanged, same.failed, same.skipped) == (PAGES, PAGES, 0, {})
     assert (state(sqlite), marks(sqlite)) == (before, marked)
@@ -136,17 +137,18 @@ def test_a_page_cleaned_again_equals_one_whose_last_visit_used_that_method(sqlit
     other = open_engine(f"sqlite:///{tmp_path / 'other.db'}")
     schema.prepare_schema(other)
     fill(Store(other), 5, method="pab")
-    found, expected = state(sqlite), state(other)
+    result = state(sqlite)
+    expected = state(other)
     other.dispose()
-    assert found["pages"] == expected["pages"]
-    assert found["views"] == expected["views"]
-    assert found["document_frequency"] == expected["document_frequency"]
+    assert result["pages"] == expected["pages"]
+    assert result["views"] == expected["views"]
+    assert result["document_frequency"] == expected["document_frequency"]
 
 
 def structures(engine):
     with read_transaction(engine) as connection:
-        found = connection.execute(sql("SELECT page_id, markdown FROM page_structure ORDER BY page_id"))
-        return [tuple(row) for row in found]
+        rows = connection.execute(sql("SELECT page_id, markdown FROM page_structure ORDER BY page_id"))
+        return [tuple(row) for row in rows]
 
 
 def test_the_structure_of_stored_pages_is_filled_and_then_renewed(sqlite, tmp_path, reclean):
@@ -178,7 +180,7 @@ def test_an_archive_serves_pages_if_it_has_their_last_visit(sqlite, tmp_path, re
     bodies = ArchivedBodies(open_replay(path, 1_000_000), 1_000_000)
     result = reclean(store, plan("default"), bodies)
     assert (result.unchanged, result.skipped) == (1, {"other_body": 1, "retired": 1, "not_archived": 1})
-    assert {(one.url, one.reason) for one in result.named} == {
+    assert {(named_page.url, named_page.reason) for named_page in result.named} == {
         (address(1), "other_body"),
         (address(2), "retired"),
         (address(3), "not_archived"),
@@ -191,8 +193,8 @@ def test_a_page_without_stored_html_and_one_that_times_out_are_named_and_stay(sq
     fill(store, 1)
     Store(sqlite, keep_html=False).save(1, [visit(1)])
     before = state(sqlite)
-    given = replace(plan("default"), seconds=1e-6)
-    result = asyncio.run(run_reclean(store, StoredBodies(), given, 0, lambda *_: None))
+    short_plan = replace(plan("default"), seconds=1e-6)
+    result = asyncio.run(run_reclean(store, StoredBodies(), short_plan, 0, lambda *_: None))
     assert (result.failed, result.skipped, result.complete) == (1, {"no_html": 1}, True)
     assert "CLEANING_SECONDS" in result.named[0].reason
     assert result.processes == {}
@@ -239,7 +241,9 @@ def cleaned_pages(engine):
 
 def test_pages_of_several_methods_and_options_stay_as_they_were_cleaned(engine, reclean):
     store = fill_in_ways(engine)
-    before, marked, stored = state(engine), marks(engine), cleaned_pages(engine)
+    before = state(engine)
+    marked = marks(engine)
+    stored = cleaned_pages(engine)
     result = reclean(store, plan())
     assert (result.pages, result.unchanged, result.failed, result.skipped) == (len(WAYS), len(WAYS), 0, {})
     assert result.cleaned_by == {

@@ -107,7 +107,7 @@ def test_choosing_keeps_to_the_budget_whatever_the_clock_and_the_dates(pages, si
     alive = sum(not is_retired(page) for page in pages)
     chosen = choose_due_pages([due_page(page, since, BOUNDS) for page in pages], budget, now)
     assert len(chosen) == min(max(0, budget), alive)
-    assert len({one.history.key for one in chosen}) == len(chosen)
+    assert len({page.history.key for page in chosen}) == len(chosen)
 
 
 @given(histories(moments), moments)
@@ -120,7 +120,7 @@ def waiting(pages, since):
 
 
 def names(chosen):
-    return [one.history.key for one in chosen]
+    return [page.history.key for page in chosen]
 
 
 def test_a_page_that_changes_too_fast_to_follow_yields_to_others():
@@ -141,12 +141,12 @@ def test_no_page_starves():
     now, visited = START + timedelta(days=30), set()
     due_at = dict.fromkeys(pages, now)
     for _ in range(1_000):
-        for one in choose_due_pages(
+        for due in choose_due_pages(
             [due_page(page, due_at[key], BOUNDS) for key, page in pages.items() if due_at[key] <= now], 3, now
         ):
-            key = one.history.key
+            key = due.history.key
             visited.add(key)
-            pages[key] = one.history.visited(now, changed=not key.startswith("still"))
+            pages[key] = due.history.visited(now, changed=not key.startswith("still"))
             due_at[key] = next_visit(pages[key], now, BOUNDS)
         now += timedelta(hours=6)
     assert visited == set(pages)
@@ -159,7 +159,8 @@ def test_a_missing_page_yields_to_an_existing_one():
 
 
 def test_even_a_budget_of_one_is_shared_fairly_in_the_long_run():
-    late, better = watched("late", intervals=50, changes=50, days=0.05), watched("better", intervals=4, changes=2)
+    late = watched("late", intervals=50, changes=50, days=0.05)
+    better = watched("better", intervals=4, changes=2)
     moments = [START + timedelta(days=9, minutes=minute) for minute in range(2_000)]
     pages = [due_page(late, START, BOUNDS), due_page(better, moments[0], BOUNDS)]
     turns = sum(names(choose_due_pages(pages, 1, now)) == ["late"] for now in moments)

@@ -42,16 +42,16 @@ def posterior_mean(kind, intervals, changes, days):
 @pytest.mark.parametrize("days", [0.05, 1, 10])
 @pytest.mark.parametrize(("intervals", "changes"), [(0, 0), (1, 0), (2, 1), (4, 1), (10, 5), (40, 1), (40, 39)])
 def test_the_rate_is_near_the_posterior_mean(kind, intervals, changes, days):
-    found = estimate_changes(history(kind, intervals=intervals, changes=changes, days=days)).rate
-    assert found == pytest.approx(posterior_mean(kind, intervals, changes, days), rel=0.08)
+    rate = estimate_changes(history(kind, intervals=intervals, changes=changes, days=days)).rate
+    assert rate == pytest.approx(posterior_mean(kind, intervals, changes, days), rel=0.08)
 
 
 @pytest.mark.parametrize("kind", [PageKind.SECTION, PageKind.OTHER])
 @pytest.mark.parametrize("days", [0.05, 1, 10])
 @pytest.mark.parametrize("intervals", [1, 4, 40])
 def test_a_page_that_changed_at_every_visit_is_held_for_up_to_a_third_slower(kind, intervals, days):
-    found = estimate_changes(history(kind, intervals=intervals, changes=intervals, days=days)).rate
-    assert 0.65 < found / posterior_mean(kind, intervals, intervals, days) < 1
+    rate = estimate_changes(history(kind, intervals=intervals, changes=intervals, days=days)).rate
+    assert 0.65 < rate / posterior_mean(kind, intervals, intervals, days) < 1
 
 
 def test_many_visits_outweigh_the_prior():
@@ -77,7 +77,8 @@ def test_the_rate_of_an_unchanged_page_keeps_falling():
 
 
 def test_an_article_changes_less_as_it_ages_and_a_section_does_not():
-    article, section = history(PageKind.ARTICLE), history(PageKind.SECTION)
+    article = history(PageKind.ARTICLE)
+    section = history(PageKind.SECTION)
     later = START + timedelta(days=30)
     assert change_rate(article, later) < change_rate(article, START) / 10
     assert change_rate(section, later) == change_rate(section, START)
@@ -103,9 +104,9 @@ def test_visits_and_misses_are_counted():
     missed = history().missed().missed()
     assert missed.misses == 2
     assert missed.last_seen == START
-    found = missed.visited(later, changed=True).visited(later + timedelta(days=1), changed=False)
-    assert (found.visits, found.changes, found.misses) == (3, 1, 0)
-    assert (found.last_changed, found.last_seen) == (later, later + timedelta(days=1))
+    new_history = missed.visited(later, changed=True).visited(later + timedelta(days=1), changed=False)
+    assert (new_history.visits, new_history.changes, new_history.misses) == (3, 1, 0)
+    assert (new_history.last_changed, new_history.last_seen) == (later, later + timedelta(days=1))
 
 
 @given(st.sampled_from(PageKind), st.floats(0, 20_000), st.floats(0, 5_000))

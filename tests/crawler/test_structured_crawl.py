@@ -24,13 +24,13 @@ def structured(visit, tmp_path):
 
     def run(path, body=STRUCTURED, **settings):
         name, feed = f"sqlite:///{tmp_path}/{path}.db", tmp_path / f"{path}.jsonl"
-        given = {
+        defaults = {
             "ITEM_PIPELINES": json.dumps(dict(zip(PIPELINES, (100, 200, 300), strict=True))),
             "DATABASE_URL": name,
             "FEEDS": json.dumps({str(feed): {"format": "jsonlines"}}),
         }
         pages = {"/a": {"body": body}, "/b": {"body": body.replace("Fares", "Prices")}}
-        crawled = visit(pages, **(given | settings))
+        crawled = visit(pages, **(defaults | settings))
         assert crawled.code == 0, crawled.log
         with closing(sqlite3.connect(tmp_path / f"{path}.db")) as database:
             urls = [row[0] for row in database.execute("SELECT url FROM page ORDER BY url")]

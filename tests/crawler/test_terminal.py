@@ -26,10 +26,10 @@ def test_control_characters_and_direction_marks_are_replaced():
 def test_markup_in_a_table_is_text():
     out = io.StringIO()
     Console(file=out, width=80).print(make_table("[/b]", ["[red]site"], [["[/b]\x1b[2J"], [1234567], [None]]))
-    shown = out.getvalue()
-    assert "\x1b" not in shown
+    output = out.getvalue()
+    assert "\x1b" not in output
     for part in ("[/b]", "[red]site", "1,234,567", "-"):
-        assert part in shown
+        assert part in output
 
 
 def test_what_the_encoding_of_stdout_lacks_is_escaped(monkeypatch):

@@ -171,10 +171,10 @@ def test_limits_of_several_threads_do_not_meet():
             results.append((seconds, "ended"))
 
     threads = [threading.Thread(target=job, args=(seconds,)) for seconds in (0.05, 5.0)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(results) == [(0.05, "ended"), (5.0, "done")]
 
 

@@ -99,9 +99,9 @@ def test_the_home_page_may_call_itself_canonical():
 
 
 def test_a_very_long_url_has_a_short_key_of_its_own():
-    one, other = (url_key(f"https://example.com/{'x' * 5000}{end}") for end in "ab")
-    assert len(one) == len(other) == MAX_KEY_CHARS
-    assert one != other
+    first, second = (url_key(f"https://example.com/{'x' * 5000}{end}") for end in "ab")
+    assert len(first) == len(second) == MAX_KEY_CHARS
+    assert first != second
 
 
 @pytest.mark.parametrize(

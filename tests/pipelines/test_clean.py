@@ -70,5 +70,5 @@ def test_a_page_that_breaks_cleaning_is_counted_and_logged_and_does_not_end_the_
 
 
 def test_a_page_yielded_before_the_callback_failed_is_cleaned_and_stays_counted_as_failed(process):
-    found = process(visit(Outcome.CALLBACK_FAILED))
-    assert (found.outcome, found.page.cleaned.title) == (Outcome.CALLBACK_FAILED, "Library")
+    result = process(visit(Outcome.CALLBACK_FAILED))
+    assert (result.outcome, result.page.cleaned.title) == (Outcome.CALLBACK_FAILED, "Library")

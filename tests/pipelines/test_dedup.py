@@ -28,20 +28,22 @@ def visit():
 def test_a_cleaned_page_is_processed_as_the_settings_ask():
     page, uncompared = process(visit()).page, process(visit(), DEDUP_SCOPE="off").page
     assert page.fetched.url == URL
-    assert [block.decision for block in page.blocks] == [one for one in page.cleaned.decisions if one.kept]
+    assert [block.decision for block in page.blocks] == [
+        decision for decision in page.cleaned.decisions if decision.kept
+    ]
     assert [block.repeats for block in uncompared.blocks] == [None] * len(uncompared.blocks)
 
 
 def test_the_structure_follows_decisions_that_another_component_has_changed():
     first = visit()
     cleaned = clean(first.page.fetched.tree)
-    made = PageStructure.of(cleaned)
-    kept = process(replace(first, page=replace(first.page, cleaned=cleaned, structure=made))).page
-    assert kept.structure is made
+    structure = PageStructure.of(cleaned)
+    kept = process(replace(first, page=replace(first.page, cleaned=cleaned, structure=structure))).page
+    assert kept.structure is structure
     changed = without(cleaned, [cleaned.decisions[0].block.text])
-    for source in (cleaned.source, made):  # cleaned here, and in a cleaning process
-        page = replace(first.page, cleaned=replace(changed, source=source), structure=made)
-        assert process(replace(first, page=page)).page.structure == PageStructure.of(changed) != made
+    for source in (cleaned.source, structure):  # cleaned here, and in a cleaning process
+        page = replace(first.page, cleaned=replace(changed, source=source), structure=structure)
+        assert process(replace(first, page=page)).page.structure == PageStructure.of(changed) != structure
 
 
 def test_other_items_and_visits_without_a_page_pass_unchanged():

@@ -99,9 +99,9 @@ def test_a_category_is_read_with_its_subcategories_and_next_pages(ezine):
 
 
 def test_odd_slugs_are_fetched_unchanged_and_once(ezine):
-    asked = ezine(category="computers and technology").asked
-    assert [asked.count(path) for path in (OLD, NEW, SHORT)] == [1, 1, 1]
-    assert ADVERTISED in asked  # on the third page: all pages are read unless told otherwise
+    paths = ezine(category="computers and technology").asked
+    assert [paths.count(path) for path in (OLD, NEW, SHORT)] == [1, 1, 1]
+    assert ADVERTISED in paths  # on the third page: all pages are read unless told otherwise
 
 
 def test_a_subcategory_is_read_alone(ezine):
@@ -188,9 +188,9 @@ def test_renamed_classes_cost_no_article(form, crawl, serve, answer):
     pipelines = '{"pipelines.clean.CleanPipeline": 1, "collect.Collect": 2}'
     arguments = {"base_url": f"{url}/", "category": "Computers-and-Technology", "since": "2019-01-01"}
     crawled = crawl("ezine", arguments, {"ITEM_PIPELINES": pipelines})
-    (found,) = [visit["cleaned"] for visit in crawled.visits if visit["page"]]
+    (cleaned,) = [visit["cleaned"] for visit in crawled.visits if visit["page"]]
     stated = ("A Mill", None, None) if form == "nothing" else ("A Mill", "Ann Lee", "2019-03-04")
-    assert (found["title"], found["author"], found["published"]) == stated
+    assert (cleaned["title"], cleaned["author"], cleaned["published"]) == stated
 
 
 def test_articles_without_a_text_in_a_row_end_the_crawl(crawl, serve, answer):
@@ -262,8 +262,8 @@ def test_different_articles_are_different_requests():
     ],
 )
 def test_the_date_of_submission(text, day):
-    found = submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8").selector)
-    assert (found.isoformat() if found else None) == day
+    date = submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8").selector)
+    assert (date.isoformat() if date else None) == day
 
 
 def test_the_known_categories_are_complete():

@@ -26,7 +26,8 @@ def anchors():
 @pytest.fixture
 def looks(anchors):
     return {
-        url.removeprefix("https://www.portal.example"): found for url, found in features_by_url(anchors, URL).items()
+        url.removeprefix("https://www.portal.example"): features
+        for url, features in features_by_url(anchors, URL).items()
     }
 
 
@@ -52,7 +53,7 @@ def test_features_of_the_url(looks):
 def test_features_of_the_position(looks):
     assert looks["/a-story-in-the-head-of-the-page"]["framed"]
     assert not looks["/news/2024/05/31/the-river"]["framed"]
-    assert [found["at"] for found in looks.values()] == [0.0, 0.2, 0.4, 0.8]
+    assert [features["at"] for features in looks.values()] == [0.0, 0.2, 0.4, 0.8]
 
 
 def test_words_of_scripts_without_spaces_are_counted(looks):

@@ -218,9 +218,9 @@ def test_known_articles_do_not_use_up_the_limit_so_each_run_reads_on(news, site,
         late = [site.url + story(1), site.url + story(2)]
         database.execute("UPDATE page SET next_visit = '2024-01-01 00:00:00' WHERE url IN (?, ?)", late)
         database.execute("UPDATE page SET last_seen = '2024-01-01 00:00:00' WHERE url = ?", [site.url + story(0)])
-    asked = len(site.asked)
+    count = len(site.asked)
     last = news(columns, store, sources="sitemaps", articles="2", age="36000")
-    assert sorted(path for path in site.asked[asked:] if path.startswith("/news/")) == sorted(
+    assert sorted(path for path in site.asked[count:] if path.startswith("/news/")) == sorted(
         [story(0), story(1), story(10)]
     )
     assert (last.stats["news/known"], last.stats["news/due_over_limit"]) == (3, 1)

@@ -70,9 +70,9 @@ def test_each_section_is_returned_once_however_it_is_spelt():
 
 def test_the_cities_of_a_menu_do_not_hide_its_sections():
     cities = [(f"/city/city-{chr(97 + n)}", f"City {n}") for n in range(26)]
-    found = sections(*cities, ("/science/", "Science"))
-    assert found[-1] == f"{HOME}science/"
-    assert len(found) < 26
+    urls = sections(*cities, ("/science/", "Science"))
+    assert urls[-1] == f"{HOME}science/"
+    assert len(urls) < 26
 
 
 def test_the_number_of_sections_and_feeds_is_limited():
@@ -110,5 +110,5 @@ def test_feeds_are_those_that_the_head_names():
 def test_menus_of_saved_pages_have_the_sections_of_the_table(data, site, file, least):
     portal = read_portals()[site]
     body = gzip.decompress((data / "sites" / site / f"{file}.html.gz").read_bytes())
-    found = {url.rstrip("/") for url in section_links(response(body, portal.start))}
-    assert len(found.intersection(url.rstrip("/") for url in portal.sections)) >= least
+    urls = {url.rstrip("/") for url in section_links(response(body, portal.start))}
+    assert len(urls.intersection(url.rstrip("/") for url in portal.sections)) >= least

@@ -24,15 +24,15 @@ SITE = "https://www.portal.example"
     ],
 )
 def test_the_pattern_of_a_url(path, exact, kind):
-    found = url_pattern(SITE + path)
-    assert (found.exact, found.kind) == (f"www.portal.example{exact}", f"*/{kind}")
+    pattern = url_pattern(SITE + path)
+    assert (pattern.exact, pattern.kind) == (f"www.portal.example{exact}", f"*/{kind}")
 
 
 @given(st.text(max_size=200))
 def test_any_url_has_a_pattern(path):
-    found = url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
-    assert found == url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
-    assert len(found.exact) <= 1_000
+    pattern = url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
+    assert pattern == url_pattern(f"https://www.portal.example/{path.replace('[', '').replace(']', '')}")
+    assert len(pattern.exact) <= 1_000
 
 
 ARTICLE = "https://www.e.org/news/the-river-rose-2024"

@@ -88,10 +88,10 @@ def test_every_address_can_be_allowed(address):
 
 
 def test_an_allowed_address_is_allowed_in_every_form():
-    some = Addresses.read("127.0.0.1, fd00::/8")
-    assert {some.refusal(address) for address in ("127.0.0.1", "::ffff:127.0.0.1", "fd12::1")} == {None}
-    assert some.refusal("127.0.0.2") == "127.0.0.2 (loopback)"
-    assert some.refusal("fc00::1") == "fc00::1 (private)"
+    addresses = Addresses.read("127.0.0.1, fd00::/8")
+    assert {addresses.refusal(address) for address in ("127.0.0.1", "::ffff:127.0.0.1", "fd12::1")} == {None}
+    assert addresses.refusal("127.0.0.2") == "127.0.0.2 (loopback)"
+    assert addresses.refusal("fc00::1") == "fc00::1 (private)"
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/8", "localhost", "127.0.0.1:80", "10.0.0.0/33"])

@@ -112,9 +112,11 @@ def warcio(*arguments):
 def statuses(archived):
     with archived.archive.open("rb") as file:
         return {
-            one.rec_headers.get_header("WARC-Target-URI").removeprefix(archived.site): one.http_headers.get_statuscode()
-            for one in ArchiveIterator(file)
-            if one.rec_type == "response"
+            record.rec_headers.get_header("WARC-Target-URI").removeprefix(
+                archived.site
+            ): record.http_headers.get_statuscode()
+            for record in ArchiveIterator(file)
+            if record.rec_type == "response"
         }
 
 

@@ -20,11 +20,11 @@ def read():
     def made(request, **response):
         records = ArchiveRecords("a.warc.gz", {"software": "a test"})
         data = records.warcinfo + records.pack(request, Response(**{"url": request.url} | response))
-        found = []
+        parts = []
         for record in ArchiveIterator(BytesIO(data), check_digests="raise"):
             body = record.content_stream().read()
-            found.append((record.rec_headers, record.http_headers, body))
-        return found[1], found[2], found[0]
+            parts.append((record.rec_headers, record.http_headers, body))
+        return parts[1], parts[2], parts[0]
 
     return made
 
@@ -44,12 +44,12 @@ def test_a_response_is_recorded_as_received(read):
 
 
 def test_a_request_refers_to_its_response_and_both_to_their_crawl(read):
-    (answer, _, _), (asked, http, _), (crawl, _, about) = read(Request(URL, headers={"Accept": "text/html"}))
+    (answer, _, _), (request, http, _), (crawl, _, about) = read(Request(URL, headers={"Accept": "text/html"}))
     assert (http.protocol, http.statusline) == ("GET", "/boats?page=2 HTTP/1.1")
     assert http.headers == [("Host", "lake.example"), ("Accept", "text/html")]
-    assert asked.get_header("WARC-Concurrent-To") == answer.get_header("WARC-Record-ID")
-    assert asked.get_header("WARC-Date") == answer.get_header("WARC-Date")
-    for record in (answer, asked):
+    assert request.get_header("WARC-Concurrent-To") == answer.get_header("WARC-Record-ID")
+    assert request.get_header("WARC-Date") == answer.get_header("WARC-Date")
+    for record in (answer, request):
         assert record.get_header("WARC-Warcinfo-ID") == crawl.get_header("WARC-Record-ID")
     assert about == b"software: a test\r\n"
 
@@ -73,8 +73,8 @@ def test_secrets_are_in_no_record(read):
     }
     for record, http, body in read(request, status=302, headers=headers)[:2]:
         assert record.get_header("WARC-Target-URI") == "https://lake.example/boats?page=2&api_key=***"
-        shown = f"{record}{http}{body}"
-        assert not any(secret in shown for secret in SECRETS)
+        record_text = f"{record}{http}{body}"
+        assert not any(secret in record_text for secret in SECRETS)
 
 
 def test_a_url_in_a_header_is_percent_encoded(read):

@@ -115,24 +115,24 @@ def site():
             path = self.rfile.readline().split()[1].decode()
             while self.rfile.readline().strip():
                 pass
-            self.server.asked.append(path)
+            self.server.paths.append(path)
             self.wfile.write(ANSWERS.get(path, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
 
     class Server(socketserver.ThreadingTCPServer):
-        asked: list
+        paths: list
 
         def handle_error(self, *_arguments):
             """Keep quiet about clients that have enough."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        server.asked = []
+        server.paths = []
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", server.asked
+        yield f"http://127.0.0.1:{server.server_address[1]}", server.paths
         server.shutdown()
 
 
 def test_only_whole_bodies_become_pages(site, crawl, tmp_path):
-    address, asked = site
+    address, paths = site
     (tmp_path / "the_spider.py").write_text(SPIDER, "utf-8")
     crawled = crawl(
         tmp_path / "the_spider.py",
@@ -143,7 +143,7 @@ def test_only_whole_bodies_become_pages(site, crawl, tmp_path):
     assert crawled.outcomes() == dict.fromkeys(WHOLE, "page")
     assert crawled.stats["visit/download_failed"] == len(HALVES) + len(CUT_OFF) + len(NO_RESPONSE)
     assert crawled.stats["visit/too_large"] == 1
-    assert asked.count("/half-gzip") == asked.count("/half-brotli") == asked.count("/half") == 2
+    assert paths.count("/half-gzip") == paths.count("/half-brotli") == paths.count("/half") == 2
     failures = [line for line in crawled.log.splitlines() if "No response from " in line]
     reasons = dict(line.partition(f"No response from {address}")[2].split(": ", 1) for line in failures)
     promised = "download_failed: the body ended before its promised length"

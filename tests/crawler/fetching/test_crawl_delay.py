@@ -75,7 +75,8 @@ def timed():
     def start(robots, agents=()):
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.robots, server.moments = robots.encode(), []
-        server.asked, server.asking = dict.fromkeys(agents, 0), threading.Condition()
+        server.asked = dict.fromkeys(agents, 0)
+        server.asking = threading.Condition()
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         servers.append(server)
         return f"http://127.0.0.1:{server.server_port}", server.moments
@@ -103,13 +104,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def wait_for_the_others(self, agent):
-        asked, asking = self.server.asked, self.server.asking
-        if agent in asked:
+        counts, asking = self.server.asked, self.server.asking
+        if agent in counts:
             with asking:
-                asked[agent] += 1
-                turn = min(asked[agent], TURNS)
+                counts[agent] += 1
+                turn = min(counts[agent], TURNS)
                 asking.notify_all()
-                asking.wait_for(lambda: min(asked.values()) >= turn, SECONDS)
+                asking.wait_for(lambda: min(counts.values()) >= turn, SECONDS)
 
     def log_message(self, *_arguments):
         pass

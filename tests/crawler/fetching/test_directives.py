@@ -94,7 +94,7 @@ def test_a_page_without_directives_need_not_be_parsed(head):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "rules"),
     [
         ("noindex", {"noindex"}),
         ("NoIndex,NOFOLLOW", {"noindex", "nofollow"}),
@@ -119,8 +119,8 @@ def test_a_page_without_directives_need_not_be_parsed(head):
         ("", set()),
     ],
 )
-def test_the_rules_of_a_header(text, found):
-    assert set(read_robots_rules(text, NAMES, NOW)) == found
+def test_the_rules_of_a_header(text, rules):
+    assert set(read_robots_rules(text, NAMES, NOW)) == rules
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_page_is_left_alone_by_its_own_directive(visit):
     crawled = visit({path: sent for path, (sent, _) in PAGES.items()})
     expected = {path: outcome for path, (_, outcome) in PAGES.items()}
     assert crawled.outcomes() == expected
-    errors = {one["url"].rpartition("/")[2]: one["error"] for one in crawled.visits}
+    errors = {record["url"].rpartition("/")[2]: record["error"] for record in crawled.visits}
     assert errors["header"] == "the header X-Robots-Tag (setting OBEY_NOINDEX)"
     assert errors["noai"] == "<meta name=robots> (setting OBEY_NOAI)"
     assert errors["tdm-meta"] == "<meta name=tdm-reservation> (setting OBEY_TDM_RESERVATION)"
@@ -222,7 +222,7 @@ def test_links_of_a_page_that_says_nofollow_are_not_followed(follow, listing):
     assert crawled.stats["directives/nofollow_links"] == 6  # three, each of the two times
     assert crawled.stats["visit/section"] == 2  # a request for the page itself is no link
     assert crawled.items == [{"item": crawled.visits[0]["url"]}] * 2
-    assert {one["children"] for one in crawled.visits} == {1, 0}
+    assert {record["children"] for record in crawled.visits} == {1, 0}
 
 
 def test_links_are_followed_if_nofollow_is_not_obeyed_or_only_noindex_is_said(follow):

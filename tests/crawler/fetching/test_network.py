@@ -132,11 +132,11 @@ def test_other_schemes_than_http_are_refused(look, tmp_path):
 
 
 def test_a_proxy_may_have_a_private_address_and_resolves_names(look, serve, answer):
-    asked = [f"http://{host}/" for host in ("a.example", "inside.example", "127.0.0.1", "2852039166", "x.localhost")]
-    proxy, requests = serve({url: answer("here") for url in asked})
-    crawled = look(*asked, proxy=proxy, ALLOW_ADDRESSES="", ROBOTSTXT_OBEY="0", **REBINDING)
+    urls = [f"http://{host}/" for host in ("a.example", "inside.example", "127.0.0.1", "2852039166", "x.localhost")]
+    proxy, requests = serve({url: answer("here") for url in urls})
+    crawled = look(*urls, proxy=proxy, ALLOW_ADDRESSES="", ROBOTSTXT_OBEY="0", **REBINDING)
     assert outcomes(crawled) == {"visit/section": 2, "visit/address": 3}
-    assert [url for url, _ in requests] == asked[:2]
+    assert [url for url, _ in requests] == urls[:2]
 
 
 def test_a_tunnel_through_a_proxy_with_a_private_address(look, serve):

@@ -34,13 +34,13 @@ def test_a_foreign_project_has_scrapy_s_handler_replaced_and_keeps_other_schemes
 def test_a_handler_named_on_the_command_line_is_replaced_too():
     settings = Settings()
     settings.set("DOWNLOAD_HANDLERS", '{"ftp": null}', priority="cmdline")
-    found = handlers(settings)
-    assert (found["http"], found["ftp"]) == (OURS, None)
+    by_scheme = handlers(settings)
+    assert (by_scheme["http"], by_scheme["ftp"]) == (OURS, None)
 
 
 def test_a_project_s_own_handler_stays_and_is_named(caplog):
-    found = handlers(Settings({"DOWNLOAD_HANDLERS": {"https": BLIND}}))
-    assert (found["http"], found["https"]) == (OURS, BLIND)
+    by_scheme = handlers(Settings({"DOWNLOAD_HANDLERS": {"https": BLIND}}))
+    assert (by_scheme["http"], by_scheme["https"]) == (OURS, BLIND)
     (warned,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "DataURIDownloadHandler for https, which connects to any address: ALLOW_ADDRESSES does not apply" in warned
 

@@ -129,7 +129,9 @@ def test_autothrottle_lowers_the_delay_after_a_304_as_after_a_200(slot, status, 
 def test_our_autothrottle_takes_the_place_of_scrapys():
     crawler = get_crawler(settings_dict={"ADDONS": ours.ADDONS, "AUTOTHROTTLE_ENABLED": True, "LOG_ENABLED": False})
     crawler._apply_settings()
-    throttles = [type(one) for one in crawler.extensions.middlewares if isinstance(one, ScrapyAutoThrottle)]
+    throttles = [
+        type(extension) for extension in crawler.extensions.middlewares if isinstance(extension, ScrapyAutoThrottle)
+    ]
     assert throttles == [AutoThrottle]
 
 

@@ -110,8 +110,8 @@ def test_missing_and_damaged_files_are_distinguished(folder):
     path = folder(["file", "url"], *rows)
     (path / "bad.html.gz").write_bytes(b"not gzip")
     source = open_replay(path, LIMIT)
-    found = [source.find(f"https://x.example/{name}") for name in ("lost", "bad", "never")]
-    assert found == [ReplayMiss.MISSING_FILE, ReplayMiss.DAMAGED_FILE, ReplayMiss.ABSENT]
+    answers = [source.find(f"https://x.example/{name}") for name in ("lost", "bad", "never")]
+    assert answers == [ReplayMiss.MISSING_FILE, ReplayMiss.DAMAGED_FILE, ReplayMiss.ABSENT]
 
 
 def test_a_gzip_bomb_is_read_to_one_byte_beyond_the_limit(folder):
@@ -209,11 +209,11 @@ def test_a_warc_body_comes_without_chunks_and_as_packed_as_it_was(warc):
         ("https://x.example/bomb", 200, HTML | {"Content-Encoding": "gzip"}, gzip.compress(b"x" * 30_000_000)),
     )
     source = open_replay(path, LIMIT)
-    found = {url.rsplit("/", 1)[1]: source.find(url) for url in source.urls()}
-    assert (found["zipped"].body, found["zipped"].unpack(LIMIT)) == (zipped, b"<p>zipped")
-    assert found["chunked"].body == b"<p>chunked"
+    answers = {url.rsplit("/", 1)[1]: source.find(url) for url in source.urls()}
+    assert (answers["zipped"].body, answers["zipped"].unpack(LIMIT)) == (zipped, b"<p>zipped")
+    assert answers["chunked"].body == b"<p>chunked"
     with pytest.raises(PageError, match="more than PAGE_MAX_BYTES=100000"):
-        found["bomb"].unpack(LIMIT)
+        answers["bomb"].unpack(LIMIT)
 
 
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
@@ -239,8 +239,8 @@ def test_a_file_that_is_not_a_warc_is_named(tmp_path, body):
 def test_a_brotli_body_is_unpacked_by_its_reader(warc):
     packed = brotli.compress(b"<p>a page that is long enough to be packed" * 9)
     path = warc(("https://x.example/br", 200, HTML | {"Content-Encoding": "br"}, packed))
-    found = open_replay(path, LIMIT).find("https://x.example/br")
-    assert (found.body, ("Content-Encoding", "br") in found.headers) == (packed, True)
+    answer = open_replay(path, LIMIT).find("https://x.example/br")
+    assert (answer.body, ("Content-Encoding", "br") in answer.headers) == (packed, True)
     (source,) = open_target(str(path), None, LIMIT).sources
     assert source.load().body == b"<p>a page that is long enough to be packed" * 9
 

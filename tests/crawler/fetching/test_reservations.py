@@ -74,10 +74,10 @@ def test_a_file_that_is_no_array_is_an_error(body, uncollected):
 
 
 def test_entries_without_a_location_are_left_out_and_a_single_object_is_a_rule():
-    found = ReservationRules.parse(
+    rules = ReservationRules.parse(
         b'[7, {}, {"location": ""}, {"location": 3}, {"location": "/", "tdm-reservation": 1}]'
     )
-    assert (len(found.rules), found.left_out) == (1, 4)
+    assert (len(rules.rules), rules.left_out) == (1, 4)
     single = ReservationRules.parse(b'\xef\xbb\xbf{"location": "/", "tdm-reservation": 1}')
     assert single.reserve("https://river.example/a")
 

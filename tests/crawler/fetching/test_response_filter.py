@@ -89,36 +89,36 @@ PARSED = {
 @pytest.mark.parametrize("body", [PLAIN, b"\xef\xbb\xbf" + PLAIN, b"\r\n " + PLAIN, "<p>caf\u00e9".encode("latin-1")])
 def test_a_page_is_only_decoded_if_it_is_parsed_later(body):
     response = HtmlResponse("https://e.org/", body=body, headers={"Content-Type": "text/html"})
-    found = filter_response(response, Config.read(Settings()), parse_later=True)
+    source = filter_response(response, Config.read(Settings()), parse_later=True)
     parsed = filter_response(response, Config.read(Settings()))
-    assert isinstance(found, UnparsedPage)
-    assert not found.is_parsed
-    assert (found.encoding, found.parse_warnings, found.url) == (parsed.encoding, parsed.parse_warnings, parsed.url)
-    page = PageResponse.of(response, found)
+    assert isinstance(source, UnparsedPage)
+    assert not source.is_parsed
+    assert (source.encoding, source.parse_warnings, source.url) == (parsed.encoding, parsed.parse_warnings, parsed.url)
+    page = PageResponse.of(response, source)
     moved = page.replace(url="https://e.org/moved")
-    assert not found.is_parsed
+    assert not source.is_parsed
     assert (
-        page.css("p").getall() == HtmlResponse("https://e.org/", body=body, encoding=found.encoding).css("p").getall()
+        page.css("p").getall() == HtmlResponse("https://e.org/", body=body, encoding=source.encoding).css("p").getall()
     )
-    assert found.is_parsed
-    assert page.tree is found.tree
+    assert source.is_parsed
+    assert page.tree is source.tree
     assert moved.tree.url == page.replace(url="https://e.org/moved").tree.url == "https://e.org/moved"
 
 
 @pytest.mark.parametrize("body", PARSED.values(), ids=PARSED)
 def test_a_page_that_parsing_may_reject_is_parsed_at_once(body):
     response = HtmlResponse("https://e.org/", body=body, headers={"Content-Type": "text/html"})
-    found = filter_response(response, Config.read(Settings()), parse_later=True)
+    result = filter_response(response, Config.read(Settings()), parse_later=True)
     expected = filter_response(response, Config.read(Settings()))
-    assert type(found) is type(expected)
-    assert isinstance(found, Page | Rejection)
+    assert type(result) is type(expected)
+    assert isinstance(result, Page | Rejection)
 
 
 def test_a_page_that_takes_too_long_to_read_is_rejected_and_counted():
     response = HtmlResponse("https://e.org/", body=b"<p>x</p>" * 400_000, headers={"Content-Type": "text/html"})
     config = Config.read(Settings({"CLEANING_SECONDS": 0.05}))
-    found = filter_response(response, config)
-    assert isinstance(found, Rejection)
-    assert found.outcome is Outcome.CLEANING_TIMEOUT
-    assert found.detail == "reading it: it takes more than 0.05 seconds (setting CLEANING_SECONDS)"
+    result = filter_response(response, config)
+    assert isinstance(result, Rejection)
+    assert result.outcome is Outcome.CLEANING_TIMEOUT
+    assert result.detail == "reading it: it takes more than 0.05 seconds (setting CLEANING_SECONDS)"
     assert not isinstance(filter_response(response, Config.read(Settings())), Rejection)

@@ -20,7 +20,7 @@ STORED = PageValidators(xxh64_intdigest(b"the body"), '"tag"', "Mon, 01 Jan 2024
 
 
 @pytest.fixture
-def asked():
+def conditional():
     request = Request(URL)
     add_conditions(request, STORED, conditionally=True)
     return request
@@ -30,8 +30,8 @@ def conditions(request):
     return request.headers.get("If-None-Match"), request.headers.get("If-Modified-Since")
 
 
-def test_a_stored_pages_validators_are_sent(asked):
-    assert conditions(asked) == (b'"tag"', b"Mon, 01 Jan 2024 00:00:00 GMT")
+def test_a_stored_pages_validators_are_sent(conditional):
+    assert conditions(conditional) == (b'"tag"', b"Mon, 01 Jan 2024 00:00:00 GMT")
 
 
 def test_a_request_keeps_its_own_conditions():
@@ -56,9 +56,9 @@ def test_the_body_is_compared_even_without_conditions():
     assert reject_unmodified(request, Response(URL, body=b"the body")).outcome is Outcome.NOT_MODIFIED
 
 
-def test_another_body_is_not_rejected(asked):
-    assert reject_unmodified(asked, Response(URL, body=b"another body")) is None
-    assert reject_unmodified(asked, Response(URL, 503, body=b"the body")) is None
+def test_another_body_is_not_rejected(conditional):
+    assert reject_unmodified(conditional, Response(URL, body=b"another body")) is None
+    assert reject_unmodified(conditional, Response(URL, 503, body=b"the body")) is None
 
 
 def test_a_request_without_a_stored_page_is_not_rejected():
@@ -66,8 +66,8 @@ def test_a_request_without_a_stored_page_is_not_rejected():
     assert without_conditions(Request(URL)).meta == {}
 
 
-def test_an_expected_304_is_left_to_its_status(asked):
-    assert reject_unmodified(asked, Response(URL, 304)) is None
+def test_an_expected_304_is_left_to_its_status(conditional):
+    assert reject_unmodified(conditional, Response(URL, 304)) is None
 
 
 def test_a_304_without_a_condition_is_an_http_error():
@@ -75,15 +75,15 @@ def test_a_304_without_a_condition_is_an_http_error():
 
 
 @pytest.mark.parametrize(("etag", "doubtful"), [('"tag"', False), ('W/"tag"', False), ('"other"', True), (None, False)])
-def test_a_304_with_another_etag_is_doubtful(asked, etag, doubtful):
+def test_a_304_with_another_etag_is_doubtful(conditional, etag, doubtful):
     headers = {} if etag is None else {"ETag": etag}
-    assert is_doubtful_304(asked, Response(URL, 304, headers)) is doubtful
-    assert not is_doubtful_304(asked, Response(URL, 200, headers))
+    assert is_doubtful_304(conditional, Response(URL, 304, headers)) is doubtful
+    assert not is_doubtful_304(conditional, Response(URL, 200, headers))
 
 
-def test_without_conditions_a_request_still_has_the_body_hash(asked):
-    bare = without_conditions(asked)
+def test_without_conditions_a_request_still_has_the_body_hash(conditional):
+    bare = without_conditions(conditional)
     assert conditions(bare) == (None, None)
     assert bare.meta[KNOWN_PAGE] == PageValidators(STORED.body_hash, None, None)
-    assert conditions(asked) == (b'"tag"', b"Mon, 01 Jan 2024 00:00:00 GMT")
+    assert conditions(conditional) == (b'"tag"', b"Mon, 01 Jan 2024 00:00:00 GMT")
     assert reject_unmodified(bare, Response(URL, 304)).outcome is Outcome.HTTP_ERROR

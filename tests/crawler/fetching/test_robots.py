@@ -9,9 +9,9 @@ def test_requests_wait_for_a_robots_txt_that_is_loading(visit):
     private = {f"/private/{number}": {"body": "<p>none of your business</p>"} for number in range(6)}
     public = {f"/public/{number}": {"body": "<p>a page</p>"} for number in range(6)}
     crawled = visit({"/robots.txt": FORBIDDING} | private | public, CONCURRENT_REQUESTS_PER_DOMAIN=16)
-    asked = [path for path, _ in crawled.requests]
-    assert not {path for path in asked if path.startswith("/private")}
-    assert {path for path in asked if path.startswith("/public")} == public.keys()
+    paths = [path for path, _ in crawled.requests]
+    assert not {path for path in paths if path.startswith("/private")}
+    assert {path for path in paths if path.startswith("/public")} == public.keys()
     assert crawled.stats["visit/robots"] == 6
 
 

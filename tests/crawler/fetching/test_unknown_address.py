@@ -55,8 +55,8 @@ def scrapy(tmp_path):
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_the_sites_own_links_are_not_outer(scrapy, saved, workers):
-    given = ("-s", f"REPLAY={saved}", "-s", "CLEANING_METHOD=pab", "-s", f"CLEANING_PROCESSES={workers}")
-    scrapy("crawl", "archive", *given, "-s", "DEDUP_SCOPE=off", "-s", "BOILERPLATE_MIN_PAGES=0")
+    options = ("-s", f"REPLAY={saved}", "-s", "CLEANING_METHOD=pab", "-s", f"CLEANING_PROCESSES={workers}")
+    scrapy("crawl", "archive", *options, "-s", "DEDUP_SCOPE=off", "-s", "BOILERPLATE_MIN_PAGES=0")
     kept = [("mine.invalid", "Story"), ("mine.invalid", "The first story links to its own site.")]
     kept += [("mine.invalid", "The second has a picture.")]
     # Where the address is known, the links lead to another site.

@@ -22,7 +22,7 @@ def text(page):
 
 
 def processes():
-    return {each for each in psutil.Process().children(recursive=True) if is_browser(each)}
+    return {process for process in psutil.Process().children(recursive=True) if is_browser(process)}
 
 
 def is_browser(process):
@@ -39,15 +39,15 @@ def runs(process):
 @pytest.fixture
 def own(chromium, temporary):
     """Return a browser that waits for seconds, and its processes."""
-    with alone(chromium, temporary, 5) as found:
-        yield found
+    with alone(chromium, temporary, 5) as browser_and_processes:
+        yield browser_and_processes
 
 
 @pytest.fixture
 def patient(chromium, temporary):
     """Return one that waits for longer than a busy machine takes to notice that a process is gone."""
-    with alone(chromium, temporary, 60) as found:
-        yield found
+    with alone(chromium, temporary, 60) as browser_and_processes:
+        yield browser_and_processes
 
 
 @contextmanager
@@ -62,19 +62,19 @@ def alone(chromium, temporary, seconds):
 
 
 def test_a_browser_leaves_no_process_and_no_folder(own, temporary):
-    browser, its = own
+    browser, own_processes = own
     browser.render("<p>A lake.")
-    assert its
+    assert own_processes
     assert list(temporary.iterdir())
 
 
 def test_a_page_that_hangs_ends_at_the_time_limit_and_the_next_is_rendered(own):
-    browser, its = own
+    browser, own_processes = own
     begin = time.monotonic()
     with pytest.raises(RenderError, match="not rendered within 5 seconds"):
         browser.render(HANG, "http://lake.example/")
     assert time.monotonic() - begin < 12
-    assert not any(map(runs, its))
+    assert not any(map(runs, own_processes))
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
@@ -93,31 +93,36 @@ def killed(find):
 
 def _kill(find, over):
     while not over.wait(1.5):
-        for each in find():
+        for process in find():
             with suppress(psutil.NoSuchProcess):
-                each.kill()
+                process.kill()
 
 
 def test_a_browser_that_is_killed_is_one_failed_page(patient):
-    browser, its = patient
-    with killed(lambda: its), pytest.raises(RenderError, match=r"the browser failed on http://lake\.example/"):
+    browser, own_processes = patient
+    with (
+        killed(lambda: own_processes),
+        pytest.raises(RenderError, match=r"the browser failed on http://lake\.example/"),
+    ):
         browser.render(HANG, "http://lake.example/")
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
 def test_a_renderer_that_crashes_is_one_failed_page(patient):
-    browser, its = patient
-    with killed(lambda: renderers(its)), pytest.raises(RenderError, match="the browser failed on the page"):
+    browser, own_processes = patient
+    with killed(lambda: renderers(own_processes)), pytest.raises(RenderError, match="the browser failed on the page"):
         browser.render(HANG)
     assert text(browser.render("<p>A lake.")) == "A lake."
 
 
-def renderers(its):
-    found = set()
-    for one in its:
+def renderers(processes):
+    renderer_processes = set()
+    for process in processes:
         with suppress(psutil.NoSuchProcess):
-            found |= {child for child in (one, *one.children(recursive=True)) if "--type=renderer" in child.cmdline()}
-    return found
+            renderer_processes |= {
+                child for child in (process, *process.children(recursive=True)) if "--type=renderer" in child.cmdline()
+            }
+    return renderer_processes
 
 
 @pytest.mark.parametrize("executable", ["/bin/true", "/bin/cat"])
@@ -161,12 +166,12 @@ def test_a_missing_extra_raises():
 
 def test_the_sandbox_is_off_for_root_or_where_it_is_switched_off(chromium, tmp_path):
     """A browser of ours that writes its command line down, and ends."""
-    asked = tmp_path / "asked"
+    arguments_file = tmp_path / "asked"
     browser = tmp_path / "browser"
-    browser.write_text(f'#!{shutil.which("sh")}\necho "$@" >> {asked}\n', "utf-8")
+    browser.write_text(f'#!{shutil.which("sh")}\necho "$@" >> {arguments_file}\n', "utf-8")
     browser.chmod(0o755)
     for sandbox in ("on", "off", "auto"):
         with pytest.raises(RenderError), Browser(executable=str(browser), sandbox=sandbox, seconds=5):
             pass
-    lines = asked.read_text("utf-8").splitlines()
+    lines = arguments_file.read_text("utf-8").splitlines()
     assert ["--no-sandbox" in line for line in lines] == [False, True, os.geteuid() == 0]

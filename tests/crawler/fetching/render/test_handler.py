@@ -140,10 +140,10 @@ def test_a_page_loads_its_layout_but_nothing_from_private_addresses(crawl, serve
     settings = RENDER | {"ALLOW_ADDRESSES": "", "CHROMIUM": chromium}
     arguments = {"site": BASE_URL.rstrip("/"), "paths": "/page"}
     crawled = crawl(spider(LOOK), arguments, settings, environment={"http_proxy": site, "no_proxy": ""})
-    asked = dict(requests)
+    requested = dict(requests)
     wanted = {f"{BASE_URL}{name}" for name in ("robots.txt", "page", "style.css", "i.png")}
-    assert wanted <= asked.keys() <= wanted | {f"{BASE_URL}favicon.ico"}, crawled.log
-    assert asked[f"{BASE_URL}i.png"]["User-Agent"].startswith("blocksieve/")
+    assert wanted <= requested.keys() <= wanted | {f"{BASE_URL}favicon.ico"}, crawled.log
+    assert requested[f"{BASE_URL}i.png"]["User-Agent"].startswith("blocksieve/")
     assert crawled.stats["render/refused"] == len(hosts)
 
 

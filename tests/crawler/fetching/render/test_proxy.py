@@ -22,11 +22,16 @@ def _no_proxy(monkeypatch):
 def resolver(monkeypatch):
     """Let the system's resolver know some names; the last answer stays."""
     answers = {"inside.example": [HERE], "rebound.example": ["127.0.0.2", HERE]}
-    asked = socket.getaddrinfo
+    getaddrinfo = socket.getaddrinfo
 
     def resolve(host, port, *arguments, **more):
-        found = answers.get(host)
-        return asked(found.pop(0) if found and found[1:] else found[0] if found else host, port, *arguments, **more)
+        addresses = answers.get(host)
+        return getaddrinfo(
+            addresses.pop(0) if addresses and addresses[1:] else addresses[0] if addresses else host,
+            port,
+            *arguments,
+            **more,
+        )
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
 

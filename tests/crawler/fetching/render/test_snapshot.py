@@ -51,13 +51,15 @@ def test_positions_are_whole_pixels_and_half_transparent_is_a_colour(still):
 
 def test_a_transparent_background_is_none(still):
     backgrounds = ["transparent", "rgba(9,9,9,0)", "rgb(1 2 3 / 0%)", "color(srgb 1 0 0 / 0)", "none"]
-    page = still.render(PLACED + "".join(f"<div style='background:{each}'>A river.</div>" for each in backgrounds))
+    page = still.render(
+        PLACED + "".join(f"<div style='background:{background}'>A river.</div>" for background in backgrounds)
+    )
     assert [box.background for box in boxes(page, "div")] == [""] * len(backgrounds)
 
 
 def test_what_is_not_seen_is_not_shown(still):
     unseen = ["display:none", "visibility:hidden", "width:0", "height:0", "position:static;display:contents"]
-    divs = "".join(f"<div style='width:9px;height:9px;{each}'>A</div>" for each in [*unseen, ""])
+    divs = "".join(f"<div style='width:9px;height:9px;{style}'>A</div>" for style in [*unseen, ""])
     assert [box.shown for box in boxes(still.render(PLACED + divs), "div")] == [False] * len(unseen) + [True]
 
 
@@ -186,13 +188,13 @@ def listener():
         udp.setblocking(False)
 
         def arrived():
-            found = []
+            arrivals = []
             for take in (tcp.accept, lambda: udp.recvfrom(100)):
                 try:
-                    found.append(take())
+                    arrivals.append(take())
                 except BlockingIOError:
                     continue
-            return found
+            return arrivals
 
         yield port, arrived
 
@@ -287,8 +289,8 @@ def test_saved_pages_are_rendered_and_cleaned_by_their_layout(still, data, place
     html = gzip.decompress((data / "sites" / place).read_bytes())
     page = still.render(html)
     assert page.layout.match(page.root)
-    shown = [box for box in page.layout.boxes if box and box.shown]
-    assert len(shown) > 100
-    assert all(box.width > 0 and box.height > 0 for box in shown)
+    visible_boxes = [box for box in page.layout.boxes if box and box.shown]
+    assert len(visible_boxes) > 100
+    assert all(box.width > 0 and box.height > 0 for box in visible_boxes)
     cleaned = clean(page, method="vce")
     assert len(cleaned.decisions) > 50

@@ -37,16 +37,16 @@ def offsets(content):
 
 
 def urls(records):
-    return [each.header.get("warc-target-uri") for each in records if isinstance(each, WarcRecord)]
+    return [record.header.get("warc-target-uri") for record in records if isinstance(record, WarcRecord)]
 
 
 def damages(records):
-    return [each.damage for each in records if isinstance(each, LostRecord)]
+    return [record.damage for record in records if isinstance(record, LostRecord)]
 
 
 def test_records_are_those_that_warcio_reads(content):
     records = read(content)
-    expected = [each.raw_stream.read() for each in ArchiveIterator(io.BytesIO(content), no_record_parse=True)]
+    expected = [record.raw_stream.read() for record in ArchiveIterator(io.BytesIO(content), no_record_parse=True)]
     assert [record.block for record in records] == expected
     assert [record.place.offset for record in records] == offsets(content)
     assert urls(records) == [url for url, _ in PAGES]
@@ -78,10 +78,10 @@ def test_a_file_may_end_anywhere(tmp_path, packed):
     content = write_warc(tmp_path / "a.warc", PAGES[:2], packed=packed).read_bytes()
     _, second = offsets(content)
     for size in range(1, len(content) - 20):
-        found = read(content[:size])
-        assert urls(found) == ["https://a.example/0"][: len(urls(found))]
-        assert len(damages(found)) <= 1
-        assert len(found) == 1 + (size > second)
+        records = read(content[:size])
+        assert urls(records) == ["https://a.example/0"][: len(urls(records))]
+        assert len(damages(records)) <= 1
+        assert len(records) == 1 + (size > second)
 
 
 @pytest.mark.parametrize("inside", range(12))
@@ -113,7 +113,7 @@ def test_a_record_that_lies_about_its_length_is_lost_alone(tmp_path, packed, sta
         parts.append(part)
     records = read(b"".join(parts))
     assert urls(records) == [url for number, (url, _) in enumerate(PAGES) if number != 2]
-    lost = [each for each in records if isinstance(each, LostRecord)]
+    lost = [record for record in records if isinstance(record, LostRecord)]
     assert len(lost) == 1
     assert lost[0].place.offset == sum(map(len, parts[:2]))
     assert lost[0].damage in {Damage.WRONG_LENGTH, Damage.TRUNCATED}
@@ -151,7 +151,7 @@ def test_a_member_that_cannot_be_unpacked_is_lost_alone(tmp_path):
     content[third + 20 : third + 60] = b"\xff" * 40
     records = read(bytes(content))
     assert urls(records) == [url for number, (url, _) in enumerate(PAGES) if number != 2]
-    assert [(each.place.offset, each.damage) for each in records if isinstance(each, LostRecord)] == [
+    assert [(record.place.offset, record.damage) for record in records if isinstance(record, LostRecord)] == [
         (third, Damage.UNPACKABLE)
     ]
 
@@ -172,7 +172,8 @@ def test_a_file_of_something_else_is_one_lost_record():
 
 @pytest.mark.parametrize("form", ["plain", "members", "one member"])
 def test_every_record_is_read_again_at_its_place(tmp_path, form):
-    marks, content = MemberMarks(), in_form(tmp_path, form)
+    marks = MemberMarks()
+    content = in_form(tmp_path, form)
     for record in read_warc(io.BytesIO(content), LIMIT, marks):
         assert read_record(io.BytesIO(content), record.place, LIMIT, marks) == record
 
