@@ -19,6 +19,7 @@ from crawler.config import Config
 from crawler.fetching.replay import open_replay
 
 LIMIT = 1_000_000
+CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
 PACKED = (*HTML, ("Content-Encoding", "gzip"))
 CHUNKED = (*HTML, ("Transfer-Encoding", "chunked"))
 BROKEN = (*HTML, ("no header at all", ""), ("X-Folded", "one\r\n  two"))
@@ -45,7 +46,7 @@ def frames(*records, dictionary=None):
     """Return a zstd file; its first frame holds the dictionary."""
     content = b"" if dictionary is None else dictionary.dict_content
     head = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content if content else b""
-    return head + b"".join(zstd.compress(each, zstd_dict=dictionary) for each in records)
+    return head + b"".join(zstd.compress(each, options=CHECKED, zstd_dict=dictionary) for each in records)
 
 
 def stating(response, difference):
@@ -97,8 +98,8 @@ def kinds(site):
         "whole, zstd": (frames(first, second, third), 3, {}),
         "whole, zstd with a dictionary": (learned, 3, {}),
         "whole, one zstd frame": (frames(all_three), 3, {}),
-        "cut at its end, zstd": (learned[:-100], 2, {"truncated": 1}),
-        "a byte of a frame": (corrupt(learned, len(learned) - 100), 2, {"unpackable": 1}),
+        "cut at its end, zstd": (learned[:-20], 2, {"truncated": 1}),
+        "a byte of a frame": (corrupt(learned, len(learned) - 20), 2, {"unpackable": 1}),
         "garbage, zstd": (frames(first) + garbage + frames(second, third), 3, {"unpackable": 1}),
         "cut at its end": (all_three[:-300], 2, {"truncated": 1}),
         "cut at its end, packed": (members[:-100], 2, {"truncated": 1}),
