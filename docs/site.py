@@ -47,11 +47,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let each link of a page lead to the site's page of its target."""
     if page.file.src_uri.startswith("source/"):
         return markdown
-    place, here = place_of(page.file.src_uri), PurePosixPath(page.file.src_uri).parent
+    place = place_of(page.file.src_uri)
+    here = PurePosixPath(page.file.src_uri).parent
 
-    def turn(found: re.Match[str]) -> str:
-        target = address_of(resolve(place, found[1]))
-        return f"]({relpath(target, here)}{found[2] or ''})"
+    def turn(link: re.Match[str]) -> str:
+        target = address_of(resolve(place, link[1]))
+        return f"]({relpath(target, here)}{link[2] or ''})"
 
     parts = _FENCED.split(markdown)
     return "".join(part if part.startswith("```") else _LINK.sub(turn, part) for part in parts)
@@ -60,7 +61,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def linked_from(page: PurePosixPath) -> set[PurePosixPath]:
     """Return the files that a page links to, by their place in the repository."""
     text = _FENCED.sub("", (ROOT / page).read_text("utf-8"))
-    return {resolve(page, found[1]) for found in _LINK.finditer(text)}
+    return {resolve(page, link[1]) for link in _LINK.finditer(text)}
 
 
 def resolve(page: PurePosixPath, link: str) -> PurePosixPath:
@@ -87,9 +88,9 @@ def address_of(place: PurePosixPath) -> str:
 def show_source(place: PurePosixPath) -> str:
     """Return a page with a file, or with the files of a folder."""
     path = ROOT / place
-    files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
-    shown = [f"---\nsearch:\n  exclude: true\n---\n# {place}\n"]
+    files = sorted(entry for entry in path.iterdir() if entry.is_file()) if path.is_dir() else [path]
+    parts = [f"---\nsearch:\n  exclude: true\n---\n# {place}\n"]
     for file in files:
         heading = f"## {file.name}\n\n" if path.is_dir() else ""
-        shown.append(f"{heading}````{LANGUAGES.get(file.suffix, 'text')}\n{file.read_text('utf-8')}\n````\n")
-    return "\n".join(shown)
+        parts.append(f"{heading}````{LANGUAGES.get(file.suffix, 'text')}\n{file.read_text('utf-8')}\n````\n")
+    return "\n".join(parts)

@@ -124,8 +124,8 @@ def _method_name() -> OptionType[str]:
     """Return the type of a method's name, also of a method that is registered later."""
     known = one_of(tuple(METHODS))
 
-    def convert(given: object) -> str:
-        name = str(given) if str(given) in METHODS else known.convert(given)
+    def convert(value: object) -> str:
+        name = str(value) if str(value) in METHODS else known.convert(value)
         METHODS.find(name)
         return name
 
@@ -530,7 +530,7 @@ class Config(
         longest, and for an unknown name that begins with BLOCKSIEVE_.
         """
         check_aliases(settings, _settings())
-        config = cls(**{one.name: _value(one, settings) for one in _settings().values()})
+        config = cls(**{setting.name: _value(setting, settings) for setting in _settings().values()})
         try:
             config.revisits  # noqa: B018 — raises
         except ValueError as error:
@@ -614,7 +614,7 @@ def themes() -> tuple[type[Theme], ...]:
 
 def _settings() -> dict[str, Option]:
     """Return the declared settings by their names in capitals, theme by theme."""
-    return {one.name.upper(): one for theme in themes() for one in declared_options(theme).values()}
+    return {setting.name.upper(): setting for theme in themes() for setting in declared_options(theme).values()}
 
 
 def _given(name: str, settings: BaseSettings) -> Any:
@@ -628,17 +628,18 @@ def _given(name: str, settings: BaseSettings) -> Any:
 
 def _value(setting: Option, settings: BaseSettings) -> Any:
     """Return the value of a setting. Raises ConfigError for a value that it does not take."""
-    name, profile = setting.name.upper(), profile_settings(settings)
-    given = _given(name, settings)
+    name = setting.name.upper()
+    profile = profile_settings(settings)
+    raw_value = _given(name, settings)
     if name in profile and is_overridden(name, settings):
         return profile[name]
-    if given is None:
+    if raw_value is None:
         return setting.default
     try:
-        value = setting.type.read(given)
+        value = setting.type.read(raw_value)
     except ValueError as error:
         raise ConfigError(
-            f"{name_in_use(name, settings)} is {given!r}; {error}{_clash_hint(name, settings)}"
+            f"{name_in_use(name, settings)} is {raw_value!r}; {error}{_clash_hint(name, settings)}"
         ) from error
     try:
         return settled(name, value, profile) if name in profile else value
@@ -784,19 +785,19 @@ class ArgumentSpider(Spider):
 
     Arguments: ClassVar[type[Any]]
 
-    def __init__(self, name: str | None = None, **given: Any) -> None:
-        super().__init__(name, **given)
-        self.asked = read_arguments(type(self).Arguments, given, self.name)
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
+        self.asked = read_arguments(type(self).Arguments, arguments, self.name)
 
 
-def read_arguments(declared: type[Arguments], given: Mapping[str, Any], spider: str) -> Arguments:
+def read_arguments(declared: type[Arguments], values_by_name: Mapping[str, Any], spider: str) -> Arguments:
     """Return the arguments with the given values.
 
     The frontier reads FRESH itself. Names that begin with `_` belong to other programs, such as scrapyd.
     """
     known = declared_options(declared)
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values_by_name.items():
         if name.startswith("_") or name == FRESH:
             continue
         if name not in known:
@@ -817,5 +818,5 @@ def given_arguments(spider: Spider) -> dict[str, str]:
     Names that begin with `_` are left out, because scrapyd gives each job another `_job`, which would make it another
     crawl. RECRAWL is kept, because it is meant to make another crawl.
     """
-    found = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
-    return {name: value for name, value in found.items() if name == RECRAWL or not name.startswith("_")}
+    arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
+    return {name: value for name, value in arguments.items() if name == RECRAWL or not name.startswith("_")}

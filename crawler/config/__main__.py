@@ -51,24 +51,24 @@ def reference(spiders: Mapping[str, type[Any]]) -> str:
 
 def _table(owner: type[Any], *, upper: bool = False) -> str:
     rows = ["", "| name | default | allowed | what it does |", "| --- | --- | --- | --- |"]
-    for one in sorted(declared_options(owner).values(), key=lambda one: not one.is_required):
-        name = one.name.upper() if upper else one.name
-        rows.append(f"| `{name}` | {_shown_default(one)} | {_shown_allowed(one)} | {one.help} |")
+    for option in sorted(declared_options(owner).values(), key=lambda option: not option.is_required):
+        name = option.name.upper() if upper else option.name
+        rows.append(f"| `{name}` | {_shown_default(option)} | {_shown_allowed(option)} | {option.help} |")
     return "\n".join(rows) + "\n"
 
 
-def _shown_default(one: Option) -> str:
-    if one.is_required:
+def _shown_default(option: Option) -> str:
+    if option.is_required:
         return "required"
-    if one.default in (None, "", (), {}):
+    if option.default in (None, "", (), {}):
         return ""
-    shown = ",".join(one.default) if isinstance(one.default, tuple) else str(one.default)
-    return f"`{shown.lower() if isinstance(one.default, bool) else shown}`"
+    default = ",".join(option.default) if isinstance(option.default, tuple) else str(option.default)
+    return f"`{default.lower() if isinstance(option.default, bool) else default}`"
 
 
-def _shown_allowed(one: Option) -> str:
-    choices = one.type.choices
-    return one.type.allowed if choices is None else ", ".join(f"`{choice}`" for choice in choices)
+def _shown_allowed(option: Option) -> str:
+    choices = option.type.choices
+    return option.type.allowed if choices is None else ", ".join(f"`{choice}`" for choice in choices)
 
 
 def _shipped_spiders() -> dict[str, type[Any]]:

@@ -91,8 +91,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 
 def profile_settings(settings: BaseSettings) -> Mapping[str, Any]:
     """Return the settings of the profile that is set; none without a profile, or for one that does not exist."""
-    found = PROFILES.get(str(settings.get(name_in_use(PROFILE, settings))))
-    return {} if found is None else found.settings
+    profile = PROFILES.get(str(settings.get(name_in_use(PROFILE, settings))))
+    return {} if profile is None else profile.settings
 
 
 def is_overridden(name: str, settings: BaseSettings) -> bool:
@@ -103,13 +103,13 @@ def is_overridden(name: str, settings: BaseSettings) -> bool:
     return settings.get(used_name) is None or priority is None or priority < profile_priority
 
 
-def settled(name: str, given: Any, profile: Mapping[str, Any]) -> Any:
+def settled(name: str, value: Any, profile: Mapping[str, Any]) -> Any:
     """Return a given setting with what the profile says of it. Raises ValueError if the two contradict each other.
 
     CLEANING_OPTIONS may have further options, such as `max_blocks`.
     """
-    wanted = profile[name]
-    both = {**given, **wanted} if isinstance(wanted, dict) else wanted
-    if both != (({**wanted, **given}) if isinstance(wanted, dict) else given):
+    profile_value = profile[name]
+    merged = {**value, **profile_value} if isinstance(profile_value, dict) else profile_value
+    if merged != (({**profile_value, **value}) if isinstance(profile_value, dict) else value):
         raise ValueError
-    return both
+    return merged

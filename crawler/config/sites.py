@@ -52,8 +52,8 @@ def _check_sections(addresses: Sequence[str]) -> None:
             raise ValueError(f"{address!r}: {error}") from error
 
 
-def _read_interval(given: str) -> timedelta:
-    match = _INTERVAL.fullmatch(given.strip())
+def _read_interval(value: str) -> timedelta:
+    match = _INTERVAL.fullmatch(value.strip())
     if match is None:
         raise ValueError
     interval = float(match[1]) * _UNITS[match[2]]
@@ -174,19 +174,23 @@ def _find_faults(entry: SiteEntry, loader: SpiderLoaderProtocol, settings: BaseS
     for name in entry.settings:
         if name in _SHARED_NAMES or name.startswith(_SHARED_PREFIXES):
             yield f"the setting {name} cannot differ between sites; give it on the command line or in the project"
-    given = entry.crawl_settings
+    crawl_settings = entry.crawl_settings
     # One by one, so that each fault is said, and then together: some are wrong only beside another.
-    faults = [fault for name in given if (fault := _find_setting_fault({name: given[name]}, settings)) is not None]
-    together = None if faults else _find_setting_fault(given, settings)
+    faults = [
+        fault
+        for name in crawl_settings
+        if (fault := _find_setting_fault({name: crawl_settings[name]}, settings)) is not None
+    ]
+    together = None if faults else _find_setting_fault(crawl_settings, settings)
     yield from faults
     if together is not None:
         yield together
 
 
-def _find_setting_fault(given: Mapping[str, Any], settings: BaseSettings) -> str | None:
+def _find_setting_fault(changes: Mapping[str, Any], settings: BaseSettings) -> str | None:
     """Return why a crawl would refuse these settings if they stood on the command line; None if it would not."""
     copy = settings.copy()
-    copy.update(given, priority=SETTINGS_PRIORITIES["cmdline"])
+    copy.update(changes, priority=SETTINGS_PRIORITIES["cmdline"])
     try:
         Config.read(copy)
     except ConfigError as error:

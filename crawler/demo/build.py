@@ -119,7 +119,9 @@ class _Address:
 
 def build_site(seed: int = SEED) -> DemoSite:
     """Return the site of a seed. Raises RuntimeError if the vocabulary is too small to keep the texts distinct."""
-    rng, prose, originals = Random(seed), load_prose_generator(), DistinctTexts()
+    rng = Random(seed)
+    prose = load_prose_generator()
+    originals = DistinctTexts()
     drafts = write_drafts(prose, originals, rng)
     authors = _authors(rng)
     mirrored = [draft for draft in drafts if draft.mirrored]

@@ -30,7 +30,9 @@ def ground_truth(site: DemoSite) -> dict[str, Any]:
         "near": [{"centre": places[0], "copies": places[1:]} for places in _planted_groups(site, "near-")],
         "numbered": _planted_groups(site, "numbered-"),
         "refusals": {refusal.entry.path: refusal.outcome.value for refusal in site.refusals},
-        "redirects": {r.entry.path: {"to": r.target, "status": r.status} for r in site.redirects},
+        "redirects": {
+            redirect.entry.path: {"to": redirect.target, "status": redirect.status} for redirect in site.redirects
+        },
         "noise": [{"kind": noise.kind, "marker": noise.marker, "text": noise.text} for noise in site.noise],
     }
 
@@ -49,7 +51,7 @@ def _describe_article(article: Article) -> dict[str, Any]:
         "bare": article.draft.bare,
         "language": article.draft.language,
         "encoding": article.draft.charset.codec,
-        "blocks": [{"kind": p.kind.value, "text": normalise(p.text)} for p in article.passages],
+        "blocks": [{"kind": passage.kind.value, "text": normalise(passage.text)} for passage in article.passages],
     }
 
 

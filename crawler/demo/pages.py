@@ -76,7 +76,9 @@ def site_replies(site: DemoSite) -> dict[str, Reply]:
     answers |= _author_replies(pages)
     answers |= {article.entry.path: _article_reply(pages, article) for article in site.articles}
     answers |= {refusal.entry.path: _refusal_reply(refusal) for refusal in site.refusals}
-    answers |= {r.entry.path: Reply(r.status, _HTML, b"", location=r.target) for r in site.redirects}
+    answers |= {
+        redirect.entry.path: Reply(redirect.status, _HTML, b"", location=redirect.target) for redirect in site.redirects
+    }
     return answers
 
 

@@ -117,7 +117,8 @@ def print_summary(database: Path, console: Console) -> None:
     url = f"sqlite:///{database}"
     engine = open_engine(url, must_exist=True)
     with read_transaction(engine) as connection:
-        totals, (crawl,) = queries.database_totals(connection), queries.last_crawls(connection, limit=1)
+        totals = queries.database_totals(connection)
+        (crawl,) = queries.last_crawls(connection, limit=1)
         best = _best_blocks(connection)
     engine.dispose()
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -143,8 +144,8 @@ def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
     """Return score, title and text of the longest blocks with the highest score, one of each page."""
     rows = connection.execute(text("select score, title, text from informative_block order by score desc, words desc"))
     best: dict[str, tuple[float, str, str]] = {}
-    for score, title, found in rows:
-        best.setdefault(title or "", (score, title or "", found))
+    for score, title, block_text in rows:
+        best.setdefault(title or "", (score, title or "", block_text))
         if len(best) == _BEST_BLOCKS:
             break
     return list(best.values())

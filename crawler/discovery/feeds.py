@@ -136,7 +136,8 @@ def _read_document(response: Response, now: datetime, most: int) -> FeedListing 
     head = next(chunks, b"")
     if not head.strip():
         return FeedProblem.DAMAGED if chunks.damaged else FeedProblem.EMPTY
-    text, newest = _decode(head[:_SNIFFED_BYTES]), _NewestEntries(most, now)
+    text = _decode(head[:_SNIFFED_BYTES])
+    newest = _NewestEntries(most, now)
     match = _ROOT_ELEMENT.match(text)
     root = match[1].lower() if match else ""
     if root in _SITEMAP_ROOTS:
@@ -175,7 +176,8 @@ class _NewestEntries:
         if len(url) > _URL_MAX_CHARS:
             self.too_long += 1
             return
-        published, changed = self._checked(published), self._checked(changed)
+        published = self._checked(published)
+        changed = self._checked(changed)
         self.seen += 1
         # Of two entries with the same day, the first in the document counts as newer.
         rank = (latest_day(published, changed) or date.min, -self.seen)
@@ -340,7 +342,8 @@ def _feed_time(entry: Mapping[str, Any], name: str, language: str) -> datetime |
 
     feedparser knows English names and standard formats. It reads "2025年11月5日" as the first of the month.
     """
-    text, parsed = str(entry.get(name) or ""), entry.get(f"{name}_parsed")
+    text = str(entry.get(name) or "")
+    parsed = entry.get(f"{name}_parsed")
     if not isinstance(parsed, struct_time) or not text.isascii():
         stated = read_feed_date(text, language)
         if stated is not None or not isinstance(parsed, struct_time):

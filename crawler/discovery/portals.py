@@ -43,7 +43,7 @@ def _host(value: Any) -> str:
 
 
 def _hosts(value: Any) -> tuple[str, ...]:
-    return tuple(_host(one) for one in _list(value, "host names"))
+    return tuple(_host(name) for name in _list(value, "host names"))
 
 
 def _address(value: Any) -> str:
@@ -54,7 +54,7 @@ def _address(value: Any) -> str:
 
 
 def _addresses(value: Any) -> tuple[str, ...]:
-    return tuple(_address(one) for one in _list(value, "http or https URLs"))
+    return tuple(_address(address) for address in _list(value, "http or https URLs"))
 
 
 def _pattern(value: Any) -> re.Pattern[str]:
@@ -101,7 +101,9 @@ def _flag(value: Any) -> bool:
 def _evidence(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise ValueError("it takes a table of columns and their evidence")  # noqa: TRY004 — as the other columns
-    return {name: tuple(_names([found] if isinstance(found, str) else found)) for name, found in value.items()}
+    return {
+        name: tuple(_names([evidence] if isinstance(evidence, str) else evidence)) for name, evidence in value.items()
+    }
 
 
 def _list(value: Any, wanted: str) -> list[Any]:
@@ -170,7 +172,7 @@ class Portal:
         return site_of(url) in self.domains
 
 
-PORTAL_COLUMNS = {one.name: one for one in fields(Portal) if one.name != "name"}
+PORTAL_COLUMNS = {column.name: column for column in fields(Portal) if column.name != "name"}
 
 
 def read_portals(own: str = "") -> dict[str, Portal]:
@@ -205,15 +207,15 @@ def read_portal(name: str, row: Any, where: str) -> Portal:
     if not isinstance(row, dict):
         raise ConfigError(f"{where}: {name!r} is {row!r}; a portal is a table of columns, [{name}]")
     values: dict[str, Any] = {"headers": {}, "evidence": {}}
-    for given, value in row.items():
-        if given not in PORTAL_COLUMNS:
+    for column, value in row.items():
+        if column not in PORTAL_COLUMNS:
             raise ConfigError(
-                f"{where}: the portal {name!r} has no column {given!r}; {did_you_mean(given, PORTAL_COLUMNS)}"
+                f"{where}: the portal {name!r} has no column {column!r}; {did_you_mean(column, PORTAL_COLUMNS)}"
             )
         try:
-            values[given] = PORTAL_COLUMNS[given].metadata["read"](value)
+            values[column] = PORTAL_COLUMNS[column].metadata["read"](value)
         except ValueError as error:
-            raise ConfigError(f"{where}: {given!r} of the portal {name!r} is {value!r}: {error}") from error
+            raise ConfigError(f"{where}: {column!r} of the portal {name!r} is {value!r}: {error}") from error
     if "host" not in values:
         needed = PORTAL_COLUMNS["host"].metadata["help"]
         raise ConfigError(f"{where}: the portal {name!r} needs the column 'host': {needed}")
@@ -224,12 +226,12 @@ def read_portal(name: str, row: Any, where: str) -> Portal:
 
 def _check_portal(portal: Portal, where: str) -> None:
     """Raise ConfigError for columns that contradict each other."""
-    for given in ("home", "sections"):
-        addresses = getattr(portal, given)
+    for column in ("home", "sections"):
+        addresses = getattr(portal, column)
         for url in [addresses] if isinstance(addresses, str) else addresses:
             if url and not portal.owns(url):
                 raise ConfigError(
-                    f"{where}: {given!r} of the portal {portal.name!r} has {url!r}, which is on none of its hosts; "
+                    f"{where}: {column!r} of the portal {portal.name!r} has {url!r}, which is on none of its hosts; "
                     "name the host in 'hosts'"
                 )
     if portal.method and METHODS[portal.method].needs == "layout" and not portal.render:
@@ -289,6 +291,6 @@ def _merge_rows(shipped: Any, own: Any) -> Any:
     """Return the shipped row with the user's columns. A replaced column loses its shipped evidence."""
     if shipped is None or not isinstance(own, dict):
         return shipped if own is None else own
-    kept = {name: found for name, found in shipped.get("evidence", {}).items() if name not in own}
-    given = own.get("evidence", {})
-    return {**shipped, **own, "evidence": {**kept, **given} if isinstance(given, dict) else given}
+    kept = {name: names for name, names in shipped.get("evidence", {}).items() if name not in own}
+    own_evidence = own.get("evidence", {})
+    return {**shipped, **own, "evidence": {**kept, **own_evidence} if isinstance(own_evidence, dict) else own_evidence}

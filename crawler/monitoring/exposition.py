@@ -159,15 +159,15 @@ class Exposition:
 
 def _read_samples(content: str, labels: Mapping[str, str]) -> dict[MetricSample, float]:
     """Return the samples that have these labels; others are left out."""
-    found = {}
+    samples = {}
     for family in text_string_to_metric_families(content):
         if not family.name.startswith(_PREFIX):
             raise ValueError(f"the metric {family.name} in it is not Blocksieve's")
         for sample in family.samples:
             own = [value for name, value in sample.labels.items() if name not in labels]
             if labels.items() <= sample.labels.items():
-                found[MetricSample(sample.name.removeprefix(_PREFIX), "".join(own))] = sample.value
-    return found
+                samples[MetricSample(sample.name.removeprefix(_PREFIX), "".join(own))] = sample.value
+    return samples
 
 
 class _Families:

@@ -78,7 +78,8 @@ class ProgressLine:
         """Return the line with the current counts."""
         count = self._count
         seconds = max(time.monotonic() - self._started, 0.001)
-        pages, kept = count("visit/page"), count("blocks/kept")
+        pages = count("visit/page")
+        kept = count("blocks/kept")
         refused = sum(count(f"visit/{outcome}") for outcome in REFUSAL_OUTCOMES)
         parts = [
             count_of(pages, "page"),

@@ -98,7 +98,8 @@ def _feed_warnings(feeds: Mapping[Any, Mapping[str, Any]], stats: Mapping[str, A
     unchanged = int(stats.get(f"visit/{Outcome.NOT_MODIFIED}", 0))
     items = int(stats.get("item_scraped_count", 0))
     for uri, options in feeds.items():
-        name, overwrites = redact_text(str(uri)), options.get("overwrite")
+        name = redact_text(str(uri))
+        overwrites = options.get("overwrite")
         if overwrites is None:
             overwrites = urlsplit(name).scheme in _OVERWRITING_SCHEMES
         # Another file for each crawl overwrites nothing.
@@ -163,9 +164,13 @@ class EndTable:
 
     def _log_start(self, spider: Spider) -> None:
         arguments = redact_arguments(given_arguments(spider))
-        shown = "".join(f" {name}={value}" for name, value in arguments.items() if name != RECRAWL)
+        arguments_text = "".join(f" {name}={value}" for name, value in arguments.items() if name != RECRAWL)
         logger.info(
-            "Crawling with Blocksieve %s and Scrapy %s: %s%s", version("blocksieve"), scrapy_version, spider.name, shown
+            "Crawling with Blocksieve %s and Scrapy %s: %s%s",
+            version("blocksieve"),
+            scrapy_version,
+            spider.name,
+            arguments_text,
         )
 
     def _log_table(self) -> None:
@@ -214,8 +219,8 @@ def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
     """Return `9 (exact 7, near 2)`, the largest part first; the total is the sum of the parts if it is None."""
     total = sum(parts.values()) if total is None else total
     largest = sorted(((count, name) for name, count in parts.items() if count), key=lambda part: -part[0])
-    shown = ", ".join(f"{name} {count:,}" for count, name in largest)
-    return f"{total:,} ({shown})" if shown else f"{total:,}"
+    parts_text = ", ".join(f"{name} {count:,}" for count, name in largest)
+    return f"{total:,} ({parts_text})" if parts_text else f"{total:,}"
 
 
 def _not_compared(count: int) -> str:

@@ -104,18 +104,18 @@ class ComparedPage:
 
     @property
     def results(self) -> dict[str, ComparedMethod]:
-        return {name: found for name, found in self.outcomes.items() if isinstance(found, ComparedMethod)}
+        return {name: outcome for name, outcome in self.outcomes.items() if isinstance(outcome, ComparedMethod)}
 
     @property
     def failures(self) -> dict[str, CompareFailure]:
-        return {name: found for name, found in self.outcomes.items() if isinstance(found, CompareFailure)}
+        return {name: outcome for name, outcome in self.outcomes.items() if isinstance(outcome, CompareFailure)}
 
     @cached_property
     def agreement(self) -> dict[tuple[str, str], float]:
         """How far each two methods agree on the words to keep, 0 to 1, in the methods' order."""
         return {
-            (one, other): agreement(ours.tokens, theirs.tokens)
-            for (one, ours), (other, theirs) in combinations(self.results.items(), 2)
+            (first, second): agreement(ours.tokens, theirs.tokens)
+            for (first, ours), (second, theirs) in combinations(self.results.items(), 2)
         }
 
     @property
@@ -200,7 +200,7 @@ def offline_browser(settings: BaseSettings, max_bytes: int) -> Browser:
 
 
 def make_plan(
-    asked: Sequence[str] | None, boilerplate: SiteBoilerplate, start_browser: Callable[[], Browser]
+    names: Sequence[str] | None, boilerplate: SiteBoilerplate, start_browser: Callable[[], Browser]
 ) -> ComparisonPlan:
     """Return the methods to compare; the browser starts only if a method needs it.
 
@@ -208,7 +208,7 @@ def make_plan(
     method that was asked for and cannot work.
     """
     plan = ComparisonPlan()
-    for name in asked or METHODS:
+    for name in names or METHODS:
         try:
             needs = METHODS.find(name).needs
             if needs == "template":
@@ -216,7 +216,7 @@ def make_plan(
             elif needs == "layout" and plan.browser is None:
                 plan.browser = start_browser()
         except (OptionError, CompareError, RenderError) as error:
-            if asked:
+            if names:
                 raise
             plan.left_out[name] = str(error)
         else:
@@ -380,28 +380,28 @@ class ComparisonTotals:
     def agreement(self) -> dict[tuple[str, str], float]:
         """How far each two methods agree, in the methods' order: the mean of the pages on which both worked."""
         sums = {pair: self._agreement.get(pair) for pair in combinations(self.methods, 2)}
-        return {pair: found[0] / found[1] for pair, found in sums.items() if found}
+        return {pair: sum_and_count[0] / sum_and_count[1] for pair, sum_and_count in sums.items() if sum_and_count}
 
-    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
+    def add(self, source: UnreadPage, result: ComparedPage | CompareFailure) -> None:
         """Count a page; `pages` is its number afterwards, from 1."""
         self.pages += 1
-        if isinstance(found, CompareFailure):
-            self.failures[found.reason] += 1
-            self.failed = [*self.failed, (source.name, found)][:_MAX_NOTED]
+        if isinstance(result, CompareFailure):
+            self.failures[result.reason] += 1
+            self.failed = [*self.failed, (source.name, result)][:_MAX_NOTED]
             return
         self.compared += 1
-        self.blocks += len(found.leaves)
-        self.words += found.words
-        self.parse_ms.append(found.parse_ms)
-        if found.render_ms is not None:
-            self.render_ms.append(found.render_ms)
-        self.parse_warnings.update(map(str, found.page.parse_warnings))
-        for name, outcome in found.outcomes.items():
-            self.methods[name].add(found, outcome)
-        for pair, value in found.agreement.items():
+        self.blocks += len(result.leaves)
+        self.words += result.words
+        self.parse_ms.append(result.parse_ms)
+        if result.render_ms is not None:
+            self.render_ms.append(result.render_ms)
+        self.parse_warnings.update(map(str, result.page.parse_warnings))
+        for name, outcome in result.outcomes.items():
+            self.methods[name].add(result, outcome)
+        for pair, value in result.agreement.items():
             total, pages = self._agreement.get(pair, (0.0, 0))
             self._agreement[pair] = (total + value, pages + 1)
-        mean = found.mean_agreement
+        mean = result.mean_agreement
         if mean is not None and mean < 1:
             noted = [*self.most_disagreed, Disagreement(mean, self.pages, source.name)]
             self.most_disagreed = sorted(noted)[:_MAX_NOTED]

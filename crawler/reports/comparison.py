@@ -40,21 +40,31 @@ _AGREEMENT = "Agreement: F1 of the words that two methods keep, mean of the page
 def method_rows(totals: ComparisonTotals) -> list[list[object]]:
     """Return the rows of the table of methods, for the terminal and for HTML."""
     rows: list[list[object]] = []
-    for number, (name, one) in enumerate(totals.methods.items(), 1):
-        counts = [f"{count:,}" for count in (one.pages, one.blocks, one.kept, one.words)]
-        times = ["–" if ms is None else f"{ms:,.1f}" for ms in (one.median_ms, one.mean_ms)]
-        figures = map(_right, [*counts, percent(one.share), *times])
-        rows.append([number, name, *figures, format_counters(dict(one.failures))])
+    for number, (name, method_totals) in enumerate(totals.methods.items(), 1):
+        counts = [
+            f"{count:,}"
+            for count in (method_totals.pages, method_totals.blocks, method_totals.kept, method_totals.words)
+        ]
+        times = ["–" if ms is None else f"{ms:,.1f}" for ms in (method_totals.median_ms, method_totals.mean_ms)]
+        figures = map(_right, [*counts, percent(method_totals.share), *times])
+        rows.append([number, name, *figures, format_counters(dict(method_totals.failures))])
     return rows
 
 
 def agreement_rows(names: Iterable[str], agreement: dict[tuple[str, str], float]) -> list[list[object]]:
     """Return a row for each method, with its agreement with every method; itself included."""
     names = list(names)
-    known = agreement | {(other, one): value for (one, other), value in agreement.items()}
+    known = agreement | {(column_name, row_name): value for (row_name, column_name), value in agreement.items()}
     return [
-        [number, one, *(_right("·" if one == other else short(known.get((one, other)))) for other in names)]
-        for number, one in enumerate(names, 1)
+        [
+            number,
+            row_name,
+            *(
+                _right("·" if row_name == column_name else short(known.get((row_name, column_name))))
+                for column_name in names
+            ),
+        ]
+        for number, row_name in enumerate(names, 1)
     ]
 
 
@@ -73,7 +83,9 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
         columns = ("", "method", *map(str, range(1, len(totals.methods) + 1)))
         out.print(make_table(_AGREEMENT, columns, agreement_rows(totals.methods, totals.agreement)))
     if target.several and totals.most_disagreed:
-        disagreed = [(_right(short(each.agreement)), each.name) for each in totals.most_disagreed]
+        disagreed = [
+            (_right(short(disagreement.agreement)), disagreement.name) for disagreement in totals.most_disagreed
+        ]
         out.print(make_table("Least agreement", ("mean", "page"), disagreed))
     if totals.failures:
         _line(out, f"not compared: {format_counters(dict(totals.failures))}")
@@ -101,8 +113,8 @@ class ComparisonJson:
             head["records"] = fields_of(target.counts, "read skipped lost shortened")
         stream.write(json.dumps(head)[:-1] + ', "pages": [')
 
-    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
-        self._stream.write(self._separator + json.dumps(fields_of(source, "name url") | _page_record(found)))
+    def add(self, source: UnreadPage, result: ComparedPage | CompareFailure) -> None:
+        self._stream.write(self._separator + json.dumps(fields_of(source, "name url") | _page_record(result)))
         self._separator = ",\n"
 
     def finish(self, totals: ComparisonTotals) -> None:
@@ -126,13 +138,13 @@ def _times(milliseconds: array[float]) -> str:
 
 def _print_reasons(out: Console, totals: ComparisonTotals) -> None:
     rows = []
-    for name, one in totals.methods.items():
-        dropped = {reason: count for reason, count in one.reasons.most_common() if reason != "kept"}
-        rows += [(name, format_counters(dropped))] if one.pages else []
+    for name, method_totals in totals.methods.items():
+        dropped = {reason: count for reason, count in method_totals.reasons.most_common() if reason != "kept"}
+        rows += [(name, format_counters(dropped))] if method_totals.pages else []
     out.print(make_table("Dropped blocks by reason", ("method", "reasons"), rows))
-    for name, one in totals.methods.items():
-        if one.last_failure is not None:
-            _line(out, f"{name}: {one.last_failure}")
+    for name, method_totals in totals.methods.items():
+        if method_totals.last_failure is not None:
+            _line(out, f"{name}: {method_totals.last_failure}")
 
 
 def _right(value: str) -> Text:
@@ -143,16 +155,16 @@ def _line(out: Console, line: str) -> None:
     out.print(Text(printable(line)))
 
 
-def _page_record(found: ComparedPage | CompareFailure) -> dict[str, Any]:
-    if isinstance(found, CompareFailure):
-        return {"failure": asdict(found)}
+def _page_record(result: ComparedPage | CompareFailure) -> dict[str, Any]:
+    if isinstance(result, CompareFailure):
+        return {"failure": asdict(result)}
     return {
         "failure": None,
-        **fields_of(found.page, "encoding parse_warnings"),
-        "blocks": len(found.leaves),
-        **_rounded(fields_of(found, "words parse_ms render_ms")),
-        "methods": {name: _outcome_record(outcome, found.words) for name, outcome in found.outcomes.items()},
-        "agreement": _agreement_record(found.agreement),
+        **fields_of(result.page, "encoding parse_warnings"),
+        "blocks": len(result.leaves),
+        **_rounded(fields_of(result, "words parse_ms render_ms")),
+        "methods": {name: _outcome_record(outcome, result.words) for name, outcome in result.outcomes.items()},
+        "agreement": _agreement_record(result.agreement),
     }
 
 
@@ -176,15 +188,17 @@ def _totals_record(totals: ComparisonTotals) -> dict[str, Any]:
         **fields_of(totals, "pages compared blocks words"),
         **_rounded({"parse_ms": sum(totals.parse_ms), "render_ms": render_ms}),
         **fields_of(totals, "parse_warnings failures"),
-        "methods": {name: _method_record(one) for name, one in totals.methods.items()},
+        "methods": {name: _method_record(method_totals) for name, method_totals in totals.methods.items()},
         "agreement": _agreement_record(totals.agreement),
-        "most_disagreed": [_rounded(fields_of(each, "name agreement")) for each in totals.most_disagreed],
+        "most_disagreed": [
+            _rounded(fields_of(disagreement, "name agreement")) for disagreement in totals.most_disagreed
+        ],
     }
 
 
-def _method_record(one: MethodTotals) -> dict[str, Any]:
-    figures = _rounded(fields_of(one, "pages blocks kept words share median_ms mean_ms"))
-    return figures | {"reasons": dict(one.reasons.most_common()), "failures": one.failures}
+def _method_record(method_totals: MethodTotals) -> dict[str, Any]:
+    figures = _rounded(fields_of(method_totals, "pages blocks kept words share median_ms mean_ms"))
+    return figures | {"reasons": dict(method_totals.reasons.most_common()), "failures": method_totals.failures}
 
 
 def _agreement_record(agreement: dict[tuple[str, str], float]) -> list[dict[str, Any]]:
@@ -284,30 +298,30 @@ class ComparisonPages:
     def __exit__(self, *_exception: object) -> None:
         shutil.rmtree(self._draft, ignore_errors=True)
 
-    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None:
+    def add(self, source: UnreadPage, result: ComparedPage | CompareFailure) -> None:
         """Write a page's comparison. Raises CompareError if it cannot be written."""
         number = len(self._rows) + 1
-        if isinstance(found, CompareFailure):
-            self._rows.append(_IndexRow(number, source.name, failure=found.reason.replace("_", " ")))
+        if isinstance(result, CompareFailure):
+            self._rows.append(_IndexRow(number, source.name, failure=result.reason.replace("_", " ")))
             return
         file = f"page-{number:05}.html"
-        self._write(file, compared_page(found, self._max_leaves, INDEX if self._target.several else None))
-        self._rows.append(_IndexRow(number, source.name, file, found.words, found.mean_agreement))
+        self._write(file, compared_page(result, self._max_leaves, INDEX if self._target.several else None))
+        self._rows.append(_IndexRow(number, source.name, file, result.words, result.mean_agreement))
 
     def finish(self, totals: ComparisonTotals) -> None:
         """Move everything to its place; nothing is written if no page could be compared."""
         if not any(row.file for row in self._rows):
             return
-        made = self._pages
+        finished = self._pages
         if self._target.several:
             self._write(INDEX, self._index(totals))
         else:
-            made /= self._rows[0].file
+            finished /= self._rows[0].file
         with writing(self._out):
             if self._target.several and self._out.exists():
                 check_output(self._out, folder=True)  # again: it is deleted with the draft
                 self._out.rename(self._draft / "earlier")
-            made.replace(self._out)
+            finished.replace(self._out)
 
     def _write(self, file: str, parts: Iterable[str]) -> None:
         with writing(self._out), (self._pages / file).open("w", encoding="utf-8", newline="\n") as opened:

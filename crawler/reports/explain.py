@@ -104,12 +104,12 @@ class Explanation:
         words: dict[Reason, list[int]] = {}
         for row in self.rows:
             words.setdefault(row.decision.reason, []).append(row.block.words)
-        counts = [ReasonCount(reason, len(each), sum(each)) for reason, each in words.items()]
-        return sorted(counts, key=lambda one: (one.reason is not Reason.KEPT, -one.blocks, one.reason))
+        counts = [ReasonCount(reason, len(sizes), sum(sizes)) for reason, sizes in words.items()]
+        return sorted(counts, key=lambda count: (count.reason is not Reason.KEPT, -count.blocks, count.reason))
 
     def counts(self) -> dict[Reason, int]:
         """Return blocks by reason, in the order of `reasons`."""
-        return {one.reason: one.blocks for one in self.reasons()}
+        return {count.reason: count.blocks for count in self.reasons()}
 
     def with_contents(self, contents: PageContents) -> Explanation:
         """Return the explanation with what the database holds of the page; equal texts are matched in order."""
@@ -137,20 +137,21 @@ def explain(
     It takes the arguments of `cleaning.clean`, makes the same decisions and raises the same errors. `fingerprinter`
     says how kept blocks are compared with one another. A page without text has no rows.
     """
-    settled = Options.read(options)
-    page = text_page(html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes))
+    cleaning_options = Options.read(options)
+    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=cleaning_options.max_bytes)
+    page = text_page(page)
     cleaned = clean(page, method=method, **options)
-    leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], settled)]
+    leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], cleaning_options)]
     decisions = cleaned.decisions
-    repeats = find_copies(decisions, settled.weighted_distance if method == "weighted" else None)
+    repeats = find_copies(decisions, cleaning_options.weighted_distance if method == "weighted" else None)
     repeats |= _future_duplicates(decisions, fingerprinter or Fingerprinter())
-    overruled = _overruled(decisions) if method == "default" and not settled.comments else frozenset()
+    overruled = _overruled(decisions) if method == "default" and not cleaning_options.comments else frozenset()
     rows = tuple(
         ExplainedBlock(leaf, decision, repeats.get(place), place in overruled)
         for place, (leaf, decision) in enumerate(zip(leaves, decisions, strict=True))
     )
     threshold = next((float(leaf.threshold) for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
-    return Explanation(page, cleaned, settled, rows, threshold)
+    return Explanation(page, cleaned, cleaning_options, rows, threshold)
 
 
 def _future_duplicates(decisions: Sequence[Decision], fingerprinter: Fingerprinter) -> dict[int, EarlierBlock]:
@@ -182,9 +183,9 @@ def find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict
     With `max_distance` (for the method `weighted`, which compares before it scores), the nearest fingerprint counts
     too. A copy is left out if its original is not found: the method may compare other texts than those of the blocks.
     """
-    found: dict[int, EarlierBlock] = {}
+    copies: dict[int, EarlierBlock] = {}
     if not any(decision.reason is Reason.PAGE_DUPLICATE for decision in decisions):
-        return found
+        return copies
     originals = {Reason.KEPT} if max_distance is None else {Reason.KEPT, Reason.LOW_SCORE}
     by_text: dict[str, int] = {}
     by_fingerprint: NearFingerprints[int] | None = None if max_distance is None else NearFingerprints(max_distance)
@@ -192,14 +193,14 @@ def find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict
         text, position = decision.block.text, decision.block.position
         if decision.reason is Reason.PAGE_DUPLICATE:
             if text in by_text:
-                found[place] = EarlierBlock(by_text[text])
+                copies[place] = EarlierBlock(by_text[text])
             elif by_fingerprint and (near := by_fingerprint.nearest(fingerprint(text))):
-                found[place] = EarlierBlock(near.item, near.bits)
+                copies[place] = EarlierBlock(near.item, near.bits)
         elif decision.reason in originals and text not in by_text:
             by_text[text] = position
             if by_fingerprint:
                 by_fingerprint.add(fingerprint(text), position)
-    return found
+    return copies
 
 
 class HtmlOrigin(StrEnum):
@@ -262,24 +263,24 @@ def _stored_contents(url: str, database_url: str, *, refetch: bool) -> PageConte
 
 
 def explain_found(
-    found: PageToExplain, method: str, options: Mapping[str, Any], config: Config, render: Callable[[], Page]
+    source: PageToExplain, method: str, options: Mapping[str, Any], config: Config, render: Callable[[], Page]
 ) -> Explanation:
     """Return the explanation of a page, within CLEANING_SECONDS; raises CompareError if there is nothing to explain.
 
     `render` is called for the page with its layout, if the method needs that. The template of a stored page's site is
     stored too.
     """
-    loaded, contents = found.loaded, found.contents
+    loaded, contents = source.loaded, source.contents
     try:
         page = render() if METHODS[method].needs == "layout" else None
         with time_limit(config.cleaning_seconds):
             if page is None:
                 max_bytes = Options.read(options).max_bytes
-                page = parse(loaded.body, found.url, loaded.content_type, max_bytes=max_bytes)
+                page = parse(loaded.body, source.url, loaded.content_type, max_bytes=max_bytes)
                 page = replace(page, template=None if contents is None else contents.template)
             explanation = explain(page, method=method, fingerprinter=config.fingerprinter, **options)
     except (CleaningError, TimeLimitError) as error:
-        raise CompareError(f"{found.name}: {error}") from error
+        raise CompareError(f"{source.name}: {error}") from error
     if ParseWarning.EMPTY in page.parse_warnings:
-        raise CompareError(f"{found.name}: there is nothing to explain: no element and no text")
+        raise CompareError(f"{source.name}: there is nothing to explain: no element and no text")
     return explanation if contents is None else explanation.with_contents(contents)

@@ -32,11 +32,11 @@ _MAX_TEXT_CHARS = 1_000  # of a text that is cut to one line
 _MAX_PATH = 300
 
 
-def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: int) -> None:
+def print_explanation(source: PageToExplain, explanation: Explanation, max_rows: int) -> None:
     """Print the first blocks, and the counts of all, on stdout."""
     out = make_console()
-    _line(out, found.name, "bold")
-    _line(out, f"{explanation.cleaned.method}; {_origin(found, explanation)}")
+    _line(out, source.name, "bold")
+    _line(out, f"{explanation.cleaned.method}; {_origin(source, explanation)}")
     _line(out, "; ".join(_page_facts(explanation)))
     if (difference := _difference(explanation)) is not None:
         _line(out, difference)
@@ -51,45 +51,47 @@ def print_explanation(found: PageToExplain, explanation: Explanation, max_rows: 
     if rest > 0:
         _line(out, f"and {rest:,} more blocks; --limit shows more, --json all")
     out.print()
-    rows = [(_decision(one.reason), one.blocks, one.words, one.reason.meaning) for one in explanation.reasons()]
+    rows = [
+        (_decision(count.reason), count.blocks, count.words, count.reason.meaning) for count in explanation.reasons()
+    ]
     rows.append((Text("all", "bold"), len(explanation.rows), explanation.words, ""))
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
-def explanation_record(found: PageToExplain, explanation: Explanation) -> dict[str, Any]:
+def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[str, Any]:
     """Return everything about the page and each of its blocks, as values for `print_json`."""
     cleaned, contents = explanation.cleaned, explanation.contents
     return {
-        **fields_of(found, "name url origin"),
+        **fields_of(source, "name url origin"),
         "method": cleaned.method,
         "score": METHODS[cleaned.method].scale,
         **fields_of(explanation, "threshold lowest_kept"),
         **fields_of(cleaned, "type confidence encoding text_source parse_warnings title"),
         "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
-            one.reason: {"blocks": one.blocks, "words": one.words, "meaning": one.reason.meaning}
-            for one in explanation.reasons()
+            count.reason: {"blocks": count.blocks, "words": count.words, "meaning": count.reason.meaning}
+            for count in explanation.reasons()
         },
         "blocks": [_block_record(row) for row in explanation.rows],
     }
 
 
-def explanation_page(explanation: Explanation, found: PageToExplain | None = None) -> Iterator[str]:
-    """Yield the HTML page piece by piece; `found` says where the explained page was read."""
+def explanation_page(explanation: Explanation, source: PageToExplain | None = None) -> Iterator[str]:
+    """Yield the HTML page piece by piece; `source` says where the page was read."""
     cleaned, root, reasons = explanation.cleaned, explanation.page.root, explanation.reasons()
-    dropped = (one.reason for one in reasons if one.reason is not Reason.KEPT)
+    dropped = (count.reason for count in reasons if count.reason is not Reason.KEPT)
     numbers: dict[Reason, int] = {reason: number for number, reason in enumerate(dropped, 1)}
     decided = [(row.leaf, row.decision) for row in explanation.rows]
     facts = [f"method {cleaned.method}", *_page_facts(explanation)]
     facts += [cleaned.encoding] if cleaned.encoding else []
     facts += [parse_warning.replace("_", " ") for parse_warning in cleaned.parse_warnings]
-    name = found.name if found else explanation.page.url or "a page"
+    name = source.name if source else explanation.page.url or "a page"
     return render_page(
         "explanation",
         name=name,
         page_title=cleaned.title or name,
         url=explanation.page.url,
-        facts=[*([_origin(found, explanation)] if found else []), " · ".join(facts)],
+        facts=[*([_origin(source, explanation)] if source else []), " · ".join(facts)],
         difference=_difference(explanation),
         reasons=reasons,
         numbers=numbers,
@@ -99,13 +101,13 @@ def explanation_page(explanation: Explanation, found: PageToExplain | None = Non
     )
 
 
-def _origin(found: PageToExplain, explanation: Explanation) -> str:
+def _origin(source: PageToExplain, explanation: Explanation) -> str:
     """Return where the page was read, and what the database holds of it as a whole."""
-    contents = found.contents
+    contents = source.contents
     if contents is None:
-        return "a saved page" if found.origin is HtmlOrigin.FILE else "fetched now; not stored"
+        return "a saved page" if source.origin is HtmlOrigin.FILE else "fetched now; not stored"
     parts = [f"stored, last seen {contents.last_seen:%Y-%m-%d %H:%M} UTC"]
-    if found.origin is HtmlOrigin.STORED:
+    if source.origin is HtmlOrigin.STORED:
         parts.append("cleaned again from its stored HTML")
     else:
         parts += ["its HTML was not kept"] * (contents.html is None) + ["fetched now"]

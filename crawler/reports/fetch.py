@@ -67,18 +67,18 @@ class _OnePageSpider(Spider):
 
 def fetch_page(url: str, settings: BaseSettings) -> ReportTarget:
     """Return the page at an address. Raises CompareError, in one sentence, if there is no page."""
-    shown = without_credentials(url)
+    address = without_credentials(url)
     try:
         web_url().read(url)
     except ValueError as error:
-        raise CompareError(f"{shown!r} is no address of a page: {error}") from error
-    if shown != url.strip():
-        raise CompareError(f"the address of {shown!r} has a user name, which is not sent; leave it out")
+        raise CompareError(f"{address!r} is no address of a page: {error}") from error
+    if address != url.strip():
+        raise CompareError(f"the address of {address!r} has a user name, which is not sent; leave it out")
     fetched = _Fetched()
     run_spider(_OnePageSpider, settings, "the page could not be fetched", url=url, fetched=fetched)
     page = fetched.page
     if page is None:
-        raise CompareError(f"there is no page at {shown}: {fetched.problem}")
+        raise CompareError(f"there is no page at {address}: {fetched.problem}")
     name = without_credentials(fetched.url)
     return ReportTarget(name, [UnreadPage(name, name, "", lambda: page)])
 

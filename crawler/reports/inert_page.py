@@ -141,7 +141,7 @@ def _is_web_address(url: str | None) -> bool:
 
 def _is_our_folder(folder: Path) -> bool:
     entries = list(folder.iterdir())
-    named = all(_OUR_NAMES.fullmatch(each.name) and each.is_file() and not each.is_symlink() for each in entries)
+    named = all(_OUR_NAMES.fullmatch(entry.name) and entry.is_file() and not entry.is_symlink() for entry in entries)
     return not entries or (named and _is_our_page(folder / INDEX))
 
 

@@ -120,12 +120,12 @@ class MarkedRow(NamedTuple):
     @property
     def dropped(self) -> dict[int, str]:
         """Why methods drop a text of the row, by their places."""
-        found: dict[int, dict[str, None]] = {}
+        words_of_method: dict[int, dict[str, None]] = {}
         for text in self.marked:
             for place, reason in enumerate(text.reasons):
                 if reason is not Reason.KEPT:
-                    found.setdefault(place, {})[reason_words(reason)] = None
-        return {place: ", ".join(words) for place, words in found.items()}
+                    words_of_method.setdefault(place, {})[reason_words(reason)] = None
+        return {place: ", ".join(words) for place, words in words_of_method.items()}
 
 
 def reason_words(reason: Reason | None) -> str:
@@ -200,27 +200,27 @@ class RebuiltPage:
     def _text(self, text: str | None, element: HtmlElement) -> None:
         if not text:
             return
-        shown = text if self._inside["pre"] else _SPACE.sub(" ", text)
+        visible = text if self._inside["pre"] else _SPACE.sub(" ", text)
         if text.isspace():
             # It is shown with the next text, if the row has one.
             if self._texts and (self._inside["pre"] or not self._blanks):
-                self._blanks.append(shown)
+                self._blanks.append(visible)
             return
         piece = Piece(text, element, None)
         if self._shown.next(piece) is not None:
             style = " ".join(dict.fromkeys(style for tag, style in _INLINE_STYLES.items() if self._inside[tag]))
             decisions = tuple(method.next(piece) for method in self._methods)
-            self._add(MarkedText(shown, style, decisions))
+            self._add(MarkedText(visible, style, decisions))
 
     def _add(self, text: MarkedText) -> None:
         if self.cut:
             return
         self._write_blocks()
-        shown = "".join(self._blanks) + text.text
+        visible = "".join(self._blanks) + text.text
         self._blanks.clear()
-        self._texts.append(text._replace(text=shown[: self._chars_left]))
+        self._texts.append(text._replace(text=visible[: self._chars_left]))
         self._texts_left -= 1
-        self._chars_left -= len(shown)
+        self._chars_left -= len(visible)
         self.cut = self._texts_left <= 0 or self._chars_left <= 0
 
     def _write_blocks(self) -> None:
@@ -245,7 +245,7 @@ def head_texts(root: HtmlElement, decided: Iterable[tuple[Leaf, Decision]]) -> l
         for leaf, decision in decided
         if body_of(root).tag == "body"
         and leaf.pieces
-        and any(each.tag == "head" for each in leaf.pieces[0].element.iterancestors())
+        and any(element.tag == "head" for element in leaf.pieces[0].element.iterancestors())
     ]
 
 

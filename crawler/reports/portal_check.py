@@ -81,7 +81,7 @@ def _check_column(portal: Portal, column: str, saved: SavedPages) -> EvidenceFin
         return EvidenceFinding(portal.name, column, EvidenceState.UNPROVEN)
     pages = {name: saved.page(name, portal.start) for name in names if is_saved_page(name)}
     texts = {name: saved.document(name) for name in names if not is_saved_page(name)}
-    missing = [name for name, found in (pages | texts).items() if found is None]
+    missing = [name for name, content in (pages | texts).items() if content is None]
     if missing:
         return EvidenceFinding(portal.name, column, EvidenceState.WRONG, f"there is no {missing[0]}")
     read = [page for page in pages.values() if page]
@@ -128,7 +128,7 @@ def _shows_host(page: SavedPage, name: str) -> bool:
 
 
 def _shows_url(page: SavedPage, url: str) -> bool:
-    return _comparable_url(url) in {_comparable_url(one) for one in (page.url, *page.links)}
+    return _comparable_url(url) in {_comparable_url(address) for address in (page.url, *page.links)}
 
 
 def _comparable_url(url: str) -> str:
@@ -150,13 +150,13 @@ class SavedPage:
             selector = Selector(root=parse(self.body).root, type="html")
         except PageError:
             return frozenset()
-        found = set()
+        addresses = set()
         for href in selector.css("a, area, link").xpath("@href").getall():
             try:
-                found.add(urldefrag(urljoin(self.url or self.home, href.strip())).url)
+                addresses.add(urldefrag(urljoin(self.url or self.home, href.strip())).url)
             except ValueError:
                 continue
-        return frozenset(found)
+        return frozenset(addresses)
 
     @property
     def language(self) -> str | None:
@@ -227,9 +227,9 @@ def check_live(portals: Sequence[Portal], settings: BaseSettings) -> list[LiveAn
 
     Raises CrawlerError if the crawl cannot start.
     """
-    asked = _LiveCheck(portals)
-    run_spider(_LiveCheckSpider, settings, "the sites could not be asked", asked=asked)
-    return sorted(asked.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
+    check = _LiveCheck(portals)
+    run_spider(_LiveCheckSpider, settings, "the sites could not be asked", check=check)
+    return sorted(check.answers, key=lambda answer: (answer.portal, answer.column, answer.url))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +242,10 @@ class _LiveCheck:
 
 class _LiveCheckSpider(Spider):
     name = "portals"
-    asked: _LiveCheck
+    check: _LiveCheck
 
     async def start(self) -> AsyncIterator[Request]:
-        for portal in self.asked.portals:
+        for portal in self.check.portals:
             for column in ("home", "sections", "feeds", "sitemaps"):
                 for url in [portal.start] if column == "home" else getattr(portal, column):
                     about = {"portal": portal, "column": column}
@@ -277,7 +277,7 @@ class _LiveCheckSpider(Spider):
     ) -> None:
         status = None if isinstance(source, Request) else source.status
         portal: Portal = about["portal"]
-        self.asked.answers.append(LiveAnswer(portal.name, about["column"], source.url, status, kind, entries, problem))
+        self.check.answers.append(LiveAnswer(portal.name, about["column"], source.url, status, kind, entries, problem))
 
 
 def _count_article_links(response: Response, portal: Portal) -> int:

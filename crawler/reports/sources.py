@@ -87,10 +87,10 @@ class ReportTarget:
 
 def is_address(name: str, url: str | None) -> bool:
     """Return True if the name is a web address; raises CompareError if `url`, meant for saved pages, comes with one."""
-    found = name.lower().startswith(_ADDRESS_STARTS)
-    if found and url is not None:
+    has_scheme = name.lower().startswith(_ADDRESS_STARTS)
+    if has_scheme and url is not None:
         raise CompareError("--url gives the address of a saved page; this one has its own")
-    return found
+    return has_scheme
 
 
 def open_target(name: str, url: str | None, max_bytes: int) -> ReportTarget:
@@ -102,12 +102,12 @@ def open_target(name: str, url: str | None, max_bytes: int) -> ReportTarget:
         return _single("standard input", url, partial(_limited, sys.stdin.buffer, max_bytes))
     path = Path(name)
     try:
-        found = _open(path, url, max_bytes)
+        target = _open(path, url, max_bytes)
     except OSError as error:
         raise CompareError(f"cannot read {name!r}: {error.strerror}") from error
-    if url is not None and found.several:
+    if url is not None and target.several:
         raise CompareError(f"--url gives the address of one page, but {name!r} may hold many")
-    return found
+    return target
 
 
 def _open(path: Path, url: str | None, max_bytes: int) -> ReportTarget:
@@ -163,22 +163,24 @@ def _lost(replay: ReplaySource, record: PassedRecord) -> UnreadPage:
 
 
 def _saved(replay: ReplaySource, url: str, max_bytes: int) -> UnreadPage:
-    shown = without_credentials(url)
-    known = known_url(shown)
-    name = known or shown.partition("://")[2].replace(".invalid/", "/", 1)
-    return UnreadPage(name, known, site_of(url), partial(_find, replay, url, max_bytes))
+    address = without_credentials(url)
+    page_url = known_url(address)
+    name = page_url or address.partition("://")[2].replace(".invalid/", "/", 1)
+    return UnreadPage(name, page_url, site_of(url), partial(_find, replay, url, max_bytes))
 
 
 def _find(replay: ReplaySource, url: str, max_bytes: int) -> LoadedPage:
-    found = replay.find(url)
-    if isinstance(found, ReplayMiss):
-        raise NoPage(found, "the file is missing" if found is ReplayMiss.MISSING_FILE else "the record is damaged")
-    declared = found.header("content-type")
+    response = replay.find(url)
+    if isinstance(response, ReplayMiss):
+        raise NoPage(
+            response, "the file is missing" if response is ReplayMiss.MISSING_FILE else "the record is damaged"
+        )
+    declared = response.header("content-type")
     try:
-        body = found.unpack(max_bytes)
+        body = response.unpack(max_bytes)
     except DamagedBodyError as error:
         raise NoPage(Outcome.DOWNLOAD_FAILED, str(error)) from error
-    verdict = reject_status(found.status, body) or reject_body(body, declared, max_bytes)
+    verdict = reject_status(response.status, body) or reject_body(body, declared, max_bytes)
     if verdict is not None:
         raise NoPage(verdict.outcome, verdict.detail)
     return LoadedPage(body, declared)

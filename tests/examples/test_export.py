@@ -104,5 +104,5 @@ def test_the_nightly_job_takes_everything_first_and_then_what_has_changed(folder
 def test_every_column_is_in_the_tables(content):
     section = DOCS.split(f"### {content.value.capitalize()}\n")[1].strip().split("\n\n")[0]
     assert section.splitlines()[2:] == [
-        f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in EXPORT_COLUMNS[content]
+        f"| `{column.name}` | {column.kind} | {column.meaning} |" for column in EXPORT_COLUMNS[content]
     ]

@@ -34,9 +34,9 @@ def test_classes_of_pages_are_found_from_raw_and_from_cleaned_text(run, data, tm
     run("-m", "scrapy", "export", "pages.parquet", "--pages")
     pages = pd.read_parquet(tmp_path / "pages.parquet")
     first, _, *rows = run(EXAMPLE / "topics.py", "pages.parquet", "saved").splitlines()
-    found = int(first.split()[0])
-    assert first == f"{found} pages of 4 classes"
-    assert 100 < found <= len(pages) <= 4 * 5 * 6
+    count = int(first.split()[0])
+    assert first == f"{count} pages of 4 classes"
+    assert 100 < count <= len(pages) <= 4 * 5 * 6
     assert [row.split()[0] for row in rows] == ["raw", "raw", "cleaned", "cleaned"]
     for row in rows:
         accuracy, macro = map(float, row.split()[-2:])

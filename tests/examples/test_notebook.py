@@ -12,7 +12,7 @@ NOTEBOOK = Path(__file__).parents[2] / "docs" / "examples" / "notebook" / "block
 
 
 @pytest.fixture(scope="module")
-def shown():
+def displayed():
     """What each cell of code shows: the value of its last line, or None."""
     book = json.loads(NOTEBOOK.read_text("utf-8"))
     assert (book["nbformat"], len({cell["id"] for cell in book["cells"]})) == (4, len(book["cells"]))
@@ -33,13 +33,13 @@ def run_cell(source, names):
     return last and eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
-def test_every_cell_runs_and_pages_are_shown_in_colour(shown):
-    pages = [value for value in shown if isinstance(value, CleanPage)]
+def test_every_cell_runs_and_pages_are_shown_in_colour(displayed):
+    pages = [value for value in displayed if isinstance(value, CleanPage)]
     assert [page.method for page in pages] == ["default", "pab", "prose"]
     for page in pages:
         assert "river rose in the night" in page._repr_html_()
 
 
-def test_the_first_page_keeps_the_article_alone(shown):
-    assert shown[0].title == "The old bridge is closed"
-    assert [block.kind for block in shown[0].kept] == ["paragraph", "paragraph"]  # its headline is the title
+def test_the_first_page_keeps_the_article_alone(displayed):
+    assert displayed[0].title == "The old bridge is closed"
+    assert [block.kind for block in displayed[0].kept] == ["paragraph", "paragraph"]  # its headline is the title

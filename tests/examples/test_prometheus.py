@@ -28,6 +28,6 @@ def test_every_metric_is_documented():
 @pytest.mark.parametrize("expression", [r'(\w+)=~?"', r"by \(([\w, ]+)\)"])
 def test_every_label_of_the_alerts_is_exposed(expression):
     text = (ROOT / "docs/examples/prometheus/alerts.yml").read_text("utf-8")
-    found = {label for labels in re.findall(expression, text) for label in labels.split(", ")}
-    assert found
-    assert found - {"instance"} <= LABELS
+    labels_of_alerts = {label for labels in re.findall(expression, text) for label in labels.split(", ")}
+    assert labels_of_alerts
+    assert labels_of_alerts - {"instance"} <= LABELS

@@ -37,8 +37,9 @@ def main() -> None:
     for text in ("raw", "cleaned"):
         words = pages[text].str.count(WORD).sum()
         for name, classify in (("scikit-learn", by_sklearn), ("NLTK", by_nltk)):
-            expected, found = held_out(pages, text, classify)
-            accuracy, macro = accuracy_score(expected, found), f1_score(expected, found, average="macro")
+            expected, predicted = held_out(pages, text, classify)
+            accuracy = accuracy_score(expected, predicted)
+            macro = f1_score(expected, predicted, average="macro")
             print(f"{text:<10}{words:>12,}  {name:<16}{accuracy:>9.3f}{macro:>9.3f}", flush=True)
 
 
@@ -59,13 +60,13 @@ def raw_text(body: bytes) -> str:
 
 
 def held_out(pages: pd.DataFrame, text: str, classify) -> tuple[np.ndarray, np.ndarray]:  # noqa: ANN001 — a function
-    """Return the classes of pages, and those found by what was learned from other universities."""
-    expected, found = [], []
+    """Return the classes of pages, and the classes predicted after training on the other universities."""
+    expected, predicted = [], []
     for university in sorted(set(pages["university"]) - {EVERYWHERE}):
         here = pages["university"] == university
-        found.append(classify(pages[~here], pages[here], text))
+        predicted.append(classify(pages[~here], pages[here], text))
         expected.append(pages[here]["class"].to_numpy())
-    return np.concatenate(expected), np.concatenate(found)
+    return np.concatenate(expected), np.concatenate(predicted)
 
 
 def by_sklearn(known: pd.DataFrame, new: pd.DataFrame, text: str) -> np.ndarray:

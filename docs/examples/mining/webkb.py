@@ -48,9 +48,10 @@ def main() -> None:
 
 
 def pages(archive: tarfile.TarFile, most: int | None) -> Iterator[tuple[tarfile.TarInfo, str, str, str]]:
-    """Give each page once with its address, class and university."""
-    seen, counts = set(), Counter[tuple[str, str]]()
-    for member in sorted(archive.getmembers(), key=lambda one: one.name):
+    """Yield each page once, with its address, class and university."""
+    seen = set()
+    counts = Counter[tuple[str, str]]()
+    for member in sorted(archive.getmembers(), key=lambda member: member.name):
         parts = member.name.split("/")
         if not member.isfile() or parts[-3] not in CLASSES:
             continue

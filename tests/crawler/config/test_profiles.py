@@ -11,9 +11,9 @@ from crawler.config.profiles import PROFILES
 from crawler.errors import ConfigError
 
 
-def read(profile="pab2015", priority="cmdline", **given):
+def read(profile="pab2015", priority="cmdline", **values):
     settings = Settings({"PROFILE": profile}, priority=priority)
-    settings.update(given, priority="project")
+    settings.update(values, priority="project")
     return settings
 
 
@@ -37,7 +37,7 @@ def test_a_setting_of_a_lower_priority_gives_way():
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("values", "says"),
     [
         ({"DEDUP_SCOPE": "site"}, "PROFILE=pab2015 means DEDUP_SCOPE=off, but DEDUP_SCOPE is site (set by project)"),
         ({"CLEANING_METHOD": "eniw"}, "PROFILE=pab2015 means CLEANING_METHOD=pab, but CLEANING_METHOD is eniw"),
@@ -45,12 +45,12 @@ def test_a_setting_of_a_lower_priority_gives_way():
         ({"PROFILE": "pab2016"}, "did you mean 'pab2015'"),
     ],
 )
-def test_a_contradiction_of_the_same_priority_is_one_sentence(given, says):
-    settings = read(priority="project", **given)
+def test_a_contradiction_of_the_same_priority_is_one_sentence(values, says):
+    settings = read(priority="project", **values)
     with pytest.raises(ConfigError) as caught:
         Config.read(settings)
     assert says in str(caught.value)
-    name = next(iter(given))
+    name = next(iter(values))
     assert says in explain_setting(name, settings).problem
 
 
@@ -71,7 +71,7 @@ def test_raw_keeps_every_block_with_text_and_eniw_drops_noise():
     for name in ("raw", "eniw2013", "pab2015"):
         config = Config.read(read(name))
         page = clean(RAW_PAGE, "https://a.example/1", method=config.cleaning_method, **config.cleaning_options)
-        kept[name] = [one.block.text for one in page.decisions if one.kept]
+        kept[name] = [decision.block.text for decision in page.decisions if decision.kept]
     assert kept["raw"] == ["Title", "bare", "para", "Search the archive", "Breaking", "Sponsored one"]
     assert kept["eniw2013"] == ["Title", "para", "Sponsored one"]
     assert kept["pab2015"] == ["Title", "para"]

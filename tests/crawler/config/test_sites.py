@@ -121,7 +121,7 @@ def test_an_unknown_site_is_named(read):
 
 
 def test_a_section_is_the_same_crawl_with_other_arguments():
-    one = crawl_identity("section", {"url": "https://a.example/news/", "pages": "1"})
-    assert one == crawl_identity("section", {"url": "https://a.example/news/#top", "pages": "5"})
-    assert one != crawl_identity("section", {"url": "https://a.example/sport/", "pages": "1"})
+    identity = crawl_identity("section", {"url": "https://a.example/news/", "pages": "1"})
+    assert identity == crawl_identity("section", {"url": "https://a.example/news/#top", "pages": "5"})
+    assert identity != crawl_identity("section", {"url": "https://a.example/sport/", "pages": "1"})
     assert crawl_identity("news", {"site": "a"}) != crawl_identity("news", {"site": "b"})

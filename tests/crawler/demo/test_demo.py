@@ -20,8 +20,8 @@ def links(page):
 
 
 def next_link(page):
-    found = re.search(r'href="([^"]+)">Next »<', page)
-    return found and found[1].replace("&amp;", "&")
+    match = re.search(r'href="([^"]+)">Next »<', page)
+    return match and match[1].replace("&amp;", "&")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
@@ -58,13 +58,14 @@ def test_home_links_to_each_category_and_a_category_to_its_subcategories(get, fa
 
 def test_following_next_lists_every_link_of_a_section_once(get, facts):
     for section, expected in facts["sections"].items():
-        found, path = [], f"/?cat={section}"
+        listed, path = [], f"/?cat={section}"
         while path:
             page = get(path).text
             assert len(links(page)) <= 20
-            found, path = found + links(page), next_link(page)
+            listed += links(page)
+            path = next_link(page)
 
-        assert found == expected
+        assert listed == expected
 
 
 def test_page_numbers_start_at_one_and_end(get, facts):
@@ -106,9 +107,11 @@ def test_articles_contain_exactly_their_blocks_and_one_advertisement(facts, get)
 def test_a_current_copy_is_answered_by_304(get, facts):
     path = facts["articles"][0]["path"]
     first = get(path)
-    etag, modified = first.headers["ETag"], first.headers["Last-Modified"]
+    etag = first.headers["ETag"]
+    modified = first.headers["Last-Modified"]
 
-    by_tag, by_date = get(path, If_None_Match=etag), get(path, If_Modified_Since=modified)
+    by_tag = get(path, If_None_Match=etag)
+    by_date = get(path, If_Modified_Since=modified)
 
     assert (by_tag.status, by_tag.content, by_tag.headers["ETag"]) == (304, b"", etag)
     assert by_date.status == 304

@@ -73,7 +73,11 @@ def test_all_other_texts_are_more_than_six_bits_apart(facts, blocks):
         (fingerprint(text), family_of.get(place, place)) for place, text in blocks.items() if has_fingerprint(text)
     ]
 
-    close = [1 for (a, one), (b, other) in combinations(marks, 2) if one != other and (a ^ b).bit_count() <= 6]
+    close = [
+        1
+        for (a, family), (b, other_family) in combinations(marks, 2)
+        if family != other_family and (a ^ b).bit_count() <= 6
+    ]
 
     assert not close
 

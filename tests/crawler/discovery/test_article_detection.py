@@ -15,7 +15,7 @@ def cleaned(*words, type=None, confidence=None, method="default"):  # noqa: A002
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         ((60, 40), True),
         ((60, 39), False),
@@ -25,8 +25,8 @@ def cleaned(*words, type=None, confidence=None, method="default"):  # noqa: A002
         ((), False),
     ],
 )
-def test_an_article_has_enough_running_text(words, found):
-    assert is_article(cleaned(*words)) is found
+def test_an_article_has_enough_running_text(words, expected):
+    assert is_article(cleaned(*words)) is expected
 
 
 def test_only_kept_blocks_count():
@@ -34,7 +34,7 @@ def test_only_kept_blocks_count():
 
 
 @pytest.mark.parametrize(
-    ("kind", "confidence", "found"),
+    ("kind", "confidence", "expected"),
     [
         (PageType.LISTING, 0.5, False),
         (PageType.LISTING, 0.49, True),
@@ -42,8 +42,8 @@ def test_only_kept_blocks_count():
         (PageType.ARTICLE, 0.9, True),
     ],
 )
-def test_a_page_classified_as_a_listing_with_confidence_is_not_an_article(kind, confidence, found):
-    assert is_article(cleaned(200, type=kind, confidence=confidence)) is found
+def test_a_page_classified_as_a_listing_with_confidence_is_not_an_article(kind, confidence, expected):
+    assert is_article(cleaned(200, type=kind, confidence=confidence)) is expected
 
 
 def test_pages_of_other_methods_are_not_judged():

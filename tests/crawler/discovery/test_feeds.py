@@ -30,9 +30,9 @@ def read_bytes(body, content_type="application/xml", url="https://e.org/news/fee
     return read_listing(Response(url, headers={"Content-Type": content_type}, body=data), NOW, most, seconds)
 
 
-def urls(found):
-    assert isinstance(found, FeedListing), found
-    return [entry.url for entry in found.entries]
+def urls(listing):
+    assert isinstance(listing, FeedListing), listing
+    return [entry.url for entry in listing.entries]
 
 
 def rss(*items, head=HEAD):
@@ -48,10 +48,10 @@ def loc(url, lastmod=None):
 
 
 def test_an_rss_feed_lists_absolute_addresses_with_dates_in_their_time_zone():
-    found = read_bytes(rss(item("/news/a", "Mon, 06 Sep 2021 00:01:00 +0530"), item("https://e.org/b")))
-    assert (found.kind, urls(found)) == (FeedKind.FEED, ["https://e.org/news/a", "https://e.org/b"])
-    assert found.entries[0].published == datetime(2021, 9, 5, 18, 31, tzinfo=UTC)
-    assert found.entries[1].published is None
+    listing = read_bytes(rss(item("/news/a", "Mon, 06 Sep 2021 00:01:00 +0530"), item("https://e.org/b")))
+    assert (listing.kind, urls(listing)) == (FeedKind.FEED, ["https://e.org/news/a", "https://e.org/b"])
+    assert listing.entries[0].published == datetime(2021, 9, 5, 18, 31, tzinfo=UTC)
+    assert listing.entries[1].published is None
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain; charset=utf-8", "image/png", ""])
@@ -61,24 +61,24 @@ def test_a_feed_is_recognised_by_its_bytes(content_type):
 
 def test_a_feed_that_is_too_long_is_read_up_to_the_limit():
     long = [f"<item><link>/{n}</link><description>{'word ' * 200_000}</description></item>" for n in range(8)]
-    found = read_bytes(rss(*long))
-    assert found.cut
-    assert urls(found)[:4] == [f"https://e.org/{n}" for n in range(4)]
+    listing = read_bytes(rss(*long))
+    assert listing.cut
+    assert urls(listing)[:4] == [f"https://e.org/{n}" for n in range(4)]
 
 
 def test_an_atom_feed_lists_its_alternate_links():
-    found = read_bytes(
+    listing = read_bytes(
         f'{HEAD}<feed xmlns="http://www.w3.org/2005/Atom"><entry><link rel="self" href="/a.atom"/>'
         '<link rel="alternate" type="text/html" href="/a"/><published>2024-05-30T01:00:00Z</published>'
         "<updated>2024-05-31T01:00:00+02:00</updated></entry></feed>"
     )
-    (entry,) = found.entries
+    (entry,) = listing.entries
     assert entry.url == "https://e.org/a"
     assert (entry.published.date(), entry.changed.date()) == (date(2024, 5, 30), date(2024, 5, 30))
 
 
 def test_the_newest_entries_come_first_and_undated_ones_in_document_order():
-    found = read_bytes(
+    listing = read_bytes(
         URLSET
         + loc("https://e.org/1")
         + loc("https://e.org/2", "2024-01-01")
@@ -86,34 +86,34 @@ def test_the_newest_entries_come_first_and_undated_ones_in_document_order():
         + loc("https://e.org/4")
         + "</urlset>"
     )
-    assert [url[-1] for url in urls(found)] == ["3", "2", "1", "4"]
+    assert [url[-1] for url in urls(listing)] == ["3", "2", "1", "4"]
 
 
 def test_entries_beyond_the_limit_are_counted():
-    found = read_bytes(URLSET + "".join(loc(f"https://e.org/{n}", f"2024-01-{n:02}") for n in range(1, 31)), most=3)
-    assert ([url[-2:] for url in urls(found)], found.left_out) == (["30", "29", "28"], 27)
+    listing = read_bytes(URLSET + "".join(loc(f"https://e.org/{n}", f"2024-01-{n:02}") for n in range(1, 31)), most=3)
+    assert ([url[-2:] for url in urls(listing)], listing.left_out) == (["30", "29", "28"], 27)
 
 
 def test_a_news_sitemap_states_when_articles_were_published():
-    found = read_bytes(
+    listing = read_bytes(
         f'{HEAD}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
         'xmlns:n="http://www.google.com/schemas/sitemap-news/0.9" '
         'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">'
         "<url><loc>https://e.org/a</loc><image:image><image:loc>https://e.org/a.jpg</image:loc></image:image>"
         "<n:news><n:publication_date>2024-05-31T23:30:00-05:00</n:publication_date></n:news></url></urlset>"
     )
-    (entry,) = found.entries
+    (entry,) = listing.entries
     assert (entry.url, entry.changed) == ("https://e.org/a", None)
     assert entry.published == datetime(2024, 5, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
     assert entry.newest == date(2024, 6, 1)
 
 
 def test_an_index_is_distinguished_from_a_sitemap():
-    found = read_bytes(
+    listing = read_bytes(
         f"{HEAD}<sitemapindex><sitemap><loc>https://e.org/1.xml.gz</loc><lastmod>2024-05-01</lastmod></sitemap>"
         "<sitemap><loc>https://e.org/2.xml.gz</loc></sitemap></sitemapindex>"
     )
-    assert (found.kind, urls(found)) == (FeedKind.INDEX, ["https://e.org/1.xml.gz", "https://e.org/2.xml.gz"])
+    assert (listing.kind, urls(listing)) == (FeedKind.INDEX, ["https://e.org/1.xml.gz", "https://e.org/2.xml.gz"])
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/gzip", "text/html"])
@@ -159,16 +159,16 @@ def test_other_documents_have_a_problem(body, fault):
 
 def test_a_damaged_archive_gives_the_entries_before_the_damage():
     packed = gzip.compress((URLSET + "".join(loc(f"https://e.org/{n}") for n in range(50_000))).encode())
-    found = read_bytes(packed[: len(packed) // 2], most=100_000)
-    assert found.cut
-    assert 1_000 < len(found.entries) < 50_000
+    listing = read_bytes(packed[: len(packed) // 2], most=100_000)
+    assert listing.cut
+    assert 1_000 < len(listing.entries) < 50_000
 
 
 def test_impossible_dates_are_dropped_and_counted():
     said = ["1970-01-01", "0001-01-01", "2038-01-19", "2026-11-24", "yesterday", "2026-13-45", "2026-11-22"]
-    found = read_bytes(URLSET + "".join(loc(f"https://e.org/{n}", day) for n, day in enumerate(said)))
-    assert [entry.changed for entry in found.entries if entry.changed] == [date(2026, 11, 22)]
-    assert (found.doubtful, len(found.entries)) == (4, 7)
+    listing = read_bytes(URLSET + "".join(loc(f"https://e.org/{n}", day) for n, day in enumerate(said)))
+    assert [entry.changed for entry in listing.entries if entry.changed] == [date(2026, 11, 22)]
+    assert (listing.doubtful, len(listing.entries)) == (4, 7)
 
 
 @pytest.mark.parametrize("day", ["Fri, 99 Foo 2024", "9999-99-99", "Sun, 31 Dec 0000 00:00:00 GMT", "-1", "∞"])
@@ -191,8 +191,8 @@ def test_addresses_are_read_in_any_encoding(encoding, word):
 @pytest.mark.parametrize("charset", ["x-no-such-thing", "utf-7", "base64", "rot13", "\N{SNOWMAN}"])
 def test_an_unknown_encoding_loses_no_ascii(charset):
     head = f'<?xml version="1.0" encoding="{charset}"?>'
-    found = read_bytes(rss(item("https://e.org/a"), head=head), f"application/rss+xml; charset={charset}")
-    assert urls(found) == ["https://e.org/a"]
+    listing = read_bytes(rss(item("https://e.org/a"), head=head), f"application/rss+xml; charset={charset}")
+    assert urls(listing) == ["https://e.org/a"]
 
 
 @pytest.mark.slow
@@ -203,8 +203,8 @@ def test_an_entity_bomb_does_not_expand():
         ["https://e.org/b"],
         ["https://e.org/?", "https://e.org/b"],
     )
-    found = read_bytes(LAUGHS + rss(item("https://e.org/a"), "<item><title>&l9;</title></item>", head=""))
-    assert urls(found) == ["https://e.org/a"]
+    listing = read_bytes(LAUGHS + rss(item("https://e.org/a"), "<item><title>&l9;</title></item>", head=""))
+    assert urls(listing) == ["https://e.org/a"]
     assert time.process_time() - started < 3
 
 
@@ -221,11 +221,11 @@ def test_a_gzip_bomb_is_read_up_to_the_limit():
     blank = gzip.compress(b" " * 10_000_000, 9)
     bomb = gzip.compress((URLSET + loc("https://e.org/a")).encode()) + blank * 10
     tracemalloc.start()
-    found = read_bytes(bomb)
+    listing = read_bytes(bomb)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.cut
-    assert urls(found) == ["https://e.org/a"]
+    assert listing.cut
+    assert urls(listing) == ["https://e.org/a"]
     assert peak < 10_000_000 < SITEMAP_MAX_BYTES
 
 
@@ -233,9 +233,9 @@ def test_a_gzip_bomb_is_read_up_to_the_limit():
 def test_memory_does_not_grow_with_the_number_of_entries():
     body = gzip.compress((URLSET + loc("https://e.org/a") * 100_000).encode(), 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = read_bytes(body, most=1_000)
+    listing = read_bytes(body, most=1_000)
     grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert (len(found.entries), found.left_out, found.cut) == (1_000, 99_000, False)
+    assert (len(listing.entries), listing.left_out, listing.cut) == (1_000, 99_000, False)
     assert grown_kb < 20_000
 
 
@@ -279,9 +279,9 @@ def test_what_is_too_much_for_any_feed_is_told():
 
 @pytest.mark.slow
 def test_a_feed_of_very_many_elements_is_cut():
-    found = read_bytes(rss(item("https://e.org/a"), "<item/>" * 100_000), seconds=600)
-    assert found.cut
-    assert urls(found) == ["https://e.org/a"]
+    listing = read_bytes(rss(item("https://e.org/a"), "<item/>" * 100_000), seconds=600)
+    assert listing.cut
+    assert urls(listing) == ["https://e.org/a"]
 
 
 @pytest.mark.slow
@@ -311,5 +311,5 @@ STARTS = [
     st.sampled_from(["", "text/xml; charset=utf-16", "a/b; charset=x"]),
 )
 def test_any_bytes_give_a_listing_or_a_problem(start, rest, content_type):
-    found = read_bytes(start + rest, content_type)
-    assert found in FeedProblem if not isinstance(found, FeedListing) else len(found.entries) <= 100
+    listing = read_bytes(start + rest, content_type)
+    assert listing in FeedProblem if not isinstance(listing, FeedListing) else len(listing.entries) <= 100

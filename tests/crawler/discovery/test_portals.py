@@ -96,7 +96,7 @@ def test_a_user_row_replaces_the_columns_that_it_names(tmp_path):
 def test_portals_are_selected_by_name_by_host_and_all_at_once():
     portals = read_portals()
     assert select_portals(" all ", portals) == tuple(portals.values())
-    assert [one.name for one in select_portals("bbc, THEHINDU,www.bbc.com,bbc", portals)] == ["bbc", "thehindu"]
+    assert [portal.name for portal in select_portals("bbc, THEHINDU,www.bbc.com,bbc", portals)] == ["bbc", "thehindu"]
     (unknown,) = select_portals("news.example.org", portals)
     assert (unknown.start, unknown.sections, unknown.articles) == ("https://news.example.org/", (), None)
     (with_port,) = select_portals("http://127.0.0.1:8000/news/", portals)

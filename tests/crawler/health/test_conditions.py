@@ -22,13 +22,13 @@ GOOD = SiteCounts(pages=20, new=20, sections=1, blocks_seen=400, blocks_kept=200
 
 def judged(*counts, days=1.0, now=NOW, since=None, is_target=False):
     """Judge crawls, the latest first, each so many days after the one before."""
-    crawls = [SiteCrawl(100 - n, now - timedelta(days=n * days), one) for n, one in enumerate(counts)]
+    crawls = [SiteCrawl(100 - n, now - timedelta(days=n * days), site_counts) for n, site_counts in enumerate(counts)]
     findings = judge_site(crawls, now, HealthBounds(), since or {}, is_target=is_target)
     return {finding.condition: finding for finding in findings}
 
 
 def holding(*counts, **values):
-    return {condition: found.sentence for condition, found in judged(*counts, **values).items() if found.holds}
+    return {condition: finding.sentence for condition, finding in judged(*counts, **values).items() if finding.holds}
 
 
 def test_a_site_in_order_has_no_condition():
@@ -75,9 +75,9 @@ def test_two_thirds_of_the_pages_vanished():
     ],
 )
 def test_pages_have_less_text(counts, sentence):
-    found = holding(counts, GOOD)
-    assert list(found) == [Condition.LESS_TEXT]
-    assert sentence in found[Condition.LESS_TEXT]
+    sentences = holding(counts, GOOD)
+    assert list(sentences) == [Condition.LESS_TEXT]
+    assert sentence in sentences[Condition.LESS_TEXT]
 
 
 def test_what_was_usual_before_a_redesign_stays_usual_until_it_is_over():
@@ -94,11 +94,12 @@ def test_few_pages_do_not_tell_how_much_text_there_is():
 
 
 def test_nothing_new_for_several_usual_intervals():
-    quiet, news = SiteCounts(not_modified=5, sections=1), SiteCounts(pages=1, new=1, sections=1)
-    found = holding(*[quiet] * 7, *[news] * 6)
-    assert list(found) == [Condition.NO_NEW_TEXT]
-    assert "since 2024-05-13 12:00 UTC" in found[Condition.NO_NEW_TEXT]
-    assert "QUIET_INTERVALS=5 of the usual 24 hours" in found[Condition.NO_NEW_TEXT]
+    quiet = SiteCounts(not_modified=5, sections=1)
+    news = SiteCounts(pages=1, new=1, sections=1)
+    sentences = holding(*[quiet] * 7, *[news] * 6)
+    assert list(sentences) == [Condition.NO_NEW_TEXT]
+    assert "since 2024-05-13 12:00 UTC" in sentences[Condition.NO_NEW_TEXT]
+    assert "QUIET_INTERVALS=5 of the usual 24 hours" in sentences[Condition.NO_NEW_TEXT]
     assert holding(*[quiet] * 4, *[news] * 6) == {}
     assert holding(*[quiet] * 30, *[news] * 3) == {}
     assert not judged(news, *[quiet] * 30, *[news] * 6)[Condition.NO_NEW_TEXT].holds

@@ -34,21 +34,21 @@ def test_every_metric_has_a_description_and_a_valid_name():
 
 
 def test_stats_are_counted_under_their_label():
-    found = samples(Exposition(LABELS).text({"visit/captcha": 3, "store/pages_new": 7, "retry/count": 2}, RUNNING))
-    assert found["blocksieve_visits_total", "captcha"] == 3
-    assert found["blocksieve_visits_total", "page"] == 0
-    assert found["blocksieve_pages_total", "new"] == 7
-    assert found[("blocksieve_retries_total",)] == 2
+    values = samples(Exposition(LABELS).text({"visit/captcha": 3, "store/pages_new": 7, "retry/count": 2}, RUNNING))
+    assert values["blocksieve_visits_total", "captcha"] == 3
+    assert values["blocksieve_visits_total", "page"] == 0
+    assert values["blocksieve_pages_total", "new"] == 7
+    assert values[("blocksieve_retries_total",)] == 2
 
 
 def test_the_queue_is_enqueued_minus_dequeued_requests():
-    found = samples(Exposition(LABELS).text({"scheduler/enqueued": 9, "scheduler/dequeued": 4}, RUNNING))
-    assert found[("blocksieve_queue",)] == 5
+    values = samples(Exposition(LABELS).text({"scheduler/enqueued": 9, "scheduler/dequeued": 4}, RUNNING))
+    assert values[("blocksieve_queue",)] == 5
 
 
 def test_the_queue_in_the_database_is_the_number_counted_there():
-    found = samples(Exposition(LABELS).text({"frontier/queued": 12, "scheduler/dequeued": 4}, RUNNING))
-    assert found[("blocksieve_queue",)] == 12
+    values = samples(Exposition(LABELS).text({"frontier/queued": 12, "scheduler/dequeued": 4}, RUNNING))
+    assert values[("blocksieve_queue",)] == 12
 
 
 def test_a_counter_continues_from_the_previous_crawl():
@@ -65,27 +65,27 @@ def test_a_counter_never_falls():
 
 
 def test_there_is_no_end_before_a_crawl_has_ended():
-    found = samples(Exposition(LABELS).text({}, RUNNING))
-    assert found[("blocksieve_crawl_running",)] == 1
-    assert ("blocksieve_crawl_finished_timestamp_seconds",) not in found
-    assert ("blocksieve_crawl_exit_code",) not in found
+    values = samples(Exposition(LABELS).text({}, RUNNING))
+    assert values[("blocksieve_crawl_running",)] == 1
+    assert ("blocksieve_crawl_finished_timestamp_seconds",) not in values
+    assert ("blocksieve_crawl_exit_code",) not in values
 
 
 def test_the_last_end_stays_while_the_next_crawl_runs():
     ended = Exposition(LABELS).text({}, CrawlTiming(120.0, 100.0, ExitStatus(0)))
-    found = samples(after(ended, {}, CrawlTiming(210.0, 200.0)))
-    assert found[("blocksieve_crawl_running",)] == 1
-    assert found[("blocksieve_crawl_started_timestamp_seconds",)] == 200
-    assert found[("blocksieve_crawl_finished_timestamp_seconds",)] == 120
+    values = samples(after(ended, {}, CrawlTiming(210.0, 200.0)))
+    assert values[("blocksieve_crawl_running",)] == 1
+    assert values[("blocksieve_crawl_started_timestamp_seconds",)] == 200
+    assert values[("blocksieve_crawl_finished_timestamp_seconds",)] == 120
 
 
 def test_a_failure_does_not_move_the_last_success():
     succeeded = Exposition(LABELS).text({}, CrawlTiming(120.0, 100.0, ExitStatus(0)))
-    found = samples(after(succeeded, {}, CrawlTiming(220.0, 200.0, ExitStatus(1, "no page was stored"))))
-    assert found[("blocksieve_crawl_running",)] == 0
-    assert found[("blocksieve_crawl_finished_timestamp_seconds",)] == 220
-    assert found[("blocksieve_crawl_succeeded_timestamp_seconds",)] == 120
-    assert found[("blocksieve_crawl_exit_code",)] == 1
+    values = samples(after(succeeded, {}, CrawlTiming(220.0, 200.0, ExitStatus(1, "no page was stored"))))
+    assert values[("blocksieve_crawl_running",)] == 0
+    assert values[("blocksieve_crawl_finished_timestamp_seconds",)] == 220
+    assert values[("blocksieve_crawl_succeeded_timestamp_seconds",)] == 120
+    assert values[("blocksieve_crawl_exit_code",)] == 1
 
 
 def test_samples_of_another_spider_are_left_out():

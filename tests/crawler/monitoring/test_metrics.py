@@ -50,11 +50,11 @@ def test_crawls_write_their_metrics(tmp_path, pages):
     for turn in (1, 2):
         finished = crawl(tmp_path, pages, "METRICS=lake.prom")
         assert finished.returncode == 0, finished.stderr
-        found = samples(tmp_path / "lake.prom")
-        assert found["visits_total", "archive", "lake", "page"] == 3 * turn
-        assert found["pages_total", "archive", "lake", "new"] == 3
-        assert found["crawl_running", "archive", "lake"] == 0
-        assert found["crawl_exit_code", "archive", "lake"] == 0
+        values = samples(tmp_path / "lake.prom")
+        assert values["visits_total", "archive", "lake", "page"] == 3 * turn
+        assert values["pages_total", "archive", "lake", "new"] == 3
+        assert values["crawl_running", "archive", "lake"] == 0
+        assert values["crawl_exit_code", "archive", "lake"] == 0
     assert not list(tmp_path.glob(".lake*"))
 
 
@@ -107,7 +107,7 @@ def test_a_failed_write_is_logged_once_and_counted_and_the_crawl_goes_on(tmp_pat
     )
     assert finished.returncode == 0, finished.stderr
     assert finished.stderr.count("The metrics could not be written") == 1
-    found = samples(tmp_path / "out" / "lake.prom")
-    assert found["metrics_failures_total", "archive", "lake"] >= 1
-    assert found["visits_total", "archive", "lake", "page"] == 100
-    assert found["log_lines_total", "archive", "error", "lake"] == 1
+    values = samples(tmp_path / "out" / "lake.prom")
+    assert values["metrics_failures_total", "archive", "lake"] >= 1
+    assert values["visits_total", "archive", "lake", "page"] == 100
+    assert values["log_lines_total", "archive", "error", "lake"] == 1

@@ -60,23 +60,26 @@ def summarise(spider=None, **stats):
 
 
 def test_a_crawl_has_a_summary():
-    found = summarise()
-    assert found["version"] == 1
-    assert found["crawl"] == 7
-    assert found["spider"] == "section"
-    assert (found["started"], found["finished"]) == ("2026-05-01T12:00:00.000+00:00", "2026-05-01T12:00:02.500+00:00")
-    assert (found["seconds"], found["pages_per_second"]) == (2.5, 2.0)
-    assert found["pages"] == {"new": 4, "changed": 0, "unchanged": 1, "failed": 0}
-    assert found["duplicates"] == {"exact": 0, "near": 3, "boilerplate": 0}
-    assert (found["requests"], found["retries"], found["bytes"], found["errors"]) == (8, 1, 90_000, 3)
-    assert found["queued"] == 6
+    summary = summarise()
+    assert summary["version"] == 1
+    assert summary["crawl"] == 7
+    assert summary["spider"] == "section"
+    assert (summary["started"], summary["finished"]) == (
+        "2026-05-01T12:00:00.000+00:00",
+        "2026-05-01T12:00:02.500+00:00",
+    )
+    assert (summary["seconds"], summary["pages_per_second"]) == (2.5, 2.0)
+    assert summary["pages"] == {"new": 4, "changed": 0, "unchanged": 1, "failed": 0}
+    assert summary["duplicates"] == {"exact": 0, "near": 3, "boilerplate": 0}
+    assert (summary["requests"], summary["retries"], summary["bytes"], summary["errors"]) == (8, 1, 90_000, 3)
+    assert summary["queued"] == 6
 
 
 def test_every_outcome_and_reason_is_listed_even_if_0():
-    found = summarise()
-    assert found["visits"] == dict.fromkeys(map(str, Outcome), 0) | {"page": 5, "captcha": 2}
-    dropped = found["blocks"]["dropped"]
-    assert found["blocks"]["kept"] == 30
+    summary = summarise()
+    assert summary["visits"] == dict.fromkeys(map(str, Outcome), 0) | {"page": 5, "captcha": 2}
+    dropped = summary["blocks"]["dropped"]
+    assert summary["blocks"]["kept"] == 30
     assert dropped == dict.fromkeys((str(reason) for reason in Reason if reason != "kept"), 0) | {"footer": 9}
 
 
@@ -90,8 +93,8 @@ def test_secrets_in_arguments_are_redacted():
 
 
 def test_a_failure_has_its_problem():
-    found = build_summary(Spider("section"), STATS | {"finish_reason": "refused"}, ExitStatus(1, "refused too often"))
-    assert (found["finish_reason"], found["exit_code"], found["problem"]) == ("refused", 1, "refused too often")
+    summary = build_summary(Spider("section"), STATS | {"finish_reason": "refused"}, ExitStatus(1, "refused too often"))
+    assert (summary["finish_reason"], summary["exit_code"], summary["problem"]) == ("refused", 1, "refused too often")
 
 
 def test_a_crawl_that_took_no_time_has_a_rate():
@@ -138,9 +141,9 @@ def test_a_failed_crawl_has_its_problem(tmp_path):
     empty = archive_crawl.save_pages(tmp_path / "pages", 0, **{"a.html": ""})
     finished = archive_crawl.crawl(tmp_path, empty, "SUMMARY=-")
     assert finished.returncode == 1
-    found = json.loads(finished.stdout)
-    assert (found["exit_code"], found["problem"]) == (1, "no page was stored (empty 1)")
-    assert found["problem"] in finished.stderr
+    summary = json.loads(finished.stdout)
+    assert (summary["exit_code"], summary["problem"]) == (1, "no page was stored (empty 1)")
+    assert summary["problem"] in finished.stderr
 
 
 def test_a_crawl_that_does_not_begin_writes_no_summary(tmp_path, pages):
@@ -203,6 +206,6 @@ def test_a_crawl_that_began_has_one_summary(tmp_path, crawler, sent, lines):
 
 def test_a_spider_that_fails_at_its_start_is_a_failed_crawl(tmp_path, crawl, spider):
     crawl(spider(FAILS_AT_START), settings={"SUMMARY": str(tmp_path / "crawls.jsonl")})
-    found = json.loads((tmp_path / "crawls.jsonl").read_text())
-    assert (found["spider"], found["finish_reason"], found["exit_code"]) == ("fails_at_start", "start_error", 1)
-    assert found["errors"] > 0
+    summary = json.loads((tmp_path / "crawls.jsonl").read_text())
+    assert (summary["spider"], summary["finish_reason"], summary["exit_code"]) == ("fails_at_start", "start_error", 1)
+    assert summary["errors"] > 0

@@ -48,8 +48,8 @@ def pytest_generate_tests(metafunc):
     if "golden" in metafunc.fixturenames:
         metafunc.parametrize("golden", GOLDEN, ids=lambda path: path.parent.name)
     if "some_golden" in metafunc.fixturenames:
-        some = [path for path in GOLDEN if path.parent.name in SOME]
-        metafunc.parametrize("some_golden", some, ids=lambda path: path.parent.name)
+        paths = [path for path in GOLDEN if path.parent.name in SOME]
+        metafunc.parametrize("some_golden", paths, ids=lambda path: path.parent.name)
     if "raw_method" in metafunc.fixturenames:
         metafunc.parametrize("raw_method", RAW)
 
@@ -94,8 +94,10 @@ def compare():
     """Compare a page; by default with all methods that need nothing but the page."""
 
     def run(html, methods=RAW, *, sources=(), **options):
-        one = as_source(html) if isinstance(html, str | bytes) else html
-        settled = Options.read(options)
-        return MethodComparer(methods, settled, SiteBoilerplate([one, *sources], settled.max_bytes), 30.0).compare(one)
+        page_source = as_source(html) if isinstance(html, str | bytes) else html
+        cleaning_options = Options.read(options)
+        return MethodComparer(
+            methods, cleaning_options, SiteBoilerplate([page_source, *sources], cleaning_options.max_bytes), 30.0
+        ).compare(page_source)
 
     return run

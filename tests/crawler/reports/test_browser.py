@@ -126,8 +126,8 @@ def test_nothing_of_an_attack_runs_or_is_fetched_from_its_structure(opened, serv
     blocks = [leaf.block for leaf in walk(page.root)]
     document = read_structure(page, TextMarks(blocks, b"\1" * len(blocks)))
     renderer = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    shown = to_html(document) if shape == "html" else renderer.render(to_markdown(document))
-    browser_page, seen, address = opened([f"<!doctype html><meta charset=utf-8><main>{shown}</main>"])
+    markup = to_html(document) if shape == "html" else renderer.render(to_markdown(document))
+    browser_page, seen, address = opened([f"<!doctype html><meta charset=utf-8><main>{markup}</main>"])
     browser_page.wait_for_timeout(100)
     assert (seen, requests, browser_page.url) == ([address], [], address)
     assert "onerror=alert(1)" in browser_page.locator("main").inner_text()
@@ -184,23 +184,22 @@ def test_kept_and_dropped_have_colours_and_dropped_ones_a_number(opened, article
 
 def test_a_chosen_method_shows_its_texts_and_reasons(opened, compare, article):
     page, _, _ = opened(compared_page(compare(article, ["default", "pab"]), 1_000))
-    footer, kept = (
-        page.locator(".row:has-text('Copyright')"),
-        page.locator(".row.r0:has-text('rose in the night') .text"),
-    )
-    shown = "e => getComputedStyle(e, '::after').content"
-    assert footer.evaluate(shown) == "none"
+    footer = page.locator(".row:has-text('Copyright')")
+    kept = page.locator(".row.r0:has-text('rose in the night') .text")
+    sign_of = "e => getComputedStyle(e, '::after').content"
+    assert footer.evaluate(sign_of) == "none"
     page.locator("label[for=m0]").click()
-    assert footer.evaluate(shown) == '"footer"'
+    assert footer.evaluate(sign_of) == '"footer"'
     tint = re.findall(r"[\d.]+", kept.evaluate("e => getComputedStyle(e).backgroundColor"))
     assert [round(255 * float(share)) for share in tint] == [209, 230, 241]
     page.locator("label[for=all]").click()
-    assert footer.evaluate(shown) == "none"
+    assert footer.evaluate(sign_of) == "none"
 
 
 def test_the_legend_of_a_comparison_shows_each_share_as_a_bar(opened, compare, article):
     page, _, _ = opened(compared_page(compare(article, ["default"]), 1_000))
-    track, bar = page.locator(".track").bounding_box(), page.locator(".track i").bounding_box()
+    track = page.locator(".track").bounding_box()
+    bar = page.locator(".track i").bounding_box()
     share = int(page.locator(".share").inner_text().removesuffix("%"))
     assert bar["width"] / track["width"] == pytest.approx(share / 100, abs=0.01)
 

@@ -43,8 +43,9 @@ def test_times_are_measured_apart(compare, article):
     [("a b c", "a b c", 1.0), ("a b", "c", 0.0), ("a a b", "a c", 0.4), ("", "", 1.0), ("a", "", 0.0)],
 )
 def test_agreement_is_the_f1_of_two_multisets_of_words(ours, theirs, expected):
-    one, other = Counter(ours.split()), Counter(theirs.split())
-    assert agreement(one, other) == agreement(other, one) == expected
+    first = Counter(ours.split())
+    second = Counter(theirs.split())
+    assert agreement(first, second) == agreement(second, first) == expected
 
 
 def test_every_two_methods_have_an_agreement(compare, article, raw_methods):
@@ -91,7 +92,8 @@ def test_a_page_on_which_no_method_works_is_a_failure(compare, article):
 
 def test_a_template_is_learned_from_the_pages_of_the_site(compare, source, article):
     shared = "<p>All rights are with the town of the mill, and all wrongs are with the river that took the bridge.</p>"
-    first, second = source(article + shared, site="a"), source(f"<p>Short, but its own.</p>{shared}", site="a")
+    first = source(article + shared, site="a")
+    second = source(f"<p>Short, but its own.</p>{shared}", site="a")
     compared = compare(second, ["ce"], sources=[first])
     reasons = compared.results["ce"].reasons
     assert reasons["template"] == 1
@@ -139,8 +141,8 @@ def test_methods_that_are_asked_for_must_work(source, article, name, error):
 
 def test_no_browser_is_started_for_methods_that_read_the_page_alone(source, article, raw_methods):
     templates = SiteBoilerplate([source(article), source("<p>b</p>")], 10_000)
-    asked = [*raw_methods, "ce"]
-    assert make_plan(asked, templates, no_browser).methods == asked
+    names = [*raw_methods, "ce"]
+    assert make_plan(names, templates, no_browser).methods == names
 
 
 TWO = ["default", "subtree"]
@@ -160,14 +162,14 @@ def gather(compare, source):
 
 
 def test_sums_are_those_of_the_pages(gather, compare, article):
-    one = compare(article, TWO)
+    compared = compare(article, TWO)
     totals = gather({"a": article, "b": article, "c": ""})
-    assert (totals.pages, totals.compared, totals.words) == (3, 2, 2 * one.words)
-    for name, result in one.results.items():
+    assert (totals.pages, totals.compared, totals.words) == (3, 2, 2 * compared.words)
+    for name, result in compared.results.items():
         sums = totals.methods[name]
         assert (sums.pages, sums.blocks, sums.kept) == (2, 2 * len(result.judged), 2 * len(result.kept))
         assert sums.words == 2 * result.words
-        assert sums.share == result.words / one.words
+        assert sums.share == result.words / compared.words
         assert sums.reasons.total() == sums.blocks
         assert sums.median_ms > 0
 
@@ -191,8 +193,8 @@ def test_failures_are_counted_and_the_first_few_kept(gather):
 
 
 def test_methods_without_a_page_have_no_share_and_no_time():
-    (one,) = ComparisonTotals(["default"]).methods.values()
-    assert (one.share, one.median_ms, one.mean_ms) == (None, None, None)
+    (method_totals,) = ComparisonTotals(["default"]).methods.values()
+    assert (method_totals.share, method_totals.median_ms, method_totals.mean_ms) == (None, None, None)
 
 
 def test_pages_of_little_agreement_come_first_and_those_of_full_agreement_not_at_all(gather, compare, article):
@@ -203,6 +205,8 @@ def test_pages_of_little_agreement_come_first_and_those_of_full_agreement_not_at
     worst = totals.most_disagreed
     means = [compare(html, TWO).mean_agreement for html in pages.values()]
     assert means[0] == 1
-    assert [each.agreement for each in worst] == sorted(mean for mean in means if mean < 1)[: len(worst)]
+    assert [disagreement.agreement for disagreement in worst] == sorted(mean for mean in means if mean < 1)[
+        : len(worst)
+    ]
     assert worst == sorted(worst)
-    assert "full" not in [each.name for each in worst]
+    assert "full" not in [disagreement.name for disagreement in worst]

@@ -44,10 +44,10 @@ def test_what_is_marked_kept_is_what_the_method_keeps(compare, golden):
     compared = compare(golden.read_bytes())
     marked = mark(compared)
     for place, result in enumerate(compared.results.values()):
-        shown = [text.text for texts in marked for text in texts if text.reasons[place] is Reason.KEPT]
+        visible = [text.text for texts in marked for text in texts if text.reasons[place] is Reason.KEPT]
         # Some methods make a block of the title, which is not in the body.
         kept = [block.text for block in result.kept if "/head[" not in block.path]
-        assert sorted(letters("".join(shown))) == sorted(letters("".join(kept)))
+        assert sorted(letters("".join(visible))) == sorted(letters("".join(kept)))
 
 
 def test_a_leaf_is_cut_where_a_method_changes_its_mind(compare):
@@ -91,16 +91,16 @@ def root(text):
 
 def test_classes_are_ours(compare, hostile_html):
     tree = root(written(compare(hostile_html)))
-    found = {name for element in tree.iter() for name in (element.get("class") or "").split()}
+    names = {name for element in tree.iter() for name in (element.get("class") or "").split()}
     ours = r"[ckrh]\d+|t|row|bars|text|part|same|x-[a-z0-9]+|[a-z]+"
-    assert all(re.fullmatch(ours, name) for name in found)
+    assert all(re.fullmatch(ours, name) for name in names)
 
 
 def test_the_text_of_the_page_is_all_there(compare, article):
     compared = compare(article)
     tree = root(written(compared))
-    shown = [" ".join(row.text_content().split()) for row in tree.xpath("//div[contains(@class, 'text')]")]
-    assert shown == [leaf.block.text for leaf in compared.leaves]
+    row_texts = [" ".join(row.text_content().split()) for row in tree.xpath("//div[contains(@class, 'text')]")]
+    assert row_texts == [leaf.block.text for leaf in compared.leaves]
 
 
 def test_a_kept_text_has_the_class_and_the_bar_of_its_method(compare, article):
@@ -160,15 +160,15 @@ def write(compare, source):
     """Compare pages by one method and write the comparison."""
 
     def run(out, pages, *, several=False, name="pages"):
-        sources = [source(html, each) for each, html in pages.items()]
+        sources = [source(html, url) for url, html in pages.items()]
         totals = ComparisonTotals(["default"])
         with ComparisonPages(
             out, ReportTarget(name, sources, several=several), ComparisonPlan(["default"]), 20_000
         ) as written:
-            for each in sources:
-                found = compare(each, ["default"])
-                totals.add(each, found)
-                written.add(each, found)
+            for page in sources:
+                compared = compare(page, ["default"])
+                totals.add(page, compared)
+                written.add(page, compared)
             written.finish(totals)
 
     return run

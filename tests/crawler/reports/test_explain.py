@@ -37,8 +37,8 @@ def test_every_block_has_the_decision_of_clean(golden):
 def test_counts_add_up_to_all_blocks_and_words(some_golden, raw_method):
     explained = explain(some_golden.read_bytes(), method=raw_method)
     assert sum(explained.counts().values()) == len(explained.rows)
-    assert sum(one.words for one in explained.reasons()) == explained.words
-    assert [one.reason for one in explained.reasons()] == list(explained.counts())
+    assert sum(count.words for count in explained.reasons()) == explained.words
+    assert [count.reason for count in explained.reasons()] == list(explained.counts())
 
 
 def test_positions_tell_blocks_apart(some_golden, raw_method):

@@ -15,7 +15,7 @@ from crawler.reports.sources import LoadedPage
 
 
 @pytest.fixture
-def shown(capsys, monkeypatch):
+def explained_lines(capsys, monkeypatch):
     """Explain a page and return the lines printed, as in a terminal of so many columns without colours."""
 
     def run(html, most_rows=500, name="page.html", **options):
@@ -27,30 +27,30 @@ def shown(capsys, monkeypatch):
     return run
 
 
-def test_each_block_is_a_line_and_says_its_decision_in_letters(shown, article):
-    lines = shown(article)
+def test_each_block_is_a_line_and_says_its_decision_in_letters(explained_lines, article):
+    lines = explained_lines(article)
     blocks = [line for line in lines if re.match(r" *\d+ [+-] ", line)]
     assert len(blocks) == len(explain(article).rows)
     assert re.fullmatch(r" +2 \+ kept +\d\.\d\d +0\.10 paragraph +The river rose in the night.*", blocks[2])
     assert re.fullmatch(r" +4 - footer +0\.\d\d +0\.00 paragraph +Copyright 2024 by the town", blocks[4])
 
 
-def test_the_legend_adds_up(shown, article):
-    lines = shown(article)
-    counts = [int(found[1]) for line in lines if (found := re.match(r"│ [+-] \w+ +│ +(\d+) │", line))]
-    (total,) = [int(found[1]) for line in lines if (found := re.match(r"│ all +│ +(\d+) │", line))]
+def test_the_legend_adds_up(explained_lines, article):
+    lines = explained_lines(article)
+    counts = [int(match[1]) for line in lines if (match := re.match(r"│ [+-] \w+ +│ +(\d+) │", line))]
+    (total,) = [int(match[1]) for line in lines if (match := re.match(r"│ all +│ +(\d+) │", line))]
     assert total == sum(counts) == len(explain(article).rows)
 
 
-def test_wide_characters_are_cut_by_the_cells_that_they_take(shown):
-    lines = shown("<p>" + "河水在夜里上涨了镇长说磨坊旁边的桥一直关闭到早晨" * 20 + "</p>")
+def test_wide_characters_are_cut_by_the_cells_that_they_take(explained_lines):
+    lines = explained_lines("<p>" + "河水在夜里上涨了镇长说磨坊旁边的桥一直关闭到早晨" * 20 + "</p>")
     (line,) = [line for line in lines if "河水" in line]
     assert cell_len(line) <= 160
     assert line.endswith("…")
 
 
-def test_nothing_hostile_reaches_the_terminal(shown):
-    lines = shown(
+def test_nothing_hostile_reaches_the_terminal(explained_lines):
+    lines = explained_lines(
         "<p>[/b][red]red[/red] \x1b[2J and \u202ereversed\u2066 \x07 text, many words of it.</p>", name="\x1b[2J"
     )
     out = "\n".join(lines)
@@ -58,32 +58,32 @@ def test_nothing_hostile_reaches_the_terminal(shown):
     assert "[/b][red]red[/red]" in out
 
 
-def test_code_is_one_line(shown):
-    lines = shown("<pre>def f():\n\treturn 1\n</pre>")
+def test_code_is_one_line(explained_lines):
+    lines = explained_lines("<pre>def f():\n\treturn 1\n</pre>")
     assert any(line.endswith("def f(): return 1") for line in lines)
 
 
-def test_only_the_first_blocks_are_shown_but_all_are_counted(shown):
-    lines = shown("<p>word</p>" * 1_000, most_rows=10)
+def test_only_the_first_blocks_are_shown_but_all_are_counted(explained_lines):
+    lines = explained_lines("<p>word</p>" * 1_000, most_rows=10)
     assert sum(bool(re.match(r" *\d+ [+-] ", line)) for line in lines) == 10
     assert "and 990 more blocks; --limit shows more, --json all" in lines
     assert any(re.match(r"│ all +│ +1,000 │", line) for line in lines)
 
 
-def test_what_a_block_repeats_stands_under_it(shown):
-    lines = shown("<p>A sentence that stands twice.</p>" * 2, method="pab")
+def test_what_a_block_repeats_stands_under_it(explained_lines):
+    lines = explained_lines("<p>A sentence that stands twice.</p>" * 2, method="pab")
     (place,) = [number for number, line in enumerate(lines) if "- page_duplicate" in line and "│" not in line]
     assert lines[place + 1].strip() == "repeats block 0"
 
 
-def test_methods_say_what_they_ask_for(shown, article):
-    assert "page type article" in shown(article)[2]
-    assert "favour recall" in shown(article, favour="recall")[2]
-    assert "kept above 0.50" in shown("<div>One, two.</div><div></div>", method="weighted")[2]
+def test_methods_say_what_they_ask_for(explained_lines, article):
+    assert "page type article" in explained_lines(article)[2]
+    assert "favour recall" in explained_lines(article, favour="recall")[2]
+    assert "kept above 0.50" in explained_lines("<div>One, two.</div><div></div>", method="weighted")[2]
 
 
-def test_a_page_without_text_has_an_empty_table(shown):
-    assert any(re.match(r"│ all +│ +0 │ +0 │", line) for line in shown("<img>"))
+def test_a_page_without_text_has_an_empty_table(explained_lines):
+    assert any(re.match(r"│ all +│ +0 │ +0 │", line) for line in explained_lines("<img>"))
 
 
 def written(page, **more):
@@ -101,8 +101,8 @@ def letters(text):
 def test_classes_are_ours(hostile_html, raw_method):
     tree = root(written(hostile_html, method=raw_method))
     (page,) = tree.xpath("//div[@class='page']")
-    found = {name for element in page.iterdescendants() for name in (element.get("class") or "").split()}
-    assert all(re.fullmatch(r"x-[a-z0-9]+|gone|[tkdf]|r\d+", name) for name in found), found
+    names = {name for element in page.iterdescendants() for name in (element.get("class") or "").split()}
+    assert all(re.fullmatch(r"x-[a-z0-9]+|gone|[tkdf]|r\d+", name) for name in names), names
 
 
 def test_every_text_is_shown_in_the_colour_of_its_decision(some_golden, raw_method):
@@ -127,10 +127,10 @@ def test_the_pointer_is_told_why(article):
 def test_the_legend_has_a_number_and_the_counts_of_each_reason(article):
     explained = explain(article)
     entries = root("".join(explanation_page(explained))).xpath("//div[@class='reasons']/div")
-    shown = {each.find("b").text: int(each.find("span").text) for each in entries}
-    assert shown.pop("all blocks") == len(explained.rows) == sum(shown.values())
-    assert shown == {reason.replace("_", " "): count for reason, count in explained.counts().items()}
-    chips = [each.find("i").text for each in entries[:-1]]
+    sizes = {entry.find("b").text: int(entry.find("span").text) for entry in entries}
+    assert sizes.pop("all blocks") == len(explained.rows) == sum(sizes.values())
+    assert sizes == {reason.replace("_", " "): count for reason, count in explained.counts().items()}
+    chips = [entry.find("i").text for entry in entries[:-1]]
     assert chips == ["✓", *map(str, range(1, len(chips)))]
 
 

@@ -33,16 +33,17 @@ def page(request, compare, source, hostile_html, tmp_path):
     """A page of each kind about the hostile page."""
     if request.param == "explanation":
         return "".join(explanation_page(explain(hostile_html, URL)))
-    one = source(hostile_html, NAME, URL)
+    hostile = source(hostile_html, NAME, URL)
     if request.param == "comparison":
-        return "".join(compared_page(compare(one), 20_000))
-    target = ReportTarget(NAME, [one, source("", NAME)], several=True)
-    totals, plan = ComparisonTotals(["default", "pab"]), ComparisonPlan(["default", "pab"], {"vce": NAME})
+        return "".join(compared_page(compare(hostile), 20_000))
+    target = ReportTarget(NAME, [hostile, source("", NAME)], several=True)
+    totals = ComparisonTotals(["default", "pab"])
+    plan = ComparisonPlan(["default", "pab"], {"vce": NAME})
     with ComparisonPages(tmp_path / "out", target, plan, 20_000) as pages:
-        for each in target.sources:
-            found = compare(each, plan.methods)
-            totals.add(each, found)
-            pages.add(each, found)
+        for page_source in target.sources:
+            compared = compare(page_source, plan.methods)
+            totals.add(page_source, compared)
+            pages.add(page_source, compared)
         pages.finish(totals)
     return (tmp_path / "out" / "index.html").read_text("utf-8")
 
