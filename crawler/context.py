@@ -8,7 +8,7 @@ neighbour. Scrapy creates the components in this order:
 3. the downloader with its handlers, among them `RenderHandler` (`renderer`), and its middlewares, among them
    `ReservationsMiddleware` (`reservations`)
 4. the spider middlewares
-5. the item pipelines, of which `StorePipeline` opens the database (`store_thread`)
+5. the item pipelines; `StorePipeline` opens the database (`store_thread`)
 6. the scheduler `Frontier` (`frontier`), if there is a `store_thread`; otherwise Scrapy's own scheduler
 """
 

@@ -333,7 +333,7 @@ class NewsSpider(ListingSpider):
 
 
 class _AdmittedArticles:
-    """The articles of a site that a run requests: so many new ones, and as many stored ones that are due."""
+    """The articles of a site that a run requests: up to `limit` new ones, and as many stored ones that are due."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,7 +1,7 @@
 """Recognise pages that stand in place of another, in many languages: "page not found" with status 200, and challenges.
 
 A title or heading is compared as a whole with the words of `notices.toml`, and then the page must look like a notice:
-little text, nothing that states an article, and for a challenge few links. So an article about such a page is none.
+little text, nothing that states an article, and for a challenge few links. So an article about such a page is not one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[^\W_]+")
 # Known notices of this kind are smaller.
 _SMALL_PAGE_BYTES = 16_384
 _CHALLENGE_MAX_WORDS = 60
-# A title of which the notice is only a part, with nothing else that says the same.
+# For a title that has the notice as a part, on a page that says it nowhere else.
 _PART_MAX_WORDS = 60
 _CHALLENGE_MAX_LINKS = 8
 _ARTICLE_STATED = (

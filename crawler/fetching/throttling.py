@@ -1,4 +1,4 @@
-"""How fast a crawl asks a host: five mechanisms, of which the slowest counts.
+"""How fast a crawl asks a host: there are five mechanisms, and the slowest counts.
 
 ================  =====================================  ===============================  =============================
 mechanism         trigger                                state                            settings

@@ -43,7 +43,7 @@ PAGES = {
     "/empty": ({"body": b""}, "empty"),
     "/blank": ({"body": b" \n\t\n"}, "empty"),
     "/large": ({"body": "<p>" + PROSE * 300}, "too_large"),
-    # What looks like a refusal and is none.
+    # These look like refusals and are not.
     "/about-captchas": (
         {"body": f"<title>How a CAPTCHA works</title><p>A reCAPTCHA, an excessive amount of clicks. {PROSE * 8}</p>"},
         "page",

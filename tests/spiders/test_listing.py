@@ -66,7 +66,7 @@ class Both(ListingSpider):
 
 
 class Endless(dict):
-    """Answers for every address, made by a function where there is none by heart."""
+    """Answers for every address; a function makes those that are not stored."""
 
     def __init__(self, make):
         super().__init__()

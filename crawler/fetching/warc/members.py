@@ -464,7 +464,7 @@ class ZstdMembers(_PackedMembers):
         self._has_begun = True
 
     def _look(self, size: int) -> bytes:
-        """Return the pending bytes, which are at least so many if the file has them."""
+        """Return the pending bytes, at least `size` of them if the file has that many."""
         parts = [self._pending]
         missing = size - len(self._pending)
         while missing > 0 and (more := self._file.read(CHUNK_BYTES)):

@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def are_apart(moments, seconds):
-    """Tell whether they are so far apart, on the whole: the first request may have been long on its way."""
+    """Return True if the moments are this far apart on the whole: the first request may have taken long to arrive."""
     return moments[-1] - moments[0] >= (len(moments) - 2) * seconds
 
 

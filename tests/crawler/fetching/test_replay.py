@@ -38,7 +38,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def warc(tmp_path):
-    """Write a WARC file with these responses (URL, status, headers, body), each followed by a record that is none."""
+    """Write a WARC file with these responses (URL, status, headers, body); another kind of record follows each."""
 
     def make(*responses, name="a.warc.gz"):
         packed = gzip.compress if name.endswith(".gz") else bytes

@@ -15,7 +15,7 @@ PAGE = "<!DOCTYPE html><html><body><p>The ferry left at dawn.</p></body></html>"
 
 @pytest.fixture
 def folder(tmp_path):
-    """Pages under many names and in many forms, and files that are none."""
+    """Pages under many names and in many forms, and files that are not pages."""
     pages = {
         "a.html": PAGE.encode(),
         "b/c.HTM": b"<p>a page by its name",

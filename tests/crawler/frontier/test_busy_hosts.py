@@ -28,7 +28,7 @@ ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 
 
 class Busy(dict):
-    """Answers of which some are refusals: `refuse` returns one for a path and the number of pages so far, or None."""
+    """Answers and refusals: `refuse` returns a refusal for a path and the number of pages so far, or None."""
 
     def __init__(self, answers, refuse):
         super().__init__(answers)

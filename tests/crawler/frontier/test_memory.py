@@ -25,7 +25,7 @@ MOST_MORE_BYTES = 80_000_000
 
 
 def fill(database, site, rows):
-    """Begin a crawl with so many queued requests."""
+    """Begin a crawl with this number of queued requests."""
     with opened_engine(database.url) as engine:
         schema.prepare_schema(engine)
         with write_transaction(engine) as connection:

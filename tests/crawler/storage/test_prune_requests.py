@@ -28,7 +28,7 @@ ASKED = (
 
 @pytest.fixture
 def frontier(engine, now):
-    """The same four requests in two crawls, a section and what is known of the host of each."""
+    """The same four requests in two crawls; for each a section, and the rows of its host."""
     hosts = [record.host for record in ASKED]
     with write_transaction(engine) as connection:
         for spider in ("one", "two"):

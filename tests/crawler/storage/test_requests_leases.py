@@ -34,7 +34,7 @@ def seconds(leased, now):
 
 @pytest.fixture
 def set_host(engine):
-    """Store what is known of a host."""
+    """Store the row of a host."""
 
     def store(name, **values):
         with engine.begin() as connection:

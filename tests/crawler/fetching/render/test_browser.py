@@ -32,7 +32,7 @@ def is_browser(process):
 
 
 def runs(process):
-    """Tell whether a process does anything: one that nobody has asked for its exit code does not."""
+    """Return True if a process runs: one that has ended and whose exit code nobody has read does not."""
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
