@@ -65,6 +65,9 @@ def article_html(state: Any, title: str) -> str:
     """
     cache = _Cache(state)
     containers = _containers_of(state, letters_of(title), cache)
+    if not containers[0].words:  # objects that only name each other
+        cache = _Cache(None)
+        containers = _containers_of(state, letters_of(title), cache)
     titled = [number for number, one in enumerate(containers) if one.is_titled and one.words >= _MIN_ARTICLE_WORDS]
     inner = {containers[number].parent for number in titled}
     chosen = max(
@@ -115,7 +118,7 @@ def _reference_names(state: Any) -> set[str]:
         value = stack.pop()
         if (name := _reference_name(value)) is not None:
             names.add(name)
-        inner = value.values() if isinstance(value, dict) else value
+        inner = value.values() if isinstance(value, dict) else value or ()
         stack.extend(one for one in inner if isinstance(one, dict | list))
     return names
 
