@@ -55,8 +55,11 @@ def test_kept_blocks_are_those_a_reader_wants(golden, request):
 
 
 def test_markdown_has_the_kept_texts_below_the_headline(golden):
-    text = " ".join(golden.found.text.split())
-    assert read_back(golden.found.to_markdown(links=False)) in (text, f"{golden.found.title} {text}")
+    text, found = " ".join(golden.found.text.split()), read_back(golden.found.to_markdown(links=False))
+    if golden.expected.get("faults"):  # Markdown has headings of what is kept by mistake, and quotes of what is lost
+        assert [kept for kept in golden.kept if " ".join(kept.split()) not in found] == []
+    else:
+        assert found in (text, f"{golden.found.title} {text}")
 
 
 def test_template_texts_are_not_kept(golden):
