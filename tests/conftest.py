@@ -156,7 +156,10 @@ def pytest_collection_modifyitems(config, items):
 
 def _is_slow(item):
     fixtures = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
-    sources = [vars(item.module), *(vars(sys.modules[one.func.__module__]) for one in fixtures if "/" in one.baseid)]
+    sources = [
+        vars(item.module),
+        *(vars(sys.modules[fixture.func.__module__]) for fixture in fixtures if "/" in fixture.baseid),
+    ]
     if any(names.get(name) is sys.modules.get(name, ()) for names in sources for name in SLOW_MODULES):
         return True
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
@@ -191,11 +194,11 @@ exec {} "$@"
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
     """Return the path of a browser; the test is skipped where there is none."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
         pytest.skip(f"CHROMIUM: none of {', '.join(BROWSERS)} is installed")
     path = tmp_path_factory.mktemp("browser") / "chromium"
-    path.write_text(BROWSER.replace("{}", shlex.quote(found)), "utf-8")
+    path.write_text(BROWSER.replace("{}", shlex.quote(browser)), "utf-8")
     path.chmod(0o755)
     return str(path)
 
@@ -243,15 +246,16 @@ def server():
 @pytest.fixture(scope="session")
 def new_database(server):
     """Create an empty database and return its URL; it is dropped at the end."""
-    numbers, made = count(1), []
+    numbers = count(1)
+    names = []
 
     def create():
-        made.append(f"blocksieve_test_{os.getpid()}_{next(numbers)}")
-        server.execute(f"CREATE DATABASE {made[-1]} ENCODING 'UTF8' TEMPLATE template0")
-        return SERVER.set(drivername="postgresql", database=made[-1]).render_as_string(hide_password=False)
+        names.append(f"blocksieve_test_{os.getpid()}_{next(numbers)}")
+        server.execute(f"CREATE DATABASE {names[-1]} ENCODING 'UTF8' TEMPLATE template0")
+        return SERVER.set(drivername="postgresql", database=names[-1]).render_as_string(hide_password=False)
 
     yield create
-    for name in made:
+    for name in names:
         server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
@@ -349,16 +353,16 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         if not self.path.endswith(TDMREP_PATH) or self.path in self.server.answers:
             self.server.requests.append((self.path, dict(self.headers)))
-        found = self.server.answers.get(self.path, Answer("not here", 404))
-        body = found.body.encode() if isinstance(found.body, str) else found.body
-        self.send_response(found.status)
-        for name, value in found.headers.items():
-            for each in value if isinstance(value, list) else [value]:
-                self.send_header(name, each)
-        if found.status not in {204, 304}:
+        reply = self.server.answers.get(self.path, Answer("not here", 404))
+        body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            for item in value if isinstance(value, list) else [value]:
+                self.send_header(name, item)
+        if reply.status not in {204, 304}:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if found.status not in {204, 304}:
+        if reply.status not in {204, 304}:
             self.wfile.write(body)
 
     def log_message(self, *_arguments):

@@ -14,8 +14,8 @@ CATEGORY = {"category": "Food-and-Drink"}
 
 @pytest.fixture(scope="module")
 def address():
-    with run_site() as found:
-        yield found
+    with run_site() as site_address:
+        yield site_address
 
 
 @pytest.fixture

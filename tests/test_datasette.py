@@ -32,19 +32,21 @@ def ask(tmp_path_factory):
 
 
 def test_every_table_and_query_of_the_metadata_is_there(ask):
-    found = ask("/blocks.json")
-    tables = {one["name"]: one["hidden"] for one in found["tables"]} | dict.fromkeys(named(found["views"]), False)
-    assert {name: one.get("hidden", False) for name, one in BLOCKS["tables"].items()}.items() <= tables.items()
-    assert {one["name"] for one in found["queries"]} == set(BLOCKS["queries"])
+    database = ask("/blocks.json")
+    tables = {entry["name"]: entry["hidden"] for entry in database["tables"]} | dict.fromkeys(
+        named(database["views"]), False
+    )
+    assert {name: entry.get("hidden", False) for name, entry in BLOCKS["tables"].items()}.items() <= tables.items()
+    assert {entry["name"] for entry in database["queries"]} == set(BLOCKS["queries"])
 
 
 def named(views):
-    return [one["name"] if isinstance(one, dict) else one for one in views]
+    return [view["name"] if isinstance(view, dict) else view for view in views]
 
 
 def test_the_view_of_blocks_is_shown_with_its_facets(ask):
-    found = ask("/blocks/informative_block.json?_shape=array&_size=3&language=en")
-    assert isinstance(found, list)
+    rows = ask("/blocks/informative_block.json?_shape=array&_size=3&language=en")
+    assert isinstance(rows, list)
     facets = ask("/blocks/informative_block.json?_size=1")["facet_results"]
     assert set(facets.get("results", facets)) == {"site", "language", "kind"}
 

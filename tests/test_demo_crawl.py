@@ -96,8 +96,8 @@ def test_title_author_and_date_are_the_articles(crawls, facts):
     pages = {page["url"]: page for page in crawls["first"]["pages"]}
     for article in facts["articles"]:
         page = pages[url(article["path"])]
-        found = (page["title"], page["author"], str(page["published"])[:10], page["section"])
-        assert found == (article["title"], article["author"], article["published"], article["section"])
+        metadata = (page["title"], page["author"], str(page["published"])[:10], page["section"])
+        assert metadata == (article["title"], article["author"], article["published"], article["section"])
 
 
 def test_no_articles_text_is_lost(crawls, facts):
@@ -113,8 +113,8 @@ def test_no_articles_text_is_lost(crawls, facts):
 
 def test_no_noise_is_kept(crawls, facts):
     kept = [row["text"] for row in crawls["first"]["texts"]]
-    found = {noise["marker"] for noise in facts["noise"] for text in kept if noise["marker"] in text}
-    assert found == set()
+    markers = {noise["marker"] for noise in facts["noise"] for text in kept if noise["marker"] in text}
+    assert markers == set()
 
 
 def test_every_planted_duplicate_is_stored_once(crawls, facts):
@@ -191,14 +191,14 @@ def test_a_replay_of_the_archive_gives_each_page_the_same_texts(crawls, tmp_path
     quiet = {"LOG_FILE": str(tmp_path / "replay.log"), "PROGRESS": "off", "REPLAY": str(crawls["archive"])}
     arguments = {"category": "Computers-and-Technology", "pages": "1"}
     assert crawl_site("http://127.0.0.1:9", tmp_path / "replay.db", arguments, quiet) == 0
-    first, replayed = (digests(one["texts"]) for one in (crawls["first"], contents(tmp_path / "replay.db")))
+    first, replayed = (digests(crawled["texts"]) for crawled in (crawls["first"], contents(tmp_path / "replay.db")))
     assert len(replayed) > 10
     assert {url: first[url] for url in replayed} == replayed
 
 
 def digests(texts):
     """Return the digests of each page's texts in reading order."""
-    found = {}
+    digests_by_page = {}
     for row in texts:
-        found.setdefault(row["url"], []).append(row["digest"])
-    return found
+        digests_by_page.setdefault(row["url"], []).append(row["digest"])
+    return digests_by_page

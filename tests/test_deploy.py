@@ -50,8 +50,8 @@ def named_commands():
     text = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         for line in () if language else block.splitlines():
-            if found := re.match(r"(?:.* run --rm )?scrapy ([a-z].*)", line):
-                yield shlex.split(found[1], comments=True)
+            if match := re.match(r"(?:.* run --rm )?scrapy ([a-z].*)", line):
+                yield shlex.split(match[1], comments=True)
 
 
 def test_every_command_exists_and_has_the_options_that_are_named():

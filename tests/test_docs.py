@@ -98,8 +98,8 @@ def folder(crawled, tmp_path):
 
 def write_project(folder):
     """Write the files of the project in docs/extend.md."""
-    shown = (ROOT / "docs" / "extend.md").read_text("utf-8")
-    named = re.findall(r"^`([\w/]+\.(?:py|cfg))`[^\n]*:\n\n```\w+\n(.*?)```", shown, re.DOTALL | re.MULTILINE)
+    page = (ROOT / "docs" / "extend.md").read_text("utf-8")
+    named = re.findall(r"^`([\w/]+\.(?:py|cfg))`[^\n]*:\n\n```\w+\n(.*?)```", page, re.DOTALL | re.MULTILINE)
     assert [name for name, _ in named] == ["scrapy.cfg", "newsroom/settings.py", "newsroom/spiders.py"]
     (folder / "newsroom").mkdir()
     (folder / "newsroom" / "__init__.py").touch()
@@ -242,7 +242,7 @@ def check_program(words):
     place = ROOT / (module.replace(".", "/") if module else words[1])
     sources = [place] if place.is_file() else [*place.glob("*.py"), *filter(Path.exists, [place.with_suffix(".py")])]
     assert sources, f"there is no {place}"
-    declared = {found for source in sources for found in re.findall(r'"(--[\w-]+)"', source.read_text("utf-8"))}
+    declared = {option for source in sources for option in re.findall(r'"(--[\w-]+)"', source.read_text("utf-8"))}
     assert {word for word in words if word.startswith("--")} <= declared | {"--help"}
 
 

@@ -59,9 +59,9 @@ def test_every_link_leads_somewhere(path):
         if target.startswith("https://"):
             continue
         name, _, anchor = target.partition("#")
-        found = (path.parent / name).resolve() if name else path
-        assert found.exists(), target
-        assert not anchor or anchor in anchors(found), target
+        place = (path.parent / name).resolve() if name else path
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), target
 
 
 def test_the_readme_leads_to_every_page():
@@ -70,17 +70,17 @@ def test_the_readme_leads_to_every_page():
 
 
 def test_each_block_says_what_it_holds_and_a_script_has_its_test():
-    assert {one.language for one in blocks()} <= SHOWN
-    assert {one.page for one in blocks("sh")} == set(SCRIPTS)
+    assert {block.language for block in blocks()} <= SHOWN
+    assert {block.page for block in blocks("sh")} == set(SCRIPTS)
     assert all((ROOT / "tests" / place).exists() for place in [*SCRIPTS.values(), *PYTHON_ELSEWHERE.values()])
 
 
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(one, marks=pytest.mark.slow if "run_batch" in one.text else ())
-        for one in blocks("python")
-        if one.page not in PYTHON_ELSEWHERE
+        pytest.param(block, marks=pytest.mark.slow if "run_batch" in block.text else ())
+        for block in blocks("python")
+        if block.page not in PYTHON_ELSEWHERE
     ],
 )
 def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):
@@ -93,19 +93,23 @@ def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):
 
 def piece(page, word):
     """Return the names that a piece of Python in a page gives, the piece with this word in it."""
-    (code,) = (one.text for one in blocks("python", page) if word in one.text)
+    (code,) = (block.text for block in blocks("python", page) if word in block.text)
     names = {"__name__": "shown"}
     exec(code, names)
     return names
 
 
 def test_the_method_of_the_documentation_keeps_the_article_and_loses_no_text(monkeypatch):
-    names, shown = piece("extend.md", "def decide"), LANGUAGES["english"]
+    names = piece("extend.md", "def decide")
+    language = LANGUAGES["english"]
     monkeypatch.setitem(METHODS, "prose", names["PROSE"])
-    found, default = clean(shown.page, method="prose"), clean(shown.page)
-    assert set(shown.paragraphs) <= {block.text for block in found.kept}
-    assert {Reason.KEPT, Reason.LINKS, Reason.SHORT} == {one.reason for one in found.decisions}
-    assert [one.block.text for one in found.decisions] == [one.block.text for one in default.decisions]
+    cleaned = clean(language.page, method="prose")
+    default = clean(language.page)
+    assert set(language.paragraphs) <= {block.text for block in cleaned.kept}
+    assert {Reason.KEPT, Reason.LINKS, Reason.SHORT} == {decision.reason for decision in cleaned.decisions}
+    assert [decision.block.text for decision in cleaned.decisions] == [
+        decision.block.text for decision in default.decisions
+    ]
 
 
 def test_the_arguments_of_the_documentation_are_checked():
@@ -128,9 +132,11 @@ def test_portals_md_describes_the_columns_the_arguments_and_the_number_of_sites(
     assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", told, re.MULTILINE)) == {
         name: column.metadata["help"] for name, column in PORTAL_COLUMNS.items()
     }
-    asked = page.split("## Arguments\n")[1].partition("\n## ")[0]
-    names = {name for row in re.findall(r"^\| (`.+?) \|", asked, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
-    assert names == {one.name for one in fields(NewsSpider.Arguments)}
+    arguments = page.split("## Arguments\n")[1].partition("\n## ")[0]
+    names = {
+        name for row in re.findall(r"^\| (`.+?) \|", arguments, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    assert names == {argument.name for argument in fields(NewsSpider.Arguments)}
     table = read_portals()
     bare = sum(not (portal.sections or portal.articles) for portal in table.values())
     assert f"The table has {len(table)} sites" in page
@@ -138,11 +144,11 @@ def test_portals_md_describes_the_columns_the_arguments_and_the_number_of_sites(
 
 
 def test_every_query_runs(engine):
-    shown = [*blocks("sql"), *blocks(f"sql {engine.dialect.name}")]
-    assert len(shown) >= 8
+    queries = [*blocks("sql"), *blocks(f"sql {engine.dialect.name}")]
+    assert len(queries) >= 8
     with engine.connect() as connection:
-        for one in shown:
-            connection.execute(text(one.text.rstrip().rstrip(";"))).fetchall()
+        for query in queries:
+            connection.execute(text(query.text.rstrip().rstrip(";"))).fetchall()
 
 
 def test_the_other_kind_of_database_has_a_query_of_its_own():
@@ -173,18 +179,18 @@ def test_every_table_is_named(engine):
 @cache
 def sentences():
     """Return the texts in the source, with `…` for what is filled in."""
-    found = set()
+    texts = set()
     for source in [*ROOT.glob("c*/**/*.py"), *ROOT.glob("spiders/*.py")]:
         for node in ast.walk(ast.parse(source.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
-                found.add("".join(map(str, parts)))
+                texts.add("".join(map(str, parts)))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(re.sub(r"%(?:\.\d)?[a-z]", "…", node.value))
-    return frozenset(found)
+                texts.add(re.sub(r"%(?:\.\d)?[a-z]", "…", node.value))
+    return frozenset(texts)
 
 
-@pytest.mark.parametrize("message", [line for one in blocks("message") for line in one.text.splitlines()])
+@pytest.mark.parametrize("message", [line for block in blocks("message") for line in block.text.splitlines()])
 def test_a_message_stands_in_the_source(message):
     parts = [part for part in message.split("…") if re.search(r"\w", part)]
     assert parts

@@ -27,8 +27,8 @@ LONGEST_SECONDS = 120
 
 @pytest.fixture(scope="module")
 def address():
-    with run_site() as found:
-        yield found
+    with run_site() as site_address:
+        yield site_address
 
 
 @pytest.fixture
@@ -142,13 +142,16 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
             if not killed:
                 break
             ended, counts = set(contents_ended(url)), asked(address)
-        assert [found ^ wanted for found, wanted in zip(contents(url), expected, strict=True)] == [set(), set()], told
+        assert [
+            contents_now ^ contents_expected
+            for contents_now, contents_expected in zip(contents(url), expected, strict=True)
+        ] == [set(), set()], told
         assert rows(url, "SELECT state FROM crawl") == [("finished",)], told
     assert len(moments) == KILLS
 
 
 def contents_ended(url):
-    return [one.url for one in rows(url, "SELECT url FROM request WHERE state IN ('done', 'failed')")]
+    return [row.url for row in rows(url, "SELECT url FROM request WHERE state IN ('done', 'failed')")]
 
 
 def test_ctrl_c_gives_everything_back_at_once(start, address, url):
@@ -211,8 +214,8 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole
 
     assert contents(url)[0] == whole
     assert leased(url) == 0
-    lost = {one.url for one in rows(url, "SELECT url FROM request WHERE attempts > 0")}
-    twice = {found for found, number in (asked(address) - counts).items() if number > 1}
+    lost = {row.url for row in rows(url, "SELECT url FROM request WHERE attempts > 0")}
+    twice = {request for request, number in (asked(address) - counts).items() if number > 1}
     assert twice <= lost | {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
     assert lost
     assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}

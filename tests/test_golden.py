@@ -25,15 +25,15 @@ FIELDS = ("title", "author", "published", "language")
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden page: what is expected of it, from which file, and what was found."""
+    """A golden page: its file, what is expected of it, and the page as it was cleaned."""
 
     file: Path
     expected: dict = field(repr=False)
-    found: CleanPage = field(repr=False)
+    cleaned: CleanPage = field(repr=False)
 
     @property
     def kept(self):
-        return [block.text for block in self.found.kept]
+        return [block.text for block in self.cleaned.kept]
 
 
 @pytest.fixture(params=sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
@@ -44,7 +44,7 @@ def golden(request):
 
 
 def test_metadata_is_what_the_page_states(golden):
-    assert {name: getattr(golden.found, name) for name in FIELDS} == {name: golden.expected[name] for name in FIELDS}
+    assert {name: getattr(golden.cleaned, name) for name in FIELDS} == {name: golden.expected[name] for name in FIELDS}
 
 
 def test_kept_blocks_are_those_a_reader_wants(golden, request):
@@ -55,11 +55,12 @@ def test_kept_blocks_are_those_a_reader_wants(golden, request):
 
 
 def test_markdown_has_the_kept_texts_below_the_headline(golden):
-    text, found = " ".join(golden.found.text.split()), read_back(golden.found.to_markdown(links=False))
+    text = " ".join(golden.cleaned.text.split())
+    markdown_text = read_back(golden.cleaned.to_markdown(links=False))
     if golden.expected.get("faults"):  # Markdown has headings of what is kept by mistake, and quotes of what is lost
-        assert [kept for kept in golden.kept if " ".join(kept.split()) not in found] == []
+        assert [kept for kept in golden.kept if " ".join(kept.split()) not in markdown_text] == []
     else:
-        assert found in (text, f"{golden.found.title} {text}")
+        assert markdown_text in (text, f"{golden.cleaned.title} {text}")
 
 
 def test_template_texts_are_not_kept(golden):
@@ -69,24 +70,24 @@ def test_template_texts_are_not_kept(golden):
 
 
 def test_expected_texts_are_blocks_of_the_page(golden):
-    texts = [decision.block.text for decision in golden.found.decisions]
+    texts = [decision.block.text for decision in golden.cleaned.decisions]
     assert [text for text in golden.expected["kept"] if text not in texts] == []
     assert [text for text in golden.expected["dropped"] if not any(text in block for block in texts)] == []
 
 
 def read_back(markdown):
     """Return the text of Markdown, as a parser reads it, with single spaces."""
-    found = []
+    pieces = []
     for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown):
         parts = token.children or ([token] if token.type in ("fence", "code_block") else [])
-        found += [" " if part.type in ("softbreak", "hardbreak") else part.content for part in parts] + [" "]
-    return " ".join("".join(found).split())
+        pieces += [" " if part.type in ("softbreak", "hardbreak") else part.content for part in parts] + [" "]
+    return " ".join("".join(pieces).split())
 
 
 def difference(golden):
     """Return the expected blocks with the missing (-), and why they were dropped, and the surplus ones (+)."""
     wanted, kept = golden.expected["kept"], golden.kept
-    dropped = {decision.block.text: decision for decision in golden.found.decisions if not decision.kept}
+    dropped = {decision.block.text: decision for decision in golden.cleaned.decisions if not decision.kept}
     lines = [f"{golden.file.parent.name}: the kept blocks differ (- missing, + surplus)"]
     for line in difflib.ndiff(wanted, kept):
         if not line.startswith("?"):
@@ -98,14 +99,14 @@ def difference(golden):
 def faults(golden):
     """Return the blocks that are missing and those that are surplus; {} where there are neither."""
     lines = list(difflib.ndiff(golden.expected["kept"], golden.kept))
-    found = {
+    texts_by_name = {
         name: [line[2:] for line in lines if line[0] == sign] for name, sign in (("missing", "-"), ("surplus", "+"))
     }
-    return {name: texts for name, texts in found.items() if texts}
+    return {name: texts for name, texts in texts_by_name.items() if texts}
 
 
 def rewrite(golden):
     expected = {name: value for name, value in golden.expected.items() if name != "faults"}
-    if found := faults(golden):
-        expected["faults"] = found
+    if deviations := faults(golden):
+        expected["faults"] = deviations
     golden.file.write_text(json.dumps(expected, ensure_ascii=False, indent=2) + "\n", "utf-8")

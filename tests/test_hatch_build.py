@@ -83,7 +83,7 @@ def test_a_release_builds_and_checks_a_wheel_for_every_python():
     assert len(checked) == 2
     assert all(path.exists() for path in checked)
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))["jobs"]
-    systems = {each.partition("-")[0] for each in jobs["wheels"]["strategy"]["matrix"]["system"]}
+    systems = {system.partition("-")[0] for system in jobs["wheels"]["strategy"]["matrix"]["system"]}
     assert systems == {"ubuntu", "macos", "windows"}
     assert set(jobs["publish"]["needs"]) == {"tests", "wheels", "sdist"}
 
@@ -114,9 +114,9 @@ def test_the_addresses_of_the_project_are_those_of_its_origin(hooks, tmp_path, o
         '\tfetch = +refs/tags/*:refs/tags/*\n[branch "main"]\n\tremote = origin\n',
         "utf-8",
     )
-    found = hooks.project_urls(config)
-    assert found.get("Repository") == home
-    assert all(url.startswith(f"{home}/") for name, url in found.items() if name != "Repository")
+    urls = hooks.project_urls(config)
+    assert urls.get("Repository") == home
+    assert all(url.startswith(f"{home}/") for name, url in urls.items() if name != "Repository")
 
 
 def test_a_folder_that_is_no_checkout_names_no_address(hooks, tmp_path):

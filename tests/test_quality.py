@@ -51,9 +51,9 @@ def test_a_method_stays_above_its_floor(method, name, means):
 
 def test_a_method_that_needs_a_browser_stays_above_its_floor(data, chromium):
     with Browser(executable=chromium, max_bytes=evaluation.LARGEST_PAGE) as browser:
-        found = floors.measure_rendered(RENDERED, browser)
+        scores = floors.measure_rendered(RENDERED, browser)
     for method in RENDERED:
-        assert all(found[method][name] >= floor for name, floor in FLOORS["floors"][method].items()), found
+        assert all(scores[method][name] >= floor for name, floor in FLOORS["floors"][method].items()), scores
 
 
 OLD = {"default": {"fundus-dev": 0.5, "wcxb-dev": 0.6}, "pab": {"fundus-dev": 0.3, "wcxb-dev": 0.3}}
@@ -126,8 +126,8 @@ def test_the_program_writes_the_page_and_its_plot_in_one_run(small):
 
 
 def test_the_page_shows_the_command_without_the_place_of_the_folds():
-    shown = quality.shown_command(["--write", "page.md", "--cross-validate", "/some/folds"], Path("/some/folds"))
-    assert shown == "python tests/research/quality.py --write page.md --cross-validate FOLDER"
+    command = quality.shown_command(["--write", "page.md", "--cross-validate", "/some/folds"], Path("/some/folds"))
+    assert command == "python tests/research/quality.py --write page.md --cross-validate FOLDER"
 
 
 def test_the_program_names_a_method_that_it_does_not_know(small):

@@ -24,12 +24,12 @@ def read_lock(name):
 
 def pins(name):
     """Return the pinned versions by the name of their package, of which there are several for several platforms."""
-    found = {}
+    versions = {}
     for line in re.findall(r"^[a-z0-9].*(?= \\$)", read_lock(name), re.MULTILINE):
         pin = Requirement(line)
         (version,) = pin.specifier
-        found.setdefault(canonicalize_name(pin.name), set()).add(version.version)
-    return found
+        versions.setdefault(canonicalize_name(pin.name), set()).add(version.version)
+    return versions
 
 
 def wanted(extras):
@@ -61,7 +61,8 @@ def test_every_pin_has_hashes_and_no_lock_names_a_place(name):
 
 
 def test_both_locks_have_the_same_versions():
-    run, dev = pins("run.txt"), pins("dev.txt")
+    run = pins("run.txt")
+    dev = pins("dev.txt")
     assert {package: versions for package, versions in run.items() if versions != dev.get(package)} == {}
 
 

@@ -67,7 +67,7 @@ def saved_pages(tmp_path_factory):
     for page in range(PAGES):
         seeds = [f"{page % (PAGES // 2)}-{place}-{line}" for place in range(60) for line in range(4)]
         paragraphs = "".join(
-            f"<p>{''.join(map(SENTENCE.format, seeds[at : at + 4]))}</p>" for at in range(0, len(seeds), 4)
+            f"<p>{''.join(map(SENTENCE.format, seeds[first : first + 4]))}</p>" for first in range(0, len(seeds), 4)
         )
         (folder / f"{page}.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>", "utf-8")
         rows.append(f"{page}.html\thttps://lake.example.org/{page}")
@@ -106,8 +106,8 @@ def contents(url):
         stored = text("SELECT count(*), count(DISTINCT fingerprint) FROM block WHERE fingerprint IS NOT NULL")
         blocks, distinct = connection.execute(stored).one()
         assert blocks == distinct
-        found = connection.scalar(text("SELECT totals FROM crawl ORDER BY id DESC LIMIT 1"))
-        totals = json.loads(found) if isinstance(found, str) else found
+        totals_text = connection.scalar(text("SELECT totals FROM crawl ORDER BY id DESC LIMIT 1"))
+        totals = json.loads(totals_text) if isinstance(totals_text, str) else totals_text
         counts = {name: number for name, number in totals.items() if name.startswith(COUNTED)}
         return sorted(map(tuple, connection.execute(texts))), blocks, counts
 
@@ -238,7 +238,7 @@ def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answe
     paths = [f"/news/{n}-a-story-about-the-river" for n in range(10_000, 10_100)]
     listing = "".join(f'<a href="{path}">A story about the river {path[6:11]}</a>' for path in paths)
     story = answer(f"<article><p>{SENTENCE.format(1)}</p></article><!-- {'-' * 500_000} -->")
-    site, asked = serve({"/": answer(listing)} | dict.fromkeys(paths, story))
+    site, requests = serve({"/": answer(listing)} | dict.fromkeys(paths, story))
     url = on_private("waiting")
     settings = {"DATABASE_URL": url, "ITEM_PIPELINES": PIPELINES, "STORE_BATCH_PAGES": 2, "DATABASE_WAIT_SECONDS": 8}
 
@@ -253,7 +253,7 @@ def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answe
     stopper.join()
     assert crawled.code == 1
     assert "waited 8 s of DATABASE_WAIT_SECONDS=8" in crawled.log
-    assert 4 <= len(asked) < 50
+    assert 4 <= len(requests) < 50
 
 
 def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_path):
@@ -356,10 +356,10 @@ def test_the_demo_comes_out_the_same_on_both(new_database, tmp_path):
             assert all(follower.rows == follower.whole and follower.times > 1 for follower in followers)
             assert not logged(tmp_path / "log", "do not add up")
             assert not logged(tmp_path / "log", "Traceback")
-    one, other = map(contents, databases)
-    assert one[:2] == other[:2]
+    first, second = map(contents, databases)
+    assert first[:2] == second[:2]
     # Whether a copy came before its text was template or after depends on the order of the visits.
-    for _, _, counts in (one, other):
+    for _, _, counts in (first, second):
         counts["dedup"] = counts.pop("dedup/exact", 0) + counts.pop("dedup/boilerplate", 0)
-    assert one[2] == other[2]
-    assert len({url for url, _, _ in one[0]}) > 10
+    assert first[2] == second[2]
+    assert len({url for url, _, _ in first[0]}) > 10

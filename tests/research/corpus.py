@@ -78,8 +78,8 @@ def same_hosts(samples, chosen):
 
 def digest(samples):
     """Return a hash of the pages' ids, bytes and gold texts, in whatever order they come."""
-    found = xxhash.xxh64()
+    state = xxhash.xxh64()
     for sample in sorted(samples, key=lambda sample: sample.id):
         for part in (sample.id.encode(), sample.body, sample.text.encode()):
-            found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()
+            state.update(len(part).to_bytes(8, "big") + part)
+    return state.hexdigest()

@@ -121,25 +121,27 @@ def score(listing, taken):
 
 def measure(pages, rules, grouped):
     """Return by group and rule the micro score, and the mean F1 of the group's pages."""
-    found = {}
+    scores_by_group = {}
     for page in pages:
         for name, rule in rules.items():
-            found.setdefault(grouped(page), {}).setdefault(name, []).append(score(page, rule(page)))
+            scores_by_group.setdefault(grouped(page), {}).setdefault(name, []).append(score(page, rule(page)))
     return {
-        group: {name: summary(scores) for name, scores in by_rule.items()} for group, by_rule in sorted(found.items())
+        group: {name: summary(scores) for name, scores in by_rule.items()}
+        for group, by_rule in sorted(scores_by_group.items())
     }
 
 
 def measure_learning(pages):
     """Return by group and number of pages learned from the scores on all links but those."""
-    found = {}
+    scores_by_group = {}
     for page in pages:
         rest = after(page, max(LEARNED))[0]
         for known in LEARNED:
             taken = after(page, known)[1]
-            found.setdefault(page.group, {}).setdefault(f"after {known} pages", []).append(score(rest, taken))
+            scores_by_group.setdefault(page.group, {}).setdefault(f"after {known} pages", []).append(score(rest, taken))
     return {
-        group: {name: summary(scores) for name, scores in by_rule.items()} for group, by_rule in sorted(found.items())
+        group: {name: summary(scores) for name, scores in by_rule.items()}
+        for group, by_rule in sorted(scores_by_group.items())
     }
 
 
@@ -154,7 +156,7 @@ def measure_outcomes(limit):
     for page in listings.by_hand()[:limit]:
         if "/" in page.name:
             told.setdefault("sites, section page", []).append(is_article(clean(page.response.tree)))
-    return {kind: {"pages": len(found), "told articles": sum(found)} for kind, found in told.items()}
+    return {kind: {"pages": len(verdicts), "told articles": sum(verdicts)} for kind, verdicts in told.items()}
 
 
 def show_outcomes(results):
@@ -185,7 +187,7 @@ def summary(scores):
         "precision": round(micro.precision, 4),
         "recall": round(micro.recall, 4),
         "f1": round(micro.f1, 4),
-        "f1 by page": round(fmean(each.f1 for each in scores), 4),
+        "f1 by page": round(fmean(page_score.f1 for page_score in scores), 4),
     }
 
 
@@ -210,15 +212,16 @@ def show(results, title):
 def show_next():
     """Print what `next_page` finds on the pages of both sets, those of wcxb-dev without gold links among them."""
     pages = [page.response for page in listings.by_hand()] + listings.unlabelled()
-    found = [(page.url, following) for page in pages if (following := next_page(page))]
-    print("\n".join(f"{url}\t{following}" for url, following in found))
-    print(f"{len(pages)} pages, {len(found)} with a next one", file=sys.stderr)
+    following_pages = [(page.url, following) for page in pages if (following := next_page(page))]
+    print("\n".join(f"{url}\t{following}" for url, following in following_pages))
+    print(f"{len(pages)} pages, {len(following_pages)} with a next one", file=sys.stderr)
 
 
 def show_wrong(name):
     """Print what ours does wrongly on a page labelled by hand."""
     (page,) = listings.by_hand([name])
-    taken, said = ours(page), listings.texts(page.response)
+    taken = ours(page)
+    said = listings.texts(page.response)
     for mark, urls in (("taken", page.others & taken), ("missed", page.articles - taken)):
         for url in sorted(urls):
             print(f"{mark}\t{url}\t{said[url][:60]}")

@@ -107,10 +107,10 @@ def read_pages(sets=DATA_SETS):
     seen = set()
     for path in sorted(path for name in sets for path in (corpus.DATA / SETS[name]).rglob("*.gz")):
         body = gzip.decompress(path.read_bytes())
-        found = decode(body)
-        if found.parse_warnings or (found.encoding != "utf-8" and not html_body_declared_encoding(body)):
+        decoded = decode(body)
+        if decoded.parse_warnings or (decoded.encoding != "utf-8" and not html_body_declared_encoding(body)):
             continue
-        text = _DECLARATION.sub("", _REFERENCE.sub(_character, found.text)).replace("\x00", "").lstrip("\ufeff")
+        text = _DECLARATION.sub("", _REFERENCE.sub(_character, decoded.text)).replace("\x00", "").lstrip("\ufeff")
         if text.isascii() or text in seen:
             continue
         seen.add(text)
@@ -120,15 +120,15 @@ def read_pages(sets=DATA_SETS):
 
 def make_cases(pages, most=100):
     """Return the pages in the encodings of their languages, and all of these pages in UTF-8."""
-    chosen, made, counts = [], {}, Counter()
+    chosen, unicode_cases, counts = [], {}, Counter()
     for page in sorted(pages, key=lambda page: xxhash.xxh64_hexdigest(page.text.encode())):
         for label, languages in LANGUAGES.items():
             body = encode(page.text, label) if page.language in languages.split() else None
             if body is not None and counts[label, page.language] < most:
                 counts[label, page.language] += 1
                 chosen.append(Case(page, label, body))
-                made[page.name] = Case(page, "UTF-8", page.text.encode())
-    return chosen + list(made.values())
+                unicode_cases[page.name] = Case(page, "UTF-8", page.text.encode())
+    return chosen + list(unicode_cases.values())
 
 
 def read_files(folder):
@@ -167,13 +167,13 @@ def _language(text):
     root = parse(text, max_bytes=len(text.encode())).root
     for element in _SCRIPTS(root):
         element.drop_tree()
-    shown = " ".join(root.text_content().split())
-    language = "zh" if (found := classify(shown[:20_000])[0]) == "wuu" else found
-    if len(shown) < _LEAST_TEXT:
+    text_content = " ".join(root.text_content().split())
+    language = "zh" if (code := classify(text_content[:20_000])[0]) == "wuu" else code
+    if len(text_content) < _LEAST_TEXT:
         return None
-    if language not in LANGUAGES["windows-1252"].split() and _wide(shown) < _LEAST_CHARACTERS:
+    if language not in LANGUAGES["windows-1252"].split() and _wide(text_content) < _LEAST_CHARACTERS:
         return None  # a few foreign words on a page of ASCII say nothing of its language
-    return "zh-t" if language == "zh" and encode("".join(re.findall("[一-鿿]", shown)), "Big5") else language
+    return "zh-t" if language == "zh" and encode("".join(re.findall("[一-鿿]", text_content)), "Big5") else language
 
 
 def _wide(text):
@@ -226,20 +226,20 @@ DETECTORS = {
 
 def load_detectors():
     """Return the installed detectors by name and version; each returns a text and whether it is in doubt."""
-    found = {"Blocksieve": _read_ours}
+    detectors = {"Blocksieve": _read_ours}
     for name, (package, load) in DETECTORS.items():
         try:
             installed = version(package)
         except PackageNotFoundError:
             continue
         if package != "chardet" or int(installed.partition(".")[0]) >= 7:
-            found[f"{name} {installed}"] = _reader(load())
-    return found
+            detectors[f"{name} {installed}"] = _reader(load())
+    return detectors
 
 
 def _read_ours(body):
-    found = decode(body)
-    return found.text, ParseWarning.CHARSET_IN_DOUBT in found.parse_warnings
+    decoded = decode(body)
+    return decoded.text, ParseWarning.CHARSET_IN_DOUBT in decoded.parse_warnings
 
 
 def _reader(detect):
@@ -283,16 +283,18 @@ def show(cases, tallies):
             lines.append([label, "none in the data", "0", *[""] * len(tallies)])
             continue
         told = ", ".join(f"{name} {count}" for name, count in languages[label].most_common())
-        lines.append([label, told, str(languages[label].total()), *(str(one.right[label]) for one in tallies.values())])
+        lines.append(
+            [label, told, str(languages[label].total()), *(str(tally.right[label]) for tally in tallies.values())]
+        )
     for name, labels in groups.items():
         of = sum(languages[label].total() for label in labels)
-        right = [sum(one.right[label] for label in labels) for one in tallies.values()]
+        right = [sum(tally.right[label] for label in labels) for tally in tallies.values()]
         lines.append([f"**{name}**", "", str(of), *(f"{count} ({count / of:.1%})" for count in right)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n" + _costs(cases, tallies)
 
 
 def _costs(cases, tallies):
-    costs = ", ".join(f"{name} {1000 * one.seconds / len(cases):.1f}" for name, one in tallies.items())
+    costs = ", ".join(f"{name} {1000 * tally.seconds / len(cases):.1f}" for name, tally in tallies.items())
     doubted = tallies["Blocksieve"].doubted
     wrong = len(cases) - tallies["Blocksieve"].right.total()
     return (
@@ -314,20 +316,20 @@ def main():
     parser.add_argument("--most", type=int, default=100, help="pages of each language and encoding")
     parser.add_argument("--wrong", action="store_true", help="print the pages where we are wrong")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="replace the tables in this page")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
     detectors = load_detectors()
-    if asked.write and not (asked.files and len(detectors) == len(DETECTORS) + 1):
+    if options.write and not (options.files and len(detectors) == len(DETECTORS) + 1):
         parser.error("--write needs --files and all detectors, also chardet 7: the page has a column for each")
-    cases = make_cases(read_pages(), asked.most)
-    tables = show(cases, measure(cases, detectors, print_wrong=asked.wrong))
-    if asked.files:
-        files = read_files(asked.files)
+    cases = make_cases(read_pages(), options.most)
+    tables = show(cases, measure(cases, detectors, print_wrong=options.wrong))
+    if options.files:
+        files = read_files(options.files)
         tables += "\n\nThe files in their own encodings:\n\n"
-        tables += show(files, measure(files, detectors, print_wrong=asked.wrong))
-    if asked.write:
-        write(asked.write, tables)
+        tables += show(files, measure(files, detectors, print_wrong=options.wrong))
+    if options.write:
+        write(options.write, tables)
     else:
         print(tables)
 

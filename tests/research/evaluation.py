@@ -87,16 +87,16 @@ class Equipment:
 class Evaluation:
     """The results on the pages of one data set."""
 
-    def __init__(self, name, methods, samples=None, equipment=None):
+    def __init__(self, set_name, methods, samples=None, equipment=None):
         equipment = equipment or Equipment()
-        self._name = name
+        self._name = set_name
         self._methods = list(methods)
         self._peers = equipment.peers
         self._folds = equipment.folds
         self._browser = equipment.browser
-        everything = corpus.read_samples(name)
+        everything = corpus.read_samples(set_name)
         self._samples = everything if samples is None else samples
-        self._sums = {each: _Sums() for each in (*self._methods, *self._peers)}
+        self._sums = {name: _Sums() for name in (*self._methods, *self._peers)}
         self._templates = {}
         self._to_render = {sample.id for sample in corpus.pin(self._samples, equipment.render_pages)}
         if any(METHODS[method].needs == "template" for method in self._methods):
@@ -129,18 +129,18 @@ class Evaluation:
         page = replace(page, template=self._templates.get(sample.host, frozenset()))
         # Another is first on each page: the first method finds the tree's elements not yet in memory as Python objects.
         first, everyone = turn % len(self._sums), list(self._sums)
-        for each in everyone[first:] + everyone[:first]:
-            rendered = each in METHODS and METHODS[each].needs == "layout"
+        for method in everyone[first:] + everyone[:first]:
+            rendered = method in METHODS and METHODS[method].needs == "layout"
             if rendered and sample.id not in self._to_render:
                 continue
-            sums = self._sums[each]
+            sums = self._sums[method]
             sums.lxml_seconds += lxml_seconds
-            if each in self._peers:
-                text = self._extract(each, body)
+            if method in self._peers:
+                text = self._extract(method, body)
             else:
                 sums.parse_seconds += parse_seconds
                 seen = self._render(body, sample, sums) if rendered else page
-                text = self._clean(seen, each, sample.host) if seen else ""
+                text = self._clean(seen, method, sample.host) if seen else ""
             sums.scores[sample.id] = LABELLED_SETS[self._name].score(text, sample.text, sample.snippets)
 
     def _extract(self, peer, body):
@@ -168,11 +168,13 @@ class Evaluation:
 
     def _results(self):
         groups = group(self._samples)
-        return {each: self._result(each, groups) for each in self._sums}
+        return {method: self._result(method, groups) for method in self._sums}
 
-    def _result(self, each, groups):
-        sums, needs = self._sums[each], METHODS[each].needs if each in METHODS else None
-        measured = {name: [one for one in of_group if one.id in sums.scores] for name, of_group in groups.items()}
+    def _result(self, method, groups):
+        sums, needs = self._sums[method], METHODS[method].needs if method in METHODS else None
+        measured = {
+            name: [sample for sample in of_group if sample.id in sums.scores] for name, of_group in groups.items()
+        }
         measured = {name: of_group for name, of_group in measured.items() if of_group}
         rendered = round((sums.render_seconds + sums.own_seconds) / sums.lxml_seconds, 1)
         alone = sum(sample.host not in self._templates for sample in self._samples)
@@ -183,8 +185,8 @@ class Evaluation:
             rendered if needs == "layout" else None,
             sums.failed,
             alone if needs == "template" else 0,
-            ("cross-validated" if self._folds else "in-sample") if each == LEARNED else "",
-            {peer: self._ahead(sums, self._sums[peer], measured) for peer in self._peers if each in METHODS},
+            ("cross-validated" if self._folds else "in-sample") if method == LEARNED else "",
+            {peer: self._ahead(sums, self._sums[peer], measured) for peer in self._peers if method in METHODS},
         )
 
     def _ahead(self, ours, theirs, groups):

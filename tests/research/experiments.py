@@ -61,11 +61,11 @@ def main():
         for name, experiment in EXPERIMENTS.items():
             print(f"{name:<14}{experiment.__doc__.splitlines()[0]}")
         return 0
-    asked = list(EXPERIMENTS) if options.name == ALL else [options.name]
-    found = {name: finding for name in asked if (finding := run(name, options)) is not None}
+    names = list(EXPERIMENTS) if options.name == ALL else [options.name]
+    findings = {name: finding for name in names if (finding := run(name, options)) is not None}
     if options.json:
-        print(json.dumps({name: asdict(finding) for name, finding in found.items()}, indent=2))
-    return int(len(found) < len(asked))
+        print(json.dumps({name: asdict(finding) for name, finding in findings.items()}, indent=2))
+    return int(len(findings) < len(names))
 
 
 def run(name, options):

@@ -57,38 +57,38 @@ def count(pages):
 
 def fit(counted, names):
     """Return the weight of each feature, and the constant, by Newton's method."""
-    rows = np.vstack([one.matrix(names) for one in counted])
-    wanted = np.concatenate([one.labels for one in counted])
-    heft = np.concatenate([np.full(len(one.labels), len(one.labels) ** -0.5) for one in counted])
+    rows = np.vstack([listing.matrix(names) for listing in counted])
+    wanted = np.concatenate([listing.labels for listing in counted])
+    heft = np.concatenate([np.full(len(listing.labels), len(listing.labels) ** -0.5) for listing in counted])
     heft *= len(heft) / heft.sum()
     mean, spread = rows.mean(0), rows.std(0) + 1e-9
     table = np.hstack([(rows - mean) / spread, np.ones((len(rows), 1))])
     penalty = np.diag([*[PENALTY] * len(names), 0.0])
-    found = np.zeros(table.shape[1])
+    solution = np.zeros(table.shape[1])
     for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(table @ found, -30, 30)))
-        slope = table.T @ (heft * (chance - wanted)) + penalty @ found
+        chance = 1 / (1 + np.exp(-np.clip(table @ solution, -30, 30)))
+        slope = table.T @ (heft * (chance - wanted)) + penalty @ solution
         step = np.linalg.solve((table * (heft * chance * (1 - chance))[:, None]).T @ table + penalty, slope)
-        found -= step
+        solution -= step
         if np.abs(step).max() < CLOSE:
             break
-    weights = found[:-1] / spread
-    return dict(zip(names, weights.tolist(), strict=True)) | {"constant": float(found[-1] - weights @ mean)}
+    weights = solution[:-1] / spread
+    return dict(zip(names, weights.tolist(), strict=True)) | {"constant": float(solution[-1] - weights @ mean)}
 
 
-def taken(one, weights):
+def taken(listing, weights):
     names = [name for name in weights if name != "constant"]
-    odds = {url: sum(weights[name] * own[name] for name in names) for url, own in one.features.items()}
+    odds = {url: sum(weights[name] * own[name] for name in names) for url, own in listing.features.items()}
     return {url for url, value in odds.items() if value + weights["constant"] > 0}
 
 
 def cross_validate(counted, names):
     """Return for each page the links taken by weights that were fitted without the pages of its site."""
-    found = {}
-    for site in sorted({one.page.site for one in counted}):
-        weights = fit([one for one in counted if one.page.site != site], names)
-        found |= {one.page.name: taken(one, weights) for one in counted if one.page.site == site}
-    return found
+    taken_links = {}
+    for site in sorted({listing.page.site for listing in counted}):
+        weights = fit([listing for listing in counted if listing.page.site != site], names)
+        taken_links |= {listing.page.name: taken(listing, weights) for listing in counted if listing.page.site == site}
+    return taken_links
 
 
 def rules(counted, names):
@@ -110,16 +110,20 @@ def read_arguments():
 def main():
     options = read_arguments()
     counted = count(listings.by_hand())
-    pages, names = [one.page for one in counted], list(next(iter(counted[0].features.values())))
+    pages, names = [listing.page for listing in counted], list(next(iter(counted[0].features.values())))
     if options.write:
         weights = {name: round(weight, 4) for name, weight in fit(counted, names).items()}
         PATH.write_text(json.dumps(weights, indent=2) + "\n", "utf-8")
         return
     if options.features:
         without = {
-            f"without {name}": cross_validate(counted, [each for each in names if each != name]) for name in names
+            f"without {name}": cross_validate(counted, [feature for feature in names if feature != name])
+            for name in names
         }
-        compared = {name: (lambda page, found=found: found[page.name]) for name, found in without.items()}
+        compared = {
+            name: (lambda page, taken_by_page=taken_by_page: taken_by_page[page.name])
+            for name, taken_by_page in without.items()
+        }
     else:
         compared = rules(counted, names)
     results = discovery.measure(pages, compared, discovery.grouping(options))

@@ -53,7 +53,7 @@ def measure_rendered(methods, browser):
 
 def _means(name, methods, browser=None, count=None):
     results = Evaluation(name, methods, pinned(name)[:count], Equipment(browser)).run()
-    return {method: found.whole["f1"] for method, found in results.items()}
+    return {method: measured.whole["f1"] for method, measured in results.items()}
 
 
 def _by_method(by_set):

@@ -39,8 +39,8 @@ class Folds:
     def text(self, page, host, options=None):
         """Return the text that the model without this host keeps of a page."""
         method = self._methods[self._hosts[host]]
-        found = decide_page(page, read_statements(page.root), method, options or Options())
-        return "\n".join(decision.block.text for decision in found.decisions if decision.kept)
+        decided = decide_page(page, read_statements(page.root), method, options or Options())
+        return "\n".join(decision.block.text for decision in decided.decisions if decision.kept)
 
 
 def _method(path):

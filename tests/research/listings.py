@@ -60,13 +60,13 @@ def by_hand(only=None):
 
 def silver():
     """Return the listings and collections of wcxb-dev that were not labelled by hand."""
-    found = [_silver(one) for one in _not_by_hand()]
-    return [listing for listing in found if listing.articles and listing.others]
+    listings = [_silver(sample) for sample in _not_by_hand()]
+    return [listing for listing in listings if listing.articles and listing.others]
 
 
 def unlabelled():
     """Return the responses of the same pages, also of those of which no link, or all, stand in the gold text."""
-    return [_response(one.body, one.url) for one in _not_by_hand()]
+    return [_response(sample.body, sample.url) for sample in _not_by_hand()]
 
 
 def texts(response):
@@ -86,7 +86,11 @@ def words(text):
 
 def _not_by_hand():
     labelled = {_name(json.loads(line)["file"]) for line in PATH.read_text("utf-8").splitlines()}
-    return [one for one in corpus.read_samples("wcxb-dev") if one.type in SILVER_TYPES and one.id not in labelled]
+    return [
+        sample
+        for sample in corpus.read_samples("wcxb-dev")
+        if sample.type in SILVER_TYPES and sample.id not in labelled
+    ]
 
 
 def _labelled(line):
@@ -94,19 +98,20 @@ def _labelled(line):
     assert hashlib.sha256(packed).hexdigest() == line["sha256"], f"{line['file']} is another file than was labelled"
     response = _response(gzip.decompress(packed), line["url"])
     hashes = {xxhash.xxh64_hexdigest(url.encode()): url for url in texts(response)}
-    articles, unclear = set(line["articles"].split()), set(line["unclear"].split())
+    articles = set(line["articles"].split())
+    unclear = set(line["unclear"].split())
     others = frozenset(url for mark, url in hashes.items() if mark not in articles | unclear)
-    found = frozenset(url for mark, url in hashes.items() if mark in articles)
-    return Listing(_name(line["file"]), line["group"], response, found, others)
+    article_urls = frozenset(url for mark, url in hashes.items() if mark in articles)
+    return Listing(_name(line["file"]), line["group"], response, article_urls, others)
 
 
 def _silver(sample):
     response = _response(sample.body, sample.url)
     gold = f" {' '.join(words(sample.text))} "
-    found = texts(response)
-    said = {url: words(text) for url, text in found.items()}
+    link_texts = texts(response)
+    said = {url: words(text) for url, text in link_texts.items()}
     items = frozenset(url for url, own in said.items() if len(own) >= _LEAST_WORDS and f" {' '.join(own)} " in gold)
-    return Listing(sample.id, f"wcxb-dev, {sample.type}", response, items, frozenset(found) - items)
+    return Listing(sample.id, f"wcxb-dev, {sample.type}", response, items, frozenset(link_texts) - items)
 
 
 def _response(body, url):

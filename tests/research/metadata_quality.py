@@ -62,17 +62,17 @@ class Found:
 
 
 def ours(sample):
-    found = clean(sample.body, sample.url, max_bytes=LARGEST_PAGE).metadata
-    return Found(found.title, names(found.author), found.published, found.section)
+    metadata = clean(sample.body, sample.url, max_bytes=LARGEST_PAGE).metadata
+    return Found(metadata.title, names(metadata.author), metadata.published, metadata.section)
 
 
 def trafilaturas(sample):
     from trafilatura import extract_metadata  # noqa: PLC0415 — it may not be there
 
-    found = extract_metadata(sample.body, default_url=sample.url)
-    if found is None:
+    metadata = extract_metadata(sample.body, default_url=sample.url)
+    if metadata is None:
         return Found()
-    return Found(found.title, names(found.author), found.date, next(iter(found.categories or ()), None))
+    return Found(metadata.title, names(metadata.author), metadata.date, next(iter(metadata.categories or ()), None))
 
 
 class Newspaper:
@@ -87,9 +87,9 @@ class Newspaper:
     def __call__(self, sample):
         self._process.stdin.write(json.dumps({"path": str(sample.path), "url": sample.url}) + "\n")
         self._process.stdin.flush()
-        found = self._answer()
-        authors = names("; ".join(found.get("authors", ())))
-        return Found(found.get("title"), authors, found.get("published"), found.get("section"))
+        answer = self._answer()
+        authors = names("; ".join(answer.get("authors", ())))
+        return Found(answer.get("title"), authors, answer.get("published"), answer.get("section"))
 
     def close(self):
         self._process.communicate()
@@ -111,37 +111,37 @@ def names(text):
 
 def directories(url):
     """Return the letters of the directories in an address that can name a section."""
-    found = (letters(unquote(part)) for part in urlsplit(url or "").path.split("/")[1:-1])
+    parts = (letters(unquote(part)) for part in urlsplit(url or "").path.split("/")[1:-1])
     return frozenset(
-        part for part in found if len(part) >= _MIN_DIRECTORY_LETTERS and not part.isdigit() and part not in _KINDS
+        part for part in parts if len(part) >= _MIN_DIRECTORY_LETTERS and not part.isdigit() and part not in _KINDS
     )
 
 
 def letters(text):
     """Return the letters and digits of a text, without case and accents, ü as ue and u alike."""
     plain = unicodedata.normalize("NFKC", unescape(text or "")).translate(_STRAIGHT).casefold()
-    bare = "".join(each for each in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(each))
+    bare = "".join(char for char in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(char))
     return re.sub(r"[\W_]+", "", re.sub("([aou])e", r"\1", bare))
 
 
-def judge(field, found, wanted):
+def judge(field, answer, gold_value):
     """Return the verdict on an answer; None for none where none is wanted, and for a section that cannot be judged."""
-    if field == "section" and not wanted:
+    if field == "section" and not gold_value:
         return None
-    if not wanted:
-        return "invented" if found else None
-    if not found:
+    if not gold_value:
+        return "invented" if answer else None
+    if not answer:
         return "missing"
-    return "right" if _agree(field, found, wanted) else "wrong"
+    return "right" if _agree(field, answer, gold_value) else "wrong"
 
 
-def _agree(field, found, wanted):
+def _agree(field, answer, gold_value):
     if field == "title":
-        return letters(found) == letters(wanted)
+        return letters(answer) == letters(gold_value)
     if field == "section":
-        plain = letters(found)
-        return len(plain) >= _MIN_DIRECTORY_LETTERS and any(plain in part or part in plain for part in wanted)
-    return found == wanted
+        plain = letters(answer)
+        return len(plain) >= _MIN_DIRECTORY_LETTERS and any(plain in part or part in plain for part in gold_value)
+    return answer == gold_value
 
 
 def read_truths(name):
@@ -155,14 +155,14 @@ def measure(name, samples, tools, wrong=None):
     truths = read_truths(name)
     counts = {field: {tool: Counter() for tool in tools} for field in FIELDS}
     for sample in samples:
-        wanted = gold(truths[sample.id])
+        gold_values = gold(truths[sample.id])
         for tool, read in tools.items():
-            found = read(sample)
+            answer = read(sample)
             for field in FIELDS:
-                verdict = judge(field, getattr(found, field), getattr(wanted, field))
+                verdict = judge(field, getattr(answer, field), getattr(gold_values, field))
                 counts[field][tool].update(() if verdict is None else (verdict, f"{verdict}, {sample.half}"))
                 if tool == "ours" and field == wrong and verdict not in {None, "right"}:
-                    answers = f"  found  {getattr(found, field)}\n  wanted {getattr(wanted, field)}"
+                    answers = f"  found  {getattr(answer, field)}\n  wanted {getattr(gold_values, field)}"
                     print(f"{verdict} {sample.id} {sample.url}\n{answers}")
     return {field: of for field, of in counts.items() if any(count["right"] for count in of.values())}
 

@@ -58,7 +58,7 @@ def page(results, missing, plot, run, more=None):
     `run` is the command, and what it measured with.
     """
     command, measured_with = run
-    pages = {name: max(one.whole["pages"] for one in of.values()) for name, of in results.items()}
+    pages = {name: max(measured.whole["pages"] for measured in of.values()) for name, of in results.items()}
     rows = [_row(method, results, missing) for method in METHODS]
     notes = [f"- [`{method}`](../cleaning/README.md#{_anchor(method)}): {ABOUT[method]}" for method in METHODS]
     return _PAGE.format(
@@ -104,21 +104,21 @@ time of one core, without rendering; only ratios are given, since seconds depend
 
 
 def _row(method, results, missing):
-    found = [results[name].get(method) for name in (NEWS, MIXED)]
-    if None in found:
+    measurements = [results[name].get(method) for name in (NEWS, MIXED)]
+    if None in measurements:
         return f"| `{method}` | not measured: {missing.get(method, 'left out')} | | | | |"
-    scores = [f"{_decimals(one.whole['f1'], 3)} | {one.whole['under_half']:.0%}" for one in found]
-    return f"| `{method}`{_judged(found)} | {' | '.join(scores)} | {_cost(found)} |"
+    scores = [f"{_decimals(measured.whole['f1'], 3)} | {measured.whole['under_half']:.0%}" for measured in measurements]
+    return f"| `{method}`{_judged(measurements)} | {' | '.join(scores)} | {_cost(measurements)} |"
 
 
-def _judged(found):
-    return f" ({found[0].judged})" if found[0].judged else ""
+def _judged(measurements):
+    return f" ({measurements[0].judged})" if measurements[0].judged else ""
 
 
 def _beside(results):
     """Return the section on the peers; nothing where none was measured."""
     ours = {name: of[LEARNED] for name, of in results.items() if LEARNED in of}
-    if not ours or not all(one.ahead for one in ours.values()):
+    if not ours or not all(measured.ahead for measured in ours.values()):
         return ""
     rows = [
         f"| {peer} | {' | '.join(_compared(results[name][peer], ours[name].ahead[peer]['all']) for name in ours)} "
@@ -134,13 +134,13 @@ def _beside(results):
 def _more(results):
     """Return the section on the sets that only `default` and the peers were measured on."""
     articles, snippets = results[ARTICLES], results[SNIPPETS]
-    names, found = [LEARNED, *articles[LEARNED].ahead], articles[LEARNED].groups
-    groups = {group: f"{what}, {found[group]['pages']:,} pages" for group, what in _GROUPS.items() if group in found}
-    rows = [f"| {name} | {' | '.join(_more_compared(articles, name, group) for group in groups)} |" for name in names]
+    names, groups = [LEARNED, *articles[LEARNED].ahead], articles[LEARNED].groups
+    titles = {group: f"{what}, {groups[group]['pages']:,} pages" for group, what in _GROUPS.items() if group in groups}
+    rows = [f"| {name} | {' | '.join(_more_compared(articles, name, group) for group in titles)} |" for name in names]
     return _MORE.format(
         judged=articles[LEARNED].judged,
-        heads=" | ".join(f"{head} | ahead" for head in groups.values()),
-        rules=" | ".join(["---"] * 2 * len(groups)),
+        heads=" | ".join(f"{head} | ahead" for head in titles.values()),
+        rules=" | ".join(["---"] * 2 * len(titles)),
         rows="\n".join(rows),
         snippets=f"{snippets[LEARNED].whole['pages']:,}",
         of_snippets="\n".join(f"| {name} | {_of_snippets(snippets, name)} |" for name in names),
@@ -208,45 +208,51 @@ def _decimals(value, places):
     return f"{value:.{places}f}".removeprefix("0")
 
 
-def _cost(found):
-    alone = f"{overall(found, 'cost'):.1f}"
+def _cost(measurements):
+    alone = f"{overall(measurements, 'cost'):.1f}"
     return (
-        alone if found[0].cost_rendered is None else f"{alone}; {overall(found, 'cost_rendered'):,.0f} with rendering"
+        alone
+        if measurements[0].cost_rendered is None
+        else f"{alone}; {overall(measurements, 'cost_rendered'):,.0f} with rendering"
     )
 
 
-def overall(found, field):
+def overall(measurements, field):
     """Return the cost over several data sets, weighted by what lxml's parse of each takes."""
-    return sum(getattr(one, field) * one.lxml_seconds for one in found) / sum(one.lxml_seconds for one in found)
+    return sum(getattr(measured, field) * measured.lxml_seconds for measured in measurements) / sum(
+        measured.lxml_seconds for measured in measurements
+    )
 
 
 def _remarks(results, missing):
     """Yield what has to be said of methods that need more than the tree."""
     for method, declared in METHODS.items():
-        found = {name: of[method] for name, of in results.items() if method in of}
-        if declared.needs == "template" and found:
-            counts = " and ".join(f"{one.alone} of {one.whole['pages']}" for one in found.values())
+        measured_by_set = {name: of[method] for name, of in results.items() if method in of}
+        if declared.needs == "template" and measured_by_set:
+            counts = " and ".join(
+                f"{measured.alone} of {measured.whole['pages']}" for measured in measured_by_set.values()
+            )
             yield (
                 f"- `{method}` learns its template from the other pages of a page's host. {counts} pages are alone on "
                 "their host: nothing is known to repeat there. Learning is not in its cost."
             )
-        if declared.needs == "layout" and found:
-            seen = " and ".join(str(one.whole["pages"]) for one in found.values())
-            failed = " and ".join(str(one.failed) for one in found.values())
+        if declared.needs == "layout" and measured_by_set:
+            seen = " and ".join(str(measured.whole["pages"]) for measured in measured_by_set.values())
+            failed = " and ".join(str(measured.failed) for measured in measured_by_set.values())
             yield (
                 f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out "
                 "without scripts and with the network denied: style sheets and pictures of other files are missing. Of "
                 f"these {failed} could not be rendered and count as empty texts. Its second cost has the "
                 "browser's wall time."
             )
-        if method in missing and not found:
+        if method in missing and not measured_by_set:
             yield f"- `{method}` was not measured: {missing[method]}."
 
 
 def _anchor(method):
     """Return the anchor of the section on a method: its heading in lower case, spaces as hyphens."""
     readme = (corpus.ROOT / "cleaning" / "README.md").read_text("utf-8")
-    heading = next(one for one in re.findall(r"^## (.+)$", readme, re.MULTILINE) if f"`{method}`" in one)
+    heading = next(title for title in re.findall(r"^## (.+)$", readme, re.MULTILINE) if f"`{method}`" in title)
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -267,7 +273,7 @@ def draw(path, results):
 
 
 def _panel(panel, of_set):
-    points = sorted((one.whole["f1"], one.cost, method) for method, one in of_set.items())
+    points = sorted((measured.whole["f1"], measured.cost, method) for method, measured in of_set.items())
     panel.scatter([cost for _, cost, _ in points], [f1 for f1, _, _ in points], s=18)
     panel.set_ylim(0, 1)
     panel.set_xlim(0, 1.25 * max(cost for _, cost, _ in points))
@@ -275,7 +281,7 @@ def _panel(panel, of_set):
     width = panel.get_xlim()[1]
     heights = []
     for f1, cost, method in points:
-        height = max([f1, *(other + _LINE for at, other in heights if abs(at - cost) < _LABEL * width)])
+        height = max([f1, *(other + _LINE for position, other in heights if abs(position - cost) < _LABEL * width)])
         heights.append((cost, height))
         place = (cost + 0.03 * width, height)
         panel.annotate(method, (cost, f1), place, va="center", arrowprops={"arrowstyle": "-", "lw": 0.5, "shrinkA": 0})

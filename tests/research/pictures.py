@@ -81,8 +81,8 @@ def record(command, folder):
     began, read = time.monotonic(), []
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=follower, stderr=follower) as process:
         os.close(follower)
-        while some := _read(leader):
-            read.append((time.monotonic() - began, some.decode("utf-8", "replace").replace(str(folder), "~")))
+        while chunk := _read(leader):
+            read.append((time.monotonic() - began, chunk.decode("utf-8", "replace").replace(str(folder), "~")))
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
     return read
@@ -97,28 +97,28 @@ def _read(leader):
 
 def lines_of(printed):
     """Return the lines of a recording; one that is written over ends when the next begins, and long pauses are cut."""
-    found, row, shown, now, last = [Line(0, "$ make demo", 0.0)], 1, "", 0.6, 0.0
-    for seconds, some in printed:
+    lines, row, text, now, last = [Line(0, "$ make demo", 0.0)], 1, "", 0.6, 0.0
+    for seconds, chunk in printed:
         now, last = now + min(seconds - last, LONGEST_PAUSE), seconds
-        for part in re.split(r"(\r\n|\r\x1b\[2K)", re.sub(r"\x1b\[\?25[lh]", "", some)):
+        for part in re.split(r"(\r\n|\r\x1b\[2K)", re.sub(r"\x1b\[\?25[lh]", "", chunk)):
             if part == "\r\n":
-                row, shown = row + 1, ""
+                row, text = row + 1, ""
             elif part == "\r\x1b[2K":
-                shown = ""
+                text = ""
             elif part:
-                shown += part
-                add(found, Line(row, shown, now))
-    return found
+                text += part
+                add(lines, Line(row, text, now))
+    return lines
 
 
-def add(found, line):
+def add(lines, line):
     """Add a line to those of a terminal; the one in its place ends."""
-    before = found[-1]
+    before = lines[-1]
     if before.row == line.row:
         if before.text == line.text:
             return
-        found[-1:] = [replace(before, ends=line.begins)] if before.begins < line.begins else []
-    found.append(line)
+        lines[-1:] = [replace(before, ends=line.begins)] if before.begins < line.begins else []
+    lines.append(line)
 
 
 def draw(lines):
@@ -166,13 +166,13 @@ def show_demo(folder):
         (folder / "demo.svg").write_text(draw(lines), "utf-8")
         with serving(f"sqlite:///{place}/blocks.db") as (port, _), opened_browser() as browser:
             site = f"http://127.0.0.1:{port}"
-            (found, *_) = ask(site, "/api/search?q=harbour*+OR+steam*")["pages"]
-            paths = {"overview": "/", "search": "/search?q=steam*+OR+heat", "page": f"/pages/{found['id']}"}
+            (first_page, *_) = ask(site, "/api/search?q=harbour*+OR+steam*")["pages"]
+            paths = {"overview": "/", "search": "/search?q=steam*+OR+heat", "page": f"/pages/{first_page['id']}"}
             page = browser.new_page(viewport={"width": 1_200, "height": 800}, reduced_motion="reduce")
             for name, path in paths.items():
                 page.goto(f"{site}{path}")
                 page.screenshot(path=folder / f"{name}.png")
-            page.goto(f"{site}/pages/{found['id']}#original")
+            page.goto(f"{site}/pages/{first_page['id']}#original")
             page.frame_locator("iframe").locator("main").wait_for()
             page.screenshot(path=folder / "original.png")
 
@@ -199,14 +199,14 @@ def show_pages(folder, url):
 def examine(page):
     """Return what axe-core finds on a page, how many rules passed, and how many pixels the page is too wide."""
     page.evaluate(AXE)
-    found = page.evaluate(RUN_AXE)
+    report = page.evaluate(RUN_AXE)
     violations = [
-        {"rule": one["id"], "impact": one["impact"], "nodes": [node["html"] for node in one["nodes"]]}
-        for one in found["violations"]
+        {"rule": violation["id"], "impact": violation["impact"], "nodes": [node["html"] for node in violation["nodes"]]}
+        for violation in report["violations"]
     ]
     too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    engine = found["testEngine"]["version"]
-    return {"axe": engine, "violations": violations, "passes": len(found["passes"]), "too_wide": max(0, too_wide)}
+    engine = report["testEngine"]["version"]
+    return {"axe": engine, "violations": violations, "passes": len(report["passes"]), "too_wide": max(0, too_wide)}
 
 
 def choose_paths(site):
@@ -222,14 +222,14 @@ def choose_paths(site):
     }
     for language, word in WORDS.items():
         query = urlencode({"q": word, "language": language})
-        if found := ask(site, f"/api/search?{query}")["pages"]:
-            number = found[0]["id"]
+        if pages := ask(site, f"/api/search?{query}")["pages"]:
+            number = pages[0]["id"]
             paths |= {
                 f"search-{language}": f"/search?{query}",
                 f"page-{language}": f"/pages/{number}",
                 f"original-{language}": f"/pages/{number}#original",
                 f"methods-{language}": f"/pages/{number}/methods?other=pab",
-                f"site-{language}": f"/sites/{found[0]['site']}",
+                f"site-{language}": f"/sites/{pages[0]['site']}",
             }
     if repeated := ask(site, "/api/families")["blocks"]:
         paths["block"] = f"/blocks/{repeated[0]['block']}"
@@ -252,12 +252,13 @@ def main():
         show_demo(options.folder)
         return
     report = show_pages(options.folder, options.database)
-    bad = [one for one in report if one["violations"] or one["too_wide"]]
+    bad = [picture for picture in report if picture["violations"] or picture["too_wide"]]
     print(
         f"{len(report)} pictures in {options.folder}; axe-core finds something, or the page is too wide, on {len(bad)}"
     )
-    for one in bad:
-        print(f"{one['path']}, {one['look']}: {one['too_wide']} px, {[found['rule'] for found in one['violations']]}")
+    for picture in bad:
+        rules = [violation["rule"] for violation in picture["violations"]]
+        print(f"{picture['path']}, {picture['look']}: {picture['too_wide']} px, {rules}")
     sys.exit(bool(bad))
 
 

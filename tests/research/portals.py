@@ -66,19 +66,19 @@ class Replayed:
 
 
 def main():
-    asked = read_arguments()
+    options = read_arguments()
     saved = saved_pages()
-    names = asked.site.split(",") if asked.site else sorted(saved)
+    names = options.site.split(",") if options.site else sorted(saved)
     results = []
     for name in names:
         results.append(replay(name, saved[name]))
         print(results[-1].row(), end="", file=sys.stderr, flush=True)
-    if asked.json:
-        print(json.dumps([asdict(one) for one in results], indent=2))
-    table = HEAD + "".join(one.row() for one in [*results, total(results)])
-    if asked.write:
-        write(asked.write, table)
-    elif not asked.json:
+    if options.json:
+        print(json.dumps([asdict(result) for result in results], indent=2))
+    table = HEAD + "".join(result.row() for result in [*results, total(results)])
+    if options.write:
+        write(options.write, table)
+    elif not options.json:
         print(table, end="")
 
 
@@ -135,9 +135,11 @@ def counted(name, saved, stats, refused):
 
 
 def total(results):
-    refused = sum((Counter(one.refused) for one in results), Counter())
-    sums = {name: sum(getattr(one, name) for one in results) for name in ("saved", "articles", "listings", "links")}
-    more = {name: sum(getattr(one, name) for one in results) for name in ("absent", "blocks", "boilerplate")}
+    refused = sum((Counter(result.refused) for result in results), Counter())
+    sums = {
+        name: sum(getattr(result, name) for result in results) for name in ("saved", "articles", "listings", "links")
+    }
+    more = {name: sum(getattr(result, name) for result in results) for name in ("absent", "blocks", "boilerplate")}
     return Replayed(site="**all**", refused=dict(refused), **sums, **more)
 
 

@@ -47,7 +47,8 @@ NOTES = "metadata.jsonl"
 PAGES = ("discovery.md", "encodings.md", "experiments.md", "methods.md", "model-card.md", "portals.md")
 _DIGITS = 12
 _STAMP = re.compile(r"Measured\s+with\s+([^.]*`\w{12}`[^.]*)\.")
-_MODEL, _DECISIONS = re.compile(r"model\s+`(\w+)`"), re.compile(r"decisions\s+`(\w+)`\s+of\s+([\w,\s]+)")
+_MODEL = re.compile(r"model\s+`(\w+)`")
+_DECISIONS = re.compile(r"decisions\s+`(\w+)`\s+of\s+([\w,\s]+)")
 _SET = re.compile(r"([\w-]+)\s+`(\w+)`")
 # The model card is written by the package, which knows nothing of stamps: it states whole hashes.
 _CARD_MODEL = re.compile(r"SHA-256 `(\w+)` \|")
@@ -73,7 +74,8 @@ class Stamp:
     @classmethod
     def read(cls, words):
         """Return the stamp that these words state."""
-        model, decisions = _MODEL.search(words), _DECISIONS.search(words)
+        model = _MODEL.search(words)
+        decisions = _DECISIONS.search(words)
         methods = tuple(re.findall(r"\w+", decisions[2])) if decisions else ()
         data = dict(_SET.findall(words.partition("data")[2]))
         return cls(model[1] if model else "", decisions[1] if decisions else "", methods, data)
@@ -81,7 +83,7 @@ class Stamp:
     def __str__(self):
         parts = [f"model `{self.model}`"] if self.model else []
         parts += [f"decisions `{self.decisions}` of {', '.join(self.methods)}"] if self.methods else []
-        parts += ["data " + ", ".join(f"{name} `{found}`" for name, found in self.data.items())] if self.data else []
+        parts += ["data " + ", ".join(f"{name} `{value}`" for name, value in self.data.items())] if self.data else []
         return f"Measured with {'; '.join(parts)}."
 
     def outdated(self):
@@ -89,7 +91,7 @@ class Stamp:
         now = Stamp.of(self.methods, [name for name in self.data if (corpus.DATA / SETS[name]).exists()])
         pairs = [("the model is", self.model, now.model)]
         pairs += [(f"the decisions of {', '.join(self.methods)} are", self.decisions, now.decisions)]
-        pairs += [(f"the data {name} is", self.data[name], found) for name, found in now.data.items()]
+        pairs += [(f"the data {name} is", self.data[name], value) for name, value in now.data.items()]
         return _differences(pairs)
 
 
@@ -103,12 +105,12 @@ def outdated(text):
 
     Raises ValueError for a page that does not say what its figures were measured with.
     """
-    found = [line for stamp in stamps(text) for line in stamp.outdated()]
+    differences = [line for stamp in stamps(text) for line in stamp.outdated()]
     if model := _CARD_MODEL.search(text):
-        found += _card_outdated(model[1], dict(_CARD_SET.findall(text)))
+        differences += _card_outdated(model[1], dict(_CARD_SET.findall(text)))
     elif not stamps(text):
         raise ValueError("the page does not say what its figures were measured with")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(differences))
 
 
 def _card_outdated(model, data):
@@ -130,15 +132,15 @@ def model_digest(digits=_DIGITS):
 @cache
 def decisions_digest(methods):
     """Return a digest of what the methods decide on the golden pages: text and reason of each block."""
-    found = hashlib.sha256()
+    state = hashlib.sha256()
     for folder in sorted(GOLDEN.iterdir()):
         url = json.loads((folder / "expected.json").read_text("utf-8"))["url"]
         page = parse((folder / "page.html").read_bytes(), url)
         for method in methods:
             decisions = decide_page(page, read_statements(page.root), METHODS[method], Options()).decisions
-            decided = [(one.block.text, one.reason) for one in decisions]
-            found.update(json.dumps([folder.name, method, decided]).encode())
-    return found.hexdigest()[:_DIGITS]
+            decided = [(decision.block.text, decision.reason) for decision in decisions]
+            state.update(json.dumps([folder.name, method, decided]).encode())
+    return state.hexdigest()[:_DIGITS]
 
 
 def data_digest(name):
@@ -153,17 +155,17 @@ def data_digest(name):
 def files_digest(place):
     files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
     files = [path for path in files if path.name != NOTES]
-    found = hashlib.sha256()
+    state = hashlib.sha256()
     for path in files:
-        found.update(path.relative_to(place.parent).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()[:_DIGITS]
+        state.update(path.relative_to(place.parent).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return state.hexdigest()[:_DIGITS]
 
 
 def main():
     """Print what is outdated on each page; return the exit code."""
     old = {name: outdated((corpus.ROOT / "docs" / name).read_text("utf-8")) for name in PAGES}
-    for name, found in old.items():
-        print(f"docs/{name}: {'; '.join(found) or 'measured with what is here'}")
+    for name, differences in old.items():
+        print(f"docs/{name}: {'; '.join(differences) or 'measured with what is here'}")
     return int(any(old.values()))
 
 

@@ -94,19 +94,19 @@ def read_arguments():
 
 def choose(parser, options):
     """Return the methods asked for, in the table's order."""
-    asked = options.methods or options.method or ("all" if options.write or options.floors else "default")
-    names = METHODS if asked == "all" else asked.split(",")
-    unknown = sorted(set(names) - METHODS.keys())
+    names = options.methods or options.method or ("all" if options.write or options.floors else "default")
+    chosen = METHODS if names == "all" else names.split(",")
+    unknown = sorted(set(chosen) - METHODS.keys())
     if unknown:
         parser.error(f"unknown methods: {', '.join(unknown)}; known: {', '.join(METHODS)}")
-    return [name for name in METHODS if name in names and name not in options.without]
+    return [name for name in METHODS if name in chosen and name not in options.without]
 
 
-def choose_peers(parser, asked):
+def choose_peers(parser, argument):
     """Return the calls of the peers asked for, by name."""
-    if asked is None:
+    if argument is None:
         return {}
-    names = list(peers.PEERS) if asked == "all" else [name.strip() for name in asked.split(";")]
+    names = list(peers.PEERS) if argument == "all" else [name.strip() for name in argument.split(";")]
     unknown = sorted(set(names) - peers.PEERS.keys())
     if unknown:
         parser.error(f"unknown peers: {'; '.join(unknown)}; known: {'; '.join(peers.PEERS)}")
@@ -124,11 +124,11 @@ def read_folds(parser, options):
     if options.floors:
         parser.error("--floors are of what the package holds, and --cross-validate judges by other models")
     try:
-        found = Folds.read(options.cross_validate)
-        found.check(sample.host for name in (*SETS, *more_sets()) for sample in corpus.read_samples(name))
+        folds = Folds.read(options.cross_validate)
+        folds.check(sample.host for name in (*SETS, *more_sets()) for sample in corpus.read_samples(name))
     except (OSError, ValueError, KeyError, ModelError) as error:
         parser.error(f"--cross-validate: no complete folds in {options.cross_validate}: {error!r}")
-    return found
+    return folds
 
 
 def more_sets():
@@ -172,9 +172,11 @@ def write_floors(path, methods, browser, lower):
     return 0
 
 
-def shown_command(given, folds):
+def shown_command(arguments, folds):
     """Return the command as the page shows it: the folder of the folds is called FOLDER."""
-    return " ".join(["python tests/research/quality.py", *("FOLDER" if word == str(folds) else word for word in given)])
+    return " ".join(
+        ["python tests/research/quality.py", *("FOLDER" if word == str(folds) else word for word in arguments)]
+    )
 
 
 def main():
@@ -193,7 +195,7 @@ def main():
         more = measure(more_sets(), [LEARNED], None, options) if options.peers and LEARNED in measured else {}
     if options.json:
         everything = results | more
-        plain = {name: {method: asdict(found) for method, found in of.items()} for name, of in everything.items()}
+        plain = {name: {method: asdict(result) for method, result in of.items()} for name, of in everything.items()}
         print(json.dumps(plain, indent=2))
     elif options.write:
         left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)

@@ -23,11 +23,11 @@ class Figures:
 
 def tables(results):
     """Return what the results have to show: scores by data set, type and language, then how far ours are ahead."""
-    found = []
+    figures = []
     for kind, title in KINDS.items():
-        found.append(_scores(results, kind, title))
-        found.append(_ahead(results, kind, f"ours minus the peer's, {title}"))
-    return [table for table in found if table.rows]
+        figures.append(_scores(results, kind, title))
+        figures.append(_ahead(results, kind, f"ours minus the peer's, {title}"))
+    return [table for table in figures if table.rows]
 
 
 def label(name, measured):
@@ -48,10 +48,10 @@ def print_tables(figures, *, markdown=False):
     console = Console()
     console = console if console.is_terminal else Console(width=_NARROWEST)
     for table in figures:
-        shown = Table(*table.head, title=table.title)
+        terminal_table = Table(*table.head, title=table.title)
         for row in table.rows:
-            shown.add_row(*row)
-        console.print(shown)
+            terminal_table.add_row(*row)
+        console.print(terminal_table)
 
 
 def as_markdown(table):
@@ -61,7 +61,7 @@ def as_markdown(table):
 
 def _scores(results, kind, title):
     rows = []
-    for group, (name, _), row, measured in _walk(results, kind, lambda one: {"": one.groups}):
+    for group, (name, _), row, measured in _walk(results, kind, lambda measured: {"": measured.groups}):
         more = [str(measured.failed), f"{measured.cost}"] if kind == "data" else []
         rows.append([*group, label(name, measured), *_cells(row), *more])
     more = ("empty or failed", "× lxml parse") if kind == "data" else ()
@@ -69,8 +69,10 @@ def _scores(results, kind, title):
 
 
 def _ahead(results, kind, title):
-    walked = _walk(results, kind, lambda one: one.ahead)
-    rows = [[*group, label(name, one), f"− {peer}", *_cells(row, "+")] for group, (name, peer), row, one in walked]
+    walked = _walk(results, kind, lambda measured: measured.ahead)
+    rows = [
+        [*group, label(name, measured), f"− {peer}", *_cells(row, "+")] for group, (name, peer), row, measured in walked
+    ]
     return Figures(title, (*_places(kind), "method", "peer", *_SCORES), rows)
 
 
@@ -81,15 +83,15 @@ def _places(kind):
 def _walk(results, kind, groups_of):
     """Yield the place of a row, its method and peer, its figures and what they are part of, the largest group first."""
     for data, of_set in results.items():
-        groups = {group: row["pages"] for one in of_set.values() for group, row in one.groups.items()}
+        groups = {group: row["pages"] for measured in of_set.values() for group, row in measured.groups.items()}
         for group in sorted(groups, key=lambda group: -groups[group]):
             place = _place(kind, data, group)
             if place is None:
                 continue
-            for name, one in of_set.items():
-                for peer, of_group in groups_of(one).items():
+            for name, measured in of_set.items():
+                for peer, of_group in groups_of(measured).items():
                     if group in of_group:
-                        yield place, (name, peer), of_group[group], one
+                        yield place, (name, peer), of_group[group], measured
 
 
 def _place(kind, data, group):

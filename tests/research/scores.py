@@ -30,7 +30,7 @@ def difference(ours, theirs, hosts):
 
 def as_columns(scores):
     """Return a row of the four measures for each score."""
-    return np.array([(*astuple(one), one.f1 < 0.5) for one in scores], float)
+    return np.array([(*astuple(score), score.f1 < 0.5) for score in scores], float)
 
 
 def _means(columns):

@@ -22,5 +22,5 @@ def timed(call):
     """Return the CPU seconds that a call takes, and its result; what others left is collected before it."""
     gc.collect()
     began = time.process_time()
-    found = call()
-    return time.process_time() - began, found
+    result = call()
+    return time.process_time() - began, result

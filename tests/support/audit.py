@@ -42,11 +42,13 @@ def main(locks):
     if packages is None:
         sys.stdout.write("The packages were not audited: the service that knows vulnerabilities cannot be reached.\n")
         return 0
-    found = sorted(set(describe(packages)))
+    vulnerabilities = sorted(set(describe(packages)))
     skipped = sum("version" not in package for package in packages)
-    sys.stdout.write("".join(f"{line}\n" for line in found))
-    sys.stdout.write(f"{len(packages) - skipped} packages audited, {skipped} unknown: {len(found)} vulnerabilities\n")
-    return 1 if found else 0
+    sys.stdout.write("".join(f"{line}\n" for line in vulnerabilities))
+    sys.stdout.write(
+        f"{len(packages) - skipped} packages audited, {skipped} unknown: {len(vulnerabilities)} vulnerabilities\n"
+    )
+    return 1 if vulnerabilities else 0
 
 
 if __name__ == "__main__":

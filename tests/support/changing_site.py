@@ -83,7 +83,11 @@ class Site:
 
     def paths(self, status=None):
         """The paths of pages asked for, in order; those answered with a status."""
-        return [one.path for one in self.asked if one.path not in HOST_FILES and status in {None, one.status}]
+        return [
+            request.path
+            for request in self.asked
+            if request.path not in HOST_FILES and status in {None, request.status}
+        ]
 
     def hold(self):
         """Answer no further request, other than for the files of the host, until `let_go`."""

@@ -35,7 +35,9 @@ def main():
         check=True,
     ).stdout.decode("utf-8")
     compiled = described(folder)
-    different = [one.partition(" ")[0] for one, other in zip(compiled, pure.splitlines(), strict=True) if one != other]
+    different = [
+        line.partition(" ")[0] for line, pure_line in zip(compiled, pure.splitlines(), strict=True) if line != pure_line
+    ]
     if different or not compiled:
         return f"pure Python decides otherwise on {', '.join(different) or 'nothing: there are no pages'}"
     print(f"{len(COMPILED_NAMES)} modules, {len(compiled)} pages: pure Python decides the same")

@@ -20,7 +20,7 @@ def address(number):
 
 
 def html(number):
-    paragraphs = "".join(f"<p>{SENTENCE.format(n=number * 10 + each) * 2}</p>" for each in range(3))
+    paragraphs = "".join(f"<p>{SENTENCE.format(n=number * 10 + line) * 2}</p>" for line in range(3))
     article = f"<article><h1>Ferry {number} is late</h1>{paragraphs}<p>{SHARED * 2}</p></article>"
     foot = '<div class="footer">Copyright by the town at the lake</div>'
     return f"<!doctype html><html><head><title>Ferry {number}</title></head><body>{MENU}{article}{foot}</body></html>"
@@ -53,16 +53,19 @@ def visit(number, body=None, day=0, method="default", structure=False, dropped=(
     cleaned = clean(page, method=method)
     if dropped:
         cleaned = without(cleaned, dropped)
-    found = Fingerprinter().fingerprint(cleaned.decisions)
+    fingerprints = Fingerprinter().fingerprint(cleaned.decisions)
     fetched = FetchedPage(address(number), body, page, Metadata())
-    made = PageStructure.of(cleaned) if structure else None
-    processed = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint, made)
+    page_structure = PageStructure.of(cleaned) if structure else None
+    processed = ProcessedPage(fetched, cleaned, fingerprints.blocks, fingerprints.fingerprint, page_structure)
     return Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, page=processed)
 
 
 def without(cleaned, texts):
     """A cleaned page whose blocks with these texts are dropped."""
-    decisions = (replace(one, reason=Reason.SHORT) if one.block.text in texts else one for one in cleaned.decisions)
+    decisions = (
+        replace(decision, reason=Reason.SHORT) if decision.block.text in texts else decision
+        for decision in cleaned.decisions
+    )
     return replace(cleaned, decisions=tuple(decisions))
 
 

@@ -123,8 +123,8 @@ def programs():
     debian = {int(path.parent.name): path for path in Path("/usr/lib/postgresql").glob("[0-9]*/bin")}
     if debian and max(debian) >= OLDEST:
         return debian[max(debian)]
-    if found := shutil.which("initdb"):
-        return Path(found).parent
+    if initdb := shutil.which("initdb"):
+        return Path(initdb).parent
     raise SystemExit(f"PostgreSQL {OLDEST} or newer is not installed (Debian: apt-get install postgresql)")
 
 
@@ -145,9 +145,9 @@ def _owner():
 
 
 def _free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _start(cluster):

@@ -37,17 +37,17 @@ class Collect:
 
 
 def described(visit):
-    found = {"url": visit.url, "outcome": visit.outcome, "status": visit.status, "children": visit.children}
-    found |= {"error": visit.error, "at": visit.at, "page": None}
+    values = {"url": visit.url, "outcome": visit.outcome, "status": visit.status, "children": visit.children}
+    values |= {"error": visit.error, "at": visit.at, "page": None}
     page = getattr(visit.page, "fetched", visit.page)
     if page:
         assert is_dataclass(page)
-        found["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
-        found["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
-        found["page"] |= {"last_modified": page.last_modified} | described_metadata(page.stated)
+        values["page"] = {"url": page.url, "bytes": len(page.body), "encoding": page.tree.encoding}
+        values["page"] |= {"text": " ".join(page.tree.root.text_content().split())[:2_000], "etag": page.etag}
+        values["page"] |= {"last_modified": page.last_modified} | described_metadata(page.stated)
     if cleaned := getattr(visit.page, "cleaned", None):
-        found["cleaned"] = described_metadata(cleaned.metadata)
-    return found
+        values["cleaned"] = described_metadata(cleaned.metadata)
+    return values
 
 
 def described_metadata(metadata):

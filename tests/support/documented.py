@@ -35,12 +35,16 @@ class Block:
 
 def blocks(language=None, page=None):
     """Return the fenced blocks, all of them or those of a language or page."""
-    return [one for one in _blocks() if language in {None, one.language} and page in {None, one.page}]
+    return [block for block in _blocks() if language in {None, block.language} and page in {None, block.page}]
 
 
 @cache
 def _blocks():
-    return [Block(path.name, shown, text) for path in PAGES for shown, text in _FENCED.findall(path.read_text("utf-8"))]
+    return [
+        Block(path.name, language, text)
+        for path in PAGES
+        for language, text in _FENCED.findall(path.read_text("utf-8"))
+    ]
 
 
 @cache
@@ -50,20 +54,20 @@ def commands():
     A line that ends with a backslash goes on in the next one.
     """
     lines = {}
-    for one in blocks(""):
-        for line in filter(None, map(str.strip, one.text.replace("\\\n", " ").splitlines())):
-            lines.setdefault(tuple(shlex.split(line, comments=True)), (one.page, line))
+    for block in blocks(""):
+        for line in filter(None, map(str.strip, block.text.replace("\\\n", " ").splitlines())):
+            lines.setdefault(tuple(shlex.split(line, comments=True)), (block.page, line))
     return list(lines.values())
 
 
 @cache
 def mentioned():
     """Return the commands in running text, in tables and in indented lines, each with its page."""
-    found = []
+    mentions = []
     for path in PAGES:
         text = _FENCED.sub("", path.read_text("utf-8"))
-        found += [(path.name, line) for pattern in (_INDENTED, _INLINE) for line in pattern.findall(text)]
-    return found
+        mentions += [(path.name, line) for pattern in (_INDENTED, _INLINE) for line in pattern.findall(text)]
+    return mentions
 
 
 @cache
@@ -113,7 +117,7 @@ def prepare(folder):
     rows = [f"{number}.html\t{url}" for number, url in enumerate(pages())]
     (saved / "index.tsv").write_text("\n".join(["file\turl", *rows]) + "\n", "utf-8")
     (folder / "saved").symlink_to("saved-pages")
-    (folder / "portals.toml").write_text(next(one.text for one in blocks("toml", "portals.md")), "utf-8")
+    (folder / "portals.toml").write_text(next(block.text for block in blocks("toml", "portals.md")), "utf-8")
     (folder / "page.html").write_text(LANGUAGES["english"].page, "utf-8")
     (folder / "archives").mkdir()
     write_warc(folder / "archives" / "2025.warc.gz", list(pages().items())[:3])

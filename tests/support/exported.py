@@ -36,11 +36,11 @@ def fill(engine):
 
 
 def make(url, texts, stated):
-    at = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
+    moment = datetime(2024, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)
     candidates = tuple(candidate(position, text) for position, text in enumerate(texts))
     page = CleanPage(url, "default", "utf-8", Metadata(), ())
     fetched = FetchedPage(url, repr(texts).encode(), None, stated)
-    return Visit(url, at, Outcome.PAGE, 200, page=ProcessedPage(fetched, page, candidates))
+    return Visit(url, moment, Outcome.PAGE, 200, page=ProcessedPage(fetched, page, candidates))
 
 
 def candidate(position, text):

@@ -34,8 +34,8 @@ class Follower:
     def expected(self):
         """Return what a whole export gives now."""
         with read_transaction(self._engine) as connection:
-            found = read_rows(connection, self._content, self._filter)
-            return {identity: tuple(values) for _, _, identity, *values in found}
+            rows = read_rows(connection, self._content, self._filter)
+            return {identity: tuple(values) for _, _, identity, *values in rows}
 
 
 @contextmanager
@@ -55,8 +55,8 @@ def following(url):
             yield followers
         finally:
             over.set()
-            for one in running:
-                one.result()
+            for task in running:
+                task.result()
 
 
 def follow(follower, over):

@@ -47,7 +47,7 @@ class Site:
         return [path for path, _ in self._requests if path != "/robots.txt"]
 
     def headers(self, path):
-        return next(headers for asked, headers in self._requests if asked == path)
+        return next(headers for requested, headers in self._requests if requested == path)
 
 
 def pages(crawled):

@@ -124,26 +124,26 @@ class Forked:
     def kill(self):
         self.send_signal(signal.SIGKILL)
 
-    def communicate(self, given=None, timeout=None):
+    def communicate(self, input_text=None, timeout=None):
         """Give it its input, read to the end of both outputs, and wait; what was not piped is None."""
-        found = {}
+        texts = {}
         readers = [
-            threading.Thread(target=lambda name=name, pipe=pipe: found.update({name: pipe.read()}), daemon=True)
+            threading.Thread(target=lambda name=name, pipe=pipe: texts.update({name: pipe.read()}), daemon=True)
             for name, pipe in (("stdout", self.stdout), ("stderr", self.stderr))
             if pipe is not None
         ]
         for reader in readers:
             reader.start()
         if self.stdin is not None:
-            if given is not None:
-                self.stdin.write(given)
+            if input_text is not None:
+                self.stdin.write(input_text)
             self.stdin.close()
         self.wait(timeout)
         for reader in readers:
             reader.join()
         for pipe in filter(None, (self.stdout, self.stderr)):
             pipe.close()
-        return found.get("stdout"), found.get("stderr")
+        return texts.get("stdout"), texts.get("stderr")
 
     def _ended(self):
         told = self._read()

@@ -16,7 +16,7 @@ class Rebinding(CachingThreadedResolver):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.answers = {name: chain(found, repeat(found[-1])) for name, found in ANSWERS.items()}
+        self.answers = {name: chain(answers, repeat(answers[-1])) for name, answers in ANSWERS.items()}
 
     def getHostByName(self, name, timeout=()):  # noqa: N802 — Twisted's
         return succeed(next(self.answers[name])) if name in self.answers else super().getHostByName(name, timeout)

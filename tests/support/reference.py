@@ -54,12 +54,12 @@ def command_section(verb):
     command = command_of(verb)
     parser = argparse.ArgumentParser(prog="scrapy", add_help=False)
     command.add_options(parser)
-    own = [one for one in parser._actions if one.container.title != "Global Options"]
+    own = [option for option in parser._actions if option.container.title != "Global Options"]
     parts = [f"## `scrapy {verb}`", f"{command.short_desc().rstrip('.')}.", f"```text\n{usage(verb, command)}\n```"]
     if (said := escape(command.long_desc())) != escape(command.short_desc()):
         parts.append(said)
     if own:
-        rows = [f"| {shown_option(one)} | {said_of(one, parser)} |" for one in own]
+        rows = [f"| {shown_option(option)} | {said_of(option, parser)} |" for option in own]
         parts.append("\n".join(["| option | |", "| --- | --- |", *rows]))
     return "\n\n".join(parts) + "\n"
 
@@ -68,16 +68,18 @@ def usage(verb, command):
     return f"scrapy {verb} {command.syntax()}".rstrip()
 
 
-def shown_option(one):
-    named = one.metavar or ("{" + ",".join(map(str, one.choices)) + "}" if one.choices else one.dest.upper())
-    value = "" if one.nargs == 0 else f" {named}"
-    value = f" [{value.strip()}]" if one.nargs == "?" else value
-    return ", ".join(f"`{name}{value}`" for name in one.option_strings) or f"`{one.metavar or one.dest}`"
+def shown_option(option):
+    named = option.metavar or (
+        "{" + ",".join(map(str, option.choices)) + "}" if option.choices else option.dest.upper()
+    )
+    value = "" if option.nargs == 0 else f" {named}"
+    value = f" [{value.strip()}]" if option.nargs == "?" else value
+    return ", ".join(f"`{name}{value}`" for name in option.option_strings) or f"`{option.metavar or option.dest}`"
 
 
-def said_of(one, parser):
+def said_of(option, parser):
     """Return the help of an option with its default filled in, as argparse does; not the cores of this machine."""
-    said = parser._get_formatter()._expand_help(one) if one.help else ""
+    said = parser._get_formatter()._expand_help(option) if option.help else ""
     return escape(re.sub(r", here \d+", "", said))
 
 
@@ -103,7 +105,7 @@ def view_sections():
 
 def table_section(table):
     rows = [f"| `{column.name}` | {shown_type(column)} | {notes_of(column)} |" for column in table.columns]
-    indexes = [shown_index(one) for one in sorted(table.indexes, key=lambda one: one.name)]
+    indexes = [shown_index(index) for index in sorted(table.indexes, key=lambda index: index.name)]
     listed = ["", "Indexes:", "", *indexes] if indexes else []
     return "\n".join([f"### `{table.name}`", only_on(table), *COLUMNS, *rows, *listed, ""]).replace("\n\n\n", "\n\n")
 

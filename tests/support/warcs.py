@@ -18,10 +18,10 @@ def paragraph(seed, words=80):
 
 
 def article(title, *paragraphs):
-    shown = "".join(f"<p>{text}</p>\n" for text in paragraphs)
+    body = "".join(f"<p>{text}</p>\n" for text in paragraphs)
     return (
         f'<!DOCTYPE html><html lang="en"><head><title>{title}</title></head><body><article><h1>{title}</h1>\n'
-        f"{shown}</article></body></html>"
+        f"{body}</article></body></html>"
     )
 
 
@@ -29,8 +29,8 @@ def write_warc(path, answers, *, packed=True):
     """Write answers, each a URL with a body or a dict with the arguments of `answer_records`; return the path."""
     records = []
     for answer in answers:
-        given = answer if isinstance(answer, dict) else {"url": answer[0], "body": answer[1]}
-        records += answer_records(**given)
+        fields = answer if isinstance(answer, dict) else {"url": answer[0], "body": answer[1]}
+        records += answer_records(**fields)
     path.write_bytes(b"".join(gzip.compress(record, mtime=0) if packed else record for record in records))
     return path
 

@@ -33,7 +33,7 @@ def load(counts):
     """Return so many pages of each class, chosen by the hashes of their addresses; what is no page is left out."""
     with tarfile.open(corpus.DATA / "categories" / "webkb.tar.gz") as archive:
         pages = sorted(webkb.pages(archive, None), key=lambda page: xxhash.xxh64_hexdigest(page[1].encode()))
-        return [one for label in counts for one in islice(_labelled(archive, pages, label), counts[label])]
+        return [page for label in counts for page in islice(_labelled(archive, pages, label), counts[label])]
 
 
 def _labelled(archive, pages, wanted):
@@ -42,7 +42,8 @@ def _labelled(archive, pages, wanted):
             continue
         body = webkb.body(archive.extractfile(member).read())
         try:
-            page, raw = parse(body, url), topics.raw_text(body)
+            page = parse(body, url)
+            raw = topics.raw_text(body)
         except (PageError, etree.ParserError) as error:
             print(f"{url} is left out: {error}", file=sys.stderr)
             continue

@@ -34,8 +34,8 @@ class Saved:
 
 def articles():
     """Return the Chinese articles of magic-dev, with their gold texts."""
-    found = corpus.pin(corpus.read_samples("magic-dev"), None)
-    return [one for one in found if one.type == "article" and identify_language(one.text) == "zh"]
+    samples = corpus.pin(corpus.read_samples("magic-dev"), None)
+    return [sample for sample in samples if sample.type == "article" and identify_language(sample.text) == "zh"]
 
 
 def load():
@@ -45,5 +45,5 @@ def load():
         return []
     with index.open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        found = [row for row in rows if row["site"] in PORTALS]
-    return [Saved(row["site"], index.parent / row["site"] / row["file"], row["url"] or None) for row in found]
+        rows_of_portals = [row for row in rows if row["site"] in PORTALS]
+    return [Saved(row["site"], index.parent / row["site"] / row["file"], row["url"] or None) for row in rows_of_portals]

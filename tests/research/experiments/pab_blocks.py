@@ -109,28 +109,31 @@ class Measured:
 
 def run(limit=None):
     samples = articles(PAGES, limit)
-    found = measure(samples)
+    measured = measure(samples)
     return Finding(
         "Blocks kept and dropped, and time: PAB and ENIW",
         "Kabir et al. 2015, section 4.1, table 4.1.1",
         f"{len(samples)} {ARTICLES}, for 500 pages of ezinearticles, which are not to be had",
-        (_table(found), _reasons(found)),
-        _panels(found),
-        _verdicts(found, [sample.host for sample in samples]),
+        (_table(measured), _reasons(measured)),
+        _panels(measured),
+        _verdicts(measured, [sample.host for sample in samples]),
         tuple(PAPER),
         ARTICLE_SETS,
         notes=(_COUNTED, _READ, _SAME, _TIME),
     )
 
 
-def _verdicts(found, hosts):
-    pab, eniw = found["pab"], found["eniw"]
+def _verdicts(measured_by_method, hosts):
+    pab, eniw = measured_by_method["pab"], measured_by_method["eniw"]
     faster = 1000 * (np.array(eniw.seconds) - np.array(pab.seconds))
     more = {reading: pab.noise(reading) - eniw.noise(reading) for reading in READINGS}
     return (
         undecided("both methods cut the pages into the same blocks", "our ENIW takes PAB's blocks; this is no result"),
-        *(judge_ahead(f"PAB drops more blocks than ENIW: {one}", more[one], hosts, " a page") for one in READINGS),
-        *(_share_verdict(measured, reading) for measured in found.values() for reading in READINGS),
+        *(
+            judge_ahead(f"PAB drops more blocks than ENIW: {reading}", more[reading], hosts, " a page")
+            for reading in READINGS
+        ),
+        *(_share_verdict(measured, reading) for measured in measured_by_method.values() for reading in READINGS),
         judge_ahead("PAB takes less time than ENIW", faster, hosts, " ms a page"),
         judge_near(
             "PAB's time is 94 % of ENIW's",
@@ -148,26 +151,26 @@ def _share_verdict(measured, reading):
 
 def measure(samples):
     """Return what both methods do on the pages."""
-    found = {method: Measured(method, [], [], []) for method in PAPER}
+    measured = {method: Measured(method, [], [], []) for method in PAPER}
     with settled():
         for sample in samples:
-            _measure(sample, found)
-    return found
+            _measure(sample, measured)
+    return measured
 
 
-def _measure(sample, found):
+def _measure(sample, measured):
     parse_seconds, page = timed(lambda: read(sample))
     best = {}
-    for turn in range(_ROUNDS * len(found)):
-        method = list(found)[turn % len(found)]
+    for turn in range(_ROUNDS * len(measured)):
+        method = list(measured)[turn % len(measured)]
         seconds, judged = timed(lambda method=method: decide_leaves(page, METHODS[method], Options()))
         best[method] = min(best.get(method, seconds), seconds)
-        if turn < len(found):
-            decisions = [one.decision for one in judged]
-            found[method].pages.append(Counter(one.reason for one in decisions))
-            found[method].empty.append(sum(_is_empty_noise(method, one) for one in decisions))
+        if turn < len(measured):
+            decisions = [leaf.decision for leaf in judged]
+            measured[method].pages.append(Counter(decision.reason for decision in decisions))
+            measured[method].empty.append(sum(_is_empty_noise(method, decision) for decision in decisions))
     for method, seconds in best.items():
-        found[method].seconds.append(parse_seconds + seconds)
+        measured[method].seconds.append(parse_seconds + seconds)
 
 
 def _is_empty_noise(method, decision):
@@ -179,14 +182,14 @@ def _share(row):
     return row.noise / (row.informative + row.noise)
 
 
-def _table(found):
-    slowest = PAPER["eniw"].seconds, sum(found["eniw"].seconds)
+def _table(measured):
+    slowest = PAPER["eniw"].seconds, sum(measured["eniw"].seconds)
     rows = []
     for method, printed in PAPER.items():
-        ours = found[method]
+        ours = measured[method]
         times = printed.seconds / slowest[0], sum(ours.seconds) / slowest[1]
         rows.append([method, "paper", *_cells(Counted(printed.informative, printed.noise)), f"{times[0]:.3f}"])
-        rows += [[method, f"ours: {one}", *_cells(ours.count(one)), f"{times[1]:.3f}"] for one in READINGS]
+        rows += [[method, f"ours: {reading}", *_cells(ours.count(reading)), f"{times[1]:.3f}"] for reading in READINGS]
     head = ("method", "whose", "blocks", "informative", "noise", "share of noise", "time, ENIW = 1")
     return Figures("Table 4.1.1", head, rows)
 
@@ -195,19 +198,27 @@ def _cells(counted):
     return [f"{counted.blocks:,}", f"{counted.informative:,}", f"{counted.noise:,}", f"{counted.share:.1%}"]
 
 
-def _reasons(found):
-    names = dict.fromkeys(reason for one in found.values() for reason in one.reasons)
-    rows = [[str(reason), *(f"{one.reasons[reason]:,}" for one in found.values())] for reason in names]
-    return Figures("Ours by reason, with what is no block", ("reason", *found), rows)
+def _reasons(measured_by_method):
+    names = dict.fromkeys(reason for measured in measured_by_method.values() for reason in measured.reasons)
+    rows = [
+        [str(reason), *(f"{measured.reasons[reason]:,}" for measured in measured_by_method.values())]
+        for reason in names
+    ]
+    return Figures("Ours by reason, with what is no block", ("reason", *measured_by_method), rows)
 
 
-def _panels(found):
+def _panels(measured_by_method):
     shares = {
         "paper": [100 * _share(row) for row in PAPER.values()],
-    } | {f"ours: {reading}": [100 * one.count(reading).share for one in found.values()] for reading in READINGS}
+    } | {
+        f"ours: {reading}": [100 * measured.count(reading).share for measured in measured_by_method.values()]
+        for reading in READINGS
+    }
     times = {
         "paper": [row.seconds / PAPER["eniw"].seconds for row in PAPER.values()],
-        "ours": [sum(one.seconds) / sum(found["eniw"].seconds) for one in found.values()],
+        "ours": [
+            sum(measured.seconds) / sum(measured_by_method["eniw"].seconds) for measured in measured_by_method.values()
+        ],
     }
     ticks = tuple(PAPER)
     return Panel("blocks dropped as noise", ticks, shares, "%"), Panel("time", ticks, times, "ENIW = 1")

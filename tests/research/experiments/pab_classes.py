@@ -72,12 +72,12 @@ def measure(pages):
     labels = np.array([page.label for page in pages])
     counts = {text: _counts([page.texts[text] for page in pages]) for text in pages[0].texts}
     random = np.random.default_rng(_SEED)
-    found = {}
+    splits = {}
     for tested in TESTED:
         size = min(tested, len(pages) // 2)
         draws = [random.choice(len(pages), size, replace=False) for _ in range(SPLITS)]
-        found[tested] = [_classify(counts, labels, np.sort(draw)) for draw in draws]
-    return found
+        splits[tested] = [_classify(counts, labels, np.sort(draw)) for draw in draws]
+    return splits
 
 
 def _counts(texts):
@@ -106,13 +106,13 @@ def standard_error(values):
     return np.std(values, ddof=1) / len(values) ** 0.5
 
 
-def _differences(splits, one, other):
+def _differences(splits, text, other_text):
     """Return for each tested page how much oftener it was classed rightly from one text than from the other."""
-    found = defaultdict(list)
+    differences_by_page = defaultdict(list)
     for split in (split for of_case in splits.values() for split in of_case):
-        for page, difference in zip(split.tested, split.right[one].astype(int) - split.right[other], strict=True):
-            found[int(page)].append(difference)
-    return {page: np.mean(differences) for page, differences in found.items()}
+        for page, difference in zip(split.tested, split.right[text].astype(int) - split.right[other_text], strict=True):
+            differences_by_page[int(page)].append(difference)
+    return {page: np.mean(differences) for page, differences in differences_by_page.items()}
 
 
 def _verdicts(splits, accuracy):
@@ -123,7 +123,7 @@ def _verdicts(splits, accuracy):
         last["page"] += [str(page) for page in split.tested]
     errors = [standard_error(PAPER[method]) for method in ("pab", "eniw")]
     mean = float(np.mean(PAPER["pab"]))
-    steady, wild = (accuracy[one].mean(axis=1) for one in ("pab", "eniw"))
+    steady, wild = (accuracy[method].mean(axis=1) for method in ("pab", "eniw"))
     return (
         judge_ahead("PAB's text is classed better than ENIW's", list(ahead.values()), [str(page) for page in ahead]),
         judge_reached("PAB reaches about 90 % with 70 test pages", last["right"], last["page"], ABOUT),

@@ -69,16 +69,16 @@ def run(limit=None):
         index = stored(Path(folder) / "blocks.db", "pab", samples)
         with scanned(Path(folder) / "scans.db", samples) as tables, index as engine:
             searches = _searches(tables, engine, len(samples))
-            one = measure(searches, [KEYWORD], _ROUNDS)
-            many = measure(searches, _draw(vocabulary(tables, "pab")), _ROUNDS_OF_EACH)
+            searched_word = measure(searches, [KEYWORD], _ROUNDS)
+            searched_words = measure(searches, _draw(vocabulary(tables, "pab")), _ROUNDS_OF_EACH)
             sizes = {name: tables.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in NAMES}
     return Finding(
         "Searching without an index, and with ours",
         "Kabir et al. 2015, sections 4.5 and 4.6, table 4.5.1 and figure 4.6.1",
         f"{len(samples)} {ARTICLES}, for 500 pages of ezinearticles",
-        (_table(one, sizes), _table_of_words(many)),
-        _panels(one, many),
-        (*_verdicts_of_one(one), *_verdicts_of_many(many)),
+        (_table(searched_word, sizes), _table_of_words(searched_words)),
+        _panels(searched_word, searched_words),
+        (*_verdicts_of_one(searched_word), *_verdicts_of_many(searched_words)),
         ("eniw", "pab"),
         ARTICLE_SETS,
         notes=(_NOTE,),
@@ -93,10 +93,10 @@ def measure(searches, words, rounds):
         for turn in range(rounds):
             for kind, call in searches.items():
                 began = time.process_time()
-                found = call(word)
+                hits = call(word)
                 seconds[kind][number, turn] = time.process_time() - began
                 if turn == 0:
-                    pages[kind].append(len(found))
+                    pages[kind].append(len(hits))
     return Searched(seconds, pages)
 
 
@@ -114,24 +114,24 @@ def _draw(words):
     return [str(word) for word in chosen]
 
 
-def _verdicts_of_one(one):
+def _verdicts_of_one(searched):
     rounds = [str(turn) for turn in range(_ROUNDS)]
 
     def slower(slow, fast):
-        return 1000 * (one.seconds[slow] - one.seconds[fast])[0]
+        return 1000 * (searched.seconds[slow] - searched.seconds[fast])[0]
 
-    raw = max(1, one.pages["raw"][0])
+    raw = max(1, searched.pages["raw"][0])
     return (
         judge_ahead(f"{KEYWORD!r}: PAB is searched faster than ENIW", slower("eniw", "pab"), rounds, " ms"),
         judge_ahead(f"{KEYWORD!r}: ENIW is searched faster than raw blocks", slower("raw", "eniw"), rounds, " ms"),
-        judge_near("PAB takes a twentieth of ENIW's time", _over(one, "pab", "eniw"), _stated("pab", "eniw")),
-        judge_near("ENIW's pages, of raw's", one.pages["eniw"][0] / raw, PAPER["eniw"].pages / PAPER["raw"].pages),
-        judge_near("PAB's pages, of raw's", one.pages["pab"][0] / raw, PAPER["pab"].pages / PAPER["raw"].pages),
+        judge_near("PAB takes a twentieth of ENIW's time", _over(searched, "pab", "eniw"), _stated("pab", "eniw")),
+        judge_near("ENIW's pages, of raw's", searched.pages["eniw"][0] / raw, PAPER["eniw"].pages / PAPER["raw"].pages),
+        judge_near("PAB's pages, of raw's", searched.pages["pab"][0] / raw, PAPER["pab"].pages / PAPER["raw"].pages),
     )
 
 
-def _over(one, kind, other):
-    return one.ratio(kind) / one.ratio(other)
+def _over(searched, kind, other_kind):
+    return searched.ratio(kind) / searched.ratio(other_kind)
 
 
 def _stated(kind, other):
@@ -150,13 +150,13 @@ def _verdicts_of_many(many):
     )
 
 
-def _table(one, sizes):
+def _table(searched, sizes):
     rows = []
     for name, row in PAPER.items():
         seconds = f"{row.seconds / PAPER['raw'].seconds:.3f}"
         rows.append([name, "paper", *_of_raw(_printed_blocks(name), TOTAL), seconds, f"{row.pages}"])
-        rows.append([name, "ours", *_of_raw(sizes[name], sizes["raw"]), *_searched(one, name)])
-    rows.append([INDEX, "ours", *_of_raw(sizes["pab"], sizes["raw"]), *_searched(one, INDEX)])
+        rows.append([name, "ours", *_of_raw(sizes[name], sizes["raw"]), *_searched(searched, name)])
+    rows.append([INDEX, "ours", *_of_raw(sizes["pab"], sizes["raw"]), *_searched(searched, INDEX)])
     head = ("blocks of", "whose", "blocks", "share of raw's", "time, raw = 1", "pages found")
     return Figures(f"Table 4.5.1: {KEYWORD}", head, rows)
 
@@ -169,8 +169,8 @@ def _printed_blocks(name):
     return BLOCKS[name].informative if name in BLOCKS else TOTAL
 
 
-def _searched(one, kind):
-    return f"{one.ratio(kind):.3f}", f"{one.pages[kind][0]}"
+def _searched(searched, kind):
+    return f"{searched.ratio(kind):.3f}", f"{searched.pages[kind][0]}"
 
 
 def _table_of_words(many):
@@ -179,15 +179,15 @@ def _table_of_words(many):
     return Figures(title, ("blocks of", "mean time, raw = 1", "mean pages found"), rows)
 
 
-def _panels(one, many):
+def _panels(searched_word, searched_words):
     ticks = (*NAMES, INDEX)
     times = {
         f"paper, {KEYWORD}": [*(row.seconds / PAPER["raw"].seconds for row in PAPER.values()), None],
-        f"ours, {KEYWORD}": [one.ratio(kind) for kind in ticks],
-        f"ours, {WORDS} words": [many.ratio(kind) for kind in ticks],
+        f"ours, {KEYWORD}": [searched_word.ratio(kind) for kind in ticks],
+        f"ours, {WORDS} words": [searched_words.ratio(kind) for kind in ticks],
     }
     pages = {
         "paper": [*(row.pages / PAPER["raw"].pages for row in PAPER.values()), None],
-        "ours": [one.pages[kind][0] / max(1, one.pages["raw"][0]) for kind in ticks],
+        "ours": [searched_word.pages[kind][0] / max(1, searched_word.pages["raw"][0]) for kind in ticks],
     }
     return Panel("time", ticks, times, "raw = 1"), Panel(f"pages found, {KEYWORD}", ticks, pages, "raw = 1")

@@ -27,10 +27,10 @@ def show(name, finding):
     console = console if console.is_terminal else Console(width=_NARROWEST)
     console.print(f"\n{name}: {finding.title}\n{finding.place}\n{finding.pages}\n", highlight=False)
     for figures in (*finding.tables, _verdicts(finding)):
-        shown = Table(*figures.head, title=figures.title)
+        table = Table(*figures.head, title=figures.title)
         for row in figures.rows:
-            shown.add_row(*row)
-        console.print(shown)
+            table.add_row(*row)
+        console.print(table)
     for line in _remarks(finding):
         console.print(line, highlight=False, markup=False)
 
@@ -46,7 +46,7 @@ def write(page, name, finding, plot):
 def summarise(page, names):
     """Count the outcomes in the sections of a page, and put the table of them between the marks of `summary`."""
     text = page.read_text("utf-8")
-    rows = [[_link(name, found), *_counts(found)] for name in names if (found := _held(text, name).strip())]
+    rows = [[_link(name, held), *_counts(held)] for name in names if (held := _held(text, name).strip())]
     page.write_text(_put(text, SUMMARY, _markdown(Figures("Claims", ("experiment", *Outcome), rows))), "utf-8")
 
 
@@ -75,8 +75,8 @@ def _link(name, held):
 
 
 def _counts(held):
-    found = Counter(re.findall(rf"^\| .+ \| ({'|'.join(Outcome)}) \| .+ \|$", held, re.MULTILINE))
-    return [str(found[outcome]) for outcome in Outcome]
+    counts = Counter(re.findall(rf"^\| .+ \| ({'|'.join(Outcome)}) \| .+ \|$", held, re.MULTILINE))
+    return [str(counts[outcome]) for outcome in Outcome]
 
 
 def section(name, finding, plot):
@@ -94,7 +94,7 @@ def _markdown(figures):
 
 
 def _verdicts(finding):
-    rows = [[one.claim, str(one.outcome), one.reason] for one in finding.verdicts]
+    rows = [[verdict.claim, str(verdict.outcome), verdict.reason] for verdict in finding.verdicts]
     return Figures("Claims", ("claim", "verdict", "why"), rows)
 
 

@@ -33,14 +33,15 @@ def scanned(path, samples):
 
 def add(database, number, page):
     """Add a page's blocks to the tables."""
-    eniw, pab = decide(page, "eniw"), decide(page, "pab")
+    eniw = decide(page, "eniw")
+    pab = decide(page, "pab")
     blocks = {
-        "raw": [one.block for one in eniw],
-        "eniw": [one.block for one in eniw if one.kept],
-        "pab": [one.block for one in pab if one.kept],
+        "raw": [decision.block for decision in eniw],
+        "eniw": [decision.block for decision in eniw if decision.kept],
+        "pab": [decision.block for decision in pab if decision.kept],
     }
-    for name, found in blocks.items():
-        rows = [(number, block.text, block.words, block.priority) for block in found if block.text]
+    for name, kept_blocks in blocks.items():
+        rows = [(number, block.text, block.words, block.priority) for block in kept_blocks if block.text]
         database.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
 
 

@@ -27,17 +27,17 @@ class Likeness:
 
 
 def _minhash(sequence):
-    made = MinHash(num_perm=PERMUTATIONS)
-    made.update_batch([term.encode(errors="replace") for term in set(sequence)])
-    return made
+    sketch = MinHash(num_perm=PERMUTATIONS)
+    sketch.update_batch([term.encode(errors="replace") for term in set(sequence)])
+    return sketch
 
 
-def _jaccard(one, other):
-    return len(one & other) / len(one | other) >= SIMILAR
+def _jaccard(first, second):
+    return len(first & second) / len(first | second) >= SIMILAR
 
 
-def _near(one, other):
-    return distance(one, other) <= MOST_BITS
+def _near(first, second):
+    return distance(first, second) <= MOST_BITS
 
 
 def _hybridhash(sequence):
@@ -47,7 +47,7 @@ def _hybridhash(sequence):
 
 LIKENESSES = {
     "Jaccard": Likeness(frozenset, _jaccard),
-    "MinHash": Likeness(_minhash, lambda one, other: one.jaccard(other) >= SIMILAR),
+    "MinHash": Likeness(_minhash, lambda first, second: first.jaccard(second) >= SIMILAR),
     "simhash": Likeness(lambda sequence: fingerprint_terms(sequence, weighting="plain"), _near),
     "hybridhash": Likeness(_hybridhash, _near),
     "modified simhash": Likeness(fingerprint_terms, _near),
@@ -56,13 +56,13 @@ LIKENESSES = {
 
 def distinct(texts, likeness):
     """Return the places of the texts that are like no earlier one which stays; a text without terms stays."""
-    found, marks = [], []
+    places, marks = [], []
     for place, text in enumerate(texts):
         sequence = terms(text)
         mark = likeness.mark(sequence) if sequence else None
         if mark is not None and any(likeness.alike(mark, earlier) for earlier in marks):
             continue
-        found.append(place)
+        places.append(place)
         if mark is not None:
             marks.append(mark)
-    return found
+    return places

@@ -43,5 +43,5 @@ def decide(page, method):
 
 def text_of(decisions, reasons=None):
     """Return the kept texts, a line each; or those of all decisions with one of these reasons."""
-    wanted = (one for one in decisions if (one.kept if reasons is None else one.reason in reasons))
-    return "\n".join(one.block.text for one in wanted)
+    chosen = (decision for decision in decisions if (decision.kept if reasons is None else decision.reason in reasons))
+    return "\n".join(decision.block.text for decision in chosen)

@@ -41,7 +41,7 @@ def stored(path, method, samples):
 def visit(method, number, sample):
     """Return the visit of a page, with the blocks that a method keeps; the number makes its address unique."""
     decisions = decide(read(sample), method)
-    found = Fingerprinter(max_distance=None).fingerprint(decisions)
+    fingerprints = Fingerprinter(max_distance=None).fingerprint(decisions)
     url = f"https://{sample.host}/{number}"
     return Visit(
         url,
@@ -51,7 +51,7 @@ def visit(method, number, sample):
         page=ProcessedPage(
             FetchedPage(url, sample.body, None, Metadata()),
             CleanPage(url, method, "utf-8", Metadata(), tuple(decisions)),
-            found.blocks,
-            found.fingerprint,
+            fingerprints.blocks,
+            fingerprints.fingerprint,
         ),
     )

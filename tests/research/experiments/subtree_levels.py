@@ -81,7 +81,7 @@ def run(limit=None):
     news = corpus.pin(corpus.read_samples("fundus-dev"), limited(NEWS, limit))
     groups = _groups(articles()[:limit], news)
     portals = look(load()[:limit])
-    saved = sum(one.pages for one in portals.values())
+    saved = sum(portal.pages for portal in portals.values())
     return Finding(
         "Levels of noise eliminated",
         "Qi and Sun, section 4, table 1",
@@ -99,19 +99,21 @@ def run(limit=None):
 
 def _count(sample):
     decisions = decide(read(sample), "subtree")
-    return Page.of(text_of(decisions), "\n".join(one.block.text for one in decisions), sample.text)
+    return Page.of(text_of(decisions), "\n".join(decision.block.text for decision in decisions), sample.text)
 
 
 def _groups(chinese, news):
     """Return the pages' counts by group, those of the paper's portals apart."""
     counted = {sample: _count(sample) for sample in chinese}
-    of_portals = {one: found for one, found in counted.items() if registered_domain(f"//{one.host}") in DOMAINS}
+    of_portals = {
+        sample: counts for sample, counts in counted.items() if registered_domain(f"//{sample.host}") in DOMAINS
+    }
     return {OF_PORTALS: of_portals, CHINESE: counted, ALL: {sample: _count(sample) for sample in news}}
 
 
 def look(pages):
     """Return what can be told of the portals' pages without gold."""
-    return {portal: _look([one.read() for one in pages if one.portal == portal]) for portal in PORTALS}
+    return {portal: _look([page.read() for page in pages if page.portal == portal]) for portal in PORTALS}
 
 
 def _look(pages):
@@ -122,8 +124,9 @@ def _look(pages):
 
 def _agreement(text, other):
     """Return F1 of the words of two texts."""
-    one, two = Counter(tokenise(text)), Counter(tokenise(other))
-    return 2 * (one & two).total() / max(1, one.total() + two.total())
+    first = Counter(tokenise(text))
+    second = Counter(tokenise(other))
+    return 2 * (first & second).total() / max(1, first.total() + second.total())
 
 
 def _verdicts(groups):
@@ -136,13 +139,13 @@ def _verdicts(groups):
 def _judged(claim, counted):
     if not counted:
         return undecided(claim, "there is no such page")
-    values = [found.level() is Level.A for found in counted.values()]
+    values = [page.level() is Level.A for page in counted.values()]
     return judge_reached(claim, values, [sample.host for sample in counted], ABOUT)
 
 
 def _shares(counted, nearly_all):
-    counts = Counter(found.level(nearly_all) for found in counted.values())
-    return [100 * counts[one] / max(1, len(counted)) for one in Level]
+    counts = Counter(page.level(nearly_all) for page in counted.values())
+    return [100 * counts[level] / max(1, len(counted)) for level in Level]
 
 
 def _table(groups):
@@ -157,7 +160,7 @@ def _table(groups):
 
 
 def _table_of_portals(portals):
-    rows = [[name, str(one.pages), str(one.empty), f"{one.agreement:.3f}"] for name, one in portals.items()]
+    rows = [[name, str(portal.pages), str(portal.empty), f"{portal.agreement:.3f}"] for name, portal in portals.items()]
     head = ("portal", "pages", "nothing left", "mean F1 with default's text")
     return Figures("The portals' saved pages", head, rows)
 

@@ -83,7 +83,7 @@ def run(limit=None):
 
 def measure(samples, browser):
     """Return the scores of both methods by page, those left out that cannot be rendered or have no content block."""
-    found = {}
+    scores_of_samples = {}
     for sample in samples:
         try:
             page = browser.render(sample.body, sample.url)
@@ -92,14 +92,14 @@ def measure(samples, browser):
             continue
         scores = {method: score(decide(page, method), sample.text) for method in PAPER}
         if all(scores.values()):
-            found[sample] = scores
-    return found
+            scores_of_samples[sample] = scores
+    return scores_of_samples
 
 
 def score(decisions, gold):
     """Return the score of a page's blocks; None where none is content."""
-    kept = np.array([one.kept for one in decisions], bool)
-    content = label_blocks([one.block.text for one in decisions], gold) >= _CONTENT
+    kept = np.array([decision.kept for decision in decisions], bool)
+    content = label_blocks([decision.block.text for decision in decisions], gold) >= _CONTENT
     if not content.any():
         return None
     right = int((kept & content).sum())
@@ -113,7 +113,7 @@ def harmonic(recall, precision):
 
 def _verdicts(scored):
     hosts = [sample.host for sample in scored]
-    f1 = {method: np.array([one[method].f for one in scored.values()]) for method in PAPER}
+    f1 = {method: np.array([scores[method].f for scores in scored.values()]) for method in PAPER}
     worst = min(site.f for site in PAPER["vce"].values())
     return (
         judge_reached(f"VCE's block F is {worst:g} or more on every site", f1["vce"], hosts, worst),
@@ -147,7 +147,7 @@ def _row(method, name, site):
 
 def _means(scored, method):
     """Return the means of F, recall and precision over the pages; 0 where there is none."""
-    values = [astuple(one[method]) for one in scored.values()]
+    values = [astuple(scores[method]) for scores in scored.values()]
     return np.mean(values, axis=0).tolist() if values else [0.0, 0.0, 0.0]
 
 

@@ -63,15 +63,16 @@ def judge_possible(claim, printed, bounds, half_unit):
     return Verdict(claim, outcome, f"printed {printed:g}, by its other figures from {low:.4g} to {high:.4g}")
 
 
-def judge_less(claim, one, other):
+def judge_less(claim, figure, other_figure):
     """Judge that a figure of the paper is smaller than another, as it says."""
-    outcome = Outcome.FOLLOWS if one < other else Outcome.CONTRADICTED
-    return Verdict(claim, outcome, f"{one:.4g} and {other:.4g}")
+    outcome = Outcome.FOLLOWS if figure < other_figure else Outcome.CONTRADICTED
+    return Verdict(claim, outcome, f"{figure:.4g} and {other_figure:.4g}")
 
 
 def judge_spread(claim, steady, wild):
     """Judge that some values spread less than others, by the F test of their variances at 5 % on both sides."""
-    ours, theirs = np.var(steady, ddof=1), np.var(wild, ddof=1)
+    ours = np.var(steady, ddof=1)
+    theirs = np.var(wild, ddof=1)
     low, high = variance_ratio.ppf([0.025, 0.975], len(wild) - 1, len(steady) - 1)
     said = f"standard errors {_error(steady):.4f} and {_error(wild):.4f}"
     if theirs > high * ours:

@@ -46,6 +46,6 @@ def run(limit=None):
 def extract(page):
     """Return what each method leaves of a page."""
     proposed = decide(page, "weighted")
-    everything = "\n".join(one.block.text for one in proposed)
+    everything = "\n".join(decision.block.text for decision in proposed)
     rivals = {method: text_of(decide(page, method)) for method in ("coreex", "econ", "tags")}
     return rivals | {"proposed": text_of(proposed, LEFT), NOTHING: everything}

@@ -74,16 +74,16 @@ def run(limit=None):
 
 def extract(page, removed):
     """Return what is left of a page when each way of comparing has removed its duplicates; count what went."""
-    left = [one for one in decide(page, "weighted") if one.reason in LEFT]
-    texts = [one.block.text for one in left]
+    left = [decision for decision in decide(page, "weighted") if decision.reason in LEFT]
+    texts = [decision.block.text for decision in left]
     removed.compared.append(len(texts))
-    removed.count(ITSELF, sum(one.reason is Reason.PAGE_DUPLICATE for one in left))
-    found = {}
+    removed.count(ITSELF, sum(decision.reason is Reason.PAGE_DUPLICATE for decision in left))
+    texts_left = {}
     for name, likeness in LIKENESSES.items():
         kept = distinct(texts, likeness)
         removed.count(name, len(texts) - len(kept))
-        found[name] = "\n".join(texts[place] for place in kept)
-    return found | {NOTHING: "\n".join(texts)}
+        texts_left[name] = "\n".join(texts[place] for place in kept)
+    return texts_left | {NOTHING: "\n".join(texts)}
 
 
 def _conclusion():

@@ -74,11 +74,11 @@ def load(limit):
 
 def measure(samples, extract):
     """Return the scores of what `extract` makes of each page: texts by method."""
-    found = {}
+    f1_by_method = {}
     for sample in samples:
         for method, text in extract(read(sample)).items():
-            found.setdefault(method, []).append(score_text(text, sample.text, 1).f1)
-    return Scored({method: np.array(f1) for method, f1 in found.items()}, [sample.host for sample in samples])
+            f1_by_method.setdefault(method, []).append(score_text(text, sample.text, 1).f1)
+    return Scored({method: np.array(f1) for method, f1 in f1_by_method.items()}, [sample.host for sample in samples])
 
 
 def describe(samples):

@@ -30,7 +30,7 @@ class Paragraph:
 
 def paragraphs():
     """Return the different paragraphs of the gold texts, in a fixed random order."""
-    found = {}
+    paragraphs_by_text = {}
     for name in ("fundus-dev", "wcxb-dev"):
         with (DATA / "extraction" / name / "truth.jsonl").open(encoding="utf-8") as lines:
             for truth in map(json.loads, lines):
@@ -38,10 +38,10 @@ def paragraphs():
                 group = "English" if language in _ENGLISH else "Japanese" if language == "jp" else "European"
                 for line in truth["text"].split("\n"):
                     text = " ".join(line.split())
-                    found.setdefault(text, Paragraph(truth["id"], group, text, count_words(text)))
-    wanted = [one for one in found.values() if one.words >= LENGTHS["10-19"][0]]
-    random.Random(_SEED).shuffle(wanted)
-    return wanted
+                    paragraphs_by_text.setdefault(text, Paragraph(truth["id"], group, text, count_words(text)))
+    long_enough = [paragraph for paragraph in paragraphs_by_text.values() if paragraph.words >= LENGTHS["10-19"][0]]
+    random.Random(_SEED).shuffle(long_enough)
+    return long_enough
 
 
 class Editor:
@@ -50,8 +50,10 @@ class Editor:
     def __init__(self, language, sources):
         self.chance = random.Random(_SEED)
         self.glue = "" if language == "Japanese" else " "
-        self.vocabulary = [unit for one in sources for unit in self.units(one.text)]
-        self.sentences = [text for one in sources for text in _SENTENCE.split(one.text) if 5 <= count_words(text) <= 25]
+        self.vocabulary = [unit for source in sources for unit in self.units(source.text)]
+        self.sentences = [
+            text for source in sources for text in _SENTENCE.split(source.text) if 5 <= count_words(text) <= 25
+        ]
 
     def units(self, text):
         return text.split(" ") if self.glue else list(text)

@@ -29,14 +29,14 @@ class Marks:
     def of(cls, text):
         sequence = terms(text)
         stems = frozenset(sequence)
-        prints = {one: fingerprint_terms(sequence, weighting=one) for one in WEIGHTINGS}
+        prints = {weighting: fingerprint_terms(sequence, weighting=weighting) for weighting in WEIGHTINGS}
         return cls(prints, stems, minima(stems), digest_terms(sequence))
 
 
 def _factors():
     """Return the multipliers and summands of MinHash's permutations (multiply and shift)."""
-    made = np.random.default_rng(20).integers(0, 1 << 63, (2, _PERMUTATIONS, 1), dtype=np.uint64)
-    return made[0] * np.uint64(2) + np.uint64(1), made[1]
+    factors = np.random.default_rng(20).integers(0, 1 << 63, (2, _PERMUTATIONS, 1), dtype=np.uint64)
+    return factors[0] * np.uint64(2) + np.uint64(1), factors[1]
 
 
 _FACTORS, _SUMMANDS = _factors()
@@ -49,18 +49,18 @@ def minima(stems):
     return ((hashes * _FACTORS + _SUMMANDS) >> np.uint64(32)).min(axis=1)
 
 
-def bits(one, other, weighting):
-    return (one.fingerprints[weighting] ^ other.fingerprints[weighting]).bit_count()
+def bits(first, second, weighting):
+    return (first.fingerprints[weighting] ^ second.fingerprints[weighting]).bit_count()
 
 
-def jaccard(one, other):
-    return len(one.stems & other.stems) / max(1, len(one.stems | other.stems))
+def jaccard(first, second):
+    return len(first.stems & second.stems) / max(1, len(first.stems | second.stems))
 
 
-def verdicts(one, other):
+def verdicts(first, second):
     """Return by method whether it takes two texts for duplicates."""
-    found = {weighting: bits(one, other, weighting) <= MOST_BITS for weighting in WEIGHTINGS}
-    found["Jaccard"] = jaccard(one, other) >= SIMILAR
-    found["MinHash"] = bool((one.minima == other.minima).mean() >= SIMILAR)
-    found["digest"] = one.digest == other.digest
-    return found
+    verdict_by_method = {weighting: bits(first, second, weighting) <= MOST_BITS for weighting in WEIGHTINGS}
+    verdict_by_method["Jaccard"] = jaccard(first, second) >= SIMILAR
+    verdict_by_method["MinHash"] = bool((first.minima == second.minima).mean() >= SIMILAR)
+    verdict_by_method["digest"] = first.digest == second.digest
+    return verdict_by_method

@@ -30,30 +30,34 @@ def tables(result):
     parts = ["### Found, means over kinds of edits", table(("language", "words", "edits", *METHODS), means)]
     for language, lengths in result["recall"].items():
         rows = [
-            (edit, length, one["pairs"], *one["found"].values())
+            (edit, length, result_of_edit["pairs"], *result_of_edit["found"].values())
             for edit in next(iter(lengths.values()))
             for length, edits in lengths.items()
-            if (one := edits[edit])["pairs"]
+            if (result_of_edit := edits[edit])["pairs"]
         ]
         parts += [f"### Found, {language}", table(("edit", "words", "pairs", *METHODS), rows)]
     blind = [
-        (length, result["compared"][length], *(edits[edit]["blind"][each] for edit in _BLIND for each in WEIGHTINGS))
+        (
+            length,
+            result["compared"][length],
+            *(edits[edit]["blind"][weighting] for edit in _BLIND for weighting in WEIGHTINGS),
+        )
         for length, edits in result["recall"]["English"].items()
     ]
-    head = ("words", "compared", *(f"{edit}, {each}" for edit in _BLIND for each in WEIGHTINGS))
+    head = ("words", "compared", *(f"{edit}, {weighting}" for edit in _BLIND for weighting in WEIGHTINGS))
     parts += ["### The same fingerprint in spite of the edit, English", table(head, blind)]
     wrong = [
-        (length, kind, *one.values())
+        (length, kind, *shares.values())
         for length, kinds in result["false_positives"].items()
-        for kind, one in kinds.items()
+        for kind, shares in kinds.items()
     ]
     parts += ["### Different texts found, English", table(("words", "pairs of", "pairs", *METHODS), wrong)]
     told = result["news"]
     rows = [
-        (each, told["found"][each], ", ".join(map(str, told["bits"][each])), told["others"][each])
-        for each in WEIGHTINGS
+        (method, told["found"][method], ", ".join(map(str, told["bits"][method])), told["others"][method])
+        for method in WEIGHTINGS
     ]
-    rows += [(each, told["found"][each], None, None) for each in METHODS[len(WEIGHTINGS) :]]
+    rows += [(method, told["found"][method], None, None) for method in METHODS[len(WEIGHTINGS) :]]
     parts += [
         "### Planted news pairs",
         table(("method", f"found of {told['pairs']}", "bits", "other pairs found"), rows),
@@ -70,7 +74,7 @@ def plot(result, target):
     for panel, edit in zip(panels.flat, next(iter(lengths.values())), strict=True):
         for method in METHODS[:-1]:
             style = "-" if method in WEIGHTINGS else "--"
-            panel.plot(list(lengths), [one[edit]["found"][method] for one in lengths.values()], style, label=method)
+            panel.plot(list(lengths), [edits[edit]["found"][method] for edits in lengths.values()], style, label=method)
         panel.set_title(edit)
         panel.tick_params(axis="x", rotation=45)
         panel.set_ylim(-0.02, 1.02)
@@ -90,5 +94,5 @@ def table(head, rows):
 
 
 def mean(shares):
-    known = [one for one in shares if one is not None]
-    return round(sum(known) / len(known), 3)
+    values = [value for value in shares if value is not None]
+    return round(sum(values) / len(values), 3)

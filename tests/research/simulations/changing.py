@@ -39,10 +39,10 @@ class Web:
 
     def next_change(self, pages, after):
         """Return when each page changes next after its moment; infinity where it does not."""
-        found = np.searchsorted(self.changes, pages * self.offset + after, side="right")
-        there = found < self.starts[pages + 1]
+        places = np.searchsorted(self.changes, pages * self.offset + after, side="right")
+        there = places < self.starts[pages + 1]
         times = np.full(len(pages), np.inf)
-        times[there] = self.changes[found[there]] - pages[there] * self.offset
+        times[there] = self.changes[places[there]] - pages[there] * self.offset
         return times
 
 

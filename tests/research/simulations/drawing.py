@@ -17,10 +17,10 @@ def write(page, head, results):
     """Put a table for each budget between the marks of a Markdown page; raises ValueError where there are none."""
     before, rest = page.read_text("utf-8").split(BEGIN)
     _, after = rest.split(END)
-    made = "\n\n".join(
+    tables = "\n\n".join(
         f"### {title}\n\n{_markdown([head, ['---'] * len(head), *rows])}" for title, rows in results.items()
     )
-    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", "utf-8")
+    page.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", "utf-8")
 
 
 def _markdown(rows):

@@ -12,8 +12,10 @@ class Meter:
     def __init__(self, web):
         self._web = web
         self._last = web.entered.copy()
-        self._fresh, self._aged = np.zeros(len(web)), np.zeros(len(web))
-        self._daily, self._there = np.zeros(web.days), np.zeros(web.days)
+        self._fresh = np.zeros(len(web))
+        self._aged = np.zeros(len(web))
+        self._daily = np.zeros(web.days)
+        self._there = np.zeros(web.days)
         _spread(self._there, web.entered, np.full(len(web), float(web.days)))
         self.visits = np.zeros(len(web), dtype=int)
         self.found = 0
@@ -103,8 +105,10 @@ def _lagrange(rates, budget):
     for _ in range(80):
         price = np.sqrt(low * high)
         low, high = (price, high) if visits(price).sum() > budget else (low, price)
-    each = visits(high)
-    x = np.divide(rates[changing], each, out=np.full(len(each), np.inf), where=each > 0)
+    visits_of_pages = visits(high)
+    x = np.divide(
+        rates[changing], visits_of_pages, out=np.full(len(visits_of_pages), np.inf), where=visits_of_pages > 0
+    )
     fresh = np.ones(len(rates))
     fresh[changing] = -np.expm1(-x) / x
     return fresh

@@ -102,18 +102,18 @@ class Ours:
 
     def pick(self, now, budget):
         waiting = [self._due[page] for page in np.flatnonzero(self._next <= now)]
-        return np.array([int(one.history.key) for one in choose_due_pages(waiting, budget, _moment(now))], dtype=int)
+        return np.array([int(due.history.key) for due in choose_due_pages(waiting, budget, _moment(now))], dtype=int)
 
     def see(self, pages, now, changed):
         moment = _moment(now)
-        for page, one in zip(pages, changed, strict=True):
-            history = self._due[page].history.visited(moment, changed=bool(one))
+        for page, is_changed in zip(pages, changed, strict=True):
+            history = self._due[page].history.visited(moment, changed=bool(is_changed))
             self._due[page] = self._planned(history, moment)
 
     def _planned(self, history, now):
-        at = next_visit(history, now, BOUNDS)
-        self._next[int(history.key)] = (at - _START) / timedelta(days=1)
-        return due_page(history, at, BOUNDS)
+        next_moment = next_visit(history, now, BOUNDS)
+        self._next[int(history.key)] = (next_moment - _START) / timedelta(days=1)
+        return due_page(history, next_moment, BOUNDS)
 
 
 def _moment(days):

@@ -24,36 +24,36 @@ COMPUTED = "optimum, computed"
 
 
 def main():
-    asked = _arguments()
-    changing = web(asked.pages, asked.days, asked.seed)
+    options = _arguments()
+    changing = web(options.pages, options.days, options.seed)
     with Progress(console=Console(stderr=True)) as progress:
-        meters = {budget: run(changing, budget, asked.crawls, progress) for budget in asked.budget}
+        meters = {budget: run(changing, budget, options.crawls, progress) for budget in options.budget}
     results = [
         {
             "budget": budget,
             COMPUTED: best_possible(changing, budget),
-            "policies": {name: meter.result() for name, meter in found.items()},
+            "policies": {name: meter.result() for name, meter in meters_by_policy.items()},
         }
-        for budget, found in meters.items()
+        for budget, meters_by_policy in meters.items()
     ]
-    _show(asked, results)
-    if asked.plot or asked.page:
+    _show(options, results)
+    if options.plot or options.page:
         import drawing  # noqa: PLC0415 — matplotlib takes a second, and most runs need none
 
-        if asked.page:
-            drawing.write(asked.page, HEAD, {title(result): rows(result) for result in results})
-        if asked.plot:
-            middle = asked.budget[len(asked.budget) // 2]
-            drawing.draw(asked.plot, changing, meters[middle], middle)
+        if options.page:
+            drawing.write(options.page, HEAD, {title(result): rows(result) for result in results})
+        if options.plot:
+            middle = options.budget[len(options.budget) // 2]
+            drawing.draw(options.plot, changing, meters[middle], middle)
 
 
 def run(changing, budget, crawls, progress):
     """Return the meter of every policy after a simulation with a daily budget."""
-    found = {}
+    meters = {}
     for name, make in RIVALS.items():
         calendar = progress.track(moments(changing.days, budget, crawls), description=f"{name}, {budget:,} a day")
-        found[name] = simulate(changing, make(changing, budget), calendar)
-    return found
+        meters[name] = simulate(changing, make(changing, budget), calendar)
+    return meters
 
 
 def moments(days, budget, crawls):
@@ -74,20 +74,23 @@ def rows(result):
         *(
             [
                 name,
-                f"{one['freshness']:.1%}",
-                f"{one['age_days']:.2f}",
-                f"{one['wasted']:.1%}",
-                f"{one['visits']:,}",
-                *(f"{one['kind_freshness'][kind]:.1%}" if kind in one["kind_freshness"] else "" for kind in NAMES),
+                f"{policy['freshness']:.1%}",
+                f"{policy['age_days']:.2f}",
+                f"{policy['wasted']:.1%}",
+                f"{policy['visits']:,}",
+                *(
+                    f"{policy['kind_freshness'][kind]:.1%}" if kind in policy["kind_freshness"] else ""
+                    for kind in NAMES
+                ),
             ]
-            for name, one in result["policies"].items()
+            for name, policy in result["policies"].items()
         ),
     ]
 
 
-def _show(asked, results):
-    if asked.json:
-        print(json.dumps({"pages": asked.pages, "days": asked.days, "seed": asked.seed, "results": results}))
+def _show(options, results):
+    if options.json:
+        print(json.dumps({"pages": options.pages, "days": options.days, "seed": options.seed, "results": results}))
         return
     for result in results:
         table = Table(*HEAD, title=title(result), caption="* knows the true rates")
@@ -106,11 +109,11 @@ def _arguments():
     parser.add_argument("--plot", type=Path, help="write an SVG of the middle budget's run")
     parser.add_argument("--page", type=Path, help="put the tables between the marks of a Markdown page")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    asked = parser.parse_args()
-    asked.budget = asked.budget or [max(1, asked.pages // 5)]
-    if min(asked.pages, asked.days, asked.crawls, *asked.budget) < 1:
+    options = parser.parse_args()
+    options.budget = options.budget or [max(1, options.pages // 5)]
+    if min(options.pages, options.days, options.crawls, *options.budget) < 1:
         parser.error("pages, days, crawls and budgets are whole numbers from 1 on")
-    return asked
+    return options
 
 
 if __name__ == "__main__":

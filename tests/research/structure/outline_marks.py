@@ -75,9 +75,9 @@ def read_marks(path=PATH, every=1):
     pages = []
     for name, key, page_digest, outline_digest, words in lines:
         page = MarkedPage(name, samples.find(name, key), parse_marks(words.split()))
-        found = (xxhash.xxh64_hexdigest(page.body), page.outline.digest)
-        if found != (page_digest, outline_digest):
-            raise ValueError(f"{path}: the page {name} {key} or its outline is not the one that was marked: {found}")
+        digests = (xxhash.xxh64_hexdigest(page.body), page.outline.digest)
+        if digests != (page_digest, outline_digest):
+            raise ValueError(f"{path}: the page {name} {key} or its outline is not the one that was marked: {digests}")
         pages.append(page)
     return pages
 
@@ -93,7 +93,7 @@ def write_marks(pages, path=PATH):
 
 def parse_marks(words):
     """Return the numbers of each mark; raises ValueError for another word than `name=1-3,7`."""
-    found = dict.fromkeys(NAMES, frozenset())
+    numbers_by_name = dict.fromkeys(NAMES, frozenset())
     for word in words:
         name, _, runs = word.partition("=")
         if name not in NAMES:
@@ -102,18 +102,18 @@ def parse_marks(words):
         for run in filter(None, runs.split(",")):
             first, _, last = run.partition("-")
             numbers |= set(range(int(first), int(last or first) + 1))
-        found[name] |= numbers
-    return found
+        numbers_by_name[name] |= numbers
+    return numbers_by_name
 
 
 def _runs(numbers):
-    found = []
+    runs = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
         else:
-            found.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)
+            runs.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
 
 
 class Samples:
@@ -151,7 +151,9 @@ def show(page):
     sizes = {number: f"{len(rows)}x{max(map(len, rows), default=0)}" for number, rows in outline.tables.items()}
     print(f"=== {page.set} {page.sample.id} {page.sample.type} {page.sample.url} tables {sizes}")
     units = [(number, unit, _guess(unit, gold)) for number, unit in outline.units.items()]
-    for (label, _, guess), run in groupby(units, key=lambda one: (_label(one[1]), one[1].heading, one[2])):
+    for (label, _, guess), run in groupby(
+        units, key=lambda numbered_unit: (_label(numbered_unit[1]), numbered_unit[1].heading, numbered_unit[2])
+    ):
         texts = [_line(number, unit) for number, unit, _ in run]
         if len(texts) > _SHOWN_RUN:
             texts[_SHOWN_RUN - 2 : -2] = ["\u2026"]

@@ -71,18 +71,20 @@ class Outline:
     @property
     def digest(self):
         """Return a hash that changes if the units or the elements around them do."""
-        found = xxhash.xxh64()
+        state = xxhash.xxh64()
         for unit in self.units.values():
             around = (unit.level, unit.lists, unit.item, unit.table, unit.row, unit.code, unit.quote)
-            found.update(f"{unit.text}\0{around}\n".encode())
-        return found.hexdigest()
+            state.update(f"{unit.text}\0{around}\n".encode())
+        return state.hexdigest()
 
 
 def read_outline(body, url):
     """Return the outline of a page's bytes in UTF-8."""
     tree = HTMLTree.parse(body.decode("utf-8", "replace"))
     base = (
-        next((one.getattr("href") for one in tree.head.get_elements_by_tag_name("base")), None) if tree.head else None
+        next((element.getattr("href") for element in tree.head.get_elements_by_tag_name("base")), None)
+        if tree.head
+        else None
     )
     reading = _Reading(urljoin(url or "", base or ""), url or "")
     reading.read(tree.body)
@@ -151,7 +153,8 @@ class _Reading:
         inner = Unit(**{**vars(around), "text": "", "links": [], "formulas": []})
         tag = element.tag
         if re.fullmatch("h[1-6]", tag):
-            inner.heading, inner.level = self._next("heading"), int(tag[1])
+            inner.heading = self._next("heading")
+            inner.level = int(tag[1])
         elif tag in ("ul", "ol", "menu", "dir"):
             number = self._next("list")
             self.ordered |= {number} if tag == "ol" else set()
@@ -215,8 +218,8 @@ def formula_of(element):
 
 
 def _unwrapped(tex):
-    found = _WRAPPED.match(tex)
-    return found[1].strip() if found else tex
+    match = _WRAPPED.match(tex)
+    return match[1].strip() if match else tex
 
 
 def _span(cell, name):
@@ -229,13 +232,13 @@ def _grid(table):
     rows = []
     stack = [table]
     while stack:
-        one = stack.pop()
-        if one.tag == "tr":
-            cells = [cell for cell in _children(one) if cell.type == NodeType.ELEMENT and cell.tag in ("td", "th")]
+        element = stack.pop()
+        if element.tag == "tr":
+            cells = [cell for cell in _children(element) if cell.type == NodeType.ELEMENT and cell.tag in ("td", "th")]
             if cells:
                 rows.append([Cell(_seen_text(cell), _span(cell, "colspan"), _span(cell, "rowspan")) for cell in cells])
-        elif one is table or one.tag in ("tbody", "thead", "tfoot"):
-            stack += [child for child in _children(one) if child.type == NodeType.ELEMENT][::-1]
+        elif element is table or element.tag in ("tbody", "thead", "tfoot"):
+            stack += [child for child in _children(element) if child.type == NodeType.ELEMENT][::-1]
     return rows
 
 
@@ -249,22 +252,22 @@ def code_text(element):
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 
 
-def _texts(element, *, lines):
+def _texts(root, *, lines):
     """Return the text nodes inside an element, and breaks between them."""
     parts = []
-    stack = [element]
+    stack = [root]
     while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            parts.append("\n" if one == "edge" and parts and not parts[-1].endswith("\n") else "")
-        elif one.type == NodeType.TEXT:
-            parts.append(one.text)
-        elif one.type != NodeType.ELEMENT or one.tag in UNSEEN or _is_unseen(one):
+        node = stack.pop()
+        if isinstance(node, str):
+            parts.append("\n" if node == "edge" and parts and not parts[-1].endswith("\n") else "")
+        elif node.type == NodeType.TEXT:
+            parts.append(node.text)
+        elif node.type != NodeType.ELEMENT or node.tag in UNSEEN or _is_unseen(node):
             continue
-        elif one.tag == "br":
+        elif node.tag == "br":
             parts.append("\n")
-        elif not (lines and (_GUTTER.search(one.getattr("class") or "") or one.tag == "button")):
-            edges = one is not element and one.tag in (_LINES if lines else BLOCKS)
-            inside = list(_children(one))[::-1]
+        elif not (lines and (_GUTTER.search(node.getattr("class") or "") or node.tag == "button")):
+            edges = node is not root and node.tag in (_LINES if lines else BLOCKS)
+            inside = list(_children(node))[::-1]
             stack += ["edge", *inside, "edge"] if edges else inside
     return parts

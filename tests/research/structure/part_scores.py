@@ -27,95 +27,102 @@ class PartScore:
     agreement: float | None = None
 
 
-def score_parts(found: Parts, expected: Parts, open_: Parts) -> dict[str, PartScore]:
+def score_parts(parts: Parts, expected: Parts, open_: Parts) -> dict[str, PartScore]:
     """Return the scores of the kinds that the page has; parts that a reader left open do not count."""
     scores = {}
     for kind in EXACT:
         if wanted := getattr(expected, kind):
-            scores[kind] = _exact(getattr(found, kind), wanted, getattr(open_, kind))
+            scores[kind] = _exact(getattr(parts, kind), wanted, getattr(open_, kind))
     for kind in GRADED:
         if wanted := getattr(expected, kind):
             likeness = teds if kind == "tables" else Levenshtein.normalized_similarity
-            scores[kind] = _graded(getattr(found, kind), wanted, getattr(open_, kind), likeness)
+            scores[kind] = _graded(getattr(parts, kind), wanted, getattr(open_, kind), likeness)
     return scores
 
 
-def _exact(found, expected, open_) -> PartScore:
-    wanted, given = Counter(expected), Counter(found)
-    hits = (wanted & given).total()
-    extra = given - wanted
+def _exact(parts, expected, open_) -> PartScore:
+    gold = Counter(expected)
+    counted = Counter(parts)
+    hits = (gold & counted).total()
+    extra = counted - gold
     return _score(hits, len(expected), hits + (extra - Counter(open_)).total())
 
 
-def _graded(found, expected, open_, likeness) -> PartScore:
+def _graded(parts, expected, open_, likeness) -> PartScore:
     """Pair the parts, the most alike first."""
-    values = {(at, to): likeness(one, other) for at, one in enumerate(expected) for to, other in enumerate(found)}
+    values = {
+        (gold_place, place): likeness(gold_part, part)
+        for gold_place, gold_part in enumerate(expected)
+        for place, part in enumerate(parts)
+    }
     paired, used = {}, {}
-    for at, to in sorted(values, key=lambda pair: (-values[pair], abs(pair[0] - pair[1]))):
-        if at not in paired and to not in used and values[at, to] > 0:
-            paired[at] = used[to] = values[at, to]
+    for gold_place, place in sorted(values, key=lambda pair: (-values[pair], abs(pair[0] - pair[1]))):
+        if gold_place not in paired and place not in used and values[gold_place, place] > 0:
+            paired[gold_place] = used[place] = values[gold_place, place]
     hits = sum(value >= _FOUND for value in paired.values())
-    rest = [one for to, one in enumerate(found) if used.get(to, 0) < _FOUND]
-    extra = sum(1 for one in rest if not any(likeness(other, one) >= _FOUND for other in open_))
+    rest = [part for place, part in enumerate(parts) if used.get(place, 0) < _FOUND]
+    extra = sum(1 for part in rest if not any(likeness(open_part, part) >= _FOUND for open_part in open_))
     score = _score(hits, len(expected), hits + extra)
     return PartScore(score.kept, score.precision, score.f1, sum(paired.values()) / len(expected))
 
 
-def _score(hits, expected, given) -> PartScore:
+def _score(hits, expected, answered) -> PartScore:
     kept = hits / expected
-    precision = hits / given if given else 0.0
+    precision = hits / answered if answered else 0.0
     return PartScore(kept, precision, 2 * kept * precision / (kept + precision) if hits else 0.0)
 
 
 # Tables -------------------------------------------------------------------------------------------------------------
 
 
-def teds(one, other) -> float:
+def teds(table, other_table) -> float:
     """Return the tree-edit-distance similarity of two tables: 1 - distance / nodes of the larger one.
 
     A table is a tree of rows and cells. Rows match rows and cells match cells, at the cost of the edit distance of
     their texts; a row or a cell that is added or lost costs 1 for each node. A cell that takes several places may stand
     in each of them or in the first one only, so the nearer reading of the two counts.
     """
-    return max(_teds(reading, other) for reading in (one, [_once(row) for row in one]))
+    return max(_teds(reading, other_table) for reading in (table, [_once(row) for row in table]))
 
 
 def _once(row):
-    return [text if at == 0 or text != row[at - 1] else "" for at, text in enumerate(row)]
+    return [text if place == 0 or text != row[place - 1] else "" for place, text in enumerate(row)]
 
 
-def _teds(one, other) -> float:
-    nodes = max(1 + len(rows) + sum(map(len, rows)) for rows in (one, other))
-    return 1 - _distance(*_unequal(one, other), lambda row: 1 + len(row), _row_distance) / nodes
+def _teds(table, other_table) -> float:
+    nodes = max(1 + len(rows) + sum(map(len, rows)) for rows in (table, other_table))
+    return 1 - _distance(*_unequal(table, other_table), lambda row: 1 + len(row), _row_distance) / nodes
 
 
-def _unequal(one, other):
+def _unequal(first, second):
     """Return two tables without the equal rows at their beginnings and ends: long tables are compared in time."""
-    start = _shared(one, other)
-    one, other = one[start:], other[start:]
-    end = _shared(one[::-1], other[::-1])
-    return one[: len(one) - end], other[: len(other) - end]
+    start = _shared(first, second)
+    first, second = first[start:], second[start:]
+    end = _shared(first[::-1], second[::-1])
+    return first[: len(first) - end], second[: len(second) - end]
 
 
-def _shared(one, other) -> int:
-    pairs = list(zip(one, other, strict=False))
-    return next((at for at, (row, its) in enumerate(pairs) if row != its), len(pairs))
+def _shared(first, second) -> int:
+    pairs = list(zip(first, second, strict=False))
+    return next((place for place, (row, other_row) in enumerate(pairs) if row != other_row), len(pairs))
 
 
-def _row_distance(one, other) -> float:
-    if one == other:
+def _row_distance(row, other_row) -> float:
+    if row == other_row:
         return 0.0
-    return _distance(one, other, lambda _: 1, Levenshtein.normalized_distance)
+    return _distance(row, other_row, lambda _: 1, Levenshtein.normalized_distance)
 
 
-def _distance(one, other, size, change) -> float:
+def _distance(first, second, size, change) -> float:
     """Return the edit distance of two sequences."""
     before = [0.0]
-    for added in other:
+    for added in second:
         before.append(before[-1] + size(added))
-    for lost in one:
+    for lost in first:
         now = [before[0] + size(lost)]
-        for at, added in enumerate(other):
-            now.append(min(before[at + 1] + size(lost), now[at] + size(added), before[at] + change(lost, added)))
+        for place, added in enumerate(second):
+            now.append(
+                min(before[place + 1] + size(lost), now[place] + size(added), before[place] + change(lost, added))
+            )
         before = now
     return before[-1]

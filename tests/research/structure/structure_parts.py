@@ -54,9 +54,9 @@ def reference_parts(page: MarkedPage) -> Parts:
 
 def open_parts(page: MarkedPage) -> Parts:
     """Return the parts of a page that may be left out or kept."""
-    found = _parts_of(page, page.open, lambda _: True)
-    found.quotes += _parts_of(page, page.main, lambda unit: unit.quote in page.marks["unquoted"]).quotes
-    return found
+    parts = _parts_of(page, page.open, lambda _: True)
+    parts.quotes += _parts_of(page, page.main, lambda unit: unit.quote in page.marks["unquoted"]).quotes
+    return parts
 
 
 def _parts_of(page, chosen, is_quoted) -> Parts:
@@ -64,29 +64,29 @@ def _parts_of(page, chosen, is_quoted) -> Parts:
     units = list(chosen.values())
     data = {unit.table for unit in units} - marks["layout"] - {0}
     codes = {unit.code for unit in units} - marks["code"] - {0}
-    found = Parts()
-    found.headings = [(unit.level, text) for unit, text in _joined(units, lambda unit: unit.heading)]
+    parts = Parts()
+    parts.headings = [(unit.level, text) for unit, text in _joined(units, lambda unit: unit.heading)]
     plain = [unit for unit in units if unit.table not in data and unit.code not in codes]
     for unit, text in _joined(plain, lambda unit: unit.item):
-        depth = len([one for one in unit.lists if one not in marks["unlisted"]])
+        depth = len([list_number for list_number in unit.lists if list_number not in marks["unlisted"]])
         if depth and unit.lists[-1] not in marks["unlisted"] and text:
-            found.items.append((depth, unit.lists[-1] in outline.ordered, text[:_KEY_CHARS]))
-    found.tables = [_spanned(outline, number) for number in sorted(data)]
-    found.code = [text for text in (outline.codes[number] for number in sorted(codes)) if text.strip()]
+            parts.items.append((depth, unit.lists[-1] in outline.ordered, text[:_KEY_CHARS]))
+    parts.tables = [_spanned(outline, number) for number in sorted(data)]
+    parts.code = [text for text in (outline.codes[number] for number in sorted(codes)) if text.strip()]
     quoted = [unit for unit in plain if is_quoted(unit)]
-    found.quotes = [text[:_KEY_CHARS] for unit, text in _joined(quoted, lambda unit: unit.quote) if text]
-    found.links = [_link(*link) for unit in units if unit.code not in codes for link in unit.links]
-    found.formulas = [_tex(tex) for unit in units for tex in unit.formulas]
-    return found
+    parts.quotes = [text[:_KEY_CHARS] for unit, text in _joined(quoted, lambda unit: unit.quote) if text]
+    parts.links = [_link(*link) for unit in units if unit.code not in codes for link in unit.links]
+    parts.formulas = [_tex(tex) for unit in units for tex in unit.formulas]
+    return parts
 
 
 def _joined(units, number_of) -> Iterator:
     """Yield the first unit of each element with a number, and the joined texts of all of them."""
-    found = {}
+    units_by_number = {}
     for unit in units:
         if number := number_of(unit):
-            found.setdefault(number, []).append(unit)
-    for inside in found.values():
+            units_by_number.setdefault(number, []).append(unit)
+    for inside in units_by_number.values():
         yield inside[0], normal("".join(unit.text for unit in inside))
 
 

@@ -86,29 +86,32 @@ def _markdownify():
 def measure(pages):
     """Return the scores by tool and kind: those of each page that has the kind, by set and id."""
     tools = makers()
-    found = {name: {kind: {} for kind in (*EXACT, *GRADED)} for name in tools}
+    scores_by_tool = {name: {kind: {} for kind in (*EXACT, *GRADED)} for name in tools}
     for page in pages:
-        expected, open_ = reference_parts(page), open_parts(page)
+        expected = reference_parts(page)
+        open_ = open_parts(page)
         for name, make in tools.items():
             parts = markdown_parts(
                 peers.attempt(lambda body, make=make, page=page: make(body, page.sample.url), page.body)
             )
             for kind, score in score_parts(parts, expected, open_).items():
-                found[name][kind][page.set, page.sample.id] = score
-    return found
+                scores_by_tool[name][kind][page.set, page.sample.id] = score
+    return scores_by_tool
 
 
 def tables(half="all"):
     """Return the figures as tables: a row for each measure, a column for each tool. `half` is A, B or all."""
-    found = measure([page for page in read_marks() if half == "all" or page.sample.half == f"hosts {half}"])
-    versions = {name: _versioned(name) for name in found}
+    scores_by_tool = measure([page for page in read_marks() if half == "all" or page.sample.half == f"hosts {half}"])
+    versions = {name: _versioned(name) for name in scores_by_tool}
     rows = []
     for kind in (*EXACT, *GRADED):
-        pages = found[OURS][kind]
+        pages = scores_by_tool[OURS][kind]
         if not pages:
             continue
         for label, field in _measures(kind):
-            means = [sum(getattr(score, field) for score in of[kind].values()) / len(pages) for of in found.values()]
+            means = [
+                sum(getattr(score, field) for score in of[kind].values()) / len(pages) for of in scores_by_tool.values()
+            ]
             rows.append([kind, label, str(len(pages)), *(f"{mean:.3f}" for mean in means)])
     title = "structure of marked pages" + ("" if half == "all" else f", hosts {half}")
     return [Figures(title, ("parts", "measure", "pages", *versions.values()), rows)]
