@@ -577,7 +577,7 @@ cdef class HintWords:
         cdef str word
         self.known, self.hints = _WordTable(), []
         for word, hint in table.items():
-            self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.level)
+            self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.max_share)
             self.hints.append(hint)
 
     def read(self, list tags, list attributes):
