@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Self
 
     from lxml.html import HtmlElement
@@ -172,10 +172,15 @@ def kept_decisions(decisions: Iterable[Decision]) -> list[Decision]:
 class Metadata:
     """What a page states about itself; a field is None, or empty, if the page does not state it.
 
-    `published` and `modified` are ISO dates (`2024-05-03`); `published` is the last update of a page that shows no
-    other date. `language` is a two-letter code, or a three-letter code for a language without one. `canonical` and
-    `image` (the lead image) are absolute URLs. `headline` is the heading that the page shows, `stated_title` its title
-    element, or what stands in for one; `title` is made of both, without the site's name.
+    `published` and `modified` are ISO dates (`2024-05-03`), or months (`2024-05`) on a page that says no more, in the
+    zone that the page states; `published` is the last update of a page that shows no other date. `published_at` and
+    `modified_at` have the time too, as stated (`2024-05-03T23:30:00-05:00`); they are None without one.
+
+    `language` is a two-letter code, or a three-letter code for a language without one. `canonical` and `image` (the
+    lead image) are absolute URLs. `headline` is the heading that the page shows, `stated_title` its title element, or
+    what stands in for one; `title` is made of both, without the site's name. `license` is the address of the page's
+    licence, or its name. `sources` says in words where title, authors, published, modified, section, canonical,
+    site_name, image, description, keywords and license come from, such as "json-ld datePublished".
     """
 
     title: str | None = None
@@ -189,12 +194,34 @@ class Metadata:
     image: str | None = None
     headline: str | None = None
     stated_title: str | None = None
+    description: str | None = None
+    keywords: tuple[str, ...] = ()
+    license: str | None = None
+    published_at: str | None = None
+    modified_at: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def author(self) -> str | None:
         """The authors' names, joined by commas; None without authors."""
         return ", ".join(self.authors) or None
 
+    @property
+    def published_text(self) -> str | None:
+        """When the page was published, as fine as it states it: a time, a day or a month in ISO 8601."""
+        return self.published_at or self.published
+
+    @property
+    def modified_text(self) -> str | None:
+        """When the page was modified, as fine as it states it."""
+        return self.modified_at or self.modified
+
     def filled_from(self, other: Metadata) -> Metadata:
         """Return this metadata with its empty fields filled from the other one."""
-        return Metadata(*(getattr(self, name) or getattr(other, name) for name in Metadata.__dataclass_fields__))
+        names = [name for name in Metadata.__dataclass_fields__ if name != "sources"]
+        fields = {name: getattr(self, name) or getattr(other, name) for name in names}
+        for name in ("published", "modified"):
+            if getattr(self, name):  # a time of another day is none of this one
+                fields[f"{name}_at"] = getattr(self, f"{name}_at")
+        sources = {name: source for name, source in other.sources.items() if not getattr(self, name)}
+        return Metadata(**fields, sources=sources | dict(self.sources))

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The elements of a page that may state something, found by walks over the parser's tree in C."""
 
-from libc.string cimport strcmp, strstr
+from libc.string cimport memset, strcmp, strlen, strncmp, strstr
 
 from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, import_lxml__etree
 from lxml.includes.tree cimport (
@@ -13,9 +13,9 @@ from cleaning._native.nodes cimport find_attribute, is_plain, is_text, value_in
 
 from cleaning._native import check_reading, check_structures
 from cleaning.metadata.elements import (
-    AUTHOR_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, MAX_ABOVE, MAX_AUTHOR_LINKS, MAX_BELOW, MAX_FIRST,
-    MAX_FOUND, NEAR, NearTexts, PROFILE_START, READ_TAGS, is_profile, pure_find_classed, pure_find_elements,
-    pure_find_texts,
+    AUTHOR_MARK, COMMONS_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, LICENSE_MARK, MAX_ABOVE, MAX_AUTHOR_LINKS,
+    MAX_BELOW, MAX_FIRST, MAX_FOUND, MAX_LICENSE_LINKS, NEAR, NearTexts, PROFILE_START, READ_TAGS, is_profile, pure_find_classed, pure_find_elements,
+    pure_find_starts, pure_find_texts,
 )
 
 import_lxml__etree()
@@ -24,6 +24,7 @@ check_structures(compiled_sizes(), compiled_lxml())
 
 cdef enum:
     TAGS_MAX = 8
+    PARTS_MAX = 256
 
 # The bytes live as long as the module, and with them the pointers.
 cdef tuple _TAG_BYTES = tuple(tag.encode("ascii") for tag in READ_TAGS)
@@ -38,7 +39,10 @@ cdef bytes _PROFILE_BYTES = PROFILE_START.encode()
 cdef const char* _JSON_LD = _JSON_LD_BYTES
 cdef const char* _AUTHOR = _AUTHOR_BYTES
 cdef const char* _PROFILE = _PROFILE_BYTES
-cdef Py_ssize_t _MAX_AUTHOR_LINKS = MAX_AUTHOR_LINKS
+cdef bytes _LICENSE_BYTES = LICENSE_MARK.encode(), _COMMONS_BYTES = COMMONS_MARK.encode()
+cdef const char* _LICENSE = _LICENSE_BYTES
+cdef const char* _COMMONS = _COMMONS_BYTES
+cdef Py_ssize_t _MAX_AUTHOR_LINKS = MAX_AUTHOR_LINKS, _MAX_LICENSE_LINKS = MAX_LICENSE_LINKS
 cdef Py_ssize_t _MAX_ABOVE = MAX_ABOVE, _MAX_BELOW = MAX_BELOW, _MAX_FIRST = MAX_FIRST, _NEAR = NEAR
 
 
@@ -47,28 +51,30 @@ def find_elements(_Element root not None):
     cdef _Document document = root._doc
     cdef xmlNode* top = root._c_node
     cdef xmlNode* node = top
-    cdef list read = [], types = [], properties = [], authors = []
+    cdef list read = [], types = [], properties = [], authors = [], licenses = []
     cdef Py_ssize_t elements = 0
     while node != NULL:
         if node.type == XML_ELEMENT_NODE:
             if node.ns == NULL:
                 if _is_read(node):
                     read.append(elementFactory(document, node))
-                elif node.name[0] == c"a" and node.name[1] == 0 and len(authors) < _MAX_AUTHOR_LINKS:
-                    if _is_author_link(node):
+                elif node.name[0] == c"a" and node.name[1] == 0:
+                    if len(authors) < _MAX_AUTHOR_LINKS and _is_author_link(node):
                         authors.append(elementFactory(document, node))
+                    if len(licenses) < _MAX_LICENSE_LINKS and _is_license_link(node):
+                        licenses.append(elementFactory(document, node))
             if node != top:
                 elements += 1
                 _add_items(document, node, types, properties)
         node = _next(node, top)
     if elements >= LARGE_PAGE_ELEMENTS:
         del types[MAX_FOUND:], properties[MAX_FOUND:]
-    return FoundElements(read, types, properties, authors)
+    return FoundElements(read, types, properties, authors, licenses)
 
 
-def find_classed(root, heading, str part):
-    """Return the elements near the heading, or the first ones, with a class that contains an ASCII text."""
-    cdef _Test test = _Test(part.encode("ascii"), ())
+def find_classed(root, heading, tuple parts):
+    """Return the elements near the heading, or the first ones, with a class that contains one of the ASCII texts."""
+    cdef _Test test = _Test(IN_CLASS, parts)
     if heading is None:
         return _search_first(root, 0, _MAX_FIRST, test)
     return _search_above(heading, test) + _search_below(heading, 0, _MAX_BELOW, test)
@@ -76,32 +82,66 @@ def find_classed(root, heading, str part):
 
 def find_texts(root, heading, tuple parts):
     """Return the elements near the heading, or the first ones, with a text that contains one of the parts."""
-    cdef _Test test = _Test(None, tuple([part.encode() for part in parts]))
+    return _find_near(root, heading, _Test(IN_TEXT, parts))
+
+
+def find_starts(root, heading, tuple starts):
+    """Return the elements near the heading, or the first ones, with a text that begins with one of the starts."""
+    return _find_near(root, heading, _Test(AT_START, starts))
+
+
+cdef object _find_near(root, heading, _Test test):
     if heading is None:
         return NearTexts([], _search_first(root, 0, _NEAR, test), _search_first(root, _NEAR, _MAX_FIRST, test))
     below = _search_below(heading, 0, _NEAR, test), _search_below(heading, _NEAR, _MAX_BELOW, test)
     return NearTexts(_search_above(heading, test), *below)
 
 
+cdef enum Place:
+    IN_CLASS
+    IN_TEXT
+    AT_START
+
+
 cdef class _Test:
-    """What an element is searched for: a part of its class or, if that is None, parts of its text or tail (UTF-8)."""
+    """What an element is searched for: parts of its class, parts or beginnings of its text or tail (in UTF-8)."""
 
-    cdef bytes part
+    cdef Place place
     cdef tuple parts
+    cdef Py_ssize_t count
+    cdef const char* bytes[PARTS_MAX]
+    cdef bint first[256]
 
-    def __cinit__(self, part, parts):
-        self.part, self.parts = part, parts
+    def __cinit__(self, Place place, tuple parts):
+        cdef Py_ssize_t at
+        self.place = place
+        self.parts = tuple([part.encode() for part in parts])
+        self.count = len(self.parts)
+        if self.count > PARTS_MAX:
+            raise ValueError(f"a search takes {PARTS_MAX} parts; there are {self.count}")
+        memset(self.first, 0, sizeof(self.first))
+        for at in range(self.count):
+            self.bytes[at] = <const char*> <bytes> self.parts[at]
+            self.first[<unsigned char> self.bytes[at][0]] = True
 
     cdef bint holds(self, xmlNode* node) except -1:
-        if self.part is not None:
-            return _contains(node, find_attribute(node, b"class"), self.part)
+        if self.place == IN_CLASS:
+            return self._in_class(node)
         return self._in_text(node.children) or self._in_text(node.next)
 
+    cdef bint _in_class(self, xmlNode* node) except -1:
+        cdef xmlAttr* attribute = find_attribute(node, b"class")
+        if attribute == NULL or attribute.children == NULL:
+            return False
+        if is_plain(attribute):
+            return self._fits(<const char*> attribute.children.content)
+        value = value_in(node, attribute).encode("utf-8", "surrogatepass")
+        return self._fits(<bytes> value)
+
     cdef bint _in_text(self, xmlNode* node) except -1:
-        """Return True if a part is in the text that begins at a node: in lxml, one text of several nodes."""
+        """Return True if the text that begins at a node fits: in lxml, one text of several nodes."""
         cdef const char* first = NULL
         cdef bytes text = None
-        cdef bytes part
         while node != NULL and node.type in (XML_TEXT_NODE, XML_CDATA_SECTION_NODE, XML_XINCLUDE_START, XML_XINCLUDE_END):
             if is_text(node):
                 if first == NULL:
@@ -111,10 +151,22 @@ cdef class _Test:
             node = node.next
         if text is not None:
             first = text
-        if first != NULL:
-            for part in self.parts:
-                if strstr(first, part) != NULL:
+        return first != NULL and self._fits(first)
+
+    cdef bint _fits(self, const char* text) noexcept:
+        cdef Py_ssize_t at
+        if self.place == AT_START:
+            while text[0] in (c" ", c"\t", c"\r", c"\n"):
+                text += 1
+            if not self.first[<unsigned char> text[0]]:
+                return False
+            for at in range(self.count):
+                if strncmp(text, self.bytes[at], strlen(self.bytes[at])) == 0:
                     return True
+            return False
+        for at in range(self.count):
+            if strstr(text, self.bytes[at]) != NULL:
+                return True
         return False
 
 
@@ -192,6 +244,12 @@ cdef bint _is_author_link(xmlNode* link) except -1:
     return _contains(link, address, _PROFILE) and is_profile(value_in(link, address))
 
 
+cdef bint _is_license_link(xmlNode* link) except -1:
+    if _contains(link, find_attribute(link, b"rel"), _LICENSE):
+        return True
+    return _contains(link, find_attribute(link, b"href"), _COMMONS)
+
+
 cdef int _add_items(_Document document, xmlNode* node, list types, list properties) except -1:
     cdef xmlAttr* attribute = node.properties
     while attribute != NULL:
@@ -216,10 +274,14 @@ cdef bint _contains(xmlNode* node, xmlAttr* attribute, const char* part) except 
 check_reading(find_elements, pure_find_elements)
 for _heading in (".//b", ".//none"):
     check_reading(
-        lambda root: find_classed(root, root.find(_heading), "w"),
-        lambda root: pure_find_classed(root, root.find(_heading), "w"),
+        lambda root: find_classed(root, root.find(_heading), ("w", "q")),
+        lambda root: pure_find_classed(root, root.find(_heading), ("w", "q")),
     )
     check_reading(
         lambda root: find_texts(root, root.find(_heading), ("e", "\u4e00")),
         lambda root: pure_find_texts(root, root.find(_heading), ("e", "\u4e00")),
+    )
+    check_reading(
+        lambda root: find_starts(root, root.find(_heading), ("t", "\u4e00")),
+        lambda root: pure_find_starts(root, root.find(_heading), ("t", "\u4e00")),
     )

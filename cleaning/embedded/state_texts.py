@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 from typing import Any
 
-from cleaning.metadata.titles import letters_of
+from cleaning.metadata.site_names import letters_of
 from cleaning.terms import count_words
 
 _MAX_NODES = 400_000

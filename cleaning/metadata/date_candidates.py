@@ -128,12 +128,14 @@ class DateSource(StrEnum):
 class DateCandidate:
     """A date of a page: `day` is `YYYY-MM-DD` or coarser, `statement` the text that it was read from.
 
-    `signs` are the features of the ranking: what is near the date, and how it is marked.
+    `origin` says in words where it stands. `signs` are the features of the ranking: what is near the date, and how it
+    is marked.
     """
 
     day: str
     source: DateSource
     statement: str
+    origin: str
     signs: frozenset[str] = frozenset()
 
 
@@ -152,18 +154,18 @@ def collect_dates(
 
 def _stated(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
     sources = (
-        (DateSource.JSON_LD, stated.texts("datePublished")),
-        (DateSource.JSON_LD_CREATED, stated.texts("dateCreated", "uploadDate")),
-        (DateSource.ARTICLE_META, stated.meta(*_ARTICLE_METAS)),
-        (DateSource.LIBRARY_META, stated.meta(*_LIBRARY_METAS)),
-        (DateSource.META, chain(stated.meta(*_OTHER_METAS), _publishing_metas(stated))),
-        (DateSource.ITEM, _item_texts(stated, "datePublished", "dateCreated")),
-        (DateSource.CHANGE, _change_texts(stated)),
+        (DateSource.JSON_LD, _linked(stated, "datePublished")),
+        (DateSource.JSON_LD_CREATED, _linked(stated, "dateCreated", "uploadDate")),
+        (DateSource.ARTICLE_META, _metas(stated, _ARTICLE_METAS)),
+        (DateSource.LIBRARY_META, _metas(stated, _LIBRARY_METAS)),
+        (DateSource.META, chain(_metas(stated, _OTHER_METAS), _publishing_metas(stated))),
+        (DateSource.ITEM, _items(stated, "datePublished", "dateCreated")),
+        (DateSource.CHANGE, _changes(stated)),
     )
     for source, texts in sources:
-        for number, text in enumerate(islice(texts, _MAX_ITEMS)):
+        for number, (text, origin) in enumerate(islice(texts, _MAX_ITEMS)):
             if day := _read_stated(text, language):
-                yield DateCandidate(day, source, text, frozenset({"later"} if number else ()))
+                yield DateCandidate(day, source, text, origin, frozenset({"later"} if number else ()))
 
 
 def _read_stated(text: str, language: str | None) -> str | None:
@@ -171,24 +173,38 @@ def _read_stated(text: str, language: str | None) -> str | None:
     return read_timestamp(text) or read_date(text, language)
 
 
-def _change_texts(stated: Statements) -> Iterator[str]:
+def _linked(stated: Statements, *keys: str) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        for text in stated.texts(key):
+            yield text, f"json-ld {key}"
+
+
+def _metas(stated: Statements, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        for content in stated.meta(name):
+            yield content, f"meta {name}"
+
+
+def _changes(stated: Statements) -> Iterator[tuple[str, str]]:
     """Yield the texts that state when the page was changed."""
-    yield from stated.texts("dateModified")
-    yield from stated.meta(*_CHANGE_METAS)
-    yield from _item_texts(stated, "dateModified")
+    yield from _linked(stated, "dateModified")
+    yield from _metas(stated, _CHANGE_METAS)
+    yield from _items(stated, "dateModified")
 
 
-def _publishing_metas(stated: Statements) -> Iterator[str]:
+def _publishing_metas(stated: Statements) -> Iterator[tuple[str, str]]:
     """Yield the contents of other meta tags with a name about publishing."""
     for name, contents in stated.metas.items():
-        if _PUBLISHING_META.search(name):
-            yield contents[0]
+        if "publi" in name and _PUBLISHING_META.search(name):
+            yield contents[0], f"meta {name}"
 
 
-def _item_texts(stated: Statements, *names: str) -> Iterator[str]:
-    for element in stated.items(*names):
-        if not is_reply(element) and not _is_in_teaser(element):
-            yield next(filter(None, map(element.get, _VALUE_ATTRIBUTES)), None) or visible_text(element) or ""
+def _items(stated: Statements, *names: str) -> Iterator[tuple[str, str]]:
+    for name in names:
+        for element in stated.items(name):
+            if not is_reply(element) and not _is_in_teaser(element):
+                attributes = filter(None, map(element.get, _VALUE_ATTRIBUTES))
+                yield next(attributes, None) or visible_text(element) or "", f"microdata {name}"
 
 
 def _in_link(element: HtmlElement) -> bool:
@@ -211,18 +227,18 @@ def _in_url(url: str | None) -> Iterator[DateCandidate]:
         match = pattern.search(path)
         day = match and calendar_day(int(match[1]), int(match[2]), int(match[3]))
         if match and day:
-            yield DateCandidate(day, DateSource.URL, match[0], frozenset({sign}))
+            yield DateCandidate(day, DateSource.URL, match[0], "address", frozenset({sign}))
             return
     match = _MONTH_IN_PATH.search(path)
     month = match and calendar_day(int(match[1]), int(match[2]), None)
     if match and month:
-        yield DateCandidate(month, DateSource.URL, match[0])
+        yield DateCandidate(month, DateSource.URL, match[0], "address")
 
 
 def _in_title(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
     for text in filter(None, (stated.title, *stated.headings[:1])):
         if day := read_date(text, language):
-            yield DateCandidate(day, DateSource.TITLE, text)
+            yield DateCandidate(day, DateSource.TITLE, text, "title")
 
 
 def _in_elements(root: HtmlElement, stated: Statements, language: str | None) -> Iterator[DateCandidate]:
@@ -235,7 +251,7 @@ def _in_elements(root: HtmlElement, stated: Statements, language: str | None) ->
         if day := _read_stated(text[:_MAX_TEXT_CHARS], language):
             signs = {sign, f"rank-{min(rank, 3)}", *_mark_signs(marks), *_link_signs(element)}
             rank += 1
-            yield DateCandidate(day, DateSource.TIME, text, frozenset(signs))
+            yield DateCandidate(day, DateSource.TIME, text, f"{element.tag} element", frozenset(signs))
 
 
 def _time_texts(stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
@@ -247,8 +263,7 @@ def _time_texts(stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
 
 
 def _attribute_texts(root: HtmlElement, stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
-    near = chain.from_iterable(find_classed(root, stated.heading, part) for part in _CLASS_PARTS)
-    for element in dict.fromkeys(near):
+    for element in find_classed(root, stated.heading, _CLASS_PARTS):
         for name, value in islice(element.attrib.items(), _MAX_ITEMS):
             if element.tag not in _READ_ELSEWHERE and _DATE_ATTRIBUTE.fullmatch(name):
                 yield element, value, "attribute"
@@ -294,7 +309,7 @@ def _text_candidate(text: str, element: HtmlElement | None, language: str | None
     if element is not None and element.tag == "a":
         signs.add("link")
     source = DateSource.CHANGE_TEXT if _CHANGED.search(plain) else DateSource.TEXT
-    return DateCandidate(day, source, plain, frozenset(signs))
+    return DateCandidate(day, source, plain, "visible text", frozenset(signs))
 
 
 def _short_texts(elements: Iterable[HtmlElement]) -> Iterator[tuple[str, HtmlElement | None]]:

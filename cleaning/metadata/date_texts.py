@@ -25,6 +25,11 @@ _SEPARATORS = r"\s.,;:/|()\[\]{}'\u2019\u2018\"_\u2013\u2014\u00b7\u2022-"
 _TOKEN = re.compile(rf"thang\d+|\d+|[^\d{_SEPARATORS}]+")
 _DIGIT = re.compile(r"[^\W_a-z0-9]", re.IGNORECASE)
 _ISO = re.compile(r"(?<![\d.])(\d{4})-(\d{1,2})(?:-(\d{1,2})(?!\d)|(?![\d-]))")
+_MOMENT = re.compile(
+    r"\s{0,9}(\d{4})-(\d\d)-(\d\d)(?:[Tt]|\s{1,9})(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?"
+    r"\s{0,9}([Zz]|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?\s{0,9}"
+)
+_LAST_HOUR, _LAST_MINUTE = 23, 59
 _ISO_DAY = re.compile(r"\s{0,9}(\d{4})-(\d\d)-(\d\d)(?!\d)")
 # A year of four digits in any script, or three numbers.
 _MAY_BE_DATE = re.compile(r"(?<!\d)\d{4}(?!\d)|\d[./-] ?\d\d?[./-] ?\d\d|[12]\d{7}(?!\d)|\d ?[年년]|元年")
@@ -84,6 +89,28 @@ def read_date(text: str, language: str | None = None) -> str | None:
         if day is not None:
             return day
     return None
+
+
+def read_moment(text: str) -> str | None:
+    """Return a date with a time as stated, in ISO 8601: `2024-05-01T23:30:00-05:00`; None for any other text.
+
+    The time has no zone if the text has none. Fractions of seconds are left out.
+    """
+    match = _MOMENT.fullmatch(text)
+    if match is None or int(match[4]) > _LAST_HOUR or max(int(match[5]), int(match[6] or 0)) > _LAST_MINUTE:
+        return None
+    day = calendar_day(int(match[1]), int(match[2]), int(match[3]))
+    if day is None:
+        return None
+    seconds = f":{match[6]}" if match[6] else ""
+    return f"{day}T{match[4]}:{match[5]}{seconds}{_zone(match[7])}"
+
+
+def _zone(text: str | None) -> str:
+    if text is None or text in "Zz":
+        return (text or "").upper()
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    return f"{text[0]}{digits[:2]}:{digits[2:]}"
 
 
 def read_timestamp(text: str) -> str | None:

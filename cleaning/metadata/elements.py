@@ -11,14 +11,17 @@ from lxml import etree
 from cleaning._native import load_compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lxml.html import HtmlElement
 
-READ_TAGS = ("meta", "script", "link", "title", "h1", "time", "abbr")
+READ_TAGS = ("meta", "script", "link", "title", "h1", "h2", "time", "abbr")
 # A part of `application/ld+json`, in small letters or capitals.
 JSON_LD_MARK = "+"
 MAX_AUTHOR_LINKS = 40
+MAX_LICENSE_LINKS = 10
+LICENSE_MARK = "license"  # in `rel`
+COMMONS_MARK = "creativecommons.org/"  # in `href`
 AUTHOR_MARK = "author"  # in `rel`
 PROFILE_START = "/aut"  # in `href`; only then is it worth searching for all of a profile's address
 _PROFILE = re.compile(r"/(?:authors?|auteurs?|autor(?:en|es|i)?)/", re.IGNORECASE)
@@ -44,6 +47,7 @@ class FoundElements(NamedTuple):
     item_types: list[str]
     item_properties: list[tuple[str, HtmlElement]]
     author_links: list[HtmlElement]
+    license_links: list[HtmlElement]
 
 
 def find_elements(root: HtmlElement) -> FoundElements:
@@ -63,6 +67,7 @@ def pure_find_elements(root: HtmlElement) -> FoundElements:
         list(map(str, _ITEM_TYPES(root, large=large))),
         [(str(value), value.getparent()) for value in _ITEM_PROPERTIES(root, large=large)],
         list(islice(filter(_is_author_link, root.iter("a")), MAX_AUTHOR_LINKS)),
+        list(islice(filter(_is_license_link, root.iter("a")), MAX_LICENSE_LINKS)),
     )
 
 
@@ -72,6 +77,10 @@ def _may_be_json_ld(script: HtmlElement) -> bool:
 
 def _is_author_link(link: HtmlElement) -> bool:
     return AUTHOR_MARK in link.get("rel", "") or is_profile(link.get("href", ""))
+
+
+def _is_license_link(link: HtmlElement) -> bool:
+    return LICENSE_MARK in link.get("rel", "") or COMMONS_MARK in link.get("href", "")
 
 
 def is_profile(address: str) -> bool:
@@ -103,22 +112,22 @@ _ITEM_TYPES = BoundedSearch("itemtype")
 _ITEM_PROPERTIES = BoundedSearch("itemprop")
 
 
-def find_classed(root: HtmlElement, heading: HtmlElement | None, part: str) -> list[HtmlElement]:
-    """Return the elements near the heading with a class that contains this ASCII text, in reading order.
+def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
+    """Return the elements near the heading with a class that contains one of these ASCII texts, in reading order.
 
     Of a page without a heading, those of its first elements.
     """
     module = load_compiled("elements")
     if module is None:
-        return pure_find_classed(root, heading, part)
-    found: list[HtmlElement] = module.find_classed(root, heading, part)
+        return pure_find_classed(root, heading, parts)
+    found: list[HtmlElement] = module.find_classed(root, heading, parts)
     return found
 
 
-def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, part: str) -> list[HtmlElement]:
+def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
     """Return the same as `find_classed`, without the compiled core."""
     near = first_elements(root) if heading is None else chain(elements_above(heading), elements_below(heading))
-    return [element for element in near if part in element.get("class", "")]
+    return [element for element in near if any(part in element.get("class", "") for part in parts)]
 
 
 class NearTexts(NamedTuple):
@@ -143,14 +152,32 @@ def find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str,
 
 def pure_find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> NearTexts:
     """Return the same as `find_texts`, without the compiled core."""
+    return _find_near(root, heading, lambda text: any(part in text for part in parts))
+
+
+def find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tuple[str, ...]) -> NearTexts:
+    """Return the elements near the heading whose text or tail begins with one of the starts, after white space."""
+    module = load_compiled("elements")
+    if module is None:
+        return pure_find_starts(root, heading, starts)
+    found: NearTexts = module.find_starts(root, heading, starts)
+    return found
+
+
+def pure_find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tuple[str, ...]) -> NearTexts:
+    """Return the same as `find_starts`, without the compiled core."""
+    return _find_near(root, heading, lambda text: text.lstrip(" \t\r\n").startswith(starts))
+
+
+def _find_near(root: HtmlElement, heading: HtmlElement | None, test: Callable[[str], bool]) -> NearTexts:
     above = [] if heading is None else elements_above(heading)
     below = list(first_elements(root) if heading is None else elements_below(heading))
     groups = (above, below[:NEAR], below[NEAR:])
-    return NearTexts(*([each for each in group if _has_text(each, parts)] for group in groups))
+    return NearTexts(*([each for each in group if _has_text(each, test)] for group in groups))
 
 
-def _has_text(element: HtmlElement, parts: tuple[str, ...]) -> bool:
-    return any(part in text for text in (element.text, element.tail) if text for part in parts)
+def _has_text(element: HtmlElement, test: Callable[[str], bool]) -> bool:
+    return any(test(text) for text in (element.text, element.tail) if text)
 
 
 def elements_above(element: HtmlElement) -> list[HtmlElement]:

@@ -1,26 +1,29 @@
-"""A page's metadata: title, authors, dates, language, section, canonical URL, site name, lead image.
+"""A page's metadata: what it states and shows of itself, and where.
 
-Sources in order of trust: JSON-LD, OpenGraph and other meta tags, microdata, the visible page.
+Title, authors and date are chosen among all that a page has of them by trained weights. The other fields come from the
+first source that has them: JSON-LD, OpenGraph and other meta tags, microdata, the visible page.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from cleaning.blocks import Metadata
 from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
+from cleaning.metadata.descriptions import read_description, read_keywords, read_license
 from cleaning.metadata.languages import read_language, stated_language, stated_languages
+from cleaning.metadata.site_names import letters_of, read_site_name
 from cleaning.metadata.statements import (
+    Statement,
     read_statements,
     text_of_value,
     tidy_text,
     type_names,
 )
-from cleaning.metadata.titles import letters_of, read_headline, read_site_name, read_stated_title, read_title
+from cleaning.metadata.titles import read_stated_title, read_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,32 +31,56 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from cleaning.metadata.statements import Statements
 
+    Weights = Mapping[str, Mapping[str, float]]
+
 _MAX_URL_CHARS = 2_000
 _MAX_CRUMBS = 20
+_SECTION_METAS = ("article:section", "og:article:section", "parsely-section")
+_IMAGE_METAS = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
 _UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def read_metadata(page: Page, statements: Statements | None = None, text: str = "") -> Metadata:
+def read_metadata(
+    page: Page, statements: Statements | None = None, text: str = "", weights: Weights | None = None
+) -> Metadata:
     """Return a page's metadata; fields that the page does not state are empty.
 
     `statements` are the result of `read_statements` for the page, read here if they are not given. `text` is the page's
-    kept text: it gives the language of a page that states none, or one of another script.
+    kept text: it gives the language of a page that states none, or one of another script. `weights` replace the trained
+    weights of the fields that they name.
     """
     stated = statements or read_statements(page.root)
-    dates = read_dates(page.root, stated, page.url, stated_language(page.root, stated))
-    title = read_title(stated, page.url, text)
+    weights = weights or {}
+    titles = read_titles(page.root, stated, page.url, weights.get("title"))
+    authors = read_authors(page.root, stated, page.url, weights.get("authors"))
+    dates = read_dates(page.root, stated, page.url, stated_language(page.root, stated), weights.get("published"))
+    keywords = read_keywords(stated)
+    statements_by_field = _read_fields(page, stated, titles.title)
+    texts = {name: statement.text for name, statement in statements_by_field.items()}
+    sources = {name: statement.source for name, statement in statements_by_field.items()}
+    sources |= {"title": titles.source} if titles.source else {}
+    sources |= {"authors": authors.source} if authors.source else {}
+    sources |= {"published": dates.published.source} if dates.published else {}
+    sources |= {"modified": dates.modified.source} if dates.modified else {}
+    sources |= {"keywords": keywords[0].source} if keywords else {}
     return Metadata(
-        title=title,
-        authors=read_authors(page.root, stated),
-        published=dates.published,
-        modified=dates.modified,
+        title=titles.title,
+        authors=authors.names,
+        published=dates.published and dates.published.day,
+        modified=dates.modified and dates.modified.day,
         language=read_language(stated_languages(page.root, stated), text),
-        section=_section(page, stated, title),
-        canonical=_first_url(page, [stated.links.get("canonical"), *stated.meta("og:url")]),
-        site_name=read_site_name(stated),
-        image=_first_url(page, _images(stated)),
-        headline=read_headline(stated, page.url),
+        section=texts.get("section"),
+        canonical=texts.get("canonical"),
+        site_name=texts.get("site_name"),
+        image=texts.get("image"),
+        headline=titles.headline,
         stated_title=read_stated_title(stated),
+        description=texts.get("description"),
+        keywords=tuple(keyword.text for keyword in keywords),
+        license=texts.get("license"),
+        published_at=dates.published and dates.published.time,
+        modified_at=dates.modified and dates.modified.time,
+        sources=sources,
     )
 
 
@@ -63,12 +90,32 @@ def stated_address(stated: Statements) -> str | None:
     return next(filter(None, (_absolute(None, address) for address in addresses if address)), None)
 
 
-def _section(page: Page, stated: Statements, title: str | None) -> str | None:
+def _read_fields(page: Page, stated: Statements, title: str | None) -> dict[str, Statement]:
+    """Return the fields that are read from the first source that has them."""
+    license_ = read_license(stated)
+    fields = {
+        "section": _section(page, stated, title),
+        "canonical": _first_url(page, _canonicals(stated)),
+        "site_name": read_site_name(stated),
+        "image": _first_url(page, _images(stated)),
+        "description": read_description(stated),
+        "license": license_ and Statement(_absolute(page.url, license_.text) or license_.text, license_.source),
+    }
+    return {name: statement for name, statement in fields.items() if statement is not None}
+
+
+def _section(page: Page, stated: Statements, title: str | None) -> Statement | None:
     """Return the stated section, else the last crumb before the page."""
-    metas = map(tidy_text, stated.meta("article:section", "og:article:section", "parsely-section"))
-    items = (tidy_text(element.get("content") or element.text) for element in stated.items("articleSection"))
-    found = next(filter(None, chain(stated.texts("articleSection"), metas, items)), None)
-    return found or _last_crumb(page, stated, title)
+    for text in stated.texts("articleSection"):
+        return Statement(text, "json-ld articleSection")
+    for name in _SECTION_METAS:
+        for text in filter(None, map(tidy_text, stated.meta(name))):
+            return Statement(text, f"meta {name}")
+    for element in stated.items("articleSection"):
+        if shown := tidy_text(element.get("content") or element.text):
+            return Statement(shown, "microdata articleSection")
+    crumb = _last_crumb(page, stated, title)
+    return None if crumb is None else Statement(crumb, "json-ld breadcrumbs")
 
 
 def _last_crumb(page: Page, stated: Statements, title: str | None) -> str | None:
@@ -99,19 +146,35 @@ def _crumb_url(page: Page, crumb: Mapping[str, Any]) -> str | None:
     return _absolute(page.url, address) if isinstance(address, str) else None
 
 
-def _images(stated: Statements) -> Iterator[str | None]:
+def _canonicals(stated: Statements) -> Iterator[Statement]:
+    if address := stated.links.get("canonical"):
+        yield Statement(address, "link rel=canonical")
+    for address in stated.meta("og:url"):
+        yield Statement(address, "meta og:url")
+
+
+def _images(stated: Statements) -> Iterator[Statement]:
     for values in stated.linked("image", "thumbnailUrl"):
         for value in values:
-            found = (value.get("url") or value.get("contentUrl")) if isinstance(value, dict) else value
-            yield found if isinstance(found, str) else None
-    yield from stated.meta("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+            address = (value.get("url") or value.get("contentUrl")) if isinstance(value, dict) else value
+            if isinstance(address, str):
+                yield Statement(address, "json-ld image")
+    for name in _IMAGE_METAS:
+        for address in stated.meta(name):
+            yield Statement(address, f"meta {name}")
     for element in stated.items("image"):
-        yield element.get("content") or element.get("src") or element.get("href")
-    yield stated.links.get("image_src")
+        if address := element.get("content") or element.get("src") or element.get("href"):
+            yield Statement(address, "microdata image")
+    if address := stated.links.get("image_src"):
+        yield Statement(address, "link rel=image_src")
 
 
-def _first_url(page: Page, addresses: Iterable[str | None]) -> str | None:
-    return next(filter(None, (_absolute(page.url, address) for address in addresses if address)), None)
+def _first_url(page: Page, addresses: Iterable[Statement]) -> Statement | None:
+    """Return the first address that is an absolute http(s) URL, or becomes one."""
+    for address, source in addresses:
+        if url := _absolute(page.url, address):
+            return Statement(url, source)
+    return None
 
 
 def _absolute(base: str | None, address: str) -> str | None:

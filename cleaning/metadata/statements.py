@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from html import unescape
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
 
@@ -30,7 +30,9 @@ _MAX_HEADINGS = 10
 _MAX_TIMES = 30
 _MAX_PARTS = 200  # elements of a heading
 _MAX_FIELD_CHARS = 1_000  # a page's title can be its whole text
-_KEPT_PROPERTIES = frozenset("author headline datePublished dateCreated dateModified articleSection image".split())
+_KEPT_PROPERTIES = frozenset(
+    "author creator headline datePublished dateCreated dateModified articleSection image".split()
+)
 _MAX_PROPERTIES = 2_000
 _IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
 # Objects of articles come first, then objects of the page around them; other types do not describe the page.
@@ -39,6 +41,7 @@ _PAGE_TYPE = re.compile(r"(?:page|product|productgroup|video|videoobject|creativ
 _NAME_PARTS = ("givenName", "familyName")
 _REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
 _MAX_LEVELS = 20
+_MAX_VALUE_LEVELS = 8
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
 _UNSEEN_TAGS = frozenset(
     "script style svg noscript template button select rt rp rtc".split()
@@ -46,6 +49,13 @@ _UNSEEN_TAGS = frozenset(
 # Bidirectional overrides and isolates reorder the text around a value that is shown.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+
+
+class Statement(NamedTuple):
+    """A text that a page states, and in words where."""
+
+    text: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,8 @@ class Statements:
     """The texts of the h1 elements."""
     heading: HtmlElement | None = None
     """The first h1 element that agrees with the title element; without one, the first h1 element with a text."""
+    subheadings: tuple[HtmlElement, ...] = ()
+    """The first h2 elements."""
     links: Mapping[str, str] = field(default_factory=dict)
     """The first URL of each `rel`."""
     times: tuple[HtmlElement, ...] = ()
@@ -78,6 +90,8 @@ class Statements:
     """The microdata elements by their itemprop."""
     author_links: tuple[HtmlElement, ...] = ()
     """The first links to a profile of an author."""
+    license_links: tuple[HtmlElement, ...] = ()
+    """The first links to a licence."""
 
     def meta(self, *names: str) -> Iterator[str]:
         """Yield the contents of these meta tags, in the order of the names."""
@@ -101,9 +115,9 @@ class Statements:
 
     def _resolved(self, value: Any) -> list[Any]:
         values = value[:_MAX_CONTENTS] if isinstance(value, list) else [value]
-        return [self._resolve(each) for each in values]
+        return [self.resolve(each) for each in values]
 
-    def _resolve(self, value: Any) -> Any:
+    def resolve(self, value: Any) -> Any:
         """Return the object that a reference (`{"@id": …}`) names, or the reference if the page does not have it."""
         if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
             return self.named.get(value["@id"], value)
@@ -126,10 +140,12 @@ def read_statements(root: HtmlElement) -> Statements:
         read.title,
         tuple(read.headings),
         _page_heading(read),
+        tuple(read.subheadings),
         read.links,
         tuple(read.times),
         _properties(found.item_properties),
         tuple(found.author_links),
+        tuple(found.license_links),
     )
 
 
@@ -143,6 +159,7 @@ class _Reading:
     title: str | None = None
     headings: list[str] = field(default_factory=list)
     heading_elements: list[HtmlElement] = field(default_factory=list)
+    subheadings: list[HtmlElement] = field(default_factory=list)
     times: list[HtmlElement] = field(default_factory=list)
 
 
@@ -177,6 +194,11 @@ def _add_heading(read: _Reading, element: HtmlElement) -> None:
         read.heading_elements.append(element)
 
 
+def _add_subheading(read: _Reading, element: HtmlElement) -> None:
+    if len(read.subheadings) < _MAX_HEADINGS:
+        read.subheadings.append(element)
+
+
 def _add_time(read: _Reading, element: HtmlElement) -> None:
     if len(read.times) < _MAX_TIMES and (element.tag == "time" or element.get("title")):
         read.times.append(element)
@@ -188,6 +210,7 @@ _ADD = {
     "link": _add_link,
     "title": _add_title,
     "h1": _add_heading,
+    "h2": _add_subheading,
     "time": _add_time,
     "abbr": _add_time,
 }
@@ -241,12 +264,23 @@ def tidy_text(text: str | None) -> str | None:
 
 
 def text_of_value(value: Any) -> str | None:
-    """Return the text of a JSON-LD value: a string, or the name of an object; None for any other value."""
-    if isinstance(value, dict):
-        value = value.get("name") or " ".join(value[key] for key in _NAME_PARTS if isinstance(value.get(key), str))
-    if isinstance(value, list):
-        value = value[0] if value else None
+    """Return the text of a JSON-LD value: a string, a value object, or the name of an object; None for another value.
+
+    Of a list it is that of the first value. A name can be an object itself.
+    """
+    for _ in range(_MAX_VALUE_LEVELS):
+        if isinstance(value, dict):
+            value = value.get("@value") or value.get("name") or _joined_name(value)
+        elif isinstance(value, list):
+            value = value[0] if value else None
+        else:
+            break
     return tidy_text(value) if isinstance(value, str) else None
+
+
+def _joined_name(person: Mapping[str, Any]) -> str:
+    parts = (person.get(key) for key in _NAME_PARTS)
+    return " ".join(part for part in parts if isinstance(part, str))
 
 
 def visible_text(element: HtmlElement) -> str | None:

@@ -1,200 +1,282 @@
-"""A page's title without its site's name, and the site's name."""
+"""A page's title without its site's name, and the headline that it shows.
+
+`read_titles` is the table of contents: collect the titles of the page and their parts, describe each by features, add
+up the trained weights of the features, and answer with the best one.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from cleaning.metadata.statements import text_of_value, tidy_text, type_names
+from cleaning.metadata.ranking import choose_answer, load_weights, score_options
+from cleaning.metadata.site_names import letters_of, read_site
+from cleaning.metadata.statements import tidy_text
+from cleaning.metadata.title_candidates import HEADINGS, TitleCandidate, TitleSource, collect_titles
 from cleaning.terms import tokenise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lxml.html import HtmlElement
 
     from cleaning.metadata.statements import Statements
 
-
-_SEPARATOR = re.compile(r"(\s+(?:[|\u2013\u2014\u00bb\u00ab\u2039\u203a\u00b7\u2022~_-]|::)\s+|\s*[|_\uff5c]\s*|::)")
-_MIN_SHOWN_CHARS = 15  # shorter parts of a title are in the text by chance
-_MIN_SITE_LETTERS = 3  # common beginning of the site's name and a part of the title
-_MIN_LABEL_LETTERS = 4  # of a host's label in a part of the title, or of a part in a label
-_MIN_TITLE_SHARE = 1 / 3  # letters of a stated title that a heading must have to be the same title
+FIELD = "title"
+MIN_LIKELIHOOD = 1e-6
+"""A page with candidates has a title."""
+PRIOR = {
+    "h1:whole": 1.0,
+    "json-ld:whole": 1.0,
+    "og:whole": 0.5,
+    "cut-site": 1.0,
+    "cut-generic": 4.0,
+    "cut-other": -0.5,
+    "with-site": -3.0,
+    "with-generic": -4.0,
+    "no-h1:cut-site": 4.0,
+    "no-h1:cut-other": -4.0,
+    "ends-h1": 4.0,
+    "front-h1": -4.0,
+    "h1-stated-few": -6.0,
+    "h1-stated-none": -5.0,
+    "site": -8.0,
+    "generic": -3.0,
+}
 _MIN_WORD_LETTERS = 4  # shorter words are in any two titles
-# A slogan shares fewer words with the stated titles. Titles found on half of wcxb-dev: .2 568, .34 574, .5 572 of 696.
-_MIN_RELATED_SHARE = 0.34
-_MIN_LABELLED_SHARE = 1 / 2  # letters of a heading with a label that are the title
-_MAX_NAME_CHARS = 100
-_NO_LETTER = re.compile(r"[\W_]+")
-_SITE_TYPES = frozenset("website organization newsmediaorganization corporation onlinestore blog".split())
-_SITE_METAS = ("og:site_name", "application-name", "apple-mobile-web-app-title", "al:ios:app_name")
+_MIN_OVERLAP_LETTERS = 6  # of a title inside another one
+_MAX_WORDS = 40
 # Headings and parts of titles that say nothing about the page.
 _GENERIC = frozenset(
     "home homepage homesite index welcome menu mainmenu search news untitled startseite accueil inicio início"
     " 主页 首页 首頁 ホーム главная strona főoldal hjem forside hem etusivu anasayfa".split()
 )
-_NO_LABEL = frozenset("www m com co org net gov edu ac".split())
+_WORD_BUCKETS = ((1, "1"), (2, "2"), (4, "4"), (8, "8"), (15, "15"), (25, "25"))
+_SHARES = ((1, "all"), (0.6, "most"), (0.3, "some"), (0.001, "few"), (0, "none"))
+_SLUG_WORD = re.compile(r"[^\W_]{3,}")
+_GROUPS = {
+    TitleSource.HEADING: "h1",
+    TitleSource.TITLE: "title",
+    TitleSource.OPEN_GRAPH: "og",
+    TitleSource.JSON_LD: "json-ld",
+}
+_FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discussion"})
+_DATE_START = re.compile(r"\w{3,9}\.? \d{1,2},? \d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Site:
-    """The site's names: the letters of its stated names, and the labels of its host."""
+class Titles:
+    """A page's title, in words where it stands, and the heading that the page shows; None for what it has not."""
 
-    names: frozenset[str]
-    labels: frozenset[str]
-
-    def is_heading(self, text: str) -> bool:
-        """Return True if a heading is only the site's name, as in a logo."""
-        plain = letters_of(text)
-        return plain in self.names or plain in self.labels or any(_is_domain(plain, label) for label in self.labels)
-
-    def is_part(self, text: str) -> bool:
-        """Return True if a part at the start or end of a title names the site."""
-        plain = letters_of(text)
-        if plain in self.names or any(_begin_alike(plain, name) for name in self.names):
-            return True
-        if _initials(text) in self.labels:
-            return True
-        return any(
-            (len(label) >= _MIN_LABEL_LETTERS and label in plain)
-            or (len(plain) >= _MIN_LABEL_LETTERS and plain in label)
-            for label in self.labels
-        )
+    title: str | None = None
+    source: str | None = None
+    headline: str | None = None
 
 
-def read_title(stated: Statements, url: str | None, text: str = "") -> str | None:
-    """Return the page's title without the site's name; None for a page without title.
-
-    A heading that agrees with a stated title wins over it, since stated titles are written for search engines. `text`
-    is the page's kept text: it tells which part is the title if nothing names the site.
-    """
-    site = _site_of(stated, url)
-    titles = list(dict.fromkeys(_stated_titles(stated)))
-    headings = [heading for heading in stated.headings if not site.is_heading(heading)]
-    if not titles:
-        return next(iter([*filter(says_something, headings), *headings, *stated.headings]), None)
-    bare = [_without_site(title, site, text) for title in titles]
-    bare = list(filter(says_something, bare)) or headings or bare
-    heading = _matching_heading(headings, titles) or _related_heading(headings, bare, front=is_front_page(url))
-    return _without_label(_without_site(heading, site, text), bare) if heading else bare[0]
+def read_titles(
+    root: HtmlElement, stated: Statements, url: str | None, weights: Mapping[str, float] | None = None
+) -> Titles:
+    """Return the title of a page without the site's name, and its headline; `weights` replace the trained ones."""
+    candidates = list(collect_titles(root, stated))
+    if not candidates:
+        return Titles()
+    options = describe_titles(candidates, stated, url)
+    scores = score_options(options, load_weights(FIELD) if weights is None else weights)
+    key = choose_answer(scores, MIN_LIKELIHOOD)
+    same = [candidate for candidate in candidates if candidate.key == key]
+    best = next((candidate for candidate in same if candidate.source in HEADINGS), same[0])
+    return Titles(best.text, best.origin, _headline(candidates, scores, best, stated, url))
 
 
-def read_headline(stated: Statements, url: str | None) -> str | None:
-    """Return the heading that the page shows: the first `h1` that agrees with a stated title, or the first one at all.
-
-    None if the page has none, or only the site's name.
-    """
-    site = _site_of(stated, url)
-    headings = [heading for heading in stated.headings if says_something(heading) and not site.is_heading(heading)]
-    titles = list(_stated_titles(stated))
-    front = is_front_page(url)
-    return (
-        _matching_heading(headings, titles)
-        or _related_heading(headings, titles, front=front)
-        or next(iter(headings), None)
-    )
+def _headline(
+    candidates: Sequence[TitleCandidate],
+    scores: Mapping[str | None, float],
+    best: TitleCandidate,
+    stated: Statements,
+    url: str | None,
+) -> str | None:
+    """Return the best heading as the page shows it; None for a page that shows only the site's name."""
+    site = read_site(stated, url)
+    headings = [
+        candidate
+        for candidate in candidates
+        if (candidate.source is TitleSource.HEADING or candidate.source in HEADINGS & {best.source})
+        and "whole" in candidate.signs
+        and says_something(candidate.text)
+        and not site.is_name(candidate.key)
+    ]
+    return max(headings, key=lambda candidate: scores[candidate.key]).text if headings else None
 
 
 def read_stated_title(stated: Statements) -> str | None:
     """Return the text of the title element, or of what else states a title; None for a page without any."""
-    return stated.title or next(_stated_titles(stated), None)
+    others = (*stated.texts("headline"), *filter(None, map(tidy_text, stated.meta("og:title", "twitter:title"))))
+    return stated.title or next(iter(others), None)
 
 
-def read_site_name(stated: Statements) -> str | None:
-    """Return the name of the site that the page states; None if it states none."""
-    named = (text_of_value(each) for each in stated.objects if "website" in type_names(each))
-    metas = map(tidy_text, stated.meta("og:site_name", "application-name"))
-    found = (name for names in (named, metas, stated.texts("publisher")) for name in names)
-    return next((name for name in found if name and len(name) <= _MAX_NAME_CHARS), None)
+def describe_titles(
+    candidates: Sequence[TitleCandidate], stated: Statements, url: str | None
+) -> dict[str | None, frozenset[str]]:
+    """Return the features of each title, and of None, which stands for no answer."""
+    groups: dict[str, list[TitleCandidate]] = defaultdict(list)
+    for candidate in candidates:
+        groups[candidate.key].append(candidate)
+    context = _PageContext(candidates, stated, url)
+    options: dict[str | None, frozenset[str]] = {
+        key: frozenset(context.title_features(key, group)) for key, group in groups.items()
+    }
+    options[None] = frozenset({"none"})
+    return options
 
 
-def _site_of(stated: Statements, url: str | None) -> _Site:
-    return _Site(frozenset(_site_letters(stated)), frozenset(_labels(url)))
+class _PageContext:
+    """What the candidates of a page say together."""
+
+    def __init__(self, candidates: Sequence[TitleCandidate], stated: Statements, url: str | None) -> None:
+        self._site = read_site(stated, url)
+        self._front = is_front_page(url)
+        self._kind = kind_of(stated.types)
+        self._slug = frozenset(_slug_words(url))
+        self._wholes: dict[str, set[str]] = defaultdict(set)
+        words: dict[TitleSource, set[str]] = defaultdict(set)
+        for candidate in candidates:
+            if "whole" in candidate.signs:
+                words[candidate.source].update(_words(candidate.text))
+                if group := _GROUPS.get(candidate.source):
+                    self._wholes[group].add(candidate.key)
+        self._stated_words = frozenset().union(*(words[source] for source in words if source not in HEADINGS))
+        self._heading_words = frozenset(words[TitleSource.HEADING])
+        self._is_part: dict[str, bool] = {}
+
+    def title_features(self, key: str, group: Sequence[TitleCandidate]) -> Iterator[str]:
+        """Yield the features of a title: those of its candidates, and how it stands to the other titles."""
+        sources = {candidate.source for candidate in group}
+        for candidate in group:
+            yield candidate.source.value
+            for sign in candidate.signs:
+                yield f"{candidate.source.value}:{sign}"
+            yield from self._cut_features(candidate)
+        wholes = {candidate.source for candidate in group if "whole" in candidate.signs}
+        for source in sources if len(sources) > 1 else ():
+            yield f"agrees-{source.value}"
+        yield f"sources-{min(len(sources), 5)}"
+        yield f"wholes-{min(len(wholes), 5)}"
+        for source in sources:
+            if self._front:
+                yield f"front-{source.value}"
+            yield f"{self._kind}-{source.value}"
+        yield from self._overlap_features(key)
+        yield from self._text_features(key, group[0].text, sources)
+
+    def _cut_features(self, candidate: TitleCandidate) -> Iterator[str]:
+        """Yield whether the parts that are cut off name the site, and whether those that are left do."""
+        if any(self._names_site(part) for part in candidate.ends):
+            yield "with-site"
+            yield f"{candidate.source.value}:with-site"
+        if not all(map(says_something, candidate.ends)):
+            yield "with-generic"
+        if candidate.removed:
+            kinds = {"cut-site" if self._names_site(part) else "cut-other" for part in candidate.removed}
+            if not self._heading_words:
+                kinds |= {f"no-h1:{kind}" for kind in kinds}
+            if any(not says_something(part) for part in candidate.removed):
+                kinds.add("cut-generic")
+            for kind in kinds:
+                yield kind
+                yield f"{candidate.source.value}:{kind}"
+
+    def _names_site(self, part: str) -> bool:
+        if part not in self._is_part:
+            self._is_part[part] = self._site.is_part(part)
+        return self._is_part[part]
+
+    def _overlap_features(self, key: str) -> Iterator[str]:
+        for name, keys in self._wholes.items():
+            for other in keys:
+                if other == key:
+                    continue
+                if len(key) >= _MIN_OVERLAP_LETTERS and key in other:
+                    place = "starts" if other.startswith(key) else "ends" if other.endswith(key) else "inside"
+                    half = len(key) * 2 >= len(other)
+                    yield f"{place}-{name}" if half else f"{place}-long-{name}"
+                    yield f"half-{name}" if half else f"bit-{name}"
+                elif len(other) >= _MIN_OVERLAP_LETTERS and other in key:
+                    yield f"{'begins' if key.startswith(other) else 'holds'}-{name}"
+
+    def _text_features(self, key: str, text: str, sources: set[TitleSource]) -> Iterator[str]:
+        yield from self._word_features(text, sources)
+        if self._site.is_name(key):
+            yield "site"
+        elif self._names_site(text):
+            yield "near-site"
+        if not says_something(text):
+            yield "generic"
+        if len(text) > 1 and text.endswith((".", "!")):
+            yield "sentence"
+        if text.endswith(("…", "...")):
+            yield "cut-short"
+        if _DATE_START.match(text):
+            yield "begins-with-date"
+
+    def _word_features(self, text: str, sources: set[TitleSource]) -> Iterator[str]:
+        words = set(_words(text))
+        count = len(text.split())
+        yield f"words-{next((name for most, name in _WORD_BUCKETS if count <= most), 'many')}"
+        if words:
+            share = _share(words, self._stated_words)
+            yield f"stated-{share}"
+            if TitleSource.HEADING in sources:
+                yield f"{'front-' if self._front else ''}h1-stated-{share}"
+            if self._heading_words:
+                yield f"shown-{_share(words, self._heading_words)}"
+        if self._slug:
+            own = frozenset(_SLUG_WORD.findall(text.casefold()))
+            yield f"slug-{_share(own, self._slug)}" if own else "slug-none"
+            yield f"of-slug-{_share(self._slug, own)}"
 
 
-def letters_of(text: str) -> str:
-    """Return only the letters and digits of a text, case-folded: equal for two spellings of a name."""
-    return _NO_LETTER.sub("", text).casefold()
+def _share(words: Iterable[str], known: frozenset[str]) -> str:
+    """Return in words how many of the words are known."""
+    hits = [word in known for word in words]
+    share = sum(hits) / len(hits)
+    return next(name for least, name in _SHARES if share >= least)
 
 
-def site_names(stated: Statements) -> Iterator[str]:
-    """Yield the names of the site and its publisher that the page states."""
-    yield from filter(None, map(tidy_text, stated.meta(*_SITE_METAS)))
-    yield from stated.texts("publisher")
-    for each in stated.objects:
-        if not _SITE_TYPES.isdisjoint(type_names(each)) and (name := text_of_value(each)):
-            yield name
+def kind_of(types: frozenset[str]) -> str:
+    """Return the kind of page that the types of a page state: `article`, `forum`, `product` or `other`."""
+    if not _FORUM_TYPES.isdisjoint(types):
+        return "forum"
+    if any(name.endswith(("article", "blogposting")) for name in types):
+        return "article"
+    return "product" if "product" in types else "other"
 
 
-def _site_letters(stated: Statements) -> Iterator[str]:
-    return filter(None, map(letters_of, site_names(stated)))
-
-
-def _labels(url: str | None) -> Iterator[str]:
+def _slug_words(url: str | None) -> list[str]:
     try:
-        host = urlsplit(url or "").hostname or ""
+        path = urlsplit(url or "").path[:500]
     except ValueError:
-        return
-    for label in host[:253].split(".")[:-1]:
-        if label not in _NO_LABEL:
-            yield letters_of(label)
-
-
-def _is_domain(plain: str, label: str) -> bool:
-    return plain.startswith(label) and plain[len(label) :] in _NO_LABEL
-
-
-def _begin_alike(part: str, name: str) -> bool:
-    return min(len(part), len(name)) >= _MIN_SITE_LETTERS and (part.startswith(name) or name.startswith(part))
-
-
-def _stated_titles(stated: Statements) -> Iterator[str]:
-    """Yield the titles that the page states, in the order of trust."""
-    yield from stated.texts("headline")
-    for title in filter(None, map(tidy_text, stated.meta("og:title", "twitter:title"))):
-        shown = stated.title or ""
-        # The attribute's value ended early, at a quotation mark inside the title.
-        cut = shown.startswith((f'{title}"', f'{title} "'))
-        yield shown if cut else title
-    if stated.title:
-        yield stated.title
-
-
-def _matching_heading(headings: Iterable[str], titles: Iterable[str]) -> str | None:
-    """Return the first heading that is all or a large part of a stated title."""
-    known = [letters_of(title) for title in titles]
-    for heading in filter(says_something, headings):
-        plain = letters_of(heading)
-        if any(plain in title and len(plain) >= _MIN_TITLE_SHARE * len(title) for title in known):
-            return heading
-    return None
-
-
-def _related_heading(headings: Iterable[str], titles: Iterable[str], *, front: bool) -> str | None:
-    """Return the first heading with so many words of the stated titles that it is no slogan; None on a front page.
-
-    The headings of a front page are slogans and the titles of its news.
-    """
-    known = {word for title in titles for word in _words(title)}
-    for heading in () if front else headings:
-        words = set(_words(heading))
-        if words and len(words & known) >= _MIN_RELATED_SHARE * len(words):
-            return heading
-    return None
-
-
-def _without_label(heading: str, titles: Iterable[str]) -> str:
-    """Return a heading without the date or label before a stated title at its end."""
-    shortest = max(_MIN_SHOWN_CHARS, _MIN_LABELLED_SHARE * len(heading))
-    ends = (title for title in titles if heading.endswith(title) and len(title) >= shortest)
-    return next(ends, heading)
+        return []
+    parts = [part for part in unquote(path).split("/") if part]
+    longest = max(parts, key=lambda part: part.count("-") + part.count("_"), default="")
+    words = _SLUG_WORD.findall(longest.casefold())
+    return words if len(words) > 1 else []
 
 
 def says_something(text: str) -> bool:
     """Return True if a text has letters and is more than the name of a front page or a menu."""
     plain = letters_of(text)
     return not plain.isdigit() and plain not in _GENERIC and plain != ""
+
+
+def path_depth(url: str | None) -> int:
+    """Return the number of directories in an address."""
+    try:
+        return urlsplit(url or "").path.strip("/").count("/")
+    except ValueError:
+        return 0
 
 
 def is_front_page(url: str | None) -> bool:
@@ -205,28 +287,5 @@ def is_front_page(url: str | None) -> bool:
         return False
 
 
-def _initials(text: str) -> str:
-    """Return the first letters of the words with capitals: `osha` for Occupational Safety and Health Administration."""
-    found = "".join(word[0] for word in text[:_MAX_NAME_CHARS].split() if word[0].isupper())
-    return found.casefold() if len(found) >= _MIN_SITE_LETTERS else ""
-
-
-def _words(title: str) -> Iterator[str]:
-    return (word for word in tokenise(title) if len(word) >= _MIN_WORD_LETTERS or not word.isascii())
-
-
-def _without_site(title: str, site: _Site, text: str) -> str:
-    """Return the title without the site's name at either end, found by that name or by the page's text."""
-    parts = _SEPARATOR.split(title)
-    count = len(parts)
-    if count == 1:
-        return title
-    while len(parts) > 1 and site.is_part(parts[-1]) and says_something(parts[0]):
-        del parts[-2:]
-    while len(parts) > 1 and (site.is_part(parts[0]) or not says_something(parts[0])):
-        del parts[:2]
-    if len(parts) == count > 1:
-        shown = [part for part in parts[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
-        if len(shown) == 1:
-            return shown[0]
-    return "".join(parts).strip() or title
+def _words(title: str) -> list[str]:
+    return [word for word in tokenise(title)[:_MAX_WORDS] if len(word) >= _MIN_WORD_LETTERS or not word.isascii()]

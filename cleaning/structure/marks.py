@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Kind, Reason
-from cleaning.metadata.titles import letters_of
+from cleaning.metadata.site_names import letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

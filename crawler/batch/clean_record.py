@@ -190,7 +190,7 @@ class RecordCleaner:
         columns = describe_page(page) | {
             "headline": names.headline,
             "stated_title": names.stated_title,
-            "modified": _normalised(cleaned.metadata.modified),
+            "modified": _normalised(cleaned.metadata.modified_text),
             "type": None if cleaned.type is None else cleaned.type.value,
             "markdown": cleaned.markdown if config.structure else None,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from cleaning.blocks import Metadata
     from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain
     from crawler.storage.queries import PageContents, StoredText
 
@@ -30,6 +32,7 @@ _KIND_WIDTH = 10
 _MIN_TEXT_CELLS = 20
 _MAX_TEXT_CHARS = 1_000  # of a text that is cut to one line
 _MAX_PATH = 300
+_MAX_VALUE_CHARS = 300  # of a field of the metadata
 
 
 def print_explanation(source: PageToExplain, explanation: Explanation, max_rows: int) -> None:
@@ -41,6 +44,9 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     if (difference := _difference(explanation)) is not None:
         _line(out, difference)
     out.print()
+    if fields := list(metadata_rows(explanation.cleaned.metadata)):
+        out.print(make_table("Metadata", ("field", "value", "source"), fields))
+        out.print()
     width = max(5, len(str(len(explanation.rows))))
     _line(
         out, f"{'block':>{width}} {'decision':{_REASON_WIDTH}} {'score':>6} {'prior.':>6} {'kind':{_KIND_WIDTH}} text"
@@ -58,6 +64,14 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
+def metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields of a page's metadata that have a value: name, value, and where it comes from."""
+    for name, value in asdict(metadata).items():
+        text = ", ".join(value) if isinstance(value, tuple) else value
+        if text and name != "sources":
+            yield name.replace("_", " "), printable(text[:_MAX_VALUE_CHARS]), metadata.sources.get(name, "")
+
+
 def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[str, Any]:
     """Return everything about the page and each of its blocks, as values for `print_json`."""
     cleaned, contents = explanation.cleaned, explanation.contents
@@ -67,6 +81,7 @@ def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[
         "score": METHODS[cleaned.method].scale,
         **fields_of(explanation, "threshold lowest_kept"),
         **fields_of(cleaned, "type confidence encoding text_source parse_warnings title"),
+        "metadata": asdict(cleaned.metadata),
         "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
             count.reason: {"blocks": count.blocks, "words": count.words, "meaning": count.reason.meaning}
@@ -93,6 +108,7 @@ def explanation_page(explanation: Explanation, source: PageToExplain | None = No
         url=explanation.page.url,
         facts=[*([_origin(source, explanation)] if source else []), " · ".join(facts)],
         difference=_difference(explanation),
+        metadata=list(metadata_rows(cleaned.metadata)),
         reasons=reasons,
         numbers=numbers,
         head=head_texts(root, decided),

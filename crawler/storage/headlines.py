@@ -36,6 +36,7 @@ RECENT_CHANGES_MAX = 3
 _STATED = ("headline", "stated_title")
 _DERIVED = ("author", "published")
 
+_DAY_CHARS = len("YYYY-MM-DD")
 _COUNTER = re.compile(r"\(\d{1,5}\+?\)\s*")
 
 _SELECT_FORMER = (
@@ -87,7 +88,7 @@ class StatedMetadata:
             return
         # The title is made of the names: only if both are the same is it a value of its own.
         for name in _DERIVED if stated else ("title", *_DERIVED):
-            if _without_counter(self.columns[name]) != _without_counter(later.columns[name]):
+            if _comparable(name, self.columns[name]) != _comparable(name, later.columns[name]):
                 yield name
 
     def value(self, name: str) -> str | None:
@@ -219,3 +220,8 @@ def _is_restless(rows: Sequence[Row[Any, Any, Any]], visit: int) -> bool:
 
 def _without_counter(text: str | None) -> str | None:
     return None if text is None else _COUNTER.sub("", text, count=1) if text.startswith("(") else text
+
+
+def _comparable(name: str, text: str | None) -> str | None:
+    """Return a value as it is compared: a date by its day, since the time is often that of the last edit."""
+    return text[:_DAY_CHARS] if name == "published" and text else _without_counter(text)

@@ -359,7 +359,7 @@ def describe_page(page: ProcessedPage) -> dict[str, Any]:
         "section": _normalised(metadata.section),
         "title": _normalised(metadata.title),
         "author": _normalised(metadata.author),
-        "published": _normalised(metadata.published),
+        "published": _normalised(metadata.published_text),
         "language": _normalised(metadata.language),
         "etag": _normalised(fetched.etag),
         "last_modified": _normalised(fetched.last_modified),

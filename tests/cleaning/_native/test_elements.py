@@ -18,9 +18,11 @@ from cleaning.metadata.elements import (
     NEAR,
     find_classed,
     find_elements,
+    find_starts,
     find_texts,
     pure_find_classed,
     pure_find_elements,
+    pure_find_starts,
     pure_find_texts,
 )
 
@@ -43,6 +45,8 @@ ATTRIBUTES = [
     " href=/automatic",
     ' href="/aut&#104;ors/x"',
     " rel='nofollow author'",
+    " rel='license'",
+    " href='https://creativecommons.org/licenses/by/4.0/'",
     " rel=AUTHOR",
     " rel",
     " xml:href=/author/x",
@@ -55,6 +59,7 @@ pieces = st.one_of(
     st.builds("</{}>".format, st.sampled_from(TAGS)),
     st.sampled_from(["text", "<!-- no -->", "<?php no ?>", "&nbsp;", "20", "2", "0", "\u0662\u0660", "\u0662"]),
 )
+STARTS = ("te", "2", "\u0662")
 PARTS = ("20", "\u0662\u0660")
 
 
@@ -68,8 +73,9 @@ def assert_same(root):
     assert [type(value) for value in found.item_types] == [str] * len(found.item_types)
     headings = list(root.iter("h1", "p", "b"))
     for heading in (None, root, *headings[:: 1 + len(headings) // HEADINGS]):
-        assert find_classed(root, heading, "uthor") == pure_find_classed(root, heading, "uthor")
+        assert find_classed(root, heading, ("uthor", "by")) == pure_find_classed(root, heading, ("uthor", "by"))
         assert find_texts(root, heading, PARTS) == pure_find_texts(root, heading, PARTS)
+        assert find_starts(root, heading, STARTS) == pure_find_starts(root, heading, STARTS)
 
 
 @compiled
@@ -108,8 +114,8 @@ def test_the_same_number_of_elements_is_searched():
     page = parse("<h1>Title</h1>" + "<p class=author><b></b></p>" * 1_000).root
     middle = page.findall(".//p")[500]
     for heading, most in ((None, MAX_FIRST // 2 - 1), (middle, (MAX_ABOVE + MAX_BELOW) // 2)):
-        found = find_classed(page, heading, "author")
-        assert found == pure_find_classed(page, heading, "author")
+        found = find_classed(page, heading, ("author",))
+        assert found == pure_find_classed(page, heading, ("author",))
         assert len(found) == most
     near = find_texts(parse("<h1>Title</h1>" + "<p>2020</p>" * 1_000).root, None, PARTS)
     assert (len(near.above), len(near.below), len(near.further)) == (0, NEAR - 2, MAX_FIRST - NEAR)  # body, h1

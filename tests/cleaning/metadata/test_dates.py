@@ -1,12 +1,10 @@
 """The date of publication: evidence from several sources, and no answer where there is none."""
 
-from math import log
-
 import pytest
 
 from cleaning import clean
 from cleaning.metadata.date_candidates import DateCandidate, DateSource
-from cleaning.metadata.dates import choose_day, describe_days, score_options
+from cleaning.metadata.dates import describe_days
 
 URL = "https://example.org/local/story"
 TEXT = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
@@ -80,7 +78,7 @@ def test_the_answer_does_not_depend_on_the_day_of_the_run(monkeypatch):
 
 
 def candidate(day, source=DateSource.TEXT, *signs):
-    return DateCandidate(day, source, day, frozenset(signs))
+    return DateCandidate(day, source, day, "somewhere", frozenset(signs))
 
 
 def test_features_say_how_days_stand_to_each_other():
@@ -105,15 +103,33 @@ def test_a_page_without_candidates_has_the_option_of_no_answer():
     assert set(describe_days([], (), None)) == {None}
 
 
-def test_a_day_needs_a_minimum_of_likelihood():
-    scores = {"2024-03-05": 1.0, "2024-04-01": 0.5, None: 1.0 + log(2)}
-    assert choose_day(scores, 0.3) == "2024-03-05"
-    assert choose_day(scores, 0.34) is None
-    assert choose_day({None: 0.0}, 0.3) is None
+@pytest.mark.parametrize(
+    ("stated", "moment"),
+    [
+        ("2024-05-01T23:30:00-05:00", "2024-05-01T23:30:00-05:00"),
+        ("2024-05-01T23:30:00.123Z", "2024-05-01T23:30:00Z"),
+        ("2024-05-01 23:30", "2024-05-01T23:30"),
+        ("2024-05-01T23:30:00+0530", "2024-05-01T23:30:00+05:30"),
+        ("2024-05-01", None),
+        ("2024-05-01T25:30", None),
+    ],
+)
+def test_the_stated_time_and_its_zone_are_kept(stated, moment):
+    metadata = clean(f"<html><head>{json_ld(datePublished=stated)}</head><body>{TEXT}</body></html>", URL).metadata
+    assert (metadata.published, metadata.published_at) == ("2024-05-01", moment)
 
 
-def test_scores_are_sums_of_known_weights():
-    assert score_options({"2024-03-05": frozenset({"a", "b", "c"}), None: frozenset()}, {"a": 1.5, "b": -0.5}) == {
-        "2024-03-05": 1.0,
-        None: 0.0,
-    }
+def test_a_time_with_a_zone_is_kept_rather_than_one_without():
+    head = json_ld(datePublished="2024-05-01T23:30:00") + (
+        '<meta property="article:published_time" content="2024-05-01T23:30:00-05:00">'
+    )
+    metadata = clean(f"<html><head>{head}</head><body>{TEXT}</body></html>", URL).metadata
+    assert metadata.published_at == "2024-05-01T23:30:00-05:00"
+    assert metadata.sources["published"] == "meta article:published_time"
+
+
+def test_the_time_of_a_change_is_kept():
+    metadata = clean(
+        f"<html><head>{json_ld(dateModified='2024-06-01T10:00:00Z')}</head><body>{TEXT}</body></html>", URL
+    )
+    assert (metadata.metadata.modified, metadata.metadata.modified_at) == ("2024-06-01", "2024-06-01T10:00:00Z")

@@ -34,7 +34,7 @@ def test_open_graph_and_meta_come_before_microdata():
 
 
 def test_microdata_comes_before_the_visible_page():
-    found = metadata("<title>Title</title>", MICRODATA + '<a rel="author">Page Author</a>')
+    found = metadata("<title>Title</title>", MICRODATA + '<p class="meta">Page Author</p>')
     assert (found.author, found.published) == ("Micro Author", "2023-03-03")
 
 

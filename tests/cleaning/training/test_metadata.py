@@ -1,11 +1,13 @@
-"""Training the weights of dates."""
+"""Training the weights of dates, authors and titles."""
 
 import gzip
 import json
 
 import pytest
 
-from cleaning.training.dates import DatedPage, cross_validate, judge, main, read_pages, train
+from cleaning.training.metadata import FIELDS, RankedPage, cross_validate, judge, main, read_pages, train
+
+DATES = FIELDS[0]
 
 PAGE = """<html lang="en"><head><title>Ice</title>{head}</head>
 <body><h1>Ice</h1><p class="date">{text}</p><p>The harbour was closed for three weeks.</p></body></html>"""
@@ -17,7 +19,7 @@ def dated_page(number, *, day="2024-03-05"):
         "2023-01-01": frozenset({"bad"}),
         None: frozenset({"none"}),
     }
-    return DatedPage(f"host-{number}.example", options, day)
+    return RankedPage(f"host-{number}.example", options, frozenset({day}))
 
 
 @pytest.fixture
@@ -37,29 +39,29 @@ def folder(tmp_path):
 
 
 def test_training_prefers_the_right_days():
-    weights = train([dated_page(number) for number in range(20)])
+    weights = train(DATES, [dated_page(number) for number in range(20)])
     assert weights["good"] > weights["none"]
     assert weights["good"] > weights["bad"]
 
 
 def test_training_learns_when_to_give_no_answer():
-    weights = train([dated_page(number, day=None) for number in range(20)])
+    weights = train(DATES, [dated_page(number, day=None) for number in range(20)])
     assert weights["none"] > weights["good"]
 
 
 def test_rare_features_have_no_weight():
     pages = [dated_page(number) for number in range(20)]
-    rare = DatedPage(
-        "rare.example", {"2024-03-05": frozenset({"good", "rare"}), None: frozenset({"none"})}, "2024-03-05"
-    )
-    assert "rare" not in train([*pages, rare])
+    options = {"2024-03-05": frozenset({"good", "rare"}), None: frozenset({"none"})}
+    rare = RankedPage("rare.example", options, frozenset({"2024-03-05"}))
+    assert "rare" not in train(DATES, [*pages, rare])
 
 
 def test_an_uncertain_page_weighs_less():
-    without = [DatedPage(page.host, page.options, None, certain=False) for page in map(dated_page, range(20, 50))]
-    certain = [DatedPage(page.host, page.options, None) for page in map(dated_page, range(20, 50))]
+    right = frozenset({None})
+    without = [RankedPage(page.host, page.options, right, 0.3) for page in map(dated_page, range(20, 50))]
+    certain = [RankedPage(page.host, page.options, right) for page in map(dated_page, range(20, 50))]
     pages = [dated_page(number) for number in range(20)]
-    assert train([*pages, *without])["none"] < train([*pages, *certain])["none"]
+    assert train(DATES, [*pages, *without])["none"] < train(DATES, [*pages, *certain])["none"]
 
 
 def test_pages_of_a_host_are_in_one_fold():
@@ -68,20 +70,34 @@ def test_pages_of_a_host_are_in_one_fold():
 
 def test_each_page_is_judged_once():
     pages = [dated_page(number) for number in range(30)]
-    judged = [page for page, _ in cross_validate(pages)]
+    judged = [page for page, _ in cross_validate(DATES, pages)]
     assert sorted(page.host for page in judged) == sorted(page.host for page in pages)
 
 
 def test_pages_are_read_with_their_options(folder):
+    pages = read_pages(folder, ["dates-dev"])["published"]
+    assert [page.right for page in pages] == [{f"2024-03-{number:02}"} for number in range(1, 11)]
+    assert all({*page.right, None} == set(page.options) for page in pages)
+
+
+def test_fields_that_a_set_does_not_note_are_not_trained(folder):
     pages = read_pages(folder, ["dates-dev"])
-    assert [page.day for page in pages] == [f"2024-03-{number:02}" for number in range(1, 11)]
-    assert all({page.day, None} == set(page.options) for page in pages)
+    assert not pages["authors"]
+    assert not pages["title"]
+
+
+def test_authors_and_titles_are_read_with_their_options(folder):
+    path = folder / "extraction" / "dates-dev" / "truth.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"date":', '"title": "Ice", "author": "Ann Lee", "date":'), "utf-8")
+    pages = read_pages(folder, ["dates-dev"])
+    assert all(page.right == {"ice"} and "ice" in page.options for page in pages["title"])
+    assert all(page.right.isdisjoint(page.options) for page in pages["authors"])  # the pages name nobody
 
 
 def test_a_page_that_states_a_date_without_gold_is_uncertain(folder):
     path = folder / "extraction" / "dates-dev" / "truth.jsonl"
     path.write_text(path.read_text("utf-8").replace('"date": "2024-03-01"', '"date": null'), "utf-8")
-    assert [page.certain for page in read_pages(folder, ["dates-dev"])] == [False] + [True] * 9
+    assert [page.weight for page in read_pages(folder, ["dates-dev"])["published"]] == [0.3] + [1.0] * 9
 
 
 @pytest.mark.parametrize(
@@ -95,7 +111,7 @@ def test_a_page_that_states_a_date_without_gold_is_uncertain(folder):
     ],
 )
 def test_verdicts(answer, day, verdict):
-    assert judge(answer, day) == verdict
+    assert judge(answer, frozenset({day})) == verdict
 
 
 def test_a_folder_without_data_is_refused(tmp_path, capsys):

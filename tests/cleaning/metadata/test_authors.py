@@ -1,0 +1,132 @@
+"""Authors: names from every source, all of them, without the words around them, and nobody where nobody is named."""
+
+import pytest
+from stated_pages import article, linked, metadata
+
+from cleaning.metadata.author_names import read_names, read_shown_names
+
+PROSE = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
+SITE = '<meta property="og:site_name" content="Lindholm Courier">'
+
+
+def authors(head="", byline="", url="https://www.lindholmcourier.com/local/ice"):
+    title = "<title>Ice closes the harbour - Lindholm Courier</title>"
+    body = f"<article><h1>Ice closes the harbour</h1>{byline}{PROSE * 4}</article>"
+    return metadata(title + head, body, url).authors
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Eingestellt von Ann Lee", ["Ann Lee"]),
+        ("veröffentlicht von Ann Lee", ["Ann Lee"]),
+        ("View all posts by Ann Lee", ["Ann Lee"]),
+        ("Zeige alle Beiträge von Ann Lee", ["Ann Lee"]),
+        ("Interview: Ann Lee", ["Ann Lee"]),
+        ("Text und Interview: Ann Lee", ["Ann Lee"]),
+        ("Ann Lee @annlee", ["Ann Lee"]),
+        ("Ann Lee (ann.lee@example.org)", ["Ann Lee"]),
+        ("© Ann Lee", ["Ann Lee"]),
+        ("Por Ana Reis e Rui Costa", ["Ana Reis", "Rui Costa"]),
+        ("Przez Jan Nowak", ["Jan Nowak"]),
+        ("Ann Lee, Bo Ek and Jo Doe", ["Ann Lee", "Bo Ek", "Jo Doe"]),
+        ("Ann Lee, Staff Writer", ["Ann Lee"]),
+        ("@annlee", []),
+        ("ann.lee@example.org", []),
+        ("Post author", []),
+        ("Dienstag", []),
+        ("{{ author }}", []),
+    ],
+)
+def test_names_are_read_without_the_words_around_them(text, names):
+    assert read_names(text) == names
+
+
+@pytest.mark.parametrize(
+    ("pieces", "names"),
+    [
+        (["By ", "Ann Lee", " and ", "Bo Ek"], ["Ann Lee", "Bo Ek"]),
+        (["By", "Ann Lee", ", ", "Bo Ek", " 3 May 2024"], ["Ann Lee", "Bo Ek"]),
+        (["By ", "Ann Lee", " and others"], ["Ann Lee"]),
+        (["Ann Lee", "Senior Editor"], ["Ann Lee"]),
+        (["Ann Lee on Tuesday"], ["Ann Lee"]),
+        (["Von Ann Lee | 3. Mai 2024"], ["Ann Lee"]),
+        ([], []),
+    ],
+)
+def test_names_are_read_from_the_pieces_of_a_byline(pieces, names):
+    assert read_shown_names(pieces) == names
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        {"@type": "Person", "name": {"@value": "Ann Lee"}},
+        {"@type": "Person", "name": {"@type": "Text", "name": "Ann Lee"}},
+        {"@type": "Person", "name": ["Ann Lee"]},
+        {"@type": "Person", "givenName": "Ann", "familyName": "Lee"},
+        [[{"@type": "Person", "name": "Ann Lee"}]],
+        {"@value": "Ann Lee"},
+    ],
+)
+def test_names_in_json_ld_may_be_objects_and_lists(author):
+    assert authors(article(author=author)) == ("Ann Lee",)
+
+
+def test_lists_in_lists_name_all_authors():
+    people = [[{"@type": "Person", "name": "Ann Lee"}], [{"@type": "Person", "name": "Bo Ek"}]]
+    assert authors(article(author=people)) == ("Ann Lee", "Bo Ek")
+
+
+def test_references_in_a_graph_name_all_authors():
+    graph = [
+        {"@type": "Article", "author": [{"@id": "#a"}, {"@id": "#b"}]},
+        {"@type": "Person", "@id": "#a", "name": "Ann Lee"},
+        {"@type": "Person", "@id": "#b", "name": "Bo Ek"},
+    ]
+    assert authors(linked({"@graph": graph})) == ("Ann Lee", "Bo Ek")
+
+
+@pytest.mark.parametrize(
+    "byline",
+    [
+        "<p class='byline'>By <a href='/x'>Ann Lee</a> and <a href='/y'>Bo Ek</a></p>",
+        "<p>By <a rel='author' href='/x'>Ann Lee</a>, <a rel='author' href='/y'>Bo Ek</a></p>",
+        "<ul><li><a rel='author' href='/x'>Ann Lee</a></li><li><a rel='author' href='/y'>Bo Ek</a></ul>",
+        "<div><b itemprop='author'>Ann Lee</b> <b itemprop='author'>Bo Ek</b></div>",
+        "<p>Eingestellt von Ann Lee und Bo Ek</p>",
+        "<p>Autores: Ann Lee y Bo Ek</p>",
+    ],
+)
+def test_all_authors_of_a_byline_are_named(byline):
+    assert authors("", byline) == ("Ann Lee", "Bo Ek")
+
+
+def test_a_byline_wins_over_the_site_as_author():
+    assert authors(f'{SITE}<meta name="author" content="Lindholm Courier">', "<p class='byline'>By Ann Lee</p>") == (
+        "Ann Lee",
+    )
+
+
+def test_the_site_is_left_out_beside_its_people():
+    assert authors(f'{SITE}<meta name="author" content="Ann Lee, Lindholm Courier">') == ("Ann Lee",)
+
+
+@pytest.mark.parametrize(
+    "byline",
+    [
+        "<div class='comment'><span class='comment-author'>Bo Ek</span></div>",
+        "<p>By noon there were sledges on it.</p>",
+        "<p class='author'>@lindholmcourier</p>",
+        "<p><a href='mailto:desk@lindholmcourier.com'>Email the author</a></p>",
+    ],
+)
+def test_nobody_is_named_where_no_author_is(byline):
+    assert authors("", byline) == ()
+
+
+def test_the_source_of_the_authors_is_said():
+    named = article(author={"@type": "Person", "name": "Ann Lee"})
+    assert metadata(named).sources["authors"] == "json-ld author"
+    assert metadata(body=f"<h1>Ice closes the harbour</h1><p>By Ann Lee</p>{PROSE}").sources["authors"] == "byline"
+    assert "authors" not in metadata().sources

@@ -1,0 +1,63 @@
+"""Description, keywords and licence."""
+
+import pytest
+from stated_pages import article, metadata
+
+LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+
+
+def test_a_description_is_read_with_its_source():
+    found = metadata('<meta name="description" content="Ice in the harbour.">')
+    assert (found.description, found.sources["description"]) == ("Ice in the harbour.", "meta description")
+
+
+def test_the_description_of_json_ld_comes_first():
+    found = metadata(article(description="By the editors") + '<meta name="description" content="Ice">')
+    assert (found.description, found.sources["description"]) == ("By the editors", "json-ld description")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta name="keywords" content="ice, harbour , Ice,,">',
+        article(keywords="ice, harbour"),
+        article(keywords=["ice", "harbour"]),
+        '<meta property="article:tag" content="ice"><meta property="article:tag" content="harbour">',
+        '<meta name="keywords" content="ice\uff0charbour">',
+    ],
+)
+def test_keywords_are_read_once_each(head):
+    assert metadata(head).keywords == ("ice", "harbour")
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "source"),
+    [
+        (article(license=LICENCE), "", "json-ld license"),
+        (article(license={"@type": "CreativeWork", "url": LICENCE}), "", "json-ld license"),
+        (f'<link rel="license" href="{LICENCE}">', "", "link rel=license"),
+        ("", f'<a rel="license noopener" href="{LICENCE}">CC BY</a>', "link rel=license"),
+        ("", f'<footer><a href="{LICENCE}">CC BY</a></footer>', "link to Creative Commons"),
+        (f'<meta name="dcterms.license" content="{LICENCE}">', "", "meta dcterms.license"),
+    ],
+)
+def test_a_licence_is_read_with_its_source(head, body, source):
+    found = metadata(head, f"<p>text</p>{body}")
+    assert (found.license, found.sources["license"]) == (LICENCE, source)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'<figure><img src="/a.jpg"><figcaption><a href="{LICENCE}">CC BY</a></figcaption></figure>',
+        f'<a href="{LICENCE}">one</a> <a href="https://creativecommons.org/licenses/by-sa/3.0/">two</a>',
+        '<a href="https://creativecommons.org/about/">about</a>',
+    ],
+)
+def test_the_licence_of_a_part_is_not_that_of_the_page(body):
+    assert metadata(body=body).license is None
+
+
+def test_a_relative_licence_becomes_absolute():
+    found = metadata('<link rel="license" href="/terms">', url="https://example.org/a/b")
+    assert found.license == "https://example.org/terms"

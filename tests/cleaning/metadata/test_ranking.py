@@ -1,0 +1,33 @@
+"""The choice among answers by the weights of their features."""
+
+from math import log
+
+import pytest
+
+from cleaning.metadata.ranking import choose_answer, load_weights, parse_weights, score_options
+
+
+def test_a_day_needs_a_minimum_of_likelihood():
+    scores = {"2024-03-05": 1.0, "2024-04-01": 0.5, None: 1.0 + log(2)}
+    assert choose_answer(scores, 0.3) == "2024-03-05"
+    assert choose_answer(scores, 0.34) is None
+    assert choose_answer({None: 0.0}, 0.3) is None
+
+
+def test_scores_are_sums_of_known_weights():
+    assert score_options({"2024-03-05": frozenset({"a", "b", "c"}), None: frozenset()}, {"a": 1.5, "b": -0.5}) == {
+        "2024-03-05": 1.0,
+        None: 0.0,
+    }
+
+
+def test_weights_are_read_by_field():
+    assert parse_weights("# head\ntitle\t+1.50\th1\nauthors\t-0.25\tmeta:author\n") == {
+        "title": {"h1": 1.5},
+        "authors": {"meta:author": -0.25},
+    }
+
+
+@pytest.mark.parametrize("field", ["published", "authors", "title"])
+def test_each_field_has_weights(field):
+    assert load_weights(field)["none"]
