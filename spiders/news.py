@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
 
 from scrapy import Request
@@ -19,7 +19,7 @@ from cleaning.declare import integer, option, required, text, words_of
 from crawler.config import Config
 from crawler.config.names import set_ours
 from crawler.context import context_of
-from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
+from crawler.discovery.feeds import FeedEntry, FeedKind, FeedProblem, read_listing
 from crawler.discovery.portals import read_portals, select_portals
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.replay import replay_source
@@ -34,18 +34,21 @@ from spiders.site_links import feed_links, section_links, sitemap_links
 from spiders.url_patterns import drop_variants
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from crawler.discovery.feeds import FeedEntry, FeedListing
+    from crawler.discovery.feeds import FeedListing
     from crawler.discovery.portals import Portal
     from crawler.processing import StoreThread
     from crawler.storage.due import KnownPage
+    from crawler.storage.store import Store
     from crawler.visit import FetchedPage
+
+_Result = TypeVar("_Result")
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +56,7 @@ NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
 FEED_ENTRIES_MAX = 250_000
 """Entries that are used of a feed or sitemap, newest first. The protocol allows 50,000; some sites list more."""
 SITEMAPS_MAX = 50
-"""Sitemaps that are read of an index, and of a robots.txt."""
+"""Sitemaps that are read of an index, and of a robots.txt, in one run; the next runs read the others."""
 NESTED_INDEXES_MAX = 2
 """Indexes between robots.txt and a sitemap."""
 
@@ -183,15 +186,19 @@ class NewsSpider(ListingSpider):
         self.count("url_variants", len(links) - len(single))
         return single
 
-    def parse_robots(self, response: Response) -> Iterator[Request]:
+    async def parse_robots(self, response: Response) -> AsyncIterator[Request]:
         """Yield the sitemaps that a robots.txt names."""
-        portal = self._portal(response)
-        urls = sitemap_links(response)
-        self.count("sitemaps_left_out", max(0, len(urls) - SITEMAPS_MAX))
-        yield from (self._feed_request(portal, url, "sitemap") for url in urls[:SITEMAPS_MAX])
+        entries = [FeedEntry(url) for url in sitemap_links(response)]
+        async for request in self._sitemap_requests(self._portal(response), entries, 0):
+            yield request
 
-    async def parse_listed(self, response: Response, asked: str, nested: int = 0) -> AsyncIterator[Request]:
-        """Yield the entries of a feed or sitemap. Its bytes decide which it is, whatever it was `asked` for as."""
+    async def parse_listed(
+        self, response: Response, asked: str, nested: int = 0, taken: str = ""
+    ) -> AsyncIterator[Request]:
+        """Yield the entries of a feed or sitemap. Its bytes decide which it is, whatever it was `asked` for as.
+
+        `taken` is the URL of a sitemap that was taken from a long index.
+        """
         seconds = Config.read(self.crawler.settings).cleaning_seconds
         listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX, seconds)
         if isinstance(listing, FeedProblem):
@@ -202,13 +209,18 @@ class NewsSpider(ListingSpider):
         portal = self._portal(response)
         entries = [entry for entry in listing.entries if self._is_wanted(portal, entry)]
         if listing.kind is FeedKind.INDEX:
-            for request in self._nested_sitemaps(portal, entries, nested):
+            followed = entries if nested < NESTED_INDEXES_MAX else []
+            self.count("sitemaps_left_out", len(entries) - len(followed))
+            async for request in self._sitemap_requests(portal, followed, nested + 1):
                 yield request
-        else:
-            guessed = listing.kind is FeedKind.SITEMAP and not portal.articles
-            requests = self._entry_requests(portal, entries, guessed=guessed)
-            async for request in self._within_limit(portal, requests):
-                yield request
+            return
+        guessed = listing.kind is FeedKind.SITEMAP and not portal.articles
+        requests = self._entry_requests(portal, entries, guessed=guessed)
+        reading = _Reading(is_known=not (listing.left_out or listing.cut))
+        async for request in self._within_limit(portal, requests, reading):
+            yield request
+        if taken and reading.is_known:
+            await self._use_store(lambda store: store.record_known_sitemap(taken), None)
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
         """Yield the page, unless it is old, on another site, or guessed to be an article and without content."""
@@ -244,11 +256,19 @@ class NewsSpider(ListingSpider):
         else:
             self.count("no_article")
 
-    def _nested_sitemaps(self, portal: Portal, entries: list[FeedEntry], nested: int) -> Iterator[Request]:
-        """Yield the sitemaps of an index, the newest first."""
-        followed = entries[:SITEMAPS_MAX] if nested < NESTED_INDEXES_MAX else []
-        self.count("sitemaps_left_out", len(entries) - len(followed))
-        yield from (self._feed_request(portal, entry.url, "sitemap", nested + 1) for entry in followed)
+    async def _sitemap_requests(
+        self, portal: Portal, entries: Sequence[FeedEntry], nested: int
+    ) -> AsyncIterator[Request]:
+        """Yield the sitemaps of an index, the newest first; of a long one, those that this run takes."""
+        is_long = len(entries) > SITEMAPS_MAX
+        taken = entries
+        if is_long:
+            taken = await self._use_store(
+                lambda store: store.take_sitemaps(entries, SITEMAPS_MAX), entries[:SITEMAPS_MAX]
+            )
+        self.count("sitemaps_left_out", len(entries) - len(taken))
+        for entry in taken:
+            yield self._feed_request(portal, entry.url, "sitemap", nested, entry.url if is_long else "")
 
     def _entry_requests(self, portal: Portal, entries: list[FeedEntry], *, guessed: bool) -> Iterator[Request]:
         single = drop_variants(entries, lambda entry: entry.url)
@@ -278,7 +298,9 @@ class NewsSpider(ListingSpider):
         self.count("too_long", listing.too_long)
         self.count("dates_doubted", listing.doubtful)
 
-    async def _within_limit(self, portal: Portal, requests: Iterable[Request]) -> AsyncIterator[Request]:
+    async def _within_limit(
+        self, portal: Portal, requests: Iterable[Request], reading: _Reading | None = None
+    ) -> AsyncIterator[Request]:
         """Yield the requests for articles that are within the site's limit; count the others.
 
         Stored articles that are not due are left out and do not use up the limit. So each run of a crawl reads on where
@@ -290,6 +312,8 @@ class NewsSpider(ListingSpider):
             known = await self._known_pages([url_key(request.url) for request in part])
             for request in part:
                 key = url_key(request.url)
+                if reading is not None and key not in known:
+                    reading.is_known = False
                 event = admitted.admit(key, known.get(key), parse_lastmod(str(request.meta.get(LASTMOD_KEY, ""))))
                 if event is not None:
                     self.count(event if event in _LEFT_OUT else f"{event}/{portal.name}")
@@ -297,25 +321,29 @@ class NewsSpider(ListingSpider):
                     yield request
 
     async def _known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
-        """Return what is stored of these pages; {} without a database, and in a replay, which reads pages again.
+        """Return what is stored of these pages; {} without a database, and in a replay, which reads pages again."""
+        return await self._use_store(lambda store: store.known_pages(keys), {})
+
+    async def _use_store(self, work: Callable[[Store], _Result], otherwise: _Result) -> _Result:
+        """Return the result of some work with the database; `otherwise` without one, and in a replay.
 
         A database error ends the crawl, as it does when writing.
         """
         thread: StoreThread | None = context_of(self.crawler).store_thread
         if thread is None or thread.failed or Config.read(self.crawler.settings).replay:
-            return {}
+            return otherwise
         try:
-            return await thread.run(partial(thread.store.known_pages, keys))
+            return await thread.run(partial(work, thread.store))
         except StoreError as error:
             thread.fail(error)
-            return {}
+            return otherwise
 
     def _portal(self, response: Response) -> Portal:
         return self.portals[response.meta[_PORTAL_META]]
 
-    def _feed_request(self, portal: Portal, url: str, asked: str, nested: int = 0) -> Request:
+    def _feed_request(self, portal: Portal, url: str, asked: str, nested: int = 0, taken: str = "") -> Request:
         """Return the request for a feed or sitemap. The response filter ignores its response."""
-        about = {"asked": asked, "nested": nested}
+        about = {"asked": asked, "nested": nested} | ({"taken": taken} if taken else {})
         request = Request(url, self.parse_listed, cb_kwargs=about, meta={"judge": False}, priority=_SITEMAP_PRIORITY)
         return self._portal_request(portal, request)
 
@@ -330,6 +358,13 @@ class NewsSpider(ListingSpider):
             request.headers[name] = value
         portal_request: Request = request.replace(meta=meta)
         return portal_request
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A feed or sitemap that is being read: True as long as all its entries are known."""
+
+    is_known: bool
 
 
 class _AdmittedArticles:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, cast, delete, false, func, or_, select
+from sqlalchemy import Text, cast, delete, false, func, or_, select, update
 
 from crawler import urls
 from crawler.config import RECRAWL
@@ -19,7 +19,7 @@ from crawler.errors import QueryError
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
 from crawler.storage.crawls import CrawlState
-from crawler.storage.tables import batched, crawl, empty_address, insert_on_conflict, page, section
+from crawler.storage.tables import batched, crawl, empty_address, insert_on_conflict, page, section, sitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection, Row
 
+    from crawler.discovery.feeds import FeedEntry
     from crawler.schedule import RevisitBounds, VisitHistory
     from crawler.visit import RequestRecord
 
@@ -39,8 +40,8 @@ REDIRECTED = "redirected"
 EMPTY_DAYS = 7
 """Days after which an address that gave no page is due; twice as many after each further visit without a page."""
 EMPTY_DAYS_MAX = 180
-EMPTY_FORGOTTEN_DAYS = 400
-"""Days after the last visit of an address without a page until its row is deleted."""
+FORGOTTEN_DAYS = 400
+"""Days after the last visit of an address without a page, or of a sitemap, until its row is deleted."""
 
 _DAY = timedelta(days=1)
 _JSON_NAMES = ("arguments", "cb_kwargs", "headers", "meta", "settings")
@@ -218,10 +219,63 @@ def record_empty_visits(connection: Connection, visits: Iterable[EmptyVisit]) ->
     connection.execute(statement, [rows[key] for key in sorted(rows)])
 
 
-def forget_empty_addresses(connection: Connection, now: datetime) -> None:
-    """Delete the addresses without a page that nothing has led to for long."""
-    oldest = now - EMPTY_FORGOTTEN_DAYS * _DAY
+def forget_addresses(connection: Connection, now: datetime) -> None:
+    """Delete the addresses without a page, and the sitemaps, that nothing has led to for long."""
+    oldest = now - FORGOTTEN_DAYS * _DAY
     connection.execute(delete(empty_address).where(empty_address.c.last_visit < oldest))
+    connection.execute(delete(sitemap).where(sitemap.c.last_read < oldest))
+
+
+def take_sitemaps(connection: Connection, listed: Sequence[FeedEntry], most: int, now: datetime) -> list[FeedEntry]:
+    """Return the sitemaps of an index to read now, and record that they are read.
+
+    First those that were never read or may have changed since, in the order of the index; then those with entries that
+    were not all known; then the others. Of the last two those come first that were not read for longest.
+    """
+    by_key: dict[str, FeedEntry] = {}
+    for entry in listed:
+        by_key.setdefault(urls.url_key(entry.url), entry)
+    rows = {
+        row.url_key: row
+        for part in batched(list(by_key))
+        for row in connection.execute(select(sitemap).where(sitemap.c.url_key.in_(part)))
+    }
+    ranked = sorted(by_key, key=lambda key: _rank_sitemap(by_key[key], rows.get(key)))[:most]
+    # Marked here, not when they have been read: sitemaps that cannot be read would keep all others waiting.
+    values = [
+        {
+            "url_key": key,
+            "site": urls.site_of(key),
+            "last_read": now,
+            "lastmod": by_key[key].changed.isoformat() if by_key[key].changed else None,
+            "known": False,
+        }
+        for key in sorted(ranked)
+    ]
+    if values:
+        new = insert_on_conflict(connection, sitemap)
+        columns = {name: new.excluded[name] for name in ("last_read", "lastmod", "known")}
+        connection.execute(new.on_conflict_do_update(index_elements=["url_key"], set_=columns), values)
+    return [by_key[key] for key in ranked]
+
+
+def _rank_sitemap(entry: FeedEntry, row: Row[Any] | None) -> tuple[int, datetime | None]:
+    if row is None or _may_have_changed(entry, row):
+        return (0, None)
+    return (2 if row.known else 1, row.last_read)
+
+
+def _may_have_changed(entry: FeedEntry, row: Row[Any]) -> bool:
+    """Return True if an index says that a sitemap has changed since it was read, or on that day."""
+    if entry.changed is None:
+        return False
+    # The day of a sitemap is that of a time zone which is not known.
+    return entry.changed.isoformat() > (row.lastmod or "") or entry.changed >= (row.last_read - _DAY).date()
+
+
+def record_known_sitemap(connection: Connection, url: str) -> None:
+    """Record that all entries of a sitemap are known."""
+    connection.execute(update(sitemap).where(sitemap.c.url_key == urls.url_key(url)).values(known=True))
 
 
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:

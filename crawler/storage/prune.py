@@ -50,6 +50,7 @@ from crawler.storage.tables import (
     section,
     sighting,
     site_crawl,
+    sitemap,
     sitemap_trust,
 )
 
@@ -307,9 +308,10 @@ def _delete_addresses(connection: Connection) -> None:
 
 
 def _delete_empty_addresses(connection: Connection, addresses: _Addresses) -> None:
-    """Delete the records of addresses without a page."""
+    """Delete the records of addresses without a page, and those of a site's sitemaps."""
     if addresses.site is not None:
         connection.execute(delete(empty_address).where(empty_address.c.site == addresses.site))
+        connection.execute(delete(sitemap).where(sitemap.c.site == addresses.site))
     for part in batched(sorted(addresses.keys)):
         connection.execute(delete(empty_address).where(empty_address.c.url_key.in_(part)))
 

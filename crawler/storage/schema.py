@@ -51,7 +51,7 @@ class Migrations:
     """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
 
     location: str = "crawler:storage/migrations"
-    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 
     @property
     def head(self) -> str:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
+    from crawler.discovery.feeds import FeedEntry
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import FoundOriginals, PageComparison
@@ -211,7 +212,7 @@ class Store:
         """
 
         def end(connection: Connection) -> bool:
-            due.forget_empty_addresses(connection, datetime.now(UTC))
+            due.forget_addresses(connection, datetime.now(UTC))
             return crawls.end_crawl(connection, crawl_id, reason, totals, finished=finished)
 
         return self.write(end)
@@ -437,6 +438,14 @@ class Store:
         """Return the keys that are known, as `due.known_pages` does."""
         now = datetime.now(UTC)
         return self.read(lambda connection: due.known_pages(connection, keys, now, self._policy.revisits))
+
+    def take_sitemaps(self, listed: Sequence[FeedEntry], most: int) -> list[FeedEntry]:
+        """Return the sitemaps of an index to read in this run, and record that they are read."""
+        return self.write(lambda connection: due.take_sitemaps(connection, listed, most, datetime.now(UTC)))
+
+    def record_known_sitemap(self, url: str) -> None:
+        """Record that all entries of a sitemap are known."""
+        self.write(lambda connection: due.record_known_sitemap(connection, url))
 
     def stored_item(self, visit: Visit) -> StoredItem | None:
         """Return the stored item of the page that a visit found not modified; None if no page is stored."""

@@ -669,6 +669,18 @@ alert = Table(
     sqlite_with_rowid=False,
 )
 
+# The sitemaps of long indexes that runs have read. `lastmod` is what the index said of it then, and `known` is true if
+# all its entries were known.
+sitemap = Table(
+    "sitemap",
+    metadata,
+    _required("url_key", Key, primary_key=True),
+    _required("site", Key, index=True),
+    _required("last_read", UtcDateTime),
+    Column("lastmod", Text),
+    _required("known", Boolean),
+)
+
 # How often the `<lastmod>` dates in a host's sitemaps were right.
 sitemap_trust = Table(
     "sitemap_trust",

@@ -136,6 +136,58 @@ def test_sitemap_indexes_are_followed_to_a_limited_depth(news, site):
     assert crawled.stats["news/sitemaps_left_out"] == 1
 
 
+def test_a_long_index_is_read_on_run_by_run(news, site, tmp_path):
+    names = [f"/map-{number:03}.xml" for number in range(120)]
+    days = [f"2024-{1 + number // 28:02}-{1 + number % 28:02}" for number in range(120)]
+
+    def write_index(changed=()):
+        items = (
+            loc(site.url + name, "2025-01-01" if name in changed else day).replace("url>", "sitemap>")
+            for name, day in zip(names, days, strict=True)
+        )
+        site.add("/index.xml", f"<sitemapindex>{''.join(items)}</sitemapindex>", XML)
+
+    write_index()
+    for number, name in enumerate(names):
+        site.add(name, f"<urlset>{loc(site.url + story(number))}</urlset>", XML)
+        site.add_articles(story(number))
+    site.add(names[7], "gone", status=404)  # it keeps no other from its turn
+    columns = {"sitemaps": [f"{site.url}/index.xml"], "articles": "/news/"}
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+
+    def crawl():
+        seen = len(site.asked)
+        crawled = news(columns, store, sources="sitemaps")
+        return crawled, {path for path in site.asked[seen:] if path.startswith("/map-")}
+
+    newest, oldest = names[::-1], names
+    assert [crawl()[1] for _ in range(2)] == [set(newest[:50]), set(newest[50:100])]
+    # The rest, and those that were read once and whose entries were not known then: the first run's.
+    third, read = crawl()
+    assert read >= set(oldest[:20])
+    assert read - set(oldest[:20]) < set(newest[:50])
+    assert len(read) == 50
+    assert third.stats["news/sitemaps_left_out"] == 70
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        assert database.execute("SELECT count(*) FROM page").fetchone() == (119,)
+        assert database.execute("SELECT count(*), sum(known) FROM sitemap").fetchone() == (120, 30)
+    # A sitemap that has changed comes first, then those whose entries were not all known.
+    write_index(changed={names[119], names[30]})
+    assert {names[119], names[30]} < crawl()[1]
+
+
+def test_a_long_robots_txt_is_read_on_too(news, site, tmp_path):
+    names = [f"/map-{number}.xml" for number in range(60)]
+    lines = "\n".join(f"Sitemap: {site.url}{name}" for name in names)
+    site.add("/robots.txt", lines, {"Content-Type": "text/plain"})
+    for number, name in enumerate(names):
+        site.add(name, f"<urlset>{loc(site.url + story(number))}</urlset>", XML)
+        site.add_articles(story(number))
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    first, second = (news({"articles": "/news/"}, store, sources="sitemaps") for _ in range(2))
+    assert (first.stats["visit/page"], second.stats["visit/page"]) == (50, 10)
+
+
 def test_older_articles_are_not_requested(news, site):
     today = datetime.now(UTC)
     old, new = today - timedelta(days=9), today - timedelta(days=1)

@@ -30,7 +30,7 @@ def test_an_address_without_a_page_is_due_ever_more_rarely_and_then_forgotten(en
         # A clock that was ahead does not hide an address for years.
         assert known(connection, NOW - 900 * DAY).is_due
         last -= 180 * DAY
-        due.forget_empty_addresses(connection, last + 399 * DAY)
+        due.forget_addresses(connection, last + 399 * DAY)
         assert connection.execute(select(empty_address.c.site, empty_address.c.visits)).all() == [("a.example", 7)]
-        due.forget_empty_addresses(connection, last + 401 * DAY)
+        due.forget_addresses(connection, last + 401 * DAY)
         assert known(connection, last) is None

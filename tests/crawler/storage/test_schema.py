@@ -151,6 +151,7 @@ REVERSALS = {
     "0007": ["DROP TABLE address"],
     "0008": ["DROP TABLE site_crawl", "DROP TABLE alert"],
     "0009": ["DROP TABLE empty_address"],
+    "0010": ["DROP TABLE sitemap"],
 }
 
 
