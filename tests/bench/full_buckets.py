@@ -22,17 +22,14 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import random
-import sys
-import tempfile
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 
 import numpy as np
 from contenders import Database
-from room import new_database
+from room import new_url, say
 
 from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
@@ -209,16 +206,6 @@ def make_block(url, position, fingerprint):
     return FingerprintedBlock(Decision(block, 1.0, Reason.KEPT), digest_terms(text.split()), 20, fingerprint)
 
 
-@contextmanager
-def new_url(database):
-    if database == "postgresql":
-        with new_database() as url:
-            yield url
-    else:
-        with tempfile.TemporaryDirectory(prefix="blocksieve-bench-") as folder:
-            yield f"sqlite:///{folder}/buckets.db"
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=(10, 50, 100), help="numbers of pages, ascending")
@@ -238,16 +225,12 @@ def main():
     for database in options.databases:
         for bucket in options.buckets:
             with new_url(database) as url:
-                say(f"{database}, {bucket}", measure_database(url, bucket, options))
+                for figure, value in measure_database(url, bucket, options):
+                    say(f"{database}, {bucket}: {figure}: {value}")
     if options.lookups:
         for bucket in (None, *options.buckets):
-            say(bucket or "random", measure_joins(bucket, options))
-
-
-def say(name, figures):
-    for figure, value in figures:
-        sys.stdout.write(f"{name}: {figure}: {value}\n")
-        sys.stdout.flush()
+            for figure, value in measure_joins(bucket, options):
+                say(f"{bucket or 'random'}: {figure}: {value}")
 
 
 if __name__ == "__main__":

@@ -36,10 +36,15 @@ def vocabulary():
     return words
 
 
+def frequencies():
+    """Return the cumulated shares of the vocabulary's words in a text."""
+    return _cumulated(VOCABULARY)
+
+
 def pages(count):
     """Give so many pages: each a list of (text, words, priority, score)."""
     random = np.random.default_rng(1)
-    words, shares = np.array(vocabulary(), object), _cumulated(VOCABULARY)
+    words, shares = np.array(vocabulary(), object), frequencies()
     han, han_shares = [chr(_HAN_FIRST + i) for i in range(_HAN)], _cumulated(_HAN)
     for _ in range(count):
         lengths = np.clip(random.lognormal(np.log(_MEDIAN_WORDS), _SPREAD, BLOCKS_OF_PAGE), 2, _LONGEST).astype(int)
@@ -58,7 +63,7 @@ def pages(count):
 def queries(count):
     """Return so many queries of each kind, by its name."""
     random = np.random.default_rng(2)
-    words, shares = vocabulary(), _cumulated(VOCABULARY)
+    words, shares = vocabulary(), frequencies()
 
     def running(length):
         """Words as frequent as in a text, without stop words."""

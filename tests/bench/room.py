@@ -1,9 +1,11 @@
-"""Where the databases of a benchmark lie, and the disk they need."""
+"""Where the databases of a benchmark lie, the disk they need, and how its figures are printed."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
+import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +33,23 @@ def new_database():
             yield SERVER.set(drivername="postgresql+psycopg", database=name).render_as_string(hide_password=False)
         finally:
             server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@contextmanager
+def new_url(database):
+    """Give the URL of an empty database of this kind, `sqlite` or `postgresql`; it is removed at the end."""
+    if database == "postgresql":
+        with new_database() as url:
+            yield url
+    else:
+        with tempfile.TemporaryDirectory(prefix="blocksieve-bench-") as folder:
+            yield f"sqlite:///{folder}/bench.db"
+
+
+def say(line):
+    """Print a line at once: a benchmark that takes minutes shows each figure when it has it."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def needs(folder, indexes, size):

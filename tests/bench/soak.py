@@ -2,12 +2,16 @@
 
 A farm of hosts on loopback addresses is served by a process of its own. The processes of a crawl share one database:
 two on PostgreSQL, one on SQLite. Then every page becomes due, and as many processes run `scrapy recrawl --due --join`;
-the farm answers 304. Every few seconds a line says how many responses the farm has given and what each process holds.
+the farm answers 304. Every few seconds a line says how many responses the farm has given, and the most memory that each
+process has held since the line before.
+
+The articles are made up, of words as frequent as those of a language. Texts of one template would be near-duplicates of
+each other: full_buckets.py measures those.
 
 With --queued, the frontier alone is measured: so many requests of --queued-hosts are queued, first those of a large
 host, which has half of them. Workers lease 100 at a time and give them up as done, until nothing is left or for
---seconds. Each number of workers has a queue of its own. `all hosts after` is the number of leases until each host had
-given a request. `large` is the large host's share of the leases while requests of others were left.
+--seconds. Then all are queued again for the next number of workers. `all hosts after` is the number of leases until
+each host had given a request. `large` is the large host's share of the leases while requests of others were left.
 
     python tests/bench/soak.py [--hosts 300] [--pages 100] [--databases postgresql sqlite] [--every 10]
     python tests/bench/soak.py --queued 1000000 [--queued-hosts 10000] [--workers 1 4 8] [--seconds 30]
@@ -18,23 +22,23 @@ PostgreSQL is the server at BLOCKSIEVE_POSTGRES, on which a database is made and
 from __future__ import annotations
 
 import argparse
-import hashlib
 import multiprocessing
 import os
-import subprocess
+import random
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import scrapy
-from room import new_database
-from sqlalchemy import text
+from made_up import frequencies, vocabulary
+from room import new_url, say
+from sqlalchemy import JSON, BigInteger, String, case, cast, insert, literal, select, text, update
 
 from crawler.demo.run import FAST_SETTINGS
 from crawler.storage import requests
@@ -42,13 +46,14 @@ from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import opened_engine, write_transaction
 from crawler.storage.schema import prepare_schema
 from crawler.storage.store import Store
-from crawler.visit import RequestRecord
+from crawler.storage.tables import request
 
 PROCESSES = {"postgresql": 2, "sqlite": 1}
 LARGE_HOST = "large.example"
-RECORDS_AT_ONCE = 10_000
 LEASED_AT_ONCE = 100
-SENTENCE = "The ferryman of host {} told visitor {} about storm {}, which had taken the roof off barn {}. "
+SECONDS_BETWEEN_LOOKS = 0.2
+PARAGRAPHS = 8
+WORDS = 60  # of a paragraph
 
 
 class SoakSpider(scrapy.Spider):
@@ -80,7 +85,7 @@ class Farm(BaseHTTPRequestHandler):
     def do_GET(self):
         with self.server.count.get_lock():
             self.server.count.value += 1
-        tag = f'"{hashlib.md5(self.path.encode(), usedforsecurity=False).hexdigest()}"'
+        tag = f'"{self.path}"'
         body, status = self.body(), 200
         if body is None:
             body, status = b"", 404
@@ -101,15 +106,25 @@ class Farm(BaseHTTPRequestHandler):
         number = self.path.removeprefix("/news/")
         if not number.isdecimal():
             return None
-        paragraphs = (
-            "".join(SENTENCE.format(host, number, part * line, hash((host, number, part, line))) for line in range(4))
-            for part in range(8)
-        )
-        content = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
-        return f"<html><title>Storm {number}</title><body><article>{content}</article></body></html>".encode()
+        return article(host, number)
 
     def log_message(self, *_arguments):
         pass
+
+
+def article(host, number):
+    """Return the page of a host with this number, the same each time."""
+    words, chance = vocabulary(), random.Random(f"{host} {number}")
+    text = chance.choices(words, cum_weights=word_frequencies(), k=PARAGRAPHS * WORDS)
+    paragraphs = (" ".join(text[start : start + WORDS]).capitalize() for start in range(0, len(text), WORDS))
+    content = "".join(f"<p>{paragraph}.</p>" for paragraph in paragraphs)
+    return f"<html><title>Storm {number}</title><body><article>{content}</article></body></html>".encode()
+
+
+@cache
+def word_frequencies():
+    """Return the cumulated shares of the vocabulary's words, as `random.choices` takes them."""
+    return frequencies().tolist()
 
 
 def serve(pages, count, ports):
@@ -147,6 +162,28 @@ def soak(database, url, options):
 
 def run(name, command, processes, url, count, options):
     """Run a command in several processes to their end, and print what they do."""
+    began, first = time.monotonic(), count.value
+    last, before, cpu_seconds = began, first, [0.0] * processes
+    running = [started(command, url) for _ in range(processes)]
+    while any(process.poll() is None for process in running):
+        taken = taken_during(running, options.every)
+        cpu_seconds = [max(pair) for pair in zip(cpu_seconds, (each.cpu_seconds for each in taken), strict=True)]
+        memory = ", ".join(f"{each.resident_bytes / 1e6:.0f} MB" for each in taken)
+        now, responses = time.monotonic(), count.value
+        rate = (responses - before) / (now - last)
+        say(f"{name}: {now - began:4.0f} s, {responses - first:7,} responses, {rate:5.0f}/s, {memory}")
+        last, before = now, responses
+    cpu_ms = 1000 * sum(cpu_seconds) / max(1, before - first)
+    say(
+        f"{name}: ended after {last - began:.0f} s, {(before - first) / (last - began):.0f}/s, {cpu_ms:.1f} ms CPU each"
+    )
+    codes = [process.returncode for process in running]
+    if any(codes):
+        sys.exit(f"{name}: exit codes {codes}")
+
+
+def started(command, url):
+    """Start a command of Scrapy with the spider of the farm, and return its process."""
     settings = FAST_SETTINGS | {
         "ALLOW_ADDRESSES": "127.0.0.0/8",
         "LOG_FILE": "",
@@ -160,59 +197,76 @@ def run(name, command, processes, url, count, options):
         line += ["-s", "=".join(setting)]
     environment = os.environ | {"DATABASE_URL": url, "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
     environment["PYTHONPATH"] = str(Path(__file__).parent)
-    began, first = time.monotonic(), count.value
-    last, before = began, first
-    running = [psutil.Popen(line, env=environment) for _ in range(processes)]
-    while any(process.poll() is None for process in running):
-        wait_for(running, options.every)
-        now, responses = time.monotonic(), count.value
-        memory = ", ".join(memory_of(process) for process in running if process.poll() is None)
-        rate = (responses - before) / (now - last)
-        say(f"{name}: {now - began:4.0f} s, {responses - first:7,} responses, {rate:5.0f}/s, {memory or 'ended'}")
-        last, before = now, responses
-    codes = [process.returncode for process in running]
-    if any(codes):
-        sys.exit(f"{name}: exit codes {codes}")
+    return psutil.Popen(line, env=environment)
 
 
-def wait_for(running, seconds):
-    """Wait so long, or until all have ended."""
-    until = time.monotonic() + seconds
-    for process in running:
-        try:
-            process.wait(max(0, until - time.monotonic()))
-        except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
-            return
+class Taken(NamedTuple):
+    """The memory and the CPU time of a process."""
+
+    resident_bytes: int = 0
+    cpu_seconds: float = 0.0
 
 
-def memory_of(process):
+def taken_during(running, seconds):
+    """Wait so long, or until all have ended; return the most that each process took meanwhile."""
+    until, most = time.monotonic() + seconds, [Taken()] * len(running)
+    while time.monotonic() < until and any(process.poll() is None for process in running):
+        most = [Taken(*map(max, taken, taken_by(process))) for taken, process in zip(most, running, strict=True)]
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    return most
+
+
+def taken_by(process):
+    """Return what a process takes now; nothing if it has ended."""
     try:
-        return f"{process.memory_info().rss / 1e6:.0f} MB"
+        times = process.cpu_times()
+        return Taken(process.memory_info().rss, times.user + times.system)
     except psutil.NoSuchProcess:
-        return "ended"
+        return Taken()
 
 
-def measure_frontier(database, workers, url, options):
-    """Queue requests, let workers lease them, and print how fast and in which order they do."""
+def measure_frontier(database, url, options):
+    """Queue requests, let each number of workers lease them, and print how fast and in which order they do."""
     with opened_engine(url) as engine:
         prepare_schema(engine)
         crawl_id = Store(engine).join_crawl("soak", {}, CrawlPolicy()).crawl_id
-        began = time.monotonic()
-        for start in range(0, options.queued, RECORDS_AT_ONCE):
-            numbers = range(start, min(start + RECORDS_AT_ONCE, options.queued))
-            records = [queued_record(number, options) for number in numbers]
-            with write_transaction(engine) as connection:
-                requests.add_requests(connection, crawl_id, records, requests.database_now(connection))
-    say(f"{database}: {options.queued:,} requests queued in {time.monotonic() - began:.0f} s")
-    say(f"{database}: {workers} workers, {lease_by(workers, url, crawl_id, options)}")
+        with write_transaction(engine) as connection:
+            queue(connection, crawl_id, options)
+    say(f"{database}: {options.queued:,} requests queued")
+    for workers in options.workers:
+        say(f"{database}: {workers} workers, {lease_by(workers, url, crawl_id, options)}")
+        queue_again(url)
 
 
-def queued_record(number, options):
-    """Return a request: the first half is of the large host."""
-    of_large = number < options.queued // 2
-    host = LARGE_HOST if of_large else f"host{number % (options.queued_hosts - 1):05}.example"
-    address = f"https://{host}/{number}"
-    return RequestRecord(f"{number:012x}", address, host, callback="parse")
+def queue_again(url):
+    """Queue what was done, so that each number of workers finds the same requests."""
+    is_done = request.c.state != requests.RequestState.QUEUED.value
+    queued = {"state": requests.RequestState.QUEUED.value, "outcome": None, "ended": None}
+    with opened_engine(url) as engine, write_transaction(engine) as connection:
+        connection.execute(update(request).where(is_done).values(lease_id=None, lease_until=None, **queued))
+
+
+def queue(connection, crawl_id, options):
+    """Queue the requests in one statement: the first half is of the large host."""
+    numbers = select(literal(0, BigInteger).label("n")).cte("numbers", recursive=True)
+    numbers = numbers.union_all(select(numbers.c.n + 1).where(numbers.c.n < options.queued - 1))
+    number = cast(numbers.c.n, String)
+    small_host = "host" + cast(numbers.c.n % (options.queued_hosts - 1), String) + ".example"
+    host = case((numbers.c.n < options.queued // 2, LARGE_HOST), else_=small_host)
+    values = {
+        "crawl_id": literal(crawl_id),
+        "key": number,
+        "url": "https://" + host + "/" + number,
+        "host": host,
+        "method": literal("GET"),
+        **{name: literal({}, JSON) for name in ("headers", "cb_kwargs", "meta")},
+        "callback": literal("parse"),
+        "priority": literal(0),
+        "state": literal(requests.RequestState.QUEUED.value),
+        "attempts": literal(0),
+        "added": literal(requests.database_now(connection), request.c.added.type),
+    }
+    connection.execute(insert(request).from_select(list(values), select(*values.values()).select_from(numbers)))
 
 
 def lease_by(workers, url, crawl_id, options):
@@ -227,6 +281,8 @@ def lease_by(workers, url, crawl_id, options):
     calls = sorted((call for _ in processes for call in results.get()), key=lambda call: call.ended)
     for process in processes:
         process.join()
+    if codes := [process.exitcode for process in processes if process.exitcode]:
+        sys.exit(f"{len(codes)} of {workers} workers failed")
     return figures_of(calls, options)
 
 
@@ -257,19 +313,21 @@ def figures_of(calls, options):
 def lease(url, crawl_id, name, seconds, results):
     """Lease requests and give them up as done, for a while or until nothing is left."""
     calls, after = [], ""
-    with opened_engine(url) as engine:
-        until = time.monotonic() + seconds
-        while (began := time.monotonic()) < until:
-            with write_transaction(engine) as connection:
-                now = requests.database_now(connection)
-                leased = requests.lease_requests(connection, crawl_id, lease_options(name, now, after))
-                acks = [requests.Ack(row.lease_token, requests.RequestState.DONE, "page") for row in leased]
-                requests.acknowledge_requests(connection, acks, now)
-            if not leased:
-                break
-            after = leased[-1].record.host
-            calls.append(Call(began, time.monotonic(), [row.record.host for row in leased]))
-    results.put(calls)
+    try:
+        with opened_engine(url) as engine:
+            until = time.monotonic() + seconds
+            while (began := time.monotonic()) < until:
+                with write_transaction(engine) as connection:
+                    now = requests.database_now(connection)
+                    leased = requests.lease_requests(connection, crawl_id, lease_options(name, now, after))
+                    acks = [requests.Ack(row.lease_token, requests.RequestState.DONE, "page") for row in leased]
+                    requests.acknowledge_requests(connection, acks, now)
+                if not leased:
+                    break
+                after = leased[-1].record.host
+                calls.append(Call(began, time.monotonic(), [row.record.host for row in leased]))
+    finally:
+        results.put(calls)
 
 
 def lease_options(name, now, after):
@@ -281,21 +339,6 @@ def lease_options(name, now, after):
         horizon_seconds=10.0,
         after_host=after,
     )
-
-
-@contextmanager
-def new_url(database):
-    if database == "postgresql":
-        with new_database() as url:
-            yield url
-    else:
-        with tempfile.TemporaryDirectory(prefix="blocksieve-bench-") as folder:
-            yield f"sqlite:///{folder}/soak.db"
-
-
-def say(line):
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def arguments():
@@ -313,13 +356,10 @@ def arguments():
 
 def main():
     options = arguments()
+    measure = soak if options.queued is None else measure_frontier
     for database in options.databases:
-        if options.queued is None:
-            with new_url(database) as url:
-                soak(database, url, options)
-        for workers in options.workers if options.queued else ():
-            with new_url(database) as url:
-                measure_frontier(database, workers, url, options)
+        with new_url(database) as url:
+            measure(database, url, options)
 
 
 if __name__ == "__main__":
