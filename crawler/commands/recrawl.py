@@ -14,6 +14,7 @@ import logging
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -292,12 +293,31 @@ def prepare_feeds(feeds: SharedFeeds, crawler: Crawler, arguments: Mapping[str, 
 def _queue(
     config: Config, spider: str, arguments: Mapping[str, str], records: Iterable[tuple[Revisit, RequestRecord]]
 ) -> due.BegunRecrawl | None:
-    """Begin or join a re-crawl; `is_active` is right on both kinds of database."""
+    """Begin or join a re-crawl; `is_active` is right on both kinds of database.
+
+    Each part of the requests has a transaction of its own, so that other crawls go on. If the re-crawl ends meanwhile,
+    the next part begins another one.
+    """
+    begun: due.BegunRecrawl | None = None
+    rest = iter(records)
     with opened_engine(config.database_url, must_exist=True) as engine:
-        with write_transaction(engine) as connection:
-            begun = due.begin_recrawl(connection, spider, arguments, records, config.frontier_lease_seconds)
+        part = list(islice(rest, due.REQUESTS_PER_PART))
+        while True:
+            with write_transaction(engine) as connection:
+                queued = due.begin_recrawl(connection, spider, arguments, part, config.frontier_lease_seconds)
+            begun = _joined(begun, queued)
+            if not (part := list(islice(rest, due.REQUESTS_PER_PART))):
+                break
         locked = None if begun is None else has_crawl_lock(engine, begun.crawl_id)
     return begun if begun is None or locked is None else replace(begun, is_active=locked)
+
+
+def _joined(begun: due.BegunRecrawl | None, queued: due.BegunRecrawl | None) -> due.BegunRecrawl | None:
+    """Return what two parts began, one after the other; the promise of the first to work at it is no other process."""
+    if begun is None or queued is None:
+        return begun or queued
+    is_active = begun.is_active if begun.crawl_id == queued.crawl_id else queued.is_active
+    return due.BegunRecrawl(queued.crawl_id, begun.added + queued.added, is_active)
 
 
 def end_code(crawler: Crawler, error: BaseException | None, label: str) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Text, cast, delete, false, func, or_, select, update
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 REVISITS_MAX = 100_000
 """The largest number of pages, and of sections, that one run reads: those that have waited longest."""
+REQUESTS_PER_PART = 1_000
+"""How many pages' requests are read or queued at once: those of a crawl of 300 sections take 10 to 30 kB each."""
 
 REDIRECTED = "redirected"
 """The outcome of an address that redirects to another one."""
@@ -46,7 +47,6 @@ FORGOTTEN_DAYS = 400
 _DAY = timedelta(days=1)
 _JSON_NAMES = ("arguments", "cb_kwargs", "headers", "meta", "settings")
 _ROWS_PER_READ = 5_000
-_REQUESTS_PER_PART = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> lis
         (page, {revisit.row_id: revisit for revisit in revisits if not revisit.is_section}),
     ):
         columns = [table.c.spider, table.c.callback, *(cast(table.c[name], Text).label(name) for name in _JSON_NAMES)]
-        for part in batched(list(chosen)):
+        for part in batched(list(chosen), REQUESTS_PER_PART):
             for row in connection.execute(select(table.c.id, *columns).where(table.c.id.in_(part))):
                 request_by_id[table is section, row.id] = _revisit_request(chosen[row.id], row, shared)
     return [request_by_id[_revisit_id(revisit)] for revisit in revisits if _revisit_id(revisit) in request_by_id]
@@ -349,30 +349,26 @@ def begin_recrawl(
     connection: Connection,
     spider: str,
     arguments: Mapping[str, str],
-    records: Iterable[tuple[Revisit, RequestRecord]],
+    records: Sequence[tuple[Revisit, RequestRecord]],
     lease_seconds: float,
 ) -> BegunRecrawl | None:
     """Begin a re-crawl, or join the open one, with requests for what was not visited since it was read.
 
     `arguments` are the spider's and RECRAWL. None if nothing is left to visit and no re-crawl is open. Without another
     active process, this one promises to work at it for `lease_seconds`. Call it first in its transaction: of two
-    processes that start together one begins, and both join. The records come in the order of their keys, and are taken
-    in parts, so that they need not all be in memory.
+    processes that start together one begins, and both join. Give it at most REQUESTS_PER_PART records, in the order of
+    their keys: other processes wait for the transaction.
     """
     with connection.begin_nested() as attempt:
         joined = crawls.join_crawl(connection, spider, arguments, fresh=False)
         now = requests.database_now(connection)
         # Only here, not earlier, are the visits seen of a crawl that has ended meanwhile.
-        left = added = 0
-        pairs = iter(records)
-        while part := list(islice(pairs, _REQUESTS_PER_PART)):
-            waiting = _unvisited_since(connection, [revisit for revisit, _ in part])
-            unvisited = [record for revisit, record in part if _revisit_id(revisit) in waiting]
-            left += len(unvisited)
-            added += requests.add_requests(connection, joined.crawl_id, unvisited, now)
-        if not left and not joined.resumed:
+        waiting = _unvisited_since(connection, [revisit for revisit, _ in records])
+        unvisited = [record for revisit, record in records if _revisit_id(revisit) in waiting]
+        if not unvisited and not joined.resumed:
             attempt.rollback()
             return None
+        added = requests.add_requests(connection, joined.crawl_id, unvisited, now)
         crawls.mark_seeded(connection, joined.crawl_id, now)
         is_active = crawls.is_active(connection, joined.crawl_id, now)
         if not is_active:

@@ -7,16 +7,19 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
+from sqlalchemy import func, select, update
 
+from crawler.commands.recrawl import _queue
 from crawler.config import RECRAWL, Config
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
 from crawler.schedule import PageKind, VisitHistory
-from crawler.storage import crawls, requests, schema
+from crawler.storage import crawls, due, requests, schema
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import opened_engine, write_transaction
 from crawler.storage.due import Revisit, RevisitRequest
 from crawler.storage.pages import REVISIT_KEY
 from crawler.storage.store import Store
+from crawler.storage.tables import crawl, request
 from crawler.visit import Outcome, RequestRecord, Visit
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -174,3 +177,48 @@ def test_an_unfinished_recrawl_is_gone_on_with(engine, section):
         crawls.begin_crawl(connection, "news", {"url": "three"})
     with engine.connect() as connection:
         assert group_revisits(connection, []) == [RecrawlGroup("news", {"url": "two"})]
+
+
+def test_requests_are_queued_in_parts_and_others_write_in_between(engine, section, monkeypatch):
+    monkeypatch.setattr(due, "REQUESTS_PER_PART", 2)
+    for number in range(5):
+        section(f"/{number}")
+    with engine.connect() as connection:
+        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+    queued = []
+
+    def records():
+        for number, way in enumerate(group.revisits):
+            with write_transaction(engine) as connection:
+                of_group = select(func.count()).where(request.c.key.in_([str(key) for key in range(5)]))
+                queued.append(connection.scalar(of_group))
+                crawls.begin_crawl(connection, "other", {"number": str(number)})
+            yield way.revisit, RequestRecord(str(number), way.revisit.url, "a.example")
+
+    config = Config(database_url=engine.url.render_as_string(hide_password=False))
+    begun = _queue(config, "news", {RECRAWL: "{}"}, records())
+    assert (begun.added, begun.is_active) == (5, False)
+    assert queued == [0, 0, 2, 2, 4]
+
+
+def test_if_the_recrawl_ends_meanwhile_the_next_part_begins_another(engine, section, monkeypatch):
+    monkeypatch.setattr(due, "REQUESTS_PER_PART", 2)
+    for number in range(3):
+        section(f"/{number}")
+    with engine.connect() as connection:
+        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+
+    def records():
+        for number, way in enumerate(group.revisits):
+            if number == 2:
+                with write_transaction(engine) as connection:
+                    connection.execute(update(crawl).values(state=crawls.CrawlState.FINISHED.value))
+            yield way.revisit, RequestRecord(str(number), way.revisit.url, "a.example")
+
+    config = Config(database_url=engine.url.render_as_string(hide_password=False))
+    begun = _queue(config, "news", {RECRAWL: "{}"}, records())
+    assert (begun.added, begun.is_active) == (3, False)
+    with engine.connect() as connection:
+        is_open = crawl.c.state == crawls.CrawlState.OPEN.value
+        assert connection.scalars(select(crawl.c.id).where(is_open)).all() == [begun.crawl_id]
+        assert connection.scalars(select(request.c.key).where(request.c.crawl_id == begun.crawl_id)).all() == ["2"]

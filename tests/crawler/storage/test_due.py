@@ -1,10 +1,11 @@
 """What is to be visited again, and how re-crawls begin, on both kinds of database."""
 
+import tracemalloc
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import String, cast, event, insert, literal, select, true, update
 
 from crawler.config import RECRAWL
 from crawler.schedule import PageKind, RevisitBounds
@@ -12,7 +13,7 @@ from crawler.storage import crawls, due, requests
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import write_transaction
 from crawler.storage.store import Store
-from crawler.storage.tables import crawl
+from crawler.storage.tables import crawl, page
 from crawler.visit import Outcome, RequestRecord, Visit
 
 LATER = timedelta(days=60)
@@ -135,17 +136,50 @@ def test_equal_values_of_many_requests_are_in_memory_once(keep, read, ask, now):
         assert len({id(getattr(way, name)) for way in ways}) == 1
 
 
+def test_a_run_reads_a_bounded_number_of_pages_those_that_have_waited_longest(keep, read, ask, now, monkeypatch):
+    keep(*(read(f"https://a.example/{number}", day) for number, day in enumerate((20, 0, 10))))
+    monkeypatch.setattr(due, "REVISITS_MAX", 2)
+    assert urls(ask(due.due_revisits, now + LATER, RevisitBounds())) == ["https://a.example/1", "https://a.example/2"]
+    assert len(ask(due.all_revisits)) == 2
+
+
+def copy_page(engine, copies):
+    """Store copies of the one page that is stored, each with an address of its own."""
+    shared = [column.name for column in page.columns if column.name not in {"id", "url", "url_key"}]
+    numbers = select(literal(1).label("n")).cte("numbers", recursive=True)
+    numbers = numbers.union_all(select(numbers.c.n + 1).where(numbers.c.n < copies))
+    address = "https://b.example/" + cast(numbers.c.n, String)
+    rows = select(*(page.c[name] for name in shared), address, address).select_from(page.join(numbers, true()))
+    with write_transaction(engine) as connection:
+        connection.execute(insert(page).from_select([*shared, "url", "url_key"], rows))
+
+
+def test_long_arguments_of_many_pages_take_memory_once(engine, keep, read, ask, now):
+    sections = 30_000 * "x"
+    keep(read("https://a.example/1"), arguments={"url": sections})
+    copy_page(engine, 2_000)
+    tracemalloc.start()
+    plan = ask(due.revisit_requests, ask(due.due_revisits, now + LATER, RevisitBounds()))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [request.arguments["url"] == sections for request in plan] == [True] * 2_001
+    assert peak < 2_001 * len(sections) / 2
+
+
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(due, "_REQUESTS_PER_PART", 2)
+    monkeypatch.setattr(due, "REQUESTS_PER_PART", 2)
     monkeypatch.setattr(due, "_ROWS_PER_READ", 2)
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_requests_are_queued_in_parts(keep, read, ask, begin, rows, now):
+def test_the_requests_of_few_pages_are_read_at_once(engine, keep, read, ask, now):
     keep(*(read(f"https://a.example/{number}") for number in range(5)))
-    assert begin(ask(due.due_revisits, now + LATER, RevisitBounds())) == 5
-    assert rows("SELECT count(*) AS number FROM request WHERE state = 'queued'") == [{"number": 5}]
+    revisits = ask(due.due_revisits, now + LATER, RevisitBounds())
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    assert len(ask(due.revisit_requests, revisits)) == 5
+    assert len([statement for statement in statements if "page.arguments" in statement]) == 3
 
 
 def test_a_recrawl_begins_with_what_is_due(keep, read, ask, begin, rows, now):
