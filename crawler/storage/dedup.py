@@ -8,7 +8,7 @@ continues where a killed one ended.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 _ALL_BITS = (1 << 64) - 1
-# A larger group is split by its other bits; the members of a smaller one are compared pair by pair. A million
-# fingerprints in groups of just this size take under a minute.
+# A larger group is split by its other bits; the members of a smaller one are compared pair by pair.
 _GROUP_SIZE_MAX = 1_000
 _ROWS_PER_READ = 50_000
 _MERGES_PER_TRANSACTION = 200
@@ -239,13 +238,15 @@ def _near_by_number(pairs: NDArray[np.int64], bits: NDArray[np.uint8]) -> dict[i
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Fingerprints, by index, that are equal in all but the `free` bits.
+class _Groups:
+    """Groups of fingerprints, each of which are equal in all but the `free` bits.
 
-    A pair counts only if it differs in each of the `unequal` masks: other groups find the pairs that are equal there.
+    `members` are the indices of the fingerprints, and `groups` the number of the group of each. A pair counts only if
+    it differs in each of the `unequal` masks: other groups find the pairs that are equal there.
     """
 
     members: Indices
+    groups: Indices
     free: int
     unequal: tuple[int, ...]
 
@@ -254,27 +255,39 @@ def near_pairs(fingerprints: Fingerprints, max_distance: int) -> Iterator[Indice
     """Yield the pairs of indices (smaller, larger) of fingerprints within `max_distance`, once each, as two columns.
 
     The fingerprints must be distinct. Two within 3 bits are equal in at least one of four bands. So each band in turn
-    sorts them into groups, and those within a group are compared. A group that is too large, because many texts have
-    the same band, is split in the same way by the remaining bits. Memory grows with the number of fingerprints, and
-    with the number of pairs of one array.
+    sorts them into groups, and those within a group are compared. The groups that are too large, because many texts
+    have the same band, are split in the same way by the remaining bits, all of them together. Memory grows with the
+    number of fingerprints, and with the number of pairs of one array.
     """
-    waiting = [_Group(np.arange(len(fingerprints)), _ALL_BITS, ())]
+    members = np.arange(len(fingerprints))
+    waiting = [_Groups(members, np.zeros_like(members), _ALL_BITS, ())]
     while waiting:
-        group = waiting.pop()
-        bands = _split_bits(group.free, max_distance + 1)
+        whole = waiting.pop()
+        bands = _split_bits(whole.free, max_distance + 1)
         for number, band in enumerate(bands):
-            unequal = (*group.unequal, *bands[:number])
-            members = group.members[np.argsort(fingerprints[group.members] & np.uint64(band), kind="stable")]
-            starts = _group_starts(fingerprints[members] & np.uint64(band))
-            sizes = np.diff(starts, append=len(members))
-            splits = sizes > _GROUP_SIZE_MAX if group.free ^ band else np.zeros(len(sizes), dtype=bool)
-            for start, size in zip(starts[splits], sizes[splits], strict=True):
-                part = members[start : start + size]
-                if _can_differ(fingerprints[part], unequal):
-                    waiting.append(_Group(part, group.free ^ band, unequal))
-            left = np.repeat(~splits, sizes)
-            ends = np.repeat(starts + sizes, sizes)[left] - np.flatnonzero(left) + np.arange(left.sum())
-            yield from _compare_groups(fingerprints, members[left], ends, _PairTest(max_distance, unequal))
+            parts = _split_groups(fingerprints, whole, band, (*whole.unequal, *bands[:number]))
+            starts = _group_starts(parts.groups)
+            sizes = np.diff(starts, append=len(parts.members))
+            is_large = sizes > _GROUP_SIZE_MAX if parts.free != whole.free else np.zeros(len(sizes), dtype=bool)
+            if is_large.any():
+                large = _choose_groups(parts, np.repeat(is_large, sizes))
+                waiting.append(_choose_groups(large, _can_differ(fingerprints, large)))
+            small = _choose_groups(parts, np.repeat(~is_large, sizes))
+            yield from _compare_groups(fingerprints, small, _PairTest(max_distance, small.unequal))
+
+
+def _split_groups(fingerprints: Fingerprints, whole: _Groups, band: int, unequal: tuple[int, ...]) -> _Groups:
+    """Return the groups of those that also have an equal band, one group after the other."""
+    values = fingerprints[whole.members] & np.uint64(band)
+    order = np.lexsort((values, whole.groups))
+    groups, values = whole.groups[order], values[order]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = (groups[1:] != groups[:-1]) | (values[1:] != values[:-1])
+    return _Groups(whole.members[order], np.cumsum(begins), whole.free & ~band, unequal)
+
+
+def _choose_groups(groups: _Groups, chosen: NDArray[np.bool_]) -> _Groups:
+    return replace(groups, members=groups.members[chosen], groups=groups.groups[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,9 +303,12 @@ class _PairTest:
         return near
 
 
-def _compare_groups(fingerprints: Fingerprints, members: Indices, ends: Indices, test: _PairTest) -> Iterator[Indices]:
-    """Yield the pairs within consecutive groups; `ends` is, for each member, the end of its group."""
-    values = fingerprints[members]
+def _compare_groups(fingerprints: Fingerprints, groups: _Groups, test: _PairTest) -> Iterator[Indices]:
+    """Yield the pairs within each group."""
+    members, values = groups.members, fingerprints[groups.members]
+    starts = _group_starts(groups.groups)
+    sizes = np.diff(starts, append=len(members))
+    ends = np.repeat(starts + sizes, sizes)
     first = np.arange(len(members))
     step = 1
     while len(first := first[first + step < ends[first]]):
@@ -302,10 +318,16 @@ def _compare_groups(fingerprints: Fingerprints, members: Indices, ends: Indices,
         step += 1
 
 
-def _can_differ(values: Fingerprints, masks: tuple[int, ...]) -> bool:
-    """Return True if some values differ under each mask; otherwise no pair differs under all."""
-    differing = int(np.bitwise_or.reduce(values ^ values[0]))
-    return all(differing & mask for mask in masks)
+def _can_differ(fingerprints: Fingerprints, groups: _Groups) -> NDArray[np.bool_]:
+    """Return, for each member, True if some of its group differ under each mask; otherwise no pair does under all."""
+    values = fingerprints[groups.members]
+    starts = _group_starts(groups.groups)
+    sizes = np.diff(starts, append=len(values))
+    differing = np.bitwise_or.reduceat(values ^ np.repeat(values[starts], sizes), starts)
+    can_differ = np.ones(len(starts), dtype=bool)
+    for mask in groups.unequal:
+        can_differ &= differing & np.uint64(mask) != 0
+    return np.repeat(can_differ, sizes)
 
 
 def _split_bits(free: int, number: int) -> list[int]:
@@ -315,7 +337,7 @@ def _split_bits(free: int, number: int) -> list[int]:
     return [sum(bits[start:end]) for start, end in pairwise(cuts)]
 
 
-def _group_starts(keys: Fingerprints) -> Indices:
+def _group_starts(keys: Indices) -> Indices:
     """Return the indices at which runs of equal keys begin."""
     if not len(keys):
         return np.empty(0, np.int64)
