@@ -247,6 +247,8 @@ def check_program(words):
 
 
 def check_scrapy(words):
+    if len(words) == 1:  # the program itself
+        return
     assert {word.partition("=")[0] for word in words[2:] if word.startswith("--")} <= options_of(words[1])
 
 

@@ -7,6 +7,7 @@ the trained weights of the features, and answer with the best group, or with non
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.metadata.author_candidates import AuthorCandidate, AuthorSource, collect_authors
@@ -31,6 +32,8 @@ _MIN_TITLE_LETTERS = 5
 _MAX_SHOWN = 30
 _MAX_SHOWN_CHARS = 2_000
 _PLACES = ("above", "below", "further")
+# A group of names is compared with at most this many others.
+_MAX_COMPARED = 30
 # Of 1,863 pages, each judged by weights of other hosts (right, wrong, invented): 0.4 771, 79, 106; 0.45 764, 73, 92.
 MIN_LIKELIHOOD = 0.4
 # A statement of the page counts unless the data say otherwise.
@@ -49,12 +52,6 @@ PRIOR = {
     "sources-1": 1.0,
     "whole-group": 1.0,
 }
-_MAX_GROUPS = 6
-_MAX_PATH_DEPTH = 4
-_MIN_TITLE_LETTERS = 5
-_MAX_SHOWN = 30
-_MAX_SHOWN_CHARS = 2_000
-_PLACES = ("above", "below", "further")
 
 
 class Authors(NamedTuple):
@@ -175,17 +172,18 @@ class _PageContext:
 
     def _overlap_features(self, key: str) -> Iterator[str]:
         own = self._people[key]
-        others = [people for other, people in self._people.items() if other != key]
+        compared = islice(self._people.items(), _MAX_COMPARED)
+        others = [people for other, people in compared if other != key]
         if any(own < people for people in others):
             yield "part-of-group"
         if any(own > people for people in others):
             yield "whole-group"
         if len(own) == 1:
             name = next(iter(own))
-            rest = [other for people in others for other in people]
-            if any(name != other and name in other for other in rest):
+            other_names = [other for people in others for other in people]
+            if any(name != other and name in other for other in other_names):
                 yield "part-of-name"
-            if any(other != name and other in name for other in rest):
+            if any(other != name and other in name for other in other_names):
                 yield "whole-name"
 
     def _name_features(self, names: Sequence[str], sources: set[AuthorSource]) -> Iterator[str]:

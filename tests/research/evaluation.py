@@ -17,6 +17,7 @@ from timing import settled, timed
 from cleaning import METHODS, PageError, clean, parse
 from cleaning.metadata.languages import identify_language
 from cleaning.methods.informative_sections import learn_template
+from cleaning.terms import visible
 from cleaning.training.data import SETS as LABELLED_SETS
 from crawler.errors import RenderError
 
@@ -141,7 +142,9 @@ class Evaluation:
                 sums.parse_seconds += parse_seconds
                 seen = self._render(body, sample, sums) if rendered else page
                 text = self._clean(seen, method, sample.host) if seen else ""
-            sums.scores[sample.id] = LABELLED_SETS[self._name].score(text, sample.text, sample.snippets)
+            # Some gold texts, and the texts of other extractors, have soft hyphens and other invisible characters.
+            score = LABELLED_SETS[self._name].score
+            sums.scores[sample.id] = score(visible(text), visible(sample.text), sample.snippets)
 
     def _extract(self, peer, body):
         seconds, text = timed(lambda: attempt(self._peers[peer], body))
