@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from cleaning.metadata.statements import Statement, text_of_value, tidy_text, type_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cleaning.metadata.statements import Statements
 
@@ -25,11 +25,15 @@ _NO_LABEL = frozenset("www m com co org net gov edu ac".split())
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site's names: the letters of its stated names, of the labels of its host, and of the host and its domains."""
+    """A site's names: the letters of its stated names, of the labels of its host, and of the host and its domains.
+
+    `hyphenated` has the words of the labels with hyphens.
+    """
 
     names: frozenset[str]
     labels: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
+    hyphenated: tuple[tuple[str, ...], ...] = ()
 
     def is_name(self, plain: str) -> bool:
         """Return True if these letters are only the site's name, as in a logo."""
@@ -40,7 +44,7 @@ class Site:
         plain = letters_of(text)
         if plain in self.names or any(_begin_alike(plain, name) for name in self.names):
             return True
-        if _initials(text) in self.labels:
+        if _initials(text) in self.labels or any(_is_short_for(label, text) for label in self.hyphenated):
             return True
         return any(
             (len(label) >= _MIN_LABEL_LETTERS and label in plain)
@@ -54,7 +58,8 @@ def read_site(stated: Statements, url: str | None) -> Site:
     names = frozenset(filter(None, map(letters_of, _stated_names(stated))))
     labels = _host_labels(url)
     words = frozenset(letters_of(label) for label in labels[:-1] if label not in _NO_LABEL)
-    return Site(names, words, frozenset(letters_of("".join(labels[place:])) for place in range(len(labels) - 1)))
+    domains = frozenset(letters_of("".join(labels[place:])) for place in range(len(labels) - 1))
+    return Site(names, words, domains, tuple(tuple(label.split("-")) for label in labels[:-1] if "-" in label))
 
 
 def read_site_name(stated: Statements) -> Statement | None:
@@ -97,6 +102,13 @@ def _host_labels(url: str | None) -> list[str]:
 
 def _begin_alike(part: str, name: str) -> bool:
     return min(len(part), len(name)) >= _MIN_SITE_LETTERS and (part.startswith(name) or name.startswith(part))
+
+
+def _is_short_for(label: Sequence[str], text: str) -> bool:
+    """Return True if a text has each word of a label, or its initials: mrc-reading for Model Rail Club Reading."""
+    words = frozenset(text[:_MAX_NAME_CHARS].casefold().split())
+    initials = _initials(text)
+    return bool(words) and all(word and (word in words or word in initials) for word in label)
 
 
 def _initials(text: str) -> str:

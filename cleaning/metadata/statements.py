@@ -189,14 +189,19 @@ def _add_title(read: _Reading, element: HtmlElement) -> None:
 
 
 def _add_heading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.headings) < _MAX_HEADINGS and (text := visible_text(element)):
+    if len(read.headings) < _MAX_HEADINGS and not _is_inert(element) and (text := visible_text(element)):
         read.headings.append(text)
         read.heading_elements.append(element)
 
 
 def _add_subheading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.subheadings) < _MAX_HEADINGS:
+    if len(read.subheadings) < _MAX_HEADINGS and not _is_inert(element):
         read.subheadings.append(element)
+
+
+def _is_inert(element: HtmlElement) -> bool:
+    """Return True in a template, which no browser shows, and in what it shows without scripts only."""
+    return next(element.iterancestors("template", "noscript"), None) is not None
 
 
 def _add_time(read: _Reading, element: HtmlElement) -> None:
