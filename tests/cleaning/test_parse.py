@@ -319,7 +319,7 @@ def test_text_has_no_encoding():
     assert parse("<meta charset=gb2312><p>é").encoding is None
 
 
-@pytest.mark.parametrize(("number", "chars"), [("0310", 9_000), ("0041", 29_000), ("2838", 4_000)])
+@pytest.mark.parametrize(("number", "chars"), [("0310", 9_000), ("0041", 27_000), ("2838", 4_000)])
 def test_real_pages_with_misplaced_end_tags_keep_their_text(data, number, chars):
     page = parse(saved_page(data, number))
     assert leaf_chars(page) > chars
