@@ -247,7 +247,7 @@ def take_sitemaps(connection: Connection, listed: Sequence[FeedEntry], most: int
             "url_key": key,
             "site": urls.site_of(key),
             "last_read": now,
-            "lastmod": by_key[key].changed.isoformat() if by_key[key].changed else None,
+            "lastmod": None if (changed := by_key[key].changed) is None else changed.isoformat(),
             "known": False,
         }
         for key in sorted(ranked)

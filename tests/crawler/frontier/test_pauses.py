@@ -124,7 +124,7 @@ def test_pauses_double_until_the_requests_of_the_host_fail(run, site, database):
     times = answers.when("/refused-0")
     assert len(times) == 3
     # A page in between would have ended the row of refusals: the first has the greatest priority.
-    assert times[2] - times[1] >= 1.9  # as above
+    assert times[2] - times[1] >= 1.5  # after 2 seconds, less what a busy server needs to note a request
     assert database.requests()["/refused-0"] == database.requests()["/refused-1"] == ("failed", "quota", 2)
     assert database.crawls()[0]["state"] == "finished"
 
