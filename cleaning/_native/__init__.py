@@ -45,7 +45,8 @@ _PROBE = """<!DOCTYPE html [<!ENTITY who "author">]><html xmlns:x="urn:x"><head>
 <meta name="author" content="A. B."/><script type="application/ld+json">{}</script></head><body class="page">
 <!-- a comment --><?x an instruction?><div id="a" role="&who;" style="display: none" itemtype="urn:y">Two
 <a href="/authors/1" rel="&who;">a link</a>, <b>bold<i/></b> &amp; <x:p x:class="z" class="w">others<br/></x:p>
-<a rel="license" href="/terms">terms</a><img alt="&who;"/><![CDATA[ & more ]]>&who;</div><p hidden="" itemprop="name">Three: \u00e9\u4e00\U0001f600</p> four
+<img alt="&who;"/><![CDATA[ & more ]]>&who;</div><p hidden="" itemprop="name">Three: \u00e9\u4e00\U0001f600</p> four
+<a rel="license" href="/terms">terms</a>
 <ul aria-label="f"><li>five</li><li>six</li></ul></body></html>"""
 
 
