@@ -50,7 +50,7 @@ def test_a_method_stays_above_its_floor(method, name, means):
 
 
 def test_a_method_that_needs_a_browser_stays_above_its_floor(data, chromium):
-    with Browser(executable=chromium, max_bytes=evaluation.LARGEST_PAGE) as browser:
+    with Browser(executable=chromium, seconds=120, max_bytes=evaluation.LARGEST_PAGE) as browser:
         scores = floors.measure_rendered(RENDERED, browser)
     for method in RENDERED:
         assert all(scores[method][name] >= floor for name, floor in FLOORS["floors"][method].items()), scores

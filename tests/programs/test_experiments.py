@@ -71,7 +71,7 @@ def check_shape(finding):
 
 def test_vce_is_measured_in_a_browser(data, chromium, temporary):
     samples = stand_ins.articles(2, None)
-    with Browser(executable=chromium) as browser:
+    with Browser(executable=chromium, seconds=120) as browser:
         scored = vce_blocks.measure(samples, browser)
     assert list(scored) == samples
     for block in (block for scores in scored.values() for block in scores.values()):

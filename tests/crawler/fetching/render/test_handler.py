@@ -12,7 +12,7 @@ PAGE = "<html><body><p id=p>A river runs from the hills to the sea, slowly.</p>{
 SCRIPTED = PAGE.format("<script>p.textContent = 'A lake lies between the hills, quietly.'</script>")
 CHINESE = "<meta charset=gb2312>" + PAGE.format("湖水很安静。")
 HANG = PAGE.format("<script>for (;;) {}</script>")
-RENDER = {"RENDER": "true", "RENDER_SECONDS": "30"}
+RENDER = {"RENDER": "true", "RENDER_SECONDS": "120"}
 
 # What a spider sees of each response.
 LOOK = """

@@ -18,13 +18,13 @@ PLACED = "<!doctype html><style>body{margin:0}div,span{position:absolute;margin:
 @pytest.fixture(scope="module")
 def still(chromium):
     """Return a browser without JavaScript."""
-    with Browser(executable=chromium) as browser:
+    with Browser(executable=chromium, seconds=120) as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
 def scripted(chromium):
-    with Browser(executable=chromium, javascript=True, max_bytes=3_000_000) as browser:
+    with Browser(executable=chromium, javascript=True, seconds=120, max_bytes=3_000_000) as browser:
         yield browser
 
 
