@@ -51,7 +51,7 @@ def read_metadata(
     """
     stated = statements or read_statements(page.root)
     weights = weights or {}
-    titles = read_titles(page.root, stated, page.url, weights.get("title"))
+    titles = read_titles(page.root, stated, page.url, weights.get("title"), text)
     authors = read_authors(page.root, stated, page.url, weights.get("authors"))
     dates = read_dates(page.root, stated, page.url, stated_language(page.root, stated), weights.get("published"))
     keywords = read_keywords(stated)

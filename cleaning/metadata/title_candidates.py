@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cleaning.metadata.elements import find_classed
 from cleaning.metadata.site_names import letters_of
 from cleaning.metadata.statements import is_reply, text_of_value, tidy_text, type_names, visible_text
+from cleaning.terms import tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ _MAX_RUNS = 3  # parts that a title is cut at, from either end
 _MAX_TEXTS = 4  # of one source
 _MAX_SUBHEADINGS = 4
 _MAX_SHOWN_CHARS = 300
+_MIN_WORD_LETTERS = 4  # shorter words are in any two titles
+_MAX_WORDS = 40
 _METAS = (
     ("og:title", "og"),
     ("twitter:title", "twitter"),
@@ -82,7 +85,7 @@ class TitleCandidate:
 def collect_titles(root: HtmlElement, stated: Statements) -> Iterator[TitleCandidate]:
     """Yield the titles of a page, by source; the same one may come several times."""
     for candidate in _whole_titles(root, stated):
-        parts = _SEPARATOR.split(candidate.text)
+        parts = split_title(candidate.text)
         yield candidate if len(parts) == 1 else replace(candidate, ends=(parts[0], parts[-1]))
         yield from _runs(candidate, parts)
 
@@ -129,7 +132,18 @@ def _has_matching_heading(stated: Statements) -> bool:
 
 
 def _other_headings(root: HtmlElement, stated: Statements) -> Iterator[TitleCandidate]:
-    """Yield the first headings of the second level, and short texts with a class about a title."""
+    """Yield the first headings of the second level and short texts with a class about a title.
+
+    Those without a word of the stated titles are left out: they are messages and names of parts.
+    """
+    titles = (stated.title, *stated.texts("headline"), *map(tidy_text, stated.meta("og:title")))
+    known = {word for title in titles if title for word in title_words(title)}
+    for candidate in _shown_headings(root, stated):
+        if not known or not known.isdisjoint(title_words(candidate.text)):
+            yield candidate
+
+
+def _shown_headings(root: HtmlElement, stated: Statements) -> Iterator[TitleCandidate]:
     for number, element in enumerate(stated.subheadings[:_MAX_SUBHEADINGS]):
         if (text := visible_text(element)) and len(text) <= _MAX_SHOWN_CHARS:
             yield _whole(text, TitleSource.SUBHEADING, "h2", f"rank-{number}")
@@ -137,6 +151,16 @@ def _other_headings(root: HtmlElement, stated: Statements) -> Iterator[TitleCand
     for number, element in enumerate(classed[:_MAX_SUBHEADINGS]):
         if element.tag not in {"h1", "h2"} and (text := visible_text(element)) and len(text) <= _MAX_SHOWN_CHARS:
             yield _whole(text, TitleSource.CLASS, "class about a title", f"rank-{number}")
+
+
+def split_title(title: str) -> list[str]:
+    """Return the parts of a title with the separators between them."""
+    return _SEPARATOR.split(title)
+
+
+def title_words(title: str) -> list[str]:
+    """Return the words of a title that are long enough to tell titles apart."""
+    return [word for word in tokenise(title)[:_MAX_WORDS] if len(word) >= _MIN_WORD_LETTERS or not word.isascii()]
 
 
 def _runs(candidate: TitleCandidate, parts: list[str]) -> Iterator[TitleCandidate]:

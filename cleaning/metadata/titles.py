@@ -15,8 +15,14 @@ from urllib.parse import unquote, urlsplit
 from cleaning.metadata.ranking import choose_answer, load_weights, score_options
 from cleaning.metadata.site_names import letters_of, read_site
 from cleaning.metadata.statements import tidy_text
-from cleaning.metadata.title_candidates import HEADINGS, TitleCandidate, TitleSource, collect_titles
-from cleaning.terms import tokenise
+from cleaning.metadata.title_candidates import (
+    HEADINGS,
+    TitleCandidate,
+    TitleSource,
+    collect_titles,
+    split_title,
+    title_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,9 +52,8 @@ PRIOR = {
     "site": -8.0,
     "generic": -3.0,
 }
-_MIN_WORD_LETTERS = 4  # shorter words are in any two titles
+_MIN_SHOWN_CHARS = 15  # shorter parts of a title are in the text by chance
 _MIN_OVERLAP_LETTERS = 6  # of a title inside another one
-_MAX_WORDS = 40
 # Headings and parts of titles that say nothing about the page.
 _GENERIC = frozenset(
     "home homepage homesite index welcome menu mainmenu search news untitled startseite accueil inicio início"
@@ -77,9 +82,16 @@ class Titles:
 
 
 def read_titles(
-    root: HtmlElement, stated: Statements, url: str | None, weights: Mapping[str, float] | None = None
+    root: HtmlElement,
+    stated: Statements,
+    url: str | None,
+    weights: Mapping[str, float] | None = None,
+    text: str = "",
 ) -> Titles:
-    """Return the title of a page without the site's name, and its headline; `weights` replace the trained ones."""
+    """Return the title of a page without the site's name, and its headline; `weights` replace the trained ones.
+
+    `text` is the page's kept text: it tells which part is the title if nothing names the site.
+    """
     candidates = list(collect_titles(root, stated))
     if not candidates:
         return Titles()
@@ -88,7 +100,14 @@ def read_titles(
     key = choose_answer(scores, MIN_LIKELIHOOD)
     same = [candidate for candidate in candidates if candidate.key == key]
     best = next((candidate for candidate in same if candidate.source in HEADINGS), same[0])
-    return Titles(best.text, best.origin, _headline(candidates, scores, best, stated, url))
+    title = best.text if best.source in HEADINGS else _shown_part(best.text, text)
+    return Titles(title, best.origin, _headline(candidates, scores, best, stated, url))
+
+
+def _shown_part(title: str, text: str) -> str:
+    """Return the only part of a title that is in the page's text; the whole title if there is no such part."""
+    shown = [part for part in split_title(title)[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
+    return shown[0] if len(shown) == 1 else title
 
 
 def _headline(
@@ -144,7 +163,7 @@ class _PageContext:
         words: dict[TitleSource, set[str]] = defaultdict(set)
         for candidate in candidates:
             if "whole" in candidate.signs:
-                words[candidate.source].update(_words(candidate.text))
+                words[candidate.source].update(title_words(candidate.text))
                 if group := _GROUPS.get(candidate.source):
                     self._wholes[group].add(candidate.key)
         self._stated_words = frozenset().union(*(words[source] for source in words if source not in HEADINGS))
@@ -222,7 +241,7 @@ class _PageContext:
             yield "begins-with-date"
 
     def _word_features(self, text: str, sources: set[TitleSource]) -> Iterator[str]:
-        words = set(_words(text))
+        words = set(title_words(text))
         count = len(text.split())
         yield f"words-{next((name for most, name in _WORD_BUCKETS if count <= most), 'many')}"
         if words:
@@ -285,7 +304,3 @@ def is_front_page(url: str | None) -> bool:
         return url is not None and urlsplit(url).path in {"", "/"}
     except ValueError:
         return False
-
-
-def _words(title: str) -> list[str]:
-    return [word for word in tokenise(title)[:_MAX_WORDS] if len(word) >= _MIN_WORD_LETTERS or not word.isascii()]

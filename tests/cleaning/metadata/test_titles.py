@@ -81,3 +81,27 @@ def test_title_has_no_invisible_characters():
 def test_title_has_no_anchor_icon_or_reading():
     heading = '<h1>Town <ruby>library<rt>reading</rt></ruby> <i class=material-icons>link</i><a href="#top">#</a></h1>'
     assert title("<title>Town library | Example</title>", heading) == "Town library"
+
+
+def test_a_heading_of_the_second_level_is_the_title_if_the_first_is_the_site():
+    head = "<title>Springfield Notes » Blog » The library opens again</title>"
+    body = "<h1>Springfield Notes</h1><h2>The library opens again</h2><p>text</p>"
+    assert title(head, body, "https://www.springfieldnotes.org/?p=12") == "The library opens again"
+
+
+def test_a_message_without_a_word_of_the_title_is_no_title():
+    assert (
+        title("<title>Tallyboard</title>", "<h2>Something went wrong</h2>", "https://tallyboard.org/x") == "Tallyboard"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "source"),
+    [
+        ("<title>A day out in town</title>", "<p>text</p>", "title element"),
+        ("<title>A day out in town</title>", "<h1>A day out in town</h1>", "h1"),
+        ('<meta property="og:title" content="A day out in town">', "<p>text</p>", "meta og:title"),
+    ],
+)
+def test_the_source_of_the_title_is_said(head, body, source):
+    assert metadata(head, body).sources["title"] == source
