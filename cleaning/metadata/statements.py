@@ -200,8 +200,8 @@ def _add_subheading(read: _Reading, element: HtmlElement) -> None:
 
 
 def _is_inert(element: HtmlElement) -> bool:
-    """Return True in a template, which no browser shows, and in what it shows without scripts only."""
-    return next(element.iterancestors("template", "noscript"), None) is not None
+    """Return True in a template, which no browser shows. What stands in `noscript` is the text of some pages."""
+    return next(element.iterancestors("template"), None) is not None
 
 
 def _add_time(read: _Reading, element: HtmlElement) -> None:
