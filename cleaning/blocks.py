@@ -26,8 +26,8 @@ class ParseWarning(StrEnum):
     DEEP_NESTING = "deep_nesting"
 
 
-class TextSource(StrEnum):
-    """Where the main text of a page stands; all but TREE are read only if the tree shows no prose."""
+class _ExplainedEnum(StrEnum):
+    """Values with a `meaning`, which says them to readers."""
 
     meaning: str
 
@@ -35,6 +35,10 @@ class TextSource(StrEnum):
         member = str.__new__(cls, value)
         member._value_, member.meaning = value, meaning
         return member
+
+
+class TextSource(_ExplainedEnum):
+    """Where the main text of a page stands; all but TREE are read only if the tree shows no prose."""
 
     TREE = "tree", "the page as a browser shows it"
     NOSCRIPT = "noscript", "the page without scripts"
@@ -89,15 +93,8 @@ class PageType(StrEnum):
     """A page of a company or institution about its services; many home pages."""
 
 
-class Reason(StrEnum):
+class Reason(_ExplainedEnum):
     """Why a block was kept or dropped: a closed set, counted under these values. `meaning` says it to readers."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str = "") -> Self:
-        member = str.__new__(cls, value)
-        member._value_, member.meaning = value, meaning
-        return member
 
     KEPT = "kept", "part of the text"
     SHORT = "short", "too few words to say anything where it stands"

@@ -20,7 +20,7 @@ from cleaning.parse import parse
 from cleaning.terms import count_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lxml.html import HtmlElement
 
@@ -68,16 +68,19 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
         return None
     needed = max(_MIN_WORDS, 2 * _prose_words(root))
     candidates: dict[TextSource, HtmlElement] = {}
+    words: dict[TextSource, int] = {}
     is_listing = _is_listing(root)
     for source, open_source in _SOURCES.items():
         if is_listing and source in _DATA_SOURCES:
             continue
         copy = open_source(page, stated)
-        if copy is not None and _prose_words(copy) >= needed:
+        if copy is not None and (count := _prose_words(copy)) >= needed:
             candidates[source] = copy
+            words[source] = count
     if not candidates:
         return None
-    source = _best(candidates, stated.article_body)
+    ranked = sorted(candidates, key=lambda source: -words[source])
+    source = _best(ranked, candidates, stated.article_body)
     return replace(page, root=candidates[source], text_source=source)
 
 
@@ -88,16 +91,20 @@ def _is_listing(root: HtmlElement) -> bool:
     return words > _MAX_WORDS_OF_SHELL or words - linked > _MAX_UNLINKED_OF_SHELL
 
 
-def _best(candidates: dict[TextSource, HtmlElement], stated_body: str | None) -> TextSource:
-    """Return the source with most prose; the article in JSON-LD, unless another one has its words too."""
-    ranked = sorted(candidates, key=lambda source: -_prose_words(candidates[source]))
+def _best(
+    ranked: Sequence[TextSource], candidates: Mapping[TextSource, HtmlElement], stated_body: str | None
+) -> TextSource:
+    """Return the source with most prose; the article in JSON-LD, unless another one has its words too.
+
+    The sources are `ranked` by their prose.
+    """
     if TextSource.JSON_LD not in candidates:
         return ranked[0]
-    wanted = set((stated_body or "").lower().split())
+    stated_words = set((stated_body or "").lower().split())
     for source in ranked:
         if source is not TextSource.JSON_LD:
             words = set("\n".join(leaf.block.text for leaf in walk(candidates[source])).lower().split())
-            if len(wanted & words) >= _MIN_SHARED * len(wanted):
+            if len(stated_words & words) >= _MIN_SHARED * len(stated_words):
                 return source
     return TextSource.JSON_LD
 
@@ -166,8 +173,8 @@ def _article_of_json_ld(page: Page, stated: Statements) -> HtmlElement | None:
 
 def _article_of_state(page: Page, stated: Statements) -> HtmlElement | None:
     title = stated.title or next(stated.meta("og:title", "twitter:title"), "")
-    found = (article_html(state, title) for state in read_states(page.root))
-    best = max(found, key=len, default="")
+    articles = (article_html(state, title) for state in read_states(page.root))
+    best = max(articles, key=len, default="")
     return _with_article(page.root, best) if best else None
 
 
