@@ -279,9 +279,7 @@ def _from_classes(root: HtmlElement, stated: Statements) -> Iterator[AuthorCandi
 
 def _from_bylines(root: HtmlElement, stated: Statements) -> Iterator[AuthorCandidate]:
     near = find_starts(root, stated.heading, BYLINE_STARTS)
-    for place, elements in zip(
-        ("above", "below", "further"), (near.above[::-1], near.below, near.further), strict=True
-    ):
+    for place, elements in near._replace(above=near.above[::-1])._asdict().items():
         ranks: Counter[str] = Counter()
         for element in elements[:_MAX_CANDIDATES]:
             for text, pieces in _starts(element):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cleaning.metadata.author_candidates import AuthorCandidate, AuthorSource, collect_authors
 from cleaning.metadata.author_names import is_company, is_person
 from cleaning.metadata.elements import find_texts
-from cleaning.metadata.ranking import choose_answer, load_weights, score_options
+from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
 from cleaning.metadata.site_names import letters_of, read_site
 from cleaning.metadata.titles import is_front_page, kind_of, path_depth
 
@@ -31,7 +31,6 @@ _MAX_PATH_DEPTH = 4
 _MIN_TITLE_LETTERS = 5
 _MAX_SHOWN = 30
 _MAX_SHOWN_CHARS = 2_000
-_PLACES = ("above", "below", "further")
 # A group of names is compared with at most this many others.
 _MAX_COMPARED = 30
 # Of 1,863 pages, each judged by weights of other hosts (right, wrong, invented): 0.4 771, 79, 106; 0.45 764, 73, 92.
@@ -65,10 +64,11 @@ def read_authors(
     root: HtmlElement, stated: Statements, url: str | None, weights: Mapping[str, float] | None = None
 ) -> Authors:
     """Return the authors of a page; `weights` replace the trained ones."""
-    candidates = list(collect_authors(root, stated, read_site(stated, url)))
+    site = read_site(stated, url)
+    candidates = list(collect_authors(root, stated, site))
     if not candidates:
         return Authors()
-    options = describe_authors(candidates, stated, url, find_shown(root, stated, candidates))
+    options = describe_authors(candidates, stated, url, site, find_shown(root, stated, candidates))
     key = choose_answer(score_options(options, load_weights(FIELD) if weights is None else weights), MIN_LIKELIHOOD)
     best = next((candidate for candidate in candidates if candidate.key == key), None)
     return Authors() if best is None else Authors(best.names, best.origin)
@@ -79,7 +79,7 @@ def find_shown(root: HtmlElement, stated: Statements, candidates: Sequence[Autho
     names = tuple({candidate.names[0]: None for candidate in candidates})[:_MAX_SHOWN]
     near = find_texts(root, stated.heading, names)
     places: dict[str, str] = {}
-    for place, elements in zip(_PLACES, near, strict=True):
+    for place, elements in near._asdict().items():
         for element in elements[:_MAX_SHOWN]:
             text = f"{element.text or ''} {element.tail or ''}"[:_MAX_SHOWN_CHARS]
             for name in names:
@@ -89,16 +89,16 @@ def find_shown(root: HtmlElement, stated: Statements, candidates: Sequence[Autho
 
 
 def describe_authors(
-    candidates: Sequence[AuthorCandidate], stated: Statements, url: str | None, shown: Mapping[str, str]
+    candidates: Sequence[AuthorCandidate], stated: Statements, url: str | None, site: Site, shown: Mapping[str, str]
 ) -> dict[str | None, frozenset[str]]:
     """Return the features of each group of names, and of None, which stands for no answer.
 
-    `shown` has the places where the names are shown.
+    `site` is the page's, and `shown` has the places where the names are shown.
     """
     groups: dict[str, list[AuthorCandidate]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.key].append(candidate)
-    context = _PageContext(groups, stated, url, shown)
+    context = _PageContext(groups, stated, url, site, shown)
     options: dict[str | None, frozenset[str]] = {
         key: frozenset(context.group_features(key, group)) for key, group in groups.items()
     }
@@ -110,12 +110,17 @@ class _PageContext:
     """What the candidates of a page say together."""
 
     def __init__(
-        self, groups: Mapping[str, list[AuthorCandidate]], stated: Statements, url: str | None, shown: Mapping[str, str]
+        self,
+        groups: Mapping[str, list[AuthorCandidate]],
+        stated: Statements,
+        url: str | None,
+        site: Site,
+        shown: Mapping[str, str],
     ) -> None:
         self._shown = shown
         self._groups = groups
         self._types = stated.types
-        self._site = read_site(stated, url)
+        self._site = site
         self._front = is_front_page(url)
         self._depth = path_depth(url)
         self._titles = [letters_of(text) for text in (stated.title or "", *stated.headings[:2]) if text]
@@ -141,10 +146,7 @@ class _PageContext:
     def group_features(self, key: str, group: Sequence[AuthorCandidate]) -> Iterator[str]:
         """Yield the features of a group of names: those of its candidates, and how it stands to the other groups."""
         sources = {candidate.source for candidate in group}
-        for candidate in group:
-            yield candidate.source.value
-            for sign in candidate.signs:
-                yield f"{candidate.source.value}:{sign}"
+        yield from source_features(group)
         for source in sources if len(sources) > 1 else ():
             yield f"agrees-{source.value}"
         yield f"sources-{len(sources)}"

@@ -10,12 +10,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
 from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
 from cleaning.metadata.date_texts import read_moment
-from cleaning.metadata.ranking import choose_answer, load_weights, score_options
-from cleaning.metadata.titles import is_front_page
+from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
+from cleaning.metadata.titles import is_front_page, path_depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -134,7 +133,7 @@ class _PageContext:
 
     def __init__(self, candidates: Sequence[DateCandidate], types: frozenset[str], url: str | None) -> None:
         self._types = types
-        self._path = _path(url)
+        self._depth = path_depth(url)
         self._front = is_front_page(url)
         self._groups = {_group(candidate.source) for candidate in candidates}
         self._days = {candidate.day for candidate in candidates}
@@ -153,17 +152,14 @@ class _PageContext:
             yield f"none:{'has' if group in self._groups else 'no'}-{group}"
         if self._front:
             yield "none:front"
-        yield f"none:depth-{min(self._path.count('/'), _MAX_DEPTH)}"
+        yield f"none:depth-{min(self._depth, _MAX_DEPTH)}"
         for name in self._types:
             yield f"none:type-{name}"
 
     def day_features(self, day: str, candidates: Sequence[DateCandidate]) -> Iterator[str]:
         """Yield the features of a day: those of its candidates, and how it stands to the other days."""
         sources = {candidate.source for candidate in candidates}
-        for candidate in candidates:
-            yield candidate.source.value
-            for sign in candidate.signs:
-                yield f"{candidate.source.value}:{sign}"
+        yield from source_features(candidates)
         groups = {_group(source) for source in sources}
         for group in groups if len(groups) > 1 else ():
             yield f"agrees-{group}"
@@ -216,10 +212,3 @@ def _group(source: DateSource) -> str:
 
 def _is_stated_day(candidate: DateCandidate) -> bool:
     return candidate.source in STATED_SOURCES and len(candidate.day) == _DAY_CHARS
-
-
-def _path(url: str | None) -> str:
-    try:
-        return urlsplit(url or "").path.strip("/")
-    except ValueError:
-        return ""

@@ -57,12 +57,14 @@ def read_metadata(
     keywords = read_keywords(stated)
     statements_by_field = _read_fields(page, stated, titles.title)
     texts = {name: statement.text for name, statement in statements_by_field.items()}
-    sources = {name: statement.source for name, statement in statements_by_field.items()}
-    sources |= {"title": titles.source} if titles.source else {}
-    sources |= {"authors": authors.source} if authors.source else {}
-    sources |= {"published": dates.published.source} if dates.published else {}
-    sources |= {"modified": dates.modified.source} if dates.modified else {}
-    sources |= {"keywords": keywords[0].source} if keywords else {}
+    sources = {
+        **{name: statement.source for name, statement in statements_by_field.items()},
+        "title": titles.source,
+        "authors": authors.source,
+        "published": dates.published and dates.published.source,
+        "modified": dates.modified and dates.modified.source,
+        "keywords": keywords[0].source if keywords else None,
+    }
     return Metadata(
         title=titles.title,
         authors=authors.names,
@@ -80,7 +82,7 @@ def read_metadata(
         license=texts.get("license"),
         published_at=dates.published and dates.published.time,
         modified_at=dates.modified and dates.modified.time,
-        sources=sources,
+        sources={name: source for name, source in sources.items() if source},
     )
 
 

@@ -9,12 +9,31 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from enum import StrEnum
 
 WEIGHTS_FILE = "metadata-weights.txt"
+
+
+class Candidate(Protocol):
+    """A place where an answer stands: its source, and the signs of that place."""
+
+    @property
+    def source(self) -> StrEnum: ...
+
+    @property
+    def signs(self) -> frozenset[str]: ...
+
+
+def source_features(candidates: Iterable[Candidate]) -> Iterator[str]:
+    """Yield the sources of an answer's candidates, and each sign with its source: `byline`, `byline:above`."""
+    for candidate in candidates:
+        yield candidate.source.value
+        for sign in candidate.signs:
+            yield f"{candidate.source.value}:{sign}"
 
 
 def score_options(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from cleaning.metadata.ranking import choose_answer, load_weights, score_options
+from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
 from cleaning.metadata.site_names import letters_of, read_site
 from cleaning.metadata.statements import tidy_text
 from cleaning.metadata.title_candidates import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+    from cleaning.metadata.site_names import Site
     from cleaning.metadata.statements import Statements
 
 FIELD = "title"
@@ -95,13 +96,14 @@ def read_titles(
     candidates = list(collect_titles(root, stated))
     if not candidates:
         return Titles()
-    options = describe_titles(candidates, stated, url)
+    site = read_site(stated, url)
+    options = describe_titles(candidates, stated, url, site)
     scores = score_options(options, load_weights(FIELD) if weights is None else weights)
     key = choose_answer(scores, MIN_LIKELIHOOD)
     same = [candidate for candidate in candidates if candidate.key == key]
     best = next((candidate for candidate in same if candidate.source in HEADINGS), same[0])
     title = best.text if best.source in HEADINGS else _shown_part(best.text, text)
-    return Titles(title, best.origin, _headline(candidates, scores, best, stated, url))
+    return Titles(title, best.origin, _headline(candidates, scores, best, site))
 
 
 def _shown_part(title: str, text: str) -> str:
@@ -114,11 +116,9 @@ def _headline(
     candidates: Sequence[TitleCandidate],
     scores: Mapping[str | None, float],
     best: TitleCandidate,
-    stated: Statements,
-    url: str | None,
+    site: Site,
 ) -> str | None:
     """Return the best heading as the page shows it; None for a page that shows only the site's name."""
-    site = read_site(stated, url)
     headings = [
         candidate
         for candidate in candidates
@@ -137,13 +137,13 @@ def read_stated_title(stated: Statements) -> str | None:
 
 
 def describe_titles(
-    candidates: Sequence[TitleCandidate], stated: Statements, url: str | None
+    candidates: Sequence[TitleCandidate], stated: Statements, url: str | None, site: Site
 ) -> dict[str | None, frozenset[str]]:
     """Return the features of each title, and of None, which stands for no answer."""
     groups: dict[str, list[TitleCandidate]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.key].append(candidate)
-    context = _PageContext(candidates, stated, url)
+    context = _PageContext(candidates, stated, url, site)
     options: dict[str | None, frozenset[str]] = {
         key: frozenset(context.title_features(key, group)) for key, group in groups.items()
     }
@@ -154,8 +154,8 @@ def describe_titles(
 class _PageContext:
     """What the candidates of a page say together."""
 
-    def __init__(self, candidates: Sequence[TitleCandidate], stated: Statements, url: str | None) -> None:
-        self._site = read_site(stated, url)
+    def __init__(self, candidates: Sequence[TitleCandidate], stated: Statements, url: str | None, site: Site) -> None:
+        self._site = site
         self._front = is_front_page(url)
         self._kind = kind_of(stated.types)
         self._slug = frozenset(_slug_words(url))
@@ -173,10 +173,8 @@ class _PageContext:
     def title_features(self, key: str, group: Sequence[TitleCandidate]) -> Iterator[str]:
         """Yield the features of a title: those of its candidates, and how it stands to the other titles."""
         sources = {candidate.source for candidate in group}
+        yield from source_features(group)
         for candidate in group:
-            yield candidate.source.value
-            for sign in candidate.signs:
-                yield f"{candidate.source.value}:{sign}"
             yield from self._cut_features(candidate)
         wholes = {candidate.source for candidate in group if "whole" in candidate.signs}
         for source in sources if len(sources) > 1 else ():

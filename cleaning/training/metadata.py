@@ -104,9 +104,10 @@ def _label_dates(page: Page, stated: Statements, truth: Truth) -> Labelled:
 
 
 def _label_authors(page: Page, stated: Statements, truth: Truth) -> Labelled:
-    candidates = list(collect_authors(page.root, stated, read_site(stated, page.url)))
+    site = read_site(stated, page.url)
+    candidates = list(collect_authors(page.root, stated, site))
     shown = authors.find_shown(page.root, stated, candidates)
-    options = authors.describe_authors(candidates, stated, page.url, shown)
+    options = authors.describe_authors(candidates, stated, page.url, site, shown)
     gold = _split_names(truth.get("author") or "")
     if not gold:
         return Labelled(options, frozenset({None}))
@@ -118,7 +119,8 @@ def _split_names(text: str) -> frozenset[str]:
 
 
 def _label_titles(page: Page, stated: Statements, truth: Truth) -> Labelled:
-    options = titles.describe_titles(list(collect_titles(page.root, stated)), stated, page.url)
+    candidates = list(collect_titles(page.root, stated))
+    options = titles.describe_titles(candidates, stated, page.url, read_site(stated, page.url))
     return Labelled(options, frozenset({letters_of(truth.get("title") or "") or None}))
 
 
