@@ -252,7 +252,7 @@ def _receive(channel: Connection, tasks: SimpleQueue[tuple[Task, int]]) -> None:
 
 
 class RayEngine:
-    """Runs tasks in actors of a Ray cluster, or of this machine if there is no address.
+    """Runs tasks in actors of a Ray cluster, or of this machine if neither ``address`` nor RAY_ADDRESS names one.
 
     The output and the inputs must be reachable from all machines under the same path or URL. A task is given to an
     actor that runs: after the loss of a machine, the others do its tasks, and a new one joins in.
@@ -267,11 +267,15 @@ class RayEngine:
         self._output = output
         self._started = not self._ray.is_initialized()
         if self._started:
-            local: dict[str, Any] = {} if address else {"num_cpus": workers or os.cpu_count()}
+            # Without an address, Ray would join any cluster that somebody else started on this machine.
+            address = address or os.environ.get("RAY_ADDRESS") or "local"
+            local: dict[str, Any] = {"num_cpus": workers or os.cpu_count()} if address == "local" else {}
             try:
                 self._ray.init(address=address, log_to_driver=False, include_dashboard=False, **local)
             except ConnectionError as error:
-                raise BatchError(f"--ray-address is {address!r}, where no Ray cluster answers: {error}") from error
+                raise BatchError(
+                    f"--ray-address (or RAY_ADDRESS) is {address!r}, where no Ray cluster answers: {error}"
+                ) from error
         self._count = workers or int(self._ray.cluster_resources().get("CPU", 1))
         self._asked: dict[Any, Any] = {}  # actors that have not answered yet
         self._new: set[Any] = set()

@@ -133,7 +133,7 @@ def work_datatrove(folder, out, workers):
 def work_ray(folder, out, workers):
     import ray  # noqa: PLC0415 — a peer
 
-    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False)
     paths = sorted(map(str, folder.glob("*.warc.gz")))
     data = ray.data.read_binary_files(paths, override_num_blocks=len(paths))
     data.flat_map(pages_of).map_batches(texts_of, batch_size=100).write_parquet(str(out / "texts"))

@@ -195,7 +195,7 @@ def test_the_shown_pipeline_of_datatrove(shown, tmp_path):
 def test_the_shown_pipeline_of_ray_data(shown, tmp_path):
     import ray  # noqa: PLC0415 — it takes seconds
 
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
         shown('read_parquet("pages.parquet")\npages.map_batches')
     finally:

@@ -63,7 +63,11 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add("--resume", action="store_true", help="continue the job in --out with the same INPUT and options")
         add("--engine", choices=_ENGINES, default="local", help="where the tasks run (default: local)")
         add("--workers", type=int, metavar="N", help="number of processes (default: one for each core)")
-        add("--ray-address", metavar="ADDRESS", help="Ray cluster to use; without it, Ray starts on this machine")
+        add(
+            "--ray-address",
+            metavar="ADDRESS",
+            help="Ray cluster to use; without it or RAY_ADDRESS, Ray starts on this machine",
+        )
         add(
             "--memory",
             type=int,
