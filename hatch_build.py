@@ -94,10 +94,10 @@ def project_urls(git_config: Path) -> dict[str, str]:
         config.read(git_config, "utf-8")
     except (ConfigParserError, UnicodeDecodeError):  # git reads more than this parser; a build needs no address
         return {}
-    found = ORIGIN.fullmatch(config.get('remote "origin"', "url", fallback=None) or "")
-    if found is None:
+    origin = ORIGIN.fullmatch(config.get('remote "origin"', "url", fallback=None) or "")
+    if origin is None:
         return {}
-    home = f"https://{found['site'] or found['host'] or found['short']}/{found['path']}"
+    home = f"https://{origin['site'] or origin['host'] or origin['short']}/{origin['path']}"
     return {"Repository": home, "Issues": f"{home}/issues", "Changelog": f"{home}/blob/HEAD/CHANGELOG.md"}
 
 

@@ -49,21 +49,27 @@ exit code: 0 cleaned, 1 the file or the page cannot be read, 2 wrong usage
 def main(arguments: Sequence[str] | None = None) -> int:
     """Clean the page named by the arguments (default: those of the process), print it, return the exit code."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    namespace = parser.parse_args(arguments)
     if (missing := explain_missing_core()) is not None:
         _say(missing)
     try:
-        options = Options.read(dict(given.option))
-        body = _read(given.file, options.max_bytes)
-        page = clean(body, given.url, method=given.method, encoding=given.encoding, **dict(given.option))
-        shown = _STRUCTURED[given.format](page, given) if given.format in _STRUCTURED else _FORMATS[given.format](page)
+        options = Options.read(dict(namespace.option))
+        body = _read(namespace.file, options.max_bytes)
+        page = clean(
+            body, namespace.url, method=namespace.method, encoding=namespace.encoding, **dict(namespace.option)
+        )
+        output = (
+            _STRUCTURED[namespace.format](page, namespace)
+            if namespace.format in _STRUCTURED
+            else _FORMATS[namespace.format](page)
+        )
     except OptionError as error:
         parser.error(str(error))
     except PageError as error:
-        return _fail(f"{given.file}: {error}")
+        return _fail(f"{namespace.file}: {error}")
     except (OSError, EOFError, zlib.error) as error:
-        return _fail(f"cannot read {given.file}: {getattr(error, 'strerror', None) or error}")
-    _write(shown)
+        return _fail(f"cannot read {namespace.file}: {getattr(error, 'strerror', None) or error}")
+    _write(output)
     return 0
 
 
@@ -114,8 +120,8 @@ def _parser() -> _Parser:
 
 def _option_lines() -> str:
     return "\n".join(
-        f"  {name}={str(each.default).lower()} ({each.type.allowed})\n      {each.help}"
-        for name, each in declared_options(Options).items()
+        f"  {name}={str(option.default).lower()} ({option.type.allowed})\n      {option.help}"
+        for name, option in declared_options(Options).items()
     )
 
 
@@ -163,7 +169,7 @@ def _as_text(page: CleanPage) -> str:
 
 
 def _as_json(page: CleanPage) -> str:
-    shown = {
+    fields = {
         "url": page.url,
         "method": page.method,
         "encoding": page.encoding,
@@ -174,7 +180,7 @@ def _as_json(page: CleanPage) -> str:
         "counts": page.counts(),
         "decisions": [_decision(decision) for decision in page.decisions],
     }
-    return json.dumps(shown, ensure_ascii=not _prints_unicode(), indent=2) + "\n"
+    return json.dumps(fields, ensure_ascii=not _prints_unicode(), indent=2) + "\n"
 
 
 def _decision(decision: Decision) -> dict[str, object]:
@@ -203,14 +209,14 @@ def _row(decision: Decision) -> list[Text]:
     return [Text(str(cell)) for cell in (block.position, decision.reason, f"{decision.score:.2f}", block.words, start)]
 
 
-def _as_markdown(page: CleanPage, given: argparse.Namespace) -> str:
-    return page.to_markdown(links=_LINKS[given.links], images=given.images, html=not given.no_html)
+def _as_markdown(page: CleanPage, namespace: argparse.Namespace) -> str:
+    return page.to_markdown(links=_LINKS[namespace.links], images=namespace.images, html=not namespace.no_html)
 
 
-def _as_html(page: CleanPage, given: argparse.Namespace) -> str:
-    if given.links == "references":
+def _as_html(page: CleanPage, namespace: argparse.Namespace) -> str:
+    if namespace.links == "references":
         raise OptionError("--links is 'references', which HTML does not have; it takes 'inline' or 'none'")
-    return page.to_html(links=given.links == "inline", images=given.images)
+    return page.to_html(links=namespace.links == "inline", images=namespace.images)
 
 
 _LINKS: dict[str, Links] = {"inline": True, "references": "references", "none": False}

@@ -58,30 +58,30 @@ def clean(
     a layout of another page, PageError for a page that cannot be read (too large, binary).
     """
     chosen = METHODS.find(method)
-    settled = Options.read(options)
-    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=settled.max_bytes)
+    checked_options = Options.read(options)
+    page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=checked_options.max_bytes)
     if chosen.needs and getattr(page, chosen.needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
     stated = read_statements(page.root)
     page = _with_address(page, stated)
-    found = decide_page(page, stated, chosen, settled)
-    cut = [decision.block for decision in found.decisions] if chosen.cuts_leaves else _walked_blocks(page)
+    result = decide_page(page, stated, chosen, checked_options)
+    cut = [decision.block for decision in result.decisions] if chosen.cuts_leaves else _walked_blocks(page)
     if has_little_prose(cut) and (embedded := read_embedded(page, stated)) is not None:
         page = embedded
-        found = decide_page(page, stated, chosen, settled)
-    kept = " ".join([decision.block.text for decision in kept_decisions(found.decisions)])
+        result = decide_page(page, stated, chosen, checked_options)
+    kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
     metadata = read_metadata(page, stated, kept)
     return CleanPage(
         page.url,
         method,
         page.encoding,
         metadata,
-        tuple(found.decisions),
+        tuple(result.decisions),
         page.parse_warnings,
-        found.type,
-        found.confidence,
+        result.type,
+        result.confidence,
         page.text_source,
-        source=TreeSource(page, chosen, settled),
+        source=TreeSource(page, chosen, checked_options),
     )
 
 

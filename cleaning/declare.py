@@ -57,10 +57,10 @@ class OptionType(Generic[Value]):
             return ", ".join(self.choices)
         return self.name if self.low is None else f"{self.low} to {self.high}"
 
-    def read(self, given: object) -> Value:
+    def read(self, raw_value: object) -> Value:
         """Return the value of a text or of anything that converts. Raises ValueError, whose text begins "it takes"."""
         try:
-            value = self.convert(given)
+            value = self.convert(raw_value)
         except (ValueError, TypeError) as error:
             detail = f" ({error})" if str(error) else ""
             raise ValueError(f"it takes {self.takes}{detail}") from error
@@ -118,7 +118,7 @@ def declared_options(owner: type[Any]) -> Mapping[str, Option]:
 # `clean` asks for each page: without the cache, this would cost 0.1 ms of its 3.
 @cache
 def _gather(owner: Any) -> Mapping[str, Option]:
-    return MappingProxyType({one.name: Option(one.name, **one.metadata) for one in fields(owner)})
+    return MappingProxyType({field.name: Option(field.name, **field.metadata) for field in fields(owner)})
 
 
 def integer(low: int, high: int) -> OptionType[int]:
@@ -139,11 +139,11 @@ def switch() -> OptionType[bool]:
 def one_of(choices: tuple[Choice, ...]) -> OptionType[Choice]:
     """One of several words."""
 
-    def convert(given: object) -> Choice:
+    def convert(raw_value: object) -> Choice:
         for choice in choices:
-            if choice == str(given):
+            if choice == str(raw_value):
                 return choice
-        raise ValueError(_suggestion(str(given), choices))
+        raise ValueError(_suggestion(str(raw_value), choices))
 
     return OptionType("word", f"one of {', '.join(choices)}", convert, (str,), choices=choices)
 
@@ -151,8 +151,8 @@ def one_of(choices: tuple[Choice, ...]) -> OptionType[Choice]:
 def words_of(choices: tuple[str, ...], *, may_be_empty: bool = True) -> OptionType[tuple[str, ...]]:
     """Several words of a choice, each once: a list, or a text with spaces or commas between them."""
 
-    def convert(given: object) -> tuple[str, ...]:
-        words = tuple(dict.fromkeys(word.lower() for word in _texts(given, _SPACES_AND_COMMAS)))
+    def convert(raw_value: object) -> tuple[str, ...]:
+        words = tuple(dict.fromkeys(word.lower() for word in _texts(raw_value, _SPACES_AND_COMMAS)))
         for word in words:
             if word not in choices:
                 raise ValueError(f"{word!r} is none of them{_suggestion(word, choices, before='; ')}")
@@ -167,12 +167,12 @@ def words_of(choices: tuple[str, ...], *, may_be_empty: bool = True) -> OptionTy
 def text(check: Callable[[str], object] | None = None, takes: str = "a text") -> OptionType[str]:
     """A text; `check` raises ValueError for one that is not allowed."""
 
-    def convert(given: object) -> str:
-        if isinstance(given, bool | dict | list | tuple | set):
-            raise ValueError(f"a {type(given).__name__} is no text")  # noqa: TRY004 — as for every bad value
+    def convert(raw_value: object) -> str:
+        if isinstance(raw_value, bool | dict | list | tuple | set):
+            raise ValueError(f"a {type(raw_value).__name__} is no text")  # noqa: TRY004 — as for every bad value
         if check is not None:
-            check(str(given))
-        return str(given)
+            check(str(raw_value))
+        return str(raw_value)
 
     return OptionType("text", takes, convert, (str,))
 
@@ -180,10 +180,10 @@ def text(check: Callable[[str], object] | None = None, takes: str = "a text") ->
 def texts(check: Callable[[tuple[str, ...]], object], takes: str) -> OptionType[tuple[str, ...]]:
     """Several texts: a list, or one text with spaces between them. `check` raises ValueError."""
 
-    def convert(given: object) -> tuple[str, ...]:
-        found = _texts(given, re.compile(r"\s+"))
-        check(found)
-        return found
+    def convert(raw_value: object) -> tuple[str, ...]:
+        values = _texts(raw_value, re.compile(r"\s+"))
+        check(values)
+        return values
 
     return OptionType("list of texts", takes, convert, (list, tuple))
 
@@ -191,12 +191,12 @@ def texts(check: Callable[[tuple[str, ...]], object], takes: str) -> OptionType[
 def mapping(check: Callable[[dict[str, Any]], object], takes: str) -> OptionType[Mapping[str, Any]]:
     """A mapping or its JSON; `check` raises ValueError."""
 
-    def convert(given: object) -> Mapping[str, Any]:
-        found = _from_json(given or "{}") if isinstance(given, str) else given
-        if not isinstance(found, dict):
+    def convert(raw_value: object) -> Mapping[str, Any]:
+        value = _from_json(raw_value or "{}") if isinstance(raw_value, str) else raw_value
+        if not isinstance(value, dict):
             raise TypeError
-        check(found)
-        return cast("Mapping[str, Any]", found)
+        check(value)
+        return cast("Mapping[str, Any]", value)
 
     return OptionType("mapping", takes, convert, (dict,))
 
@@ -219,7 +219,7 @@ def pattern() -> OptionType[re.Pattern[str]]:
 
 def parsed(name: str, takes: str, convert: Callable[[str], Value]) -> OptionType[Value]:
     """What a function makes of a text; it raises ValueError, whose text becomes part of the message."""
-    return OptionType(name, takes, lambda given: convert(str(given)), ())
+    return OptionType(name, takes, lambda raw_value: convert(str(raw_value)), ())
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -231,58 +231,58 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a phrase that suggests the known name most like an unknown one, or else lists them all."""
     names = sorted(known)
-    found = closest(name, names)
-    return f"did you mean {found!r}?" if found else f"known: {', '.join(names)}"
+    nearest = closest(name, names)
+    return f"did you mean {nearest!r}?" if nearest else f"known: {', '.join(names)}"
 
 
 def _suggestion(name: str, known: Iterable[str], before: str = "") -> str:
-    found = closest(name, known)
-    return f"{before}did you mean {found!r}?" if found else ""
+    nearest = closest(name, known)
+    return f"{before}did you mean {nearest!r}?" if nearest else ""
 
 
-def _to_integer(given: object) -> int:
+def _to_integer(raw_value: object) -> int:
     """Return a whole number; 1e6 and 20.0 are whole, 2.7 and True are none."""
     try:
-        return int(str(given))
+        return int(str(raw_value))
     except ValueError:
-        value = _to_number(given)
+        value = _to_number(raw_value)
     if not value.is_integer():
         raise ValueError
     return int(value)
 
 
-def _to_number(given: object) -> float:
+def _to_number(raw_value: object) -> float:
     try:
-        return float(str(given))
+        return float(str(raw_value))
     except ValueError:
         # Python's own text speaks of conversions, not of options.
         raise ValueError from None
 
 
-def _to_bool(given: object) -> bool:
-    word = str(given).strip().lower()
+def _to_bool(raw_value: object) -> bool:
+    word = str(raw_value).strip().lower()
     if word not in _TRUE | _FALSE:
         raise ValueError
     return word in _TRUE
 
 
-def _to_url(given: object) -> str:
-    url = str(given).strip()
+def _to_url(raw_value: object) -> str:
+    url = str(raw_value).strip()
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or len(url) > _MAX_URL_CHARS:
         raise ValueError
     return url
 
 
-def _to_day(given: object) -> date:
+def _to_day(raw_value: object) -> date:
     try:
-        return date.fromisoformat(str(given).strip())
+        return date.fromisoformat(str(raw_value).strip())
     except ValueError:
         raise ValueError from None
 
 
-def _to_pattern(given: object) -> re.Pattern[str]:
-    expression = str(given)
+def _to_pattern(raw_value: object) -> re.Pattern[str]:
+    expression = str(raw_value)
     if len(expression) > _MAX_PATTERN_CHARS:
         raise ValueError
     try:
@@ -291,15 +291,15 @@ def _to_pattern(given: object) -> re.Pattern[str]:
         raise ValueError(str(error)) from error
 
 
-def _texts(given: object, separators: re.Pattern[str]) -> tuple[str, ...]:
-    found = separators.split(given) if isinstance(given, str) else given
-    if not isinstance(found, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in found):
+def _texts(raw_value: object, separators: re.Pattern[str]) -> tuple[str, ...]:
+    values = separators.split(raw_value) if isinstance(raw_value, str) else raw_value
+    if not isinstance(values, list | tuple | set | frozenset) or not all(isinstance(value, str) for value in values):
         raise TypeError
-    return tuple(each for each in found if each)
+    return tuple(value for value in values if value)
 
 
-def _from_json(given: str) -> object:
+def _from_json(text: str) -> object:
     try:
-        return json.loads(given)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error

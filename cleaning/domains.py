@@ -32,8 +32,8 @@ def registered_domain(url: str) -> str | None:
         return None
     if (domain := _domain_of(host)) is not None:
         return domain
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{port or _PORTS.get(parts.scheme, 0)}"
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port or _PORTS.get(parts.scheme, 0)}"
 
 
 class PageLinks:
@@ -101,9 +101,9 @@ def _domain_of(host: str) -> str | None:
 
 
 def _registered(host: str) -> str:
-    found = _suffixes()(host)
-    if found.suffix:
-        return found.top_domain_under_public_suffix or host
+    domain = _suffixes()(host)
+    if domain.suffix:
+        return domain.top_domain_under_public_suffix or host
     return ".".join(host.split(".")[-2:])
 
 

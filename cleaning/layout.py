@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Box:
     """An element's position and appearance, in whole CSS pixels from the page's top left corner at scroll position 0.
 
-    `background` is the computed colour as the browser writes it, "" for a transparent one. `shown` is False for an
+    `background` is the computed colour as the browser writes it, "" for a transparent one. `visible` is False for an
     element that is not displayed, not visible or without area.
     """
 
@@ -28,7 +28,7 @@ class Box:
     height: int
     font_size: float
     background: str = ""
-    shown: bool = True
+    visible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Layout:
         if len(self.boxes) != len(self.tags):
             raise LayoutError(f"the layout has {len(self.tags)} tags, but {len(self.boxes)} boxes")
         for index, (element, tag) in enumerate(zip_longest(elements, self.tags)):
-            found = None if element is None else element.tag
-            if found != tag:
+            page_tag = None if element is None else element.tag
+            if page_tag != tag:
                 raise LayoutError(
-                    f"the layout does not match the page: element {index} is {_name(found)} on the page and "
+                    f"the layout does not match the page: element {index} is {_name(page_tag)} on the page and "
                     f"{_name(tag)} in the layout, which has {len(self.tags)} elements to the page's {len(elements)}; "
                     "take the snapshot from the same HTML"
                 )

@@ -121,9 +121,9 @@ def widen_ideographs(counts: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
         return counts
     if sum(len(_IDEOGRAPH.findall(block.text)) for block in blocks) < _MIN_IDEOGRAPH_SHARE * chars:
         return counts
-    found = counts.copy()
-    found[:, _CHARACTER_COLUMNS] = np.round(found[:, _CHARACTER_COLUMNS] * _LETTERS_OF_IDEOGRAPH)
-    return found
+    widened = counts.copy()
+    widened[:, _CHARACTER_COLUMNS] = np.round(widened[:, _CHARACTER_COLUMNS] * _LETTERS_OF_IDEOGRAPH)
+    return widened
 
 
 def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
@@ -170,14 +170,14 @@ def attribute_tokens(element: HtmlElement) -> str:
 def _inline_tokens(leaf: Leaf) -> str:
     """Return the tokens of the inline elements around the first text node that is not white space, inner ones first."""
     piece = next((piece for piece in leaf.pieces if piece.text.strip()), None)
-    found = []
+    tokens = []
     element = piece.element if piece else leaf.node.element
     for _ in range(_MAX_INLINE_LEVELS):
         if element is leaf.node.element or element is None:
             break
-        found.append(f"{element.tag} {attribute_tokens(element)}")
+        tokens.append(f"{element.tag} {attribute_tokens(element)}")
         element = element.getparent()
-    return " ".join(found)[:_MAX_TOKEN_CHARS]
+    return " ".join(tokens)[:_MAX_TOKEN_CHARS]
 
 
 def _count_leaves(leaves: Sequence[Leaf]) -> np.ndarray:
@@ -240,13 +240,13 @@ _CHARACTERS = 0x110000
 def _character_flags(codes: np.ndarray) -> np.ndarray:
     """Return the flags of characters (n, uint16), given by their numbers."""
     known = _known_flags()
-    found: np.ndarray = known[codes]
-    new = codes[found == 0]
+    flags: np.ndarray = known[codes]
+    new = codes[flags == 0]
     if len(new):
         for code in np.unique(new).tolist():
             known[code] = _flags_of(chr(code))
-        found = known[codes]
-    return found
+        flags = known[codes]
+    return flags
 
 
 @cache

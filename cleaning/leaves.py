@@ -166,11 +166,11 @@ def body_of(root: HtmlElement) -> HtmlElement:
 
 def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
     """Return the block-level elements around the leaves, each once, outer elements before those inside them."""
-    found: dict[Node, None] = {}
+    nodes: dict[Node, None] = {}
     for leaf in leaves:
-        new = list(takewhile(lambda node: node not in found, leaf.node.chain()))
-        found.update(dict.fromkeys(reversed(new)))
-    return list(found)
+        new = list(takewhile(lambda node: node not in nodes, leaf.node.chain()))
+        nodes.update(dict.fromkeys(reversed(new)))
+    return list(nodes)
 
 
 def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Piece]], tenths: int) -> Block:
@@ -306,21 +306,21 @@ class _Walk:
         if any(gathered.levels) and node.kind is not Kind.CODE:
             pieces = _shown_pieces(pieces, gathered.levels)
         pieces = _visible_pieces(pieces)
-        made = make_block(len(self.leaves), self._path(block), node.kind, [pieces], tenths)
-        if made.text:
-            self.leaves.append(Leaf(made, node, tuple(pieces)))
+        new_block = make_block(len(self.leaves), self._path(block), node.kind, [pieces], tenths)
+        if new_block.text:
+            self.leaves.append(Leaf(new_block, node, tuple(pieces)))
 
     def _path(self, wanted: int) -> str:
         """Return the path of an open element; the paths of those around it are remembered."""
-        stack, at = self._stack, wanted
-        while stack[at].path is None:
-            at -= 1
-        path = stack[at].path or ""
-        while at < wanted:
-            at += 1
-            if at <= MAX_PATH_LEVELS:
-                path = f"{path}/{path_step(*stack[at].step)}"
-            stack[at].path = path
+        stack, index = self._stack, wanted
+        while stack[index].path is None:
+            index -= 1
+        path = stack[index].path or ""
+        while index < wanted:
+            index += 1
+            if index <= MAX_PATH_LEVELS:
+                path = f"{path}/{path_step(*stack[index].step)}"
+            stack[index].path = path
         return path
 
 

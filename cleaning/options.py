@@ -78,21 +78,21 @@ class Options:
     )
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Options:
+    def read(cls, values: Mapping[str, Any]) -> Options:
         """Return the options with the given values.
 
         Raises OptionError for an unknown name, a value of another type and a value out of bounds. The message names
         the option, its value and what it takes; for an unknown name, the nearest known one.
         """
         known = declared_options(cls)
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in known:
                 raise OptionError(f"unknown option {name!r}; {did_you_mean(name, known)}")
             try:
                 known[name].type.check(value)
             except ValueError as error:
                 raise OptionError(f"the option {name!r} is {value!r}; {error}") from error
-        options = cls(**given)
+        options = cls(**values)
         options._check_weights()
         return options
 

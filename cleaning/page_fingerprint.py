@@ -91,8 +91,8 @@ class Fingerprinter:
     def compare(self, kept: Sequence[Decision], keys: Sequence[BlockKeys]) -> PageFingerprint:
         """Return the same, given the kept blocks of a page, in order, and the keys of each."""
         blocks = (
-            FingerprintedBlock(decision, its.digest, its.unique_terms, its.fingerprint)
-            for decision, its in zip(kept, keys, strict=True)
+            FingerprintedBlock(decision, block_keys.digest, block_keys.unique_terms, block_keys.fingerprint)
+            for decision, block_keys in zip(kept, keys, strict=True)
         )
         return PageFingerprint(tuple(self._compare(blocks)), self.page_fingerprint(keys))
 

@@ -205,8 +205,8 @@ def _text_in(body: bytes, encoding: str) -> str | None:
 def _has_replacement(body: bytes) -> bool | None:
     """Return True if U+FFFD is in this UTF-8; None for bytes that are not valid UTF-8."""
     if (compiled := load_compiled("tags")) is not None:
-        found: bool | None = compiled.has_replacement(body)
-        return found
+        replaced: bool | None = compiled.has_replacement(body)
+        return replaced
     try:
         return "\ufffd" in body.decode("utf-8")
     except UnicodeDecodeError:
@@ -358,7 +358,7 @@ def _refuse_large_tree(root: html.HtmlElement, body: bytes) -> None:
 def _close_head(root: html.HtmlElement) -> None:
     """Move content from the head to the body: libxml2 keeps a head open for elements that it does not know."""
     head = root.find("head")
-    first = None if head is None else next((each for each in head if each.tag not in _IN_HEAD), None)
+    first = None if head is None else next((element for element in head if element.tag not in _IN_HEAD), None)
     if first is None:
         return
     moved = [first, *first.itersiblings()]

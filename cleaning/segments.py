@@ -56,17 +56,17 @@ def split_leaves(leaves: Sequence[Leaf], mark: Callable[[Piece], object]) -> lis
 
     A text node of white space belongs to the part before it. Every text is in exactly one part.
     """
-    found: list[LeafPart] = []
+    parts: list[LeafPart] = []
     for leaf in leaves:
         runs = _runs(leaf.pieces, mark)
         if len(runs) == 1:
-            found.append(LeafPart(at_position(leaf, len(found)), runs[0][0]))
+            parts.append(LeafPart(at_position(leaf, len(parts)), runs[0][0]))
             continue
-        for each, pieces in runs:
-            block = make_block(len(found), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
+        for part_mark, pieces in runs:
+            block = make_block(len(parts), leaf.block.path, leaf.block.kind, [pieces], _part_tenths(pieces, leaf))
             if block.text:
-                found.append(LeafPart(Leaf(block, leaf.node, tuple(pieces)), each))
-    return found
+                parts.append(LeafPart(Leaf(block, leaf.node, tuple(pieces)), part_mark))
+    return parts
 
 
 def regroup(
@@ -187,7 +187,7 @@ def keep_undropped(
 ) -> list[Decision]:
     """Keep every leaf that `segment` did not drop: the third step of methods that decide while they cut."""
     return [
-        Decision(leaf.block, found, leaf.dropped or Reason.KEPT) for leaf, found in zip(leaves, scores, strict=True)
+        Decision(leaf.block, score, leaf.dropped or Reason.KEPT) for leaf, score in zip(leaves, scores, strict=True)
     ]
 
 

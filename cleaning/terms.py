@@ -133,11 +133,11 @@ def visible_parts(parts: Sequence[str]) -> list[str]:
         # An icon keeps the words at its sides apart.
         return " " + "\0" * (size - 1) if around.isalnum() else "\0" * size
 
-    found = _INVISIBLE_HERE.sub(erased, whole)
-    if _DIRECTION.search(found) and _RIGHT_TO_LEFT_LETTER.search(found) is None:
-        found = _DIRECTION.sub("\0", found)
+    text = _INVISIBLE_HERE.sub(erased, whole)
+    if _DIRECTION.search(text) and _RIGHT_TO_LEFT_LETTER.search(text) is None:
+        text = _DIRECTION.sub("\0", text)
     ends = list(accumulate(map(len, parts)))
-    return [found[end - len(part) : end].replace("\0", "") for part, end in zip(parts, ends, strict=True)]
+    return [text[end - len(part) : end].replace("\0", "") for part, end in zip(parts, ends, strict=True)]
 
 
 def bare(text: str) -> str:

@@ -341,9 +341,9 @@ class NewsSpider(ListingSpider):
     def _portal(self, response: Response) -> Portal:
         return self.portals[response.meta[_PORTAL_META]]
 
-    def _feed_request(self, portal: Portal, url: str, asked: str, nested: int = 0, taken: str = "") -> Request:
+    def _feed_request(self, portal: Portal, url: str, kind: str, nested: int = 0, taken: str = "") -> Request:
         """Return the request for a feed or sitemap. The response filter ignores its response."""
-        about = {"asked": asked, "nested": nested} | ({"taken": taken} if taken else {})
+        about = {"asked": kind, "nested": nested} | ({"taken": taken} if taken else {})
         request = Request(url, self.parse_listed, cb_kwargs=about, meta={"judge": False}, priority=_SITEMAP_PRIORITY)
         return self._portal_request(portal, request)
 

@@ -113,10 +113,10 @@ def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
 def check_structures(sizes: Mapping[str, int], compiled_with: str) -> None:
     """Raise ImportError if lxml's classes have other sizes than those of a module's build, in bytes."""
     for name, size in sizes.items():
-        found = getattr(etree, name).__basicsize__
-        if found != size:
+        own = getattr(etree, name).__basicsize__
+        if own != size:
             raise ImportError(
-                f"lxml.etree.{name} has {found} bytes in lxml {etree.__version__} and {size} in lxml {compiled_with}, "
+                f"lxml.etree.{name} has {own} bytes in lxml {etree.__version__} and {size} in lxml {compiled_with}, "
                 "which the module was compiled with"
             )
 
@@ -124,6 +124,6 @@ def check_structures(sizes: Mapping[str, int], compiled_with: str) -> None:
 def check_reading(compiled: Callable[[HtmlElement], object], pure: Callable[[HtmlElement], object]) -> None:
     """Raise ImportError if a compiled function reads a small tree otherwise than the pure one."""
     root = etree.fromstring(_PROBE, etree.XMLParser(resolve_entities=False, strip_cdata=False))
-    found, expected = compiled(root), pure(root)
-    if repr(found) != repr(expected):
+    result, expected = compiled(root), pure(root)
+    if repr(result) != repr(expected):
         raise ImportError(f"it reads trees of lxml {etree.__version__} otherwise than pure Python does")

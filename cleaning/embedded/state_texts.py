@@ -68,7 +68,11 @@ def article_html(state: Any, title: str) -> str:
     if not containers[0].words:  # objects that only name each other
         cache = _Cache(None)
         containers = _containers_of(state, letters_of(title), cache)
-    titled = [number for number, one in enumerate(containers) if one.is_titled and one.words >= _MIN_ARTICLE_WORDS]
+    titled = [
+        number
+        for number, container in enumerate(containers)
+        if container.is_titled and container.words >= _MIN_ARTICLE_WORDS
+    ]
     inner = {containers[number].parent for number in titled}
     chosen = max(
         [number for number in titled if number not in inner] or [0], key=lambda number: containers[number].words
@@ -92,13 +96,18 @@ class _Cache:
         top = state if isinstance(state, dict) else {}
         levels = [top, *(inner for inner in top.values() if isinstance(inner, dict))]
         named = {
-            key: one for level in levels for key, one in level.items() if ":" in str(key) and isinstance(one, dict)
+            key: entry
+            for level in levels
+            for key, entry in level.items()
+            if ":" in str(key) and isinstance(entry, dict)
         }
         self._objects = {name: named[name] for name in _reference_names(state) if name in named} if named else {}
 
     def items(self, value: dict[Any, Any]) -> list[tuple[str, Any]]:
         """Return the items of an object, without those that another place of the state names."""
-        return [(str(key), one) for key, one in value.items() if self._objects.get(key) is not one or one is None]
+        return [
+            (str(key), entry) for key, entry in value.items() if self._objects.get(key) is not entry or entry is None
+        ]
 
     def resolved(self, value: Any, seen: set[str]) -> Any:
         """Return the object that a value names, the first time; else the value."""
@@ -119,7 +128,7 @@ def _reference_names(state: Any) -> set[str]:
         if (name := _reference_name(value)) is not None:
             names.add(name)
         inner = value.values() if isinstance(value, dict) else value or ()
-        stack.extend(one for one in inner if isinstance(one, dict | list))
+        stack.extend(child for child in inner if isinstance(child, dict | list))
     return names
 
 
@@ -138,7 +147,7 @@ def _containers_of(state: Any, title: str, cache: _Cache) -> list[_Container]:
         value, parent, level = stack.pop()
         number = len(containers)
         containers.append(_Container(value, parent))
-        items = cache.items(value) if isinstance(value, dict) else [("", one) for one in value]
+        items = cache.items(value) if isinstance(value, dict) else [("", child) for child in value]
         for key, named in items:
             inner = cache.resolved(named, seen)
             if isinstance(inner, str):
@@ -146,8 +155,8 @@ def _containers_of(state: Any, title: str, cache: _Cache) -> list[_Container]:
                 containers[number].is_titled |= key in _TITLE_KEYS and _agree(letters_of(inner[:1_000]), title)
             elif isinstance(inner, dict | list) and level < _MAX_LEVELS and not _ASIDE_KEYS.search(key[:100]):
                 stack.append((inner, number, level + 1))
-    for one in reversed(containers[1:]):
-        containers[one.parent].words += one.words
+    for container in reversed(containers[1:]):
+        containers[container.parent].words += container.words
     return containers
 
 
@@ -159,8 +168,8 @@ def _agree(letters: str, title: str) -> bool:
 def _main_part(containers: list[_Container], chosen: int) -> Any:
     """Return the innermost value inside a container with most of its prose."""
     inside: dict[int, list[int]] = {}
-    for number, one in enumerate(containers):
-        inside.setdefault(one.parent, []).append(number)
+    for number, container in enumerate(containers):
+        inside.setdefault(container.parent, []).append(number)
     while True:
         heaviest = max(inside.get(chosen, ()), key=lambda number: containers[number].words, default=None)
         if heaviest is None or containers[heaviest].words < max(
@@ -202,10 +211,10 @@ class _Writer:
                     self._append(f"<{tag}>{_inline_html(value)}</{tag}>")
                 elif level == 0 or not _is_teaser(value):
                     items = self._cache.items(value)
-                    inner = [(name, one, level + 1) for name, one in items if not _ASIDE_KEYS.search(name[:100])]
+                    inner = [(name, child, level + 1) for name, child in items if not _ASIDE_KEYS.search(name[:100])]
                     stack.extend(reversed(inner))
             elif isinstance(value, list):
-                stack.extend((key, one, level + 1) for one in reversed(value))
+                stack.extend((key, child, level + 1) for child in reversed(value))
         return "".join(self._parts)
 
     def _add(self, key: str, text: str) -> None:
@@ -237,8 +246,8 @@ def _tag_of(value: dict[str, Any]) -> str | None:
 
 def _has_blocks(value: dict[str, Any]) -> bool:
     """Return True for a block whose parts are blocks themselves."""
-    lists = (one for one in value.values() if isinstance(one, list))
-    return any(isinstance(one, dict) and _tag_of(one) for parts in lists for one in parts[:100])
+    lists = (child for child in value.values() if isinstance(child, list))
+    return any(isinstance(child, dict) and _tag_of(child) for parts in lists for child in parts[:100])
 
 
 def _inline_html(value: Any) -> str:
@@ -248,13 +257,13 @@ def _inline_html(value: Any) -> str:
     for _ in range(10_000):
         if not stack:
             break
-        key, one, level = stack.pop()
-        if isinstance(one, str) and (key in _TEXT_KEYS or key == "children"):
-            parts.append(one if _HTML_TAG.search(one) else escape(unescape(one) if "&" in one else one))
-        elif level < _MAX_LEVELS and isinstance(one, dict):
-            stack.extend(reversed([(str(name), inner, level + 1) for name, inner in one.items()]))
-        elif level < _MAX_LEVELS and isinstance(one, list):
-            stack.extend((key, inner, level + 1) for inner in reversed(one))
+        key, part, level = stack.pop()
+        if isinstance(part, str) and (key in _TEXT_KEYS or key == "children"):
+            parts.append(part if _HTML_TAG.search(part) else escape(unescape(part) if "&" in part else part))
+        elif level < _MAX_LEVELS and isinstance(part, dict):
+            stack.extend(reversed([(str(name), inner, level + 1) for name, inner in part.items()]))
+        elif level < _MAX_LEVELS and isinstance(part, list):
+            stack.extend((key, inner, level + 1) for inner in reversed(part))
     return "".join(parts)
 
 

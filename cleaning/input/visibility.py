@@ -97,15 +97,15 @@ def _with_gaps(texts: Sequence[str], left_out: set[int]) -> list[str]:
     for index in range(len(texts) - 2, -1, -1):
         after = index + 1
         following[index] = following[after] if after in left_out or not texts[after] else texts[after][0]
-    shown: list[str] = []
+    visible: list[str] = []
     before = ""
     for index, text in enumerate(texts):
         if index not in left_out:
-            shown.append(text)
+            visible.append(text)
             before = text[-1:] or before
         elif before.isalnum() and following[index].isalnum():
-            shown.append(" ")
+            visible.append(" ")
             before = " "
         else:
-            shown.append("")
-    return shown
+            visible.append("")
+    return visible

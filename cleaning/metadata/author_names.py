@@ -128,13 +128,13 @@ def read_shown_names(pieces: Iterable[str]) -> list[str]:
             continue
         if names and not joined and rest is plain:
             break
-        found = [name for name in leading_names(rest if names else plain) if not names or _goes_on(name)]
-        if not found:
+        leading = [name for name in leading_names(rest if names else plain) if not names or _goes_on(name)]
+        if not leading:
             break
-        names += found
+        names += leading
         joined = False
-        if not plain.endswith(found[-1]):
-            joined = _BETWEEN.fullmatch(plain.rpartition(found[-1])[2]) is not None
+        if not plain.endswith(leading[-1]):
+            joined = _BETWEEN.fullmatch(plain.rpartition(leading[-1])[2]) is not None
             if not joined:
                 break
     return list(dict.fromkeys(names))[:_MAX_NAMES]

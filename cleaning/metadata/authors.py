@@ -89,16 +89,16 @@ def find_shown(root: HtmlElement, stated: Statements, candidates: Sequence[Autho
 
 
 def describe_authors(
-    candidates: Sequence[AuthorCandidate], stated: Statements, url: str | None, site: Site, shown: Mapping[str, str]
+    candidates: Sequence[AuthorCandidate], stated: Statements, url: str | None, site: Site, places: Mapping[str, str]
 ) -> dict[str | None, frozenset[str]]:
     """Return the features of each group of names, and of None, which stands for no answer.
 
-    `site` is the page's, and `shown` has the places where the names are shown.
+    `site` is the page's, and `places` says where the names are shown.
     """
     groups: dict[str, list[AuthorCandidate]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.key].append(candidate)
-    context = _PageContext(groups, stated, url, site, shown)
+    context = _PageContext(groups, stated, url, site, places)
     options: dict[str | None, frozenset[str]] = {
         key: frozenset(context.group_features(key, group)) for key, group in groups.items()
     }
@@ -115,9 +115,9 @@ class _PageContext:
         stated: Statements,
         url: str | None,
         site: Site,
-        shown: Mapping[str, str],
+        places: Mapping[str, str],
     ) -> None:
-        self._shown = shown
+        self._places = places
         self._groups = groups
         self._types = stated.types
         self._site = site
@@ -159,7 +159,7 @@ class _PageContext:
         yield from self._overlap_features(key)
         yield from self._name_features(group[0].names, sources)
         # Of a page without a heading, nobody knows where its authors would be shown.
-        place = self._shown.get(group[0].names[0], "nowhere" if self._has_heading else "unknown")
+        place = self._places.get(group[0].names[0], "nowhere" if self._has_heading else "unknown")
         yield f"shown-{place}"
         shape = _shape_of(group[0].names)
         yield shape

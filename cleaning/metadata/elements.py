@@ -55,8 +55,8 @@ def find_elements(root: HtmlElement) -> FoundElements:
     module = load_compiled("elements")
     if module is None:
         return pure_find_elements(root)
-    found: FoundElements = module.find_elements(root)
-    return found
+    elements: FoundElements = module.find_elements(root)
+    return elements
 
 
 def pure_find_elements(root: HtmlElement) -> FoundElements:
@@ -104,8 +104,8 @@ class BoundedSearch:
 
     def __call__(self, root: HtmlElement, *, large: bool) -> list[Any]:
         """Return the attributes as lxml's smart strings, in reading order; `large`: of a large page."""
-        found: list[Any] = (self._first if large else self._all)(root)
-        return found
+        attributes: list[Any] = (self._first if large else self._all)(root)
+        return attributes
 
 
 _ITEM_TYPES = BoundedSearch("itemtype")
@@ -120,8 +120,8 @@ def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[st
     module = load_compiled("elements")
     if module is None:
         return pure_find_classed(root, heading, parts)
-    found: list[HtmlElement] = module.find_classed(root, heading, parts)
-    return found
+    elements: list[HtmlElement] = module.find_classed(root, heading, parts)
+    return elements
 
 
 def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
@@ -146,8 +146,8 @@ def find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str,
     module = load_compiled("elements")
     if module is None:
         return pure_find_texts(root, heading, parts)
-    found: NearTexts = module.find_texts(root, heading, parts)
-    return found
+    texts: NearTexts = module.find_texts(root, heading, parts)
+    return texts
 
 
 def pure_find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> NearTexts:
@@ -160,8 +160,8 @@ def find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tuple[st
     module = load_compiled("elements")
     if module is None:
         return pure_find_starts(root, heading, starts)
-    found: NearTexts = module.find_starts(root, heading, starts)
-    return found
+    texts: NearTexts = module.find_starts(root, heading, starts)
+    return texts
 
 
 def pure_find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tuple[str, ...]) -> NearTexts:
@@ -173,7 +173,7 @@ def _find_near(root: HtmlElement, heading: HtmlElement | None, test: Callable[[s
     above = [] if heading is None else elements_above(heading)
     below = list(first_elements(root) if heading is None else elements_below(heading))
     groups = (above, below[:NEAR], below[NEAR:])
-    return NearTexts(*([each for each in group if _has_text(each, test)] for group in groups))
+    return NearTexts(*([element for element in group if _has_text(element, test)] for group in groups))
 
 
 def _has_text(element: HtmlElement, test: Callable[[str], bool]) -> bool:
@@ -182,7 +182,7 @@ def _has_text(element: HtmlElement, test: Callable[[str], bool]) -> bool:
 
 def elements_above(element: HtmlElement) -> list[HtmlElement]:
     """Return the last elements before this one, including its ancestors, in reading order."""
-    return list(islice((each for each in _backwards(element) if isinstance(each.tag, str)), MAX_ABOVE))[::-1]
+    return list(islice((earlier for earlier in _backwards(element) if isinstance(earlier.tag, str)), MAX_ABOVE))[::-1]
 
 
 def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
@@ -199,7 +199,7 @@ def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
 def texts_below(element: HtmlElement | None) -> Iterator[str]:
     """Yield the first texts after an element, in reading order; nothing for None."""
     siblings = islice(_siblings(element), _MAX_TEXTS)
-    return islice((text for each in siblings for text in each.itertext()), _MAX_TEXTS)
+    return islice((text for sibling in siblings for text in sibling.itertext()), _MAX_TEXTS)
 
 
 def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
@@ -210,8 +210,8 @@ def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
 
 
 def _following(element: HtmlElement) -> Iterator[HtmlElement]:
-    for each in _siblings(element):
-        yield from each.iter("*")
+    for sibling in _siblings(element):
+        yield from sibling.iter("*")
 
 
 def _backwards(element: HtmlElement | None) -> Iterator[HtmlElement]:

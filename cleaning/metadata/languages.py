@@ -75,7 +75,7 @@ _OTHER_CODES = (
     "zu=zul zh=cdo,chi,cjy,cmn,cnp,cpx,csp,czh,czo,gan,hak,hnm,hsn,luh,lzh,mnp,nan,sjc,wuu,yue,zho"
 )
 _CODES = {
-    other: code for code, others in (each.split("=") for each in _OTHER_CODES.split()) for other in others.split(",")
+    other: code for code, others in (entry.split("=") for entry in _OTHER_CODES.split()) for other in others.split(",")
 }
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _JAPANESE = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -196,8 +196,8 @@ def _language_of_script(text: str) -> str | None:
     letters = _count(_LETTERS, text)
     if letters < _MIN_LETTERS or text.isascii():
         return None
-    found = (sole for sole in _SOLE_LANGUAGES if _is_written_in(text, sole))
-    sole = next(found, None)
+    languages = (sole for sole in _SOLE_LANGUAGES if _is_written_in(text, sole))
+    sole = next(languages, None)
     pattern = None if sole is None else _letters_of(sole)
     return sole if pattern and letters - _count(pattern, text) < _MIN_OWN_SHARE * letters else None
 

@@ -114,16 +114,16 @@ def _section(page: Page, stated: Statements, title: str | None) -> Statement | N
         for text in filter(None, map(tidy_text, stated.meta(name))):
             return Statement(text, f"meta {name}")
     for element in stated.items("articleSection"):
-        if shown := tidy_text(element.get("content") or element.text):
-            return Statement(shown, "microdata articleSection")
+        if content := tidy_text(element.get("content") or element.text):
+            return Statement(content, "microdata articleSection")
     crumb = _last_crumb(page, stated, title)
     return None if crumb is None else Statement(crumb, "json-ld breadcrumbs")
 
 
 def _last_crumb(page: Page, stated: Statements, title: str | None) -> str | None:
     """Return the last name in a JSON-LD list of breadcrumbs, without the first one, the site, and the page itself."""
-    lists = (each.get("itemListElement") for each in stated.objects if "breadcrumblist" in type_names(each))
-    crumbs = next((found for found in lists if isinstance(found, list)), [])[1:_MAX_CRUMBS]
+    lists = (node.get("itemListElement") for node in stated.objects if "breadcrumblist" in type_names(node))
+    crumbs = next((entries for entries in lists if isinstance(entries, list)), [])[1:_MAX_CRUMBS]
     own = letters_of(title or "")
     slug = letters_of((page.url or "").partition("?")[0].rstrip("/").rpartition("/")[2])
     for crumb in reversed(crumbs):

@@ -100,8 +100,8 @@ class Statements:
 
     def linked(self, *keys: str) -> Iterator[list[Any]]:
         """Yield the non-empty values of these keys in the ranked JSON-LD objects, each as a list."""
-        for each in self.ranked:
-            yield from (self._resolved(each[key]) for key in keys if each.get(key))
+        for node in self.ranked:
+            yield from (self._resolved(node[key]) for key in keys if node.get(key))
 
     def texts(self, *keys: str) -> Iterator[str]:
         """Yield the texts of these keys in JSON-LD: strings, or the names of objects."""
@@ -115,7 +115,7 @@ class Statements:
 
     def _resolved(self, value: Any) -> list[Any]:
         values = value[:_MAX_CONTENTS] if isinstance(value, list) else [value]
-        return [self.resolve(each) for each in values]
+        return [self.resolve(entry) for entry in values]
 
     def resolve(self, value: Any) -> Any:
         """Return the object that a reference (`{"@id": …}`) names, or the reference if the page does not have it."""
@@ -126,16 +126,16 @@ class Statements:
 
 def read_statements(root: HtmlElement) -> Statements:
     """Return the statements of a page, in bounded time for any page; broken parts are skipped."""
-    found, read = find_elements(root), _Reading()
-    for element in found.read:
+    elements, read = find_elements(root), _Reading()
+    for element in elements.read:
         _ADD[element.tag](read, element)
     objects = list(read_json_ld(read.scripts))
     return Statements(
         read.metas,
         tuple(objects),
         tuple(_ranked(objects)),
-        {each["@id"]: each for each in reversed(objects) if isinstance(each.get("@id"), str) and len(each) > 1},
-        frozenset(_types(found.item_types, read.metas, objects)),
+        {node["@id"]: node for node in reversed(objects) if isinstance(node.get("@id"), str) and len(node) > 1},
+        frozenset(_types(elements.item_types, read.metas, objects)),
         max(map(main_text_of, objects), key=len, default="") or None,
         read.title,
         tuple(read.headings),
@@ -143,9 +143,9 @@ def read_statements(root: HtmlElement) -> Statements:
         tuple(read.subheadings),
         read.links,
         tuple(read.times),
-        _properties(found.item_properties),
-        tuple(found.author_links),
-        tuple(found.license_links),
+        _properties(elements.item_properties),
+        tuple(elements.author_links),
+        tuple(elements.license_links),
     )
 
 
@@ -231,26 +231,26 @@ def _page_heading(read: _Reading) -> HtmlElement | None:
 
 def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for pattern in (_ARTICLE_TYPE, _PAGE_TYPE):
-        for each in objects:
-            if any(map(pattern.search, type_names(each))):
-                yield each
+        for node in objects:
+            if any(map(pattern.search, type_names(node))):
+                yield node
 
 
 def _properties(items: list[tuple[str, HtmlElement]]) -> dict[str, list[HtmlElement]]:
-    found: dict[str, list[HtmlElement]] = {}
+    elements: dict[str, list[HtmlElement]] = {}
     for value, element in items[:_MAX_PROPERTIES]:
         for name in value[:_MAX_NAME_CHARS].split():
             if name in _KEPT_PROPERTIES:
-                found.setdefault(name, []).append(element)
-    return found
+                elements.setdefault(name, []).append(element)
+    return elements
 
 
 def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
-    found = {name for each in objects for name in type_names(each)}
+    types = {name for node in objects for name in type_names(node)}
     for value in items[:_MAX_ITEM_TYPES]:
-        found.update(map(short_type_name, value[:_MAX_FIELD_CHARS].split()))
-    found.update(map(short_type_name, metas.get("og:type", ())))
-    return found - {""}
+        types.update(map(short_type_name, value[:_MAX_FIELD_CHARS].split()))
+    types.update(map(short_type_name, metas.get("og:type", ())))
+    return types - {""}
 
 
 def tidy_text(text: str | None) -> str | None:
@@ -311,9 +311,9 @@ def visible_text(element: HtmlElement) -> str | None:
 
 def is_reply(element: HtmlElement) -> bool:
     """Return True if an element is in a reader's comment, an answer, or a teaser of another page."""
-    for each in islice((element, *element.iterancestors()), _MAX_LEVELS):
-        marks = f"{each.get('class', '')} {each.get('id', '')} {each.get('itemtype', '')}"
-        if each.tag != "body" and _REPLY.search(marks):
+    for outer in islice((element, *element.iterancestors()), _MAX_LEVELS):
+        marks = f"{outer.get('class', '')} {outer.get('id', '')} {outer.get('itemtype', '')}"
+        if outer.tag != "body" and _REPLY.search(marks):
             return True
     return False
 
@@ -367,9 +367,9 @@ def read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
                 queue.extend(node[key] for key in _INNER_KEYS if key in node)
 
 
-def type_names(found: Mapping[str, Any]) -> list[str]:
+def type_names(node: Mapping[str, Any]) -> list[str]:
     """Return an object's type names in lower case, without the vocabulary's URL; empty if it has none."""
-    types = found.get("@type")
+    types = node.get("@type")
     names = types if isinstance(types, list) else [types]
     return [short_type_name(name) for name in names[:_MAX_TYPES] if isinstance(name, str)]
 
@@ -379,14 +379,14 @@ def short_type_name(name: str) -> str:
     return name.strip().rstrip("/")[-_MAX_TYPE_CHARS:].rpartition("/")[2].lower()
 
 
-def main_text_of(found: Mapping[str, Any]) -> str:
+def main_text_of(node: Mapping[str, Any]) -> str:
     """Return the page's main text according to an object, on one line and without tags; "" if it has none."""
-    types = frozenset(type_names(found))
+    types = frozenset(type_names(node))
     if types & _POST_TYPES:
-        return _plain_body(" ".join(_post_texts(found)))
-    texts = [_string(found.get("articleBody")), _string(found.get("text"))]
+        return _plain_body(" ".join(_post_texts(node)))
+    texts = [_string(node.get("articleBody")), _string(node.get("text"))]
     if types & _DESCRIBED_TYPES:
-        texts.append(_string(found.get("description")))
+        texts.append(_string(node.get("description")))
     return _plain_body(max(texts, key=len))
 
 
@@ -418,9 +418,9 @@ def _decoded_json(script: str) -> Iterator[Any]:
         return
 
 
-def _post_texts(found: Mapping[str, Any]) -> Iterator[str]:
+def _post_texts(post: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts of a post and its replies, in order."""
-    stack: list[Any] = [found]
+    stack: list[Any] = [post]
     for _ in range(_MAX_POSTS):
         if not stack:
             return

@@ -98,8 +98,8 @@ def _whole_titles(root: HtmlElement, stated: Statements) -> Iterator[TitleCandid
         for text in islice(filter(None, map(tidy_text, stated.meta(meta))), 1):
             yield _whole(_uncut(text, stated.title), TitleSource(source), f"meta {meta}")
     for number, element in enumerate(islice(stated.items("headline"), _MAX_TEXTS)):
-        if not is_reply(element) and (shown := tidy_text(element.get("content")) or visible_text(element)):
-            yield _whole(shown, TitleSource.ITEM, "microdata headline", f"rank-{min(number, 2)}")
+        if not is_reply(element) and (content := tidy_text(element.get("content")) or visible_text(element)):
+            yield _whole(content, TitleSource.ITEM, "microdata headline", f"rank-{min(number, 2)}")
     if stated.title:
         yield _whole(stated.title, TitleSource.TITLE, "title element")
     for number, text in enumerate(stated.headings):

@@ -108,8 +108,8 @@ def read_titles(
 
 def _shown_part(title: str, text: str) -> str:
     """Return the only part of a title that is in the page's text; the whole title if there is no such part."""
-    shown = [part for part in split_title(title)[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
-    return shown[0] if len(shown) == 1 else title
+    visible = [part for part in split_title(title)[::2] if len(part) >= _MIN_SHOWN_CHARS and part in text]
+    return visible[0] if len(visible) == 1 else title
 
 
 def _headline(

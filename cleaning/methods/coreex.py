@@ -68,9 +68,9 @@ class _Tree:
         self.best: _Node | None = None
         self.score = 0.0
         for node in self._ordered:
-            found = self._score(node, options.coreex_weight)
-            if found > self.score:
-                self.best, self.score = node, found
+            score = self._score(node, options.coreex_weight)
+            if score > self.score:
+                self.best, self.score = node, score
 
     def _sum(self, pieces: Iterable[Piece], ratio: float) -> None:
         for piece in pieces:

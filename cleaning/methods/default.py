@@ -39,13 +39,13 @@ _CITATION = "Blocksieve's own; see cleaning/README.md"
 
 def trained_method(load: Callable[[], Model]) -> Method:
     """Return the method of a model that is loaded at its first use."""
-    found = _TrainedMethod(load)
+    trained = _TrainedMethod(load)
     return Method(
-        found.segment,
-        found.score,
-        found.decide,
+        trained.segment,
+        trained.score,
+        trained.decide,
         _CITATION,
-        decide_page=found.decide_page,
+        decide_page=trained.decide_page,
         cuts_leaves=True,
         scale="probability of being main text, 0 to 1",
     )
@@ -62,8 +62,8 @@ class _TrainedMethod:
 
     def score(self, page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG002 — as above
         """Return the probability of each leaf to be main text."""
-        found = self._predict(page, read_statements(page.root), build_leaf_table(leaves))
-        scores: list[float] = found.scores.tolist()
+        prediction = self._predict(page, read_statements(page.root), build_leaf_table(leaves))
+        scores: list[float] = prediction.scores.tolist()
         return scores
 
     def decide(
@@ -75,8 +75,8 @@ class _TrainedMethod:
     ) -> list[Decision]:
         """Keep the leaves with the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
         table = build_leaf_table(leaves)
-        found = self._predict(page, read_statements(page.root), table)
-        return _without_hidden(table, decide(table, found._replace(scores=np.array(scores, np.float64)), options))
+        prediction = self._predict(page, read_statements(page.root), table)
+        return _without_hidden(table, decide(table, prediction._replace(scores=np.array(scores, np.float64)), options))
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
@@ -84,10 +84,10 @@ class _TrainedMethod:
         within = whole.head(options.max_blocks)
         if not within.blocks:
             return MethodResult([])
-        found = self._predict(page, stated, within)
-        decisions = _without_hidden(within, decide(within, found, options))
+        prediction = self._predict(page, stated, within)
+        decisions = _without_hidden(within, decide(within, prediction, options))
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
-        return MethodResult(decisions + beyond, found.type, found.confidence)
+        return MethodResult(decisions + beyond, prediction.type, prediction.confidence)
 
     def _predict(self, page: Page, stated: Statements, table: LeafTable) -> Prediction:
         return self._load().predict(table, read_signals(page, stated))
@@ -112,10 +112,10 @@ def _hidden_paragraphs(table: LeafTable, kept: Sequence[int]) -> list[int]:
     }
     if not unseen:
         return []
-    found = [
+    hidden = [
         number
         for number in kept
         if nodes[number] in unseen and (number == 0 or table.tags[nodes[number - 1]] not in _OPENERS)
     ]
-    share = sum(words[number] for number in found) / max(1, sum(words[number] for number in kept))
-    return found if share <= _MAX_HIDDEN_SHARE else []
+    share = sum(words[number] for number in hidden) / max(1, sum(words[number] for number in kept))
+    return hidden if share <= _MAX_HIDDEN_SHARE else []

@@ -80,5 +80,5 @@ class _Tree:
         if leaf.node not in self._part_of:
             return Reason.OUTSIDE
         part = self._part_of[leaf.node]
-        found = marks if part is None else self._marks[part]
-        return Reason.KEPT if found >= least else Reason.PUNCTUATION
+        part_marks = marks if part is None else self._marks[part]
+        return Reason.KEPT if part_marks >= least else Reason.PUNCTUATION

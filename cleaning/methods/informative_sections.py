@@ -59,8 +59,8 @@ def keep_best_block(
     best = max(range(len(leaves)), key=lambda index: (scores[index], len(leaves[index].block.text)))
     kept = best if scores[best] > 0 else None
     return [
-        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if index == kept else Reason.LOW_SCORE))
-        for index, (leaf, found) in enumerate(zip(leaves, scores, strict=True))
+        Decision(leaf.block, score, leaf.dropped or (Reason.KEPT if index == kept else Reason.LOW_SCORE))
+        for index, (leaf, score) in enumerate(zip(leaves, scores, strict=True))
     ]
 
 
@@ -72,11 +72,11 @@ def keep_top_cluster(
 ) -> list[Decision]:
     """Keep the cluster of blocks with the highest probabilities (K-FE); none if no block has text outside links."""
     least = top_cluster_minimum(
-        [found for leaf, found in zip(leaves, scores, strict=True) if not leaf.dropped], options.kfe_clusters
+        [score for leaf, score in zip(leaves, scores, strict=True) if not leaf.dropped], options.kfe_clusters
     )
     return [
-        Decision(leaf.block, found, leaf.dropped or (Reason.KEPT if found >= least and found > 0 else Reason.LOW_SCORE))
-        for leaf, found in zip(leaves, scores, strict=True)
+        Decision(leaf.block, score, leaf.dropped or (Reason.KEPT if score >= least and score > 0 else Reason.LOW_SCORE))
+        for leaf, score in zip(leaves, scores, strict=True)
     ]
 
 
@@ -97,8 +97,8 @@ def keep_longest_new_block(
     candidates = [index for index, reason in enumerate(reasons) if reason is None]
     main = max(candidates, key=lambda index: scores[index], default=None)
     return [
-        Decision(leaf.block, found, reason or (Reason.KEPT if index == main else Reason.OUTSIDE))
-        for index, (leaf, found, reason) in enumerate(zip(leaves, scores, reasons, strict=True))
+        Decision(leaf.block, score, reason or (Reason.KEPT if index == main else Reason.OUTSIDE))
+        for index, (leaf, score, reason) in enumerate(zip(leaves, scores, reasons, strict=True))
     ]
 
 
@@ -113,7 +113,7 @@ def learn_template(pages: Iterable[Page], least_pages: int = _MIN_PAGES) -> froz
     counts: Counter[int] = Counter()
     for page in pages:
         counts.update({block_pattern(leaf) for leaf in segment(page, Options()) if not leaf.dropped})
-    return frozenset(found for found, count in counts.items() if count >= least_pages)
+    return frozenset(pattern for pattern, count in counts.items() if count >= least_pages)
 
 
 def block_pattern(leaf: Leaf) -> int:
@@ -159,10 +159,10 @@ def top_cluster_minimum(values: Sequence[float], clusters: int) -> float:
     centres = _first_centres(ordered, clusters)
     starts: list[int] = []
     for _ in range(_MAX_ROUNDS):
-        found = [0, *(bisect_left(ordered, (low + high) / 2) for low, high in pairwise(centres))]
-        if found == starts:
+        next_starts = [0, *(bisect_left(ordered, (low + high) / 2) for low, high in pairwise(centres))]
+        if next_starts == starts:
             break
-        starts = found
+        starts = next_starts
         centres = _cluster_means(ordered, starts, centres)
     return ordered[min(starts[-1], len(ordered) - 1)]
 

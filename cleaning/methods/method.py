@@ -107,10 +107,12 @@ class MethodTable(MutableMapping[str, Method]):
 
     @cached_property
     def _entry_points(self) -> dict[str, list[EntryPoint]]:
-        found: dict[str, list[EntryPoint]] = {}
-        for one in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, _distribution(one))):
-            found.setdefault(one.name, []).append(one)
-        return found
+        entry_points_by_name: dict[str, list[EntryPoint]] = {}
+        for entry_point in sorted(
+            entry_points(group=ENTRY_POINTS), key=lambda entry_point: (entry_point.name, _distribution(entry_point))
+        ):
+            entry_points_by_name.setdefault(entry_point.name, []).append(entry_point)
+        return entry_points_by_name
 
     def _find(self, name: str) -> Method:
         installed = self._entry_points.get(name, [])
@@ -127,19 +129,19 @@ class MethodTable(MutableMapping[str, Method]):
 def _load(installed: EntryPoint) -> Method:
     name, distribution = installed.name, _distribution(installed)
     try:
-        found = installed.load()
+        method = installed.load()
     except Exception as error:
         # Code of others: whatever it raises is the reason why the method cannot be used.
         why = f"{type(error).__name__}: {error}"
         raise OptionError(
             f"the method {name!r} of the distribution {distribution} cannot be imported: {why}"
         ) from error
-    if not isinstance(found, Method):
+    if not isinstance(method, Method):
         raise OptionError(
-            f"the method {name!r} of the distribution {distribution} is a {type(found).__name__}; "
+            f"the method {name!r} of the distribution {distribution} is a {type(method).__name__}; "
             "it must be a cleaning.methods.Method"
         )
-    return found
+    return method
 
 
 def _distribution(installed: EntryPoint) -> str:

@@ -75,12 +75,12 @@ def decide(
     """Keep the blocks with a priority, each text once, with the highest of its priorities (3.1.3)."""
     seen: set[str] = set()
     decisions = []
-    for leaf, found in zip(leaves, scores, strict=True):
+    for leaf, score in zip(leaves, scores, strict=True):
         text = normalise(leaf.block.text)
         reason = leaf.dropped or (Reason.PAGE_DUPLICATE if text in seen else Reason.KEPT)
         if reason is Reason.KEPT:
             seen.add(text)
-        decisions.append(Decision(leaf.block if leaf.dropped else replace(leaf.block, priority=found), found, reason))
+        decisions.append(Decision(leaf.block if leaf.dropped else replace(leaf.block, priority=score), score, reason))
     return decisions
 
 
@@ -128,14 +128,18 @@ def cut_at_start_tags(
     block begins in an element that is gone. Text in an element with a discarded tag is dropped for the tag's reason.
     """
     body = body_of(root)
-    removed = dict.fromkeys(gone, Reason.IRRELEVANT) | {each: discarded[each.tag] for each in body.iter(*discarded)}
+    removed = dict.fromkeys(gone, Reason.IRRELEVANT) | {
+        element: discarded[element.tag] for element in body.iter(*discarded)
+    }
 
     def begins(element: HtmlElement) -> bool:
         return element.tag in _START_TAGS and element not in gone
 
     blocks = regroup(leaves, root, begins, nested=False, removed=removed)
-    found = blocks if any(map(begins, body.iterdescendants(etree.Element))) else _whole_body_block(body, blocks, gone)
-    return [at_position(leaf, position) for position, leaf in enumerate(chain(_title_block(root), found))]
+    body_blocks = (
+        blocks if any(map(begins, body.iterdescendants(etree.Element))) else _whole_body_block(body, blocks, gone)
+    )
+    return [at_position(leaf, position) for position, leaf in enumerate(chain(_title_block(root), body_blocks))]
 
 
 def _title_block(root: HtmlElement) -> Iterator[Leaf]:
@@ -149,23 +153,23 @@ def _title_block(root: HtmlElement) -> Iterator[Leaf]:
         yield Leaf(block, Node(element, element.tag, None, Kind.HEADING), pieces)
 
 
-def _whole_body_block(body: HtmlElement, found: Sequence[Leaf], gone: AbstractSet[HtmlElement]) -> Iterator[Leaf]:
-    inside = [leaf for leaf in found if leaf.dropped is Reason.UNBLOCKED]
+def _whole_body_block(body: HtmlElement, blocks: Sequence[Leaf], gone: AbstractSet[HtmlElement]) -> Iterator[Leaf]:
+    inside = [leaf for leaf in blocks if leaf.dropped is Reason.UNBLOCKED]
     if inside:
         parts = [leaf.pieces for leaf in inside]
         tenths = sum(priority_tenths(element) for element in body.iter(etree.Element) if element not in gone)
         block = make_block(0, body.getroottree().getpath(body), Kind.PARAGRAPH, parts, tenths)
         node = Node(body, body.tag, None, Kind.PARAGRAPH)
         yield Leaf(block, node, join_parts(parts, body))
-    yield from (leaf for leaf in found if leaf.dropped is not Reason.UNBLOCKED)
+    yield from (leaf for leaf in blocks if leaf.dropped is not Reason.UNBLOCKED)
 
 
 def _elements_inside(body: HtmlElement, tags: AbstractSet[str]) -> set[HtmlElement]:
-    found: set[HtmlElement] = set()
+    elements: set[HtmlElement] = set()
     for element in body.iterdescendants(etree.Element):
-        if element.tag in tags or element.getparent() in found:
-            found.add(element)
-    return found
+        if element.tag in tags or element.getparent() in elements:
+            elements.add(element)
+    return elements
 
 
 def _with_reason(leaf: Leaf, gone: AbstractSet[HtmlElement], site: str | None, max_outer: float) -> Leaf:

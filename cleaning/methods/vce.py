@@ -64,8 +64,8 @@ def decide(
     blocks = measure_blocks(tree, leaves, options.vce_link_density)
     reasons = _block_reasons(blocks, find_main_block(blocks, find_means(blocks).allow))
     return [
-        Decision(leaf.block, found, leaf.dropped or reasons[_block_number(leaf, tree)])
-        for leaf, found in zip(leaves, scores, strict=True)
+        Decision(leaf.block, score, leaf.dropped or reasons[_block_number(leaf, tree)])
+        for leaf, score in zip(leaves, scores, strict=True)
     ]
 
 
@@ -113,12 +113,12 @@ def find_main_block(blocks: Sequence[VisualBlock], allow: Callable[[VisualBlock]
 def _depth_first(blocks: Sequence[VisualBlock]) -> list[int]:
     """Return the indexes of all blocks but the root, children before their parents."""
     open_blocks: list[int] = []
-    found: list[int] = []
+    indexes: list[int] = []
     for index, block in enumerate(blocks[1:], 1):
         while open_blocks and open_blocks[-1] != block.area.parent:
-            found.append(open_blocks.pop())
+            indexes.append(open_blocks.pop())
         open_blocks.append(index)
-    return found + open_blocks[::-1]
+    return indexes + open_blocks[::-1]
 
 
 def _block_rank(block: VisualBlock) -> tuple[float, float]:
@@ -244,7 +244,7 @@ def build_block_tree(start: HtmlElement, boxes: Mapping[HtmlElement, Box], thres
 def measure_blocks(tree: BlockTree, leaves: Iterable[Leaf], max_links: float) -> list[VisualBlock]:
     """Return the blocks with their text; a block with a link density up to `max_links` adds its text to its parent."""
     lengths, linked = _own_lengths(tree, leaves)
-    found: list[VisualBlock] = []
+    measured: list[VisualBlock] = []
     # Children come after their parents, so in reverse order each block is complete when it is reached.
     for index in range(len(tree.areas) - 1, -1, -1):
         block = VisualBlock(tree.areas[index], lengths[index], linked[index], added=False)
@@ -253,9 +253,9 @@ def measure_blocks(tree: BlockTree, leaves: Iterable[Leaf], max_links: float) ->
             block = VisualBlock(block.area, block.text_length, block.link_length, added=True)
             lengths[parent] += block.text_length
             linked[parent] += block.link_length
-        found.append(block)
-    found.reverse()
-    return found
+        measured.append(block)
+    measured.reverse()
+    return measured
 
 
 class _BlockTreeBuilder:
@@ -331,7 +331,7 @@ def _own_lengths(tree: BlockTree, leaves: Iterable[Leaf]) -> tuple[list[int], li
 
 def _is_visible(element: HtmlElement, boxes: Mapping[HtmlElement, Box]) -> bool:
     box = boxes.get(element)
-    return box is not None and box.shown and element.tag not in NEVER_CONTENT
+    return box is not None and box.visible and element.tag not in NEVER_CONTENT
 
 
 def _visual_properties(box: Box, behind: str) -> VisualProperties:

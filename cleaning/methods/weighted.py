@@ -106,7 +106,7 @@ def decide(
     They are compared as fractions: floats keep some blocks whose score equals the threshold.
     """
     return [
-        Decision(leaf.block, found, _block_reason(leaf, options)) for leaf, found in zip(leaves, scores, strict=True)
+        Decision(leaf.block, score, _block_reason(leaf, options)) for leaf, score in zip(leaves, scores, strict=True)
     ]
 
 
@@ -190,8 +190,8 @@ class _BlockTerms:
 
 
 def _page_title(root: HtmlElement) -> str:
-    found = root.find("head/title")
-    return "" if found is None else found.text_content()
+    title = root.find("head/title")
+    return "" if title is None else title.text_content()
 
 
 def _count_blocks(root: HtmlElement) -> int:
@@ -203,12 +203,14 @@ def _count_blocks(root: HtmlElement) -> int:
 def _classify_terms(leaf: Leaf, title: frozenset[str]) -> _BlockTerms:
     """Return a block's terms by class. A word ends where a link begins or ends."""
     sequence: list[str] = []
-    found: dict[str, list[str]] = {"title": [], "link": [], "content": []}
+    terms_by_class: dict[str, list[str]] = {"title": [], "link": [], "content": []}
     for linked, pieces in groupby(leaf.pieces, key=is_linked):
         for term in terms("".join(piece.text for piece in pieces)):
             sequence.append(term)
-            found["title" if term in title else "link" if linked else "content"].append(term)
-    return _BlockTerms(**found, fingerprint=fingerprint_terms(sequence[:_MAX_COMPARED_TERMS]) if sequence else None)
+            terms_by_class["title" if term in title else "link" if linked else "content"].append(term)
+    return _BlockTerms(
+        **terms_by_class, fingerprint=fingerprint_terms(sequence[:_MAX_COMPARED_TERMS]) if sequence else None
+    )
 
 
 def _near_duplicates(worded: Mapping[Leaf, _BlockTerms], max_distance: int) -> Iterator[Leaf]:

@@ -139,10 +139,10 @@ class Builder:
         if self._goes_on(kind, outer):
             self._stack.append(outer)
             return outer
-        found = Container(kind, level=level, rows=rows, header=header, text=text)
+        container = Container(kind, level=level, rows=rows, header=header, text=text)
         self._tables += kind is TABLE
-        self._stack.append(found)
-        return found
+        self._stack.append(container)
+        return container
 
     def _goes_on(self, kind: NodeType, outer: Container) -> bool:
         if kind in _INLINE_CONTAINERS:
@@ -294,28 +294,28 @@ class Builder:
             depth -= 1
         if stack[depth].type not in _PARTED:
             return stack[depth]
-        outer = next(one for one in reversed(stack) if one.type not in _INLINE_CONTAINERS)
+        outer = next(container for container in reversed(stack) if container.type not in _INLINE_CONTAINERS)
         return None if outer.type in _PARTED else outer
 
     def _found_in(self, held: Sequence[StructureNode | Handle]) -> list[StructureNode]:
-        found: list[StructureNode] = []
-        for one in held:
-            if isinstance(one, StructureNode):
-                found.append(one)
+        nodes: list[StructureNode] = []
+        for entry in held:
+            if isinstance(entry, StructureNode):
+                nodes.append(entry)
             else:
-                found += self._textless(one)
-        return found
+                nodes += self._textless(entry)
+        return nodes
 
     def _add_paragraphs(self, outer: Container, content: list[StructureNode | str], position: list[int]) -> None:
         """Add a text as a paragraph; a displayed formula in it stands on its own, between two of them."""
         part: list[StructureNode | str] = []
-        for one in content:
-            if isinstance(one, str) or one.type is not FORMULA:
-                part.append(one)
+        for child in content:
+            if isinstance(child, str) or child.type is not FORMULA:
+                part.append(child)
                 continue
             self._add_paragraph(outer, part, position)
-            one.positions.extend(position)
-            self._append(outer, one)
+            child.positions.extend(position)
+            self._append(outer, child)
             part = []
         self._add_paragraph(outer, part, position)
 
@@ -349,12 +349,12 @@ class Builder:
             outer.content.append(node)
 
     def _append_inline(self, outer: Container, node: StructureNode) -> None:
-        found = _inline_content(node)
-        if found:
+        content = _inline_content(node)
+        if content:
             if outer.content:
                 outer.content.append(" ")
-            outer.content += found
-            outer.positions += [position for one in node.walk() for position in one.positions]
+            outer.content += content
+            outer.positions += [position for inner in node.walk() for position in inner.positions]
 
     def _finished(self, container: Container) -> list[StructureNode | str]:  # noqa: PLR0911 — one line for each type
         """Return what a node gives when it ends: itself, nothing if it is empty, or its content."""
@@ -418,7 +418,7 @@ def _has_content(part: StructureNode | str) -> bool:
 
 
 def _holds_image(part: StructureNode | str) -> bool:
-    return not isinstance(part, str) and any(one.type is IMAGE for one in part.walk())
+    return not isinstance(part, str) and any(node.type is IMAGE for node in part.walk())
 
 
 def _is_part_of_page(item: StructureNode | str) -> bool:
@@ -432,15 +432,15 @@ _UNWRAPPED = frozenset([ITEM, CAPTION, TERM, DESCRIPTION])
 
 def _unwrapped(content: list[StructureNode | str]) -> list[StructureNode | str]:
     """Return the content of items or captions in the place of each."""
-    found: list[StructureNode | str] = []
+    parts: list[StructureNode | str] = []
     for part in content:
         if isinstance(part, str) or part.type not in _UNWRAPPED:
-            found.append(part)
+            parts.append(part)
         elif part.type in _INLINE_CONTAINERS:
-            found.append(StructureNode(PARAGRAPH, part.content, part.positions))
+            parts.append(StructureNode(PARAGRAPH, part.content, part.positions))
         else:
-            found += part.content
-    return found
+            parts += part.content
+    return parts
 
 
 def _as_items(container: Container) -> list[StructureNode | str]:
@@ -463,30 +463,30 @@ def _inline_content(node: StructureNode) -> list[StructureNode | str]:
         return [node]
     if node.type is CODE:
         return [StructureNode(CODE_SPAN, [" ".join(node.text.split())])]
-    found: list[StructureNode | str] = []
+    parts: list[StructureNode | str] = []
     inner = node.type in (PARAGRAPH, TERM, CAPTION, HEADING)
     for part in node.content:
         if inner and (isinstance(part, str) or part.type in _INLINE):
-            found.append(part)
+            parts.append(part)
         elif not isinstance(part, str) and (content := _inline_content(part)):
-            found += [" ", *content] if found else content
-    return found
+            parts += [" ", *content] if parts else content
+    return parts
 
 
 def _drop_permalinks(content: list[StructureNode | str]) -> None:
     """Remove the sign at a heading's end or beginning that links to the heading itself, and links to its editor."""
     _drop_edit_links(content)
-    for at in (-1, 0):
+    for index in (-1, 0):
         if not content:
             return
-        end = content[at]
+        end = content[index]
         if isinstance(end, str):
             end = end.removesuffix("¶")
-            content[at] = end.rstrip() if at else end.lstrip()
+            content[index] = end.rstrip() if index else end.lstrip()
         if not end or (_is(end, FOOTNOTE_MARK) and plain_text([end]).strip() in _PERMALINKS):
-            content.pop(at)
-            if content and isinstance(rest := content[at], str):
-                content[at] = rest.rstrip() if at else rest.lstrip()
+            content.pop(index)
+            if content and isinstance(rest := content[index], str):
+                content[index] = rest.rstrip() if index else rest.lstrip()
 
 
 def _drop_edit_links(content: list[StructureNode | str]) -> None:
@@ -494,11 +494,11 @@ def _drop_edit_links(content: list[StructureNode | str]) -> None:
     end = content[-1] if len(content) > 2 else None  # noqa: PLR2004 — a text, a link and a bracket
     if not isinstance(end, str) or end.strip() != "]":
         return
-    at = len(content) - 2
-    while at > 0 and (_is(one := content[at], LINK) or (isinstance(one, str) and one.strip() in ("|", ""))):
-        at -= 1
-    before = content[at]
-    if at < len(content) - 2 and isinstance(before, str) and before.endswith("["):
+    index = len(content) - 2
+    while index > 0 and (_is(part := content[index], LINK) or (isinstance(part, str) and part.strip() in ("|", ""))):
+        index -= 1
+    before = content[index]
+    if index < len(content) - 2 and isinstance(before, str) and before.endswith("["):
         rest = before[:-1].rstrip()
-        if rest or at:
-            content[at:] = [rest] if rest else []
+        if rest or index:
+            content[index:] = [rest] if rest else []

@@ -105,20 +105,20 @@ class Chunker:
 
     def _repeated(self, taken: Sequence[_Piece], following: _Piece) -> list[_Piece]:
         """Return the last sentences of a chunk that the next one begins with."""
-        found: list[_Piece] = []
+        sentences: list[_Piece] = []
         if not self._overlap:
-            return found
+            return sentences
         for piece in reversed(taken):
             for sentence in reversed(piece.sentences or (piece,)):
-                longer = [sentence, *found]
+                longer = [sentence, *sentences]
                 if (
                     piece.is_heading
                     or self._measure(_joined(longer)) > self._overlap
                     or not self._fits([*longer, following])
                 ):
-                    return found
-                found = longer
-        return found
+                    return sentences
+                sentences = longer
+        return sentences
 
     def _fits(self, pieces: Sequence[_Piece]) -> bool:
         return self._measure(_joined(pieces)) <= self._size
@@ -132,21 +132,21 @@ class Chunker:
 
     def _sections(self) -> list[_Section]:
         """Return the sections with their pieces. A heading without text below it joins the next section."""
-        found = [_Section(())]
+        sections = [_Section(())]
         above: list[tuple[int, str]] = []
         for node in self._document.content:
             if isinstance(node, str):
                 continue
             if node.type is not NodeType.HEADING:
-                found[-1].pieces += self._pieces(node)
+                sections[-1].pieces += self._pieces(node)
                 continue
-            above = [each for each in above if each[0] < node.level]
+            above = [heading for heading in above if heading[0] < node.level]
             above.append((node.level, " ".join(plain_text(node.content).split())))
             headings = tuple(text for _, text in above)
-            bare = found.pop().pieces if _are_headings(found[-1].pieces) else []
+            bare = sections.pop().pieces if _are_headings(sections[-1].pieces) else []
             piece = _Piece(self._write([node]), tuple(node.positions), is_heading=True)
-            found.append(_Section(headings, [*bare, piece]))
-        return [section for section in found if section.pieces]
+            sections.append(_Section(headings, [*bare, piece]))
+        return [section for section in sections if section.pieces]
 
     def _pieces(self, node: StructureNode) -> list[_Piece]:
         if node.type is NodeType.PARAGRAPH:
@@ -162,12 +162,12 @@ class Chunker:
 
     def _items(self, node: StructureNode) -> list[_Piece]:
         """Return a piece for each item of a list."""
-        found: list[_Piece] = []
+        pieces: list[_Piece] = []
         for item in node.content:
             piece = self._piece([StructureNode(NodeType.LIST, [item])])
             if piece.text:
-                found.append(_Piece(piece.text, piece.positions, "\n" if found else "\n\n"))
-        return found
+                pieces.append(_Piece(piece.text, piece.positions, "\n" if pieces else "\n\n"))
+        return pieces
 
     def _sentences(self, node: StructureNode) -> Iterator[_Piece]:
         """Yield the sentences of a paragraph. A format that spans several sentences is never cut."""
@@ -186,7 +186,7 @@ class Chunker:
             yield self._piece([StructureNode(NodeType.PARAGRAPH, content, node.positions)])
 
     def _piece(self, nodes: list[StructureNode]) -> _Piece:
-        positions = dict.fromkeys(position for node in nodes for one in node.walk() for position in one.positions)
+        positions = dict.fromkeys(position for node in nodes for inner in node.walk() for position in inner.positions)
         return _Piece(self._write(nodes), tuple(positions))
 
     def _write(self, nodes: Sequence[StructureNode]) -> str:
@@ -199,14 +199,16 @@ def _are_headings(pieces: Sequence[_Piece]) -> bool:
 
 
 def _with_sentences(piece: _Piece, sentences: Iterator[_Piece]) -> _Piece:
-    found = [one for one in sentences if one.text]
-    joined = tuple(_Piece(one.text, one.positions, " " if number else "\n\n") for number, one in enumerate(found))
+    filled = [sentence for sentence in sentences if sentence.text]
+    joined = tuple(
+        _Piece(sentence.text, sentence.positions, " " if number else "\n\n") for number, sentence in enumerate(filled)
+    )
     return _Piece(piece.text, piece.positions, sentences=joined)
 
 
 def _split_sentences(text: str) -> list[str]:
     """Return the sentences of a text; the last one may go on behind it."""
-    found = []
+    sentences = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
@@ -214,9 +216,9 @@ def _split_sentences(text: str) -> list[str]:
         following = text[end : end + 1]
         if end == start or _SHORT_FORM.search(sentence.rstrip()) or following.islower():
             continue
-        found.append(sentence.rstrip())
+        sentences.append(sentence.rstrip())
         start = end
-    return [*found, text[start:]]
+    return [*sentences, text[start:]]
 
 
 def _joined(pieces: Sequence[_Piece]) -> str:

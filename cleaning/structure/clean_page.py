@@ -56,7 +56,7 @@ class CleanPage:
     @property
     def text_source(self) -> TextSource:
         """Where the page's text stands: in its tree, or where it was read because the tree shows no prose."""
-        if self.embedded is TextSource.TREE and any("/noscript" in one.block.path for one in self.decisions):
+        if self.embedded is TextSource.TREE and any("/noscript" in decision.block.path for decision in self.decisions):
             return TextSource.NOSCRIPT
         return self.embedded
 
@@ -147,7 +147,7 @@ class CleanPage:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: with the structure if it was read, without the page's tree."""
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["known_structure"] = self.known_structure or self.__dict__.get("structure")
         return state | {"source": None}
 
@@ -181,11 +181,11 @@ _DROPPED_STYLE = "border-left:4px solid #d55e00;background:#f4f4f4;color:#555"
 def _html_row(decision: Decision) -> str:
     style = _KEPT_STYLE if decision.kept else _DROPPED_STYLE
     text = decision.block.text
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    excerpt = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
     label = f"{decision.reason} {decision.score:.2f} {decision.block.kind}"
     return (
         f'<div style="{style};margin:2px 0;padding:2px 8px"><small>{_inert(label)}</small> '
-        f'<span dir="auto">{_inert(shown)}</span></div>'
+        f'<span dir="auto">{_inert(excerpt)}</span></div>'
     )
 
 

@@ -41,7 +41,9 @@ class Attributes(Protocol):
 
 def base_address(root: HtmlElement) -> str | None:
     """Return the address that a page states as its base, in its head or its text."""
-    return next((one.get("href") for one in root.iter("base") if one.get("href") and not _is_inert(one, root)), None)
+    return next(
+        (base.get("href") for base in root.iter("base") if base.get("href") and not _is_inert(base, root)), None
+    )
 
 
 def _is_inert(element: HtmlElement, root: HtmlElement) -> bool:
@@ -75,21 +77,21 @@ class PageUrls:
         if not address or address.startswith("#") or len(address) > _MAX_URL_CHARS:
             return ""
         plain = _PLAIN.fullmatch(address) is not None
-        found = address if plain else _DROPPED_IN_URLS.sub("", address)
-        if not _ABSOLUTE.match(found):
+        url = address if plain else _DROPPED_IN_URLS.sub("", address)
+        if not _ABSOLUTE.match(url):
             if not self._base:
                 return ""
-            if plain and self._origin and _JOINED_AS_IT_IS.fullmatch(found):
-                found = f"{self._origin}{found[1:]}" if found[0] == "/" else f"{self._folder}{found}"
-            elif plain and self._origin and _WITHOUT_SCHEME.fullmatch(found):
-                found = f"{self._scheme}{found}"
+            if plain and self._origin and _JOINED_AS_IT_IS.fullmatch(url):
+                url = f"{self._origin}{url[1:]}" if url[0] == "/" else f"{self._folder}{url}"
+            elif plain and self._origin and _WITHOUT_SCHEME.fullmatch(url):
+                url = f"{self._scheme}{url}"
             else:
-                found, plain = _joined(self._base, found), False
-            if not _ABSOLUTE.match(found):
+                url, plain = _joined(self._base, url), False
+            if not _ABSOLUTE.match(url):
                 return ""
-        if found.startswith(self._page) and found.partition("#")[0] == self._page:
+        if url.startswith(self._page) and url.partition("#")[0] == self._page:
             return ""
-        return found if plain else found.translate(_QUOTED_IN_URLS)
+        return url if plain else url.translate(_QUOTED_IN_URLS)
 
     def of_image(self, image: Attributes) -> str:
         """Return the absolute address of an image; "" for one that is tiny, or whose data are in the page."""
@@ -97,8 +99,8 @@ class PageUrls:
             return ""
         for name in _IMAGE_SOURCES:
             value = image.get(name)
-            if value and value.lstrip()[:5].lower() != "data:" and (found := self.absolute(value)):
-                return found
+            if value and value.lstrip()[:5].lower() != "data:" and (url := self.absolute(value)):
+                return url
         sets = image.get("data-srcset") or image.get("srcset") or ""
         return self.absolute(sets.split(",")[0].strip().split(" ")[0])
 
@@ -159,18 +161,18 @@ def _code_parts(element: HtmlElement) -> list[str]:
     # Without recursion: pages nest thousands of levels deep.
     stack: list[HtmlElement | str | None] = [element]
     while stack:
-        one = stack.pop()
-        if one is None:  # the edge of a line
+        node = stack.pop()
+        if node is None:  # the edge of a line
             if parts and not parts[-1].endswith("\n"):
                 parts.append("\n")
             continue
-        if isinstance(one, str):
-            parts.append(one)
+        if isinstance(node, str):
+            parts.append(node)
             continue
         inside: list[HtmlElement | str | None] = []
-        if one.text:
-            inside.append(one.text)
-        for child in one:
+        if node.text:
+            inside.append(node.text)
+        for child in node:
             inside += _code_child(child)
             if child.tail:
                 inside.append(child.tail)

@@ -37,9 +37,9 @@ def resolve_footnotes(document: StructureNode) -> StructureNode:
     notes: set[str] = set()
     for node in document.walk():
         if node.type is FOOTNOTE_MARK:
-            found = _MARK.fullmatch(plain_text(node.content).strip())
-            if found and node.url not in marks:
-                marks[node.url] = found[1]
+            match = _MARK.fullmatch(plain_text(node.content).strip())
+            if match and node.url not in marks:
+                marks[node.url] = match[1]
         elif node.type is FOOTNOTE:
             notes.add(node.text)
     used = {name: label for name, label in marks.items() if name in notes}
@@ -54,25 +54,25 @@ def _distinct(marks: dict[str, str]) -> dict[str, str]:
 
 
 def _content(content: list[StructureNode | str], labels: dict[str, str]) -> list[StructureNode | str]:
-    found: list[StructureNode | str] = []
+    parts: list[StructureNode | str] = []
     for part in content:
         if isinstance(part, str) or not part.content:
-            found.append(part)
+            parts.append(part)
             continue
         kind = part.type
         if kind is FOOTNOTE_MARK:
-            found += _mark(part, labels)
+            parts += _mark(part, labels)
         elif kind is not FOOTNOTE and _is_text(part.content):
-            found.append(part)
+            parts.append(part)
         else:
             inner = _content(part.content, labels)
             if (kind is SUPERSCRIPT and inner and all(map(_is_mark, inner))) or (
                 kind is FOOTNOTE and part.text not in labels
             ):
-                found += inner
+                parts += inner
             elif inner or kind is CELL:
-                found.append(_with_content(part, inner, labels))
-    return found
+                parts.append(_with_content(part, inner, labels))
+    return parts
 
 
 def _is_text(content: list[StructureNode | str]) -> bool:

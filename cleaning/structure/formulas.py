@@ -121,8 +121,8 @@ def _tex_text(element: HtmlElement) -> Formula | None:
     text = "".join(element.itertext()).strip()
     if len(text) > 2 and text[0] == text[-1] == "$" and "$" not in text[1:-1]:  # noqa: PLR2004 — two marks
         return _formula(text[1:-1], display=False)
-    found = next(formulas_in(text), None)
-    return found.formula if found is not None and found.end - found.start == len(text) else None
+    match = next(formulas_in(text), None)
+    return match.formula if match is not None and match.end - match.start == len(text) else None
 
 
 def formula_of_image(image: Attributes) -> Formula | None:
@@ -261,7 +261,7 @@ _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma tau "
     "upsilon phi chi psi omega"
 ).split()
-_GREEK = {chr(0x3B1 + at): f"\\{name}" for at, name in enumerate(_GREEK_NAMES)} | {
+_GREEK = {chr(0x3B1 + index): f"\\{name}" for index, name in enumerate(_GREEK_NAMES)} | {
     letter: f"\\{name}"
     for letter, name in zip(
         "ΓΔΘΛΞΠΣΦΨΩ",
@@ -305,11 +305,11 @@ def _row(element: HtmlElement, level: int) -> str:
 
 def _joined(parts: list[str]) -> str:
     """Return the parts of a row. A binomial brings its brackets with it."""
-    shown = list(filter(None, parts))
-    for at in range(1, len(shown) - 1):
-        if shown[at].startswith(_BINOMIAL) and shown[at - 1] == "(" and shown[at + 1] == ")":
-            shown[at - 1] = shown[at + 1] = ""
-    return " ".join(filter(None, shown))
+    filled = list(filter(None, parts))
+    for index in range(1, len(filled) - 1):
+        if filled[index].startswith(_BINOMIAL) and filled[index - 1] == "(" and filled[index + 1] == ")":
+            filled[index - 1] = filled[index + 1] = ""
+    return " ".join(filter(None, filled))
 
 
 def _binomial(top: str, bottom: str) -> str:
@@ -354,8 +354,8 @@ def _token(text: str, tag: str) -> str:
 
 
 def _spelled(sign: str) -> str:
-    found = _SIGNS.get(sign, sign)
-    return f"{found} " if found.startswith("\\") and found[-1].isalpha() else found
+    tex = _SIGNS.get(sign, sign)
+    return f"{tex} " if tex.startswith("\\") and tex[-1].isalpha() else tex
 
 
 def _group(tex: str) -> str:

@@ -77,8 +77,8 @@ def _take_reaching(
     below: dict[int, tuple[StructureNode, int]],
 ) -> None:
     """Add the cells of earlier rows that are in the next places of this row."""
-    while (found := reaching.get(len(row))) is not None:
-        cell, left = found
+    while (cell_and_rest := reaching.get(len(row))) is not None:
+        cell, left = cell_and_rest
         if left > 1:
             below[len(row)] = (cell, left - 1)
         row.append(cell)

@@ -61,64 +61,64 @@ def nest(segments: Sequence[Segment]) -> list[StructureNode | str]:
 
 
 def _spaced(segments: Sequence[Segment]) -> list[Segment]:
-    found: list[Segment] = []
+    spaced: list[Segment] = []
     space = False
     for formats, part in segments:
         if not isinstance(part, str):
-            if space and found:
-                _add_space(found, formats)
-            found.append(Segment(formats, part))
+            if space and spaced:
+                _add_space(spaced, formats)
+            spaced.append(Segment(formats, part))
             space = False
             continue
         words = part.split()
         if not words:
             space = space or bool(part)
             continue
-        if (space or part[0].isspace()) and found:
-            _add_space(found, formats)
-        _add_text(found, formats, " ".join(words))
+        if (space or part[0].isspace()) and spaced:
+            _add_space(spaced, formats)
+        _add_text(spaced, formats, " ".join(words))
         space = part[-1].isspace()
-    return found
+    return spaced
 
 
-def _add_space(found: list[Segment], formats: Formats) -> None:
+def _add_space(segments: list[Segment], formats: Formats) -> None:
     """Add a space between the last segment and one of these formats, in the formats that both have."""
-    before = found[-1].formats
+    before = segments[-1].formats
     shared = 0
-    for one, other in zip(before, formats, strict=False):
-        if one != other:
+    for own, other in zip(before, formats, strict=False):
+        if own != other:
             break
         shared += 1
-    _add_text(found, formats[:shared], " ")
+    _add_text(segments, formats[:shared], " ")
 
 
-def _add_text(found: list[Segment], formats: Formats, text: str) -> None:
-    if found:
-        last = found[-1]
+def _add_text(segments: list[Segment], formats: Formats, text: str) -> None:
+    if segments:
+        last = segments[-1]
         if last.formats == formats and isinstance(last.part, str):
-            found[-1] = Segment(formats, last.part + text)
+            segments[-1] = Segment(formats, last.part + text)
             return
-    found.append(Segment(formats, text))
+    segments.append(Segment(formats, text))
 
 
 def _nested(segments: Sequence[Segment], level: int) -> list[StructureNode | str]:
     content: list[StructureNode | str] = []
-    at = 0
-    while at < len(segments):
-        formats, part = segments[at]
+    index = 0
+    while index < len(segments):
+        formats, part = segments[index]
         if len(formats) == level:
             if isinstance(part, str) and content and isinstance(content[-1], str):
                 content[-1] += part
             else:
                 content.append(part)
-            at += 1
+            index += 1
             continue
         outer = formats[level]
-        end = at + 1
+        end = index + 1
         while end < len(segments) and len(segments[end].formats) > level and segments[end].formats[level] == outer:
             end += 1
-        content.append(_formatted(outer, _nested(segments[at:end], level + 1)))
-        at = end
+        content.append(_formatted(outer, _nested(segments[index:end], level + 1)))
+        index = end
     return content
 
 

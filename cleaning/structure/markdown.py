@@ -184,14 +184,14 @@ class MarkdownWriter:
             items = [self._blocks(item.content) for item in node.content if not isinstance(item, str)]
             number = next((item.level for item in node.content if not isinstance(item, str)), 0)
         loose = any(_is_loose(item) for item in items)
-        found = []
+        lines = []
         for parts in items:
             marker = f"{number}{')' if changed else '.'} " if number else ("* " if changed else "- ")
             if number and number < 999_999_999:  # noqa: PLR2004 — CommonMark allows nine digits
                 number += 1
             if parts:
-                found.append(_indented(("\n\n" if loose else "\n").join(parts), marker, " " * len(marker)))
-        return ("\n\n" if loose else "\n").join(found)
+                lines.append(_indented(("\n\n" if loose else "\n").join(parts), marker, " " * len(marker)))
+        return ("\n\n" if loose else "\n").join(lines)
 
     def _definition(self, group: Sequence[StructureNode]) -> list[str]:
         """Return a term in bold and its description below it; Markdown has no definition lists."""
@@ -238,26 +238,26 @@ class MarkdownWriter:
 
     def _cell_lines(self, node: StructureNode, marker: str) -> list[str]:
         """Return the lines of a cell's content: a cell has no blocks, so items become lines with their signs."""
-        found: list[str] = []
+        lines: list[str] = []
         for part in node.content:
             if isinstance(part, str):
                 continue
             if part.type is CODE:
-                found += [_code_span(line) for line in part.text.split("\n") if line.strip()]
+                lines += [_code_span(line) for line in part.text.split("\n") if line.strip()]
             elif part.type is FORMULA:
-                found.append(f"$${_tex(part.text)}$$")
+                lines.append(f"$${_tex(part.text)}$$")
             elif part.type is ITEM:
                 sign = f"{part.level}. " if part.level else "- "
-                found += self._cell_lines(part, sign)
+                lines += self._cell_lines(part, sign)
             elif part.type in (PARAGRAPH, TERM, CAPTION, HEADING):
                 content = (
                     _without_bold(part.content) if isinstance(node, StructureNode) and node.header else part.content
                 )
-                found.append(marker + self._inline(content, line_end=self._cell_break).strip())
+                lines.append(marker + self._inline(content, line_end=self._cell_break).strip())
                 marker = ""
             else:
-                found += self._cell_lines(part, marker)
-        return [line.replace("|", "\\|") for line in found] if node.type is CELL else found
+                lines += self._cell_lines(part, marker)
+        return [line.replace("|", "\\|") for line in lines] if node.type is CELL else lines
 
     # Inline content -----------------------------------------------------------------------------------------------
 
@@ -282,15 +282,15 @@ class MarkdownWriter:
             return self._text(content[0], in_link=in_link)
         parts: list[str] = []
         last = before
-        for at, node in enumerate(content):
+        for index, node in enumerate(content):
             if isinstance(node, str):
                 text = self._text(node, in_link=in_link)
-                if text.endswith("!") and _first_sign(content, at + 1, after) == "[":
+                if text.endswith("!") and _first_sign(content, index + 1, after) == "[":
                     text = f"{text[:-1]}\\!"
             elif node.type is BREAK:
                 text = line_end if last != "\n" and (parts or before) else ""
             else:
-                follows = _first_sign(content, at + 1, after)
+                follows = _first_sign(content, index + 1, after)
                 text = self._span(node, last, follows, in_link=in_link, line_end=line_end)
             if text:
                 parts.append(text)
@@ -407,15 +407,15 @@ def _has_stars(node: StructureNode) -> bool:
     return any(not isinstance(edge, str) and edge.type in (STRONG, EMPHASIS) for edge in edges)
 
 
-def _first_sign(content: Sequence[StructureNode | str], at: int, otherwise: str) -> str:
+def _first_sign(content: Sequence[StructureNode | str], index: int, otherwise: str) -> str:
     """Return the sign that begins the nodes from a place on."""
-    while at < len(content):
-        node = content[at]
+    while index < len(content):
+        node = content[index]
         if not isinstance(node, str):
             return _FIRST_SIGNS.get(node.type, "<")
         if node:
             return node[0]
-        at += 1
+        index += 1
     return otherwise
 
 
@@ -453,10 +453,10 @@ def _is_punctuation(sign: str) -> bool:
 def _escaped_start(line: str) -> str:
     if not line or line[0] not in _LINE_START_SIGNS:
         return line
-    found = _LINE_START.match(line)
-    if found is None:
+    match = _LINE_START.match(line)
+    if match is None:
         return line
-    return f"{found[0]}\\{line[found.end() :]}" if found["number"] else f"\\{line}"
+    return f"{match[0]}\\{line[match.end() :]}" if match["number"] else f"\\{line}"
 
 
 def _escaped(sign: re.Match[str]) -> str:
@@ -541,13 +541,13 @@ def _definitions(node: StructureNode) -> list[list[StructureNode]]:
 
 def _without_bold(content: Sequence[StructureNode | str]) -> list[StructureNode | str]:
     """Return the content of a heading, term or header cell, which is bold as it is."""
-    found: list[StructureNode | str] = []
+    parts: list[StructureNode | str] = []
     for part in content:
         if not isinstance(part, str) and part.type is STRONG:
-            found += _without_bold(part.content)
+            parts += _without_bold(part.content)
         else:
-            found.append(part)
-    return found
+            parts.append(part)
+    return parts
 
 
 def _on_one_line(content: Sequence[StructureNode | str]) -> list[StructureNode | str]:

@@ -31,10 +31,10 @@ class TextMarks:
     @cached_property
     def by_path(self) -> Mapping[str, list[int]]:
         """The numbers of the texts by the path of the element that holds the text directly."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
-            found.setdefault(block.path, []).append(number)
-        return found
+            numbers.setdefault(block.path, []).append(number)
+        return numbers
 
     @cached_property
     def kept_paths(self) -> frozenset[str]:
@@ -44,13 +44,13 @@ class TextMarks:
     @cached_property
     def around(self) -> Mapping[str, int]:
         """The paths of the elements that hold a kept text, and those around them: with its number."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for number, block in enumerate(self.blocks):
             outer = block.path if self.kept[number] else ""
-            while outer and outer not in found:
-                found[outer] = number
+            while outer and outer not in numbers:
+                numbers[outer] = number
                 outer = outer.rpartition("/")[0]
-        return found
+        return numbers
 
 
 # A heading, code or quote: the path of the element that holds it, and its own.
@@ -105,22 +105,22 @@ def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
     in it is kept, such as the name of the speaker, needs none. A term of a definition list counts as kept if its
     description is, and an item that repeats a text if the items around it are.
     """
-    blocks = [one.block for one in decisions]
-    marks = TextMarks(blocks, bytearray([one.reason is _KEPT for one in decisions]))
+    blocks = [decision.block for decision in decisions]
+    marks = TextMarks(blocks, bytearray([decision.reason is _KEPT for decision in decisions]))
     if 1 not in marks.kept:
         return marks
     kept = marks.kept
     looked, last = 0, -1
     place = None
-    for number, one in enumerate(decisions):
-        reason = one.reason
+    for number, decision in enumerate(decisions):
+        reason = decision.reason
         if reason is _KEPT or reason is _HIDDEN or reason is _TRUNCATED:
             continue
-        kind = one.block.kind
+        kind = decision.block.kind
         if kind is _PARAGRAPH or kind is _CELL:
             continue
-        if kind is _ITEM and "/blockquote[" not in one.block.path:
-            if "/dt[" in one.block.path:
+        if kind is _ITEM and "/blockquote[" not in decision.block.path:
+            if "/dt[" in decision.block.path:
                 kept[number] = _is_described(marks, number)
             elif reason is _DUPLICATE:
                 kept[number] = _is_listed(marks, number)
@@ -138,9 +138,9 @@ def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
 
 def _is_described(marks: TextMarks, number: int) -> bool:
     """Return True for a dropped term whose description is kept."""
-    found = _TERM.match(marks.blocks[number].path)
+    term = _TERM.match(marks.blocks[number].path)
     after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
-    return found is not None and _is_in(marks.blocks, after, found[1])
+    return term is not None and _is_in(marks.blocks, after, term[1])
 
 
 def _is_listed(marks: TextMarks, number: int) -> bool:
@@ -148,23 +148,23 @@ def _is_listed(marks: TextMarks, number: int) -> bool:
 
     In a numbered list, one of them is enough.
     """
-    found = _LIST.match(marks.blocks[number].path)
-    if found is None:
+    item = _LIST.match(marks.blocks[number].path)
+    if item is None:
         return False
     before = marks.kept.rfind(1, max(number - _MAX_LOOK_AHEAD, 0), number)
     after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
-    beside = [_is_in(marks.blocks, at, found[1]) for at in (before, after)]
-    return all(beside) or (found[2] == "ol" and any(beside))
+    beside = [_is_in(marks.blocks, index, item[1]) for index in (before, after)]
+    return all(beside) or (item[2] == "ol" and any(beside))
 
 
 def _heading_belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, before: int) -> bool:
     """Return True for a dropped heading that belongs to the kept texts; `before` is the last of them, or -1."""
     blocks = marks.blocks
     after = marks.kept.find(1, number + 1, number + 1 + _MAX_LOOK_AHEAD)
-    found = _INSIDE.match(blocks[number].path) if after >= 0 else None
-    if found is None or not _is_in(blocks, after, found[1]):
+    inside = _INSIDE.match(blocks[number].path) if after >= 0 else None
+    if inside is None or not _is_in(blocks, after, inside[1]):
         return False
-    return _is_in(blocks, before, found[1]) or (
+    return _is_in(blocks, before, inside[1]) or (
         after == number + 1
         and (decisions[number].reason in _REPEATED or _ACCORDION.search(blocks[number].path) is not None)
     )
@@ -178,21 +178,21 @@ def _place_of(marks: TextMarks, number: int) -> _Place | None:
     or an aside.
     """
     blocks = marks.blocks
-    found = _INSIDE.match(blocks[number].path)
-    if found is None:
+    inside = _INSIDE.match(blocks[number].path)
+    if inside is None:
         return None
-    first, last = _reach(blocks, number, -1, found[0]), _reach(blocks, number, 1, found[0])
-    start, stop, outer = first, last, found[1]
+    first, last = _reach(blocks, number, -1, inside[0]), _reach(blocks, number, 1, inside[0])
+    start, stop, outer = first, last, inside[1]
     for _ in range(_MAX_WRAPPERS):
-        more = [at for at in (start - 1, start - 2, stop + 1, stop + 2) if _is_in(blocks, at, outer)]
-        if len(more) > 1 or any(marks.kept[at] or blocks[at].words > _MAX_SOURCE_WORDS for at in more):
+        more = [index for index in (start - 1, start - 2, stop + 1, stop + 2) if _is_in(blocks, index, outer)]
+        if len(more) > 1 or any(marks.kept[index] or blocks[index].words > _MAX_SOURCE_WORDS for index in more):
             break
         parent, _, step = outer[:-1].rpartition("/")
         if more and more[0] > stop and not step.startswith(("figure[", "aside[")):
             break
         start, stop, outer = min([start, *more]), max([stop, *more]), f"{parent}/"
     linked = all(block.link_words >= block.words for block in blocks[first : last + 1])
-    return _Place(found[1], first, last, linked, outer, stop)
+    return _Place(inside[1], first, last, linked, outer, stop)
 
 
 def _reach(blocks: Sequence[Block], number: int, step: int, outer: str) -> int:
@@ -241,8 +241,8 @@ def _is_named(block: Block, number: int, place: _Place) -> bool:
 def _is_source(decisions: Sequence[Decision], marks: TextMarks, number: int, place: _Place) -> bool:
     """Return True for a text of a quote whose neighbour in it is kept."""
     return any(
-        place.first <= at <= place.last and (marks.kept[at] or decisions[at].reason is _DUPLICATE)
-        for at in (number - 1, number + 1)
+        place.first <= index <= place.last and (marks.kept[index] or decisions[index].reason is _DUPLICATE)
+        for index in (number - 1, number + 1)
     )
 
 
@@ -256,7 +256,7 @@ def mark_headline(marks: TextMarks, title: str | None) -> None:
     wanted, first = letters_of(title or ""), marks.kept.find(1)
     if not wanted or first < 0:
         return
-    found = -1
+    headline = -1
     for number, block in enumerate(marks.blocks):
         if block.kind is not _HEADING or not _begins_with(block.text, wanted[0]):
             continue
@@ -265,16 +265,16 @@ def mark_headline(marks: TextMarks, title: str | None) -> None:
             continue
         if marks.kept[number]:
             return
-        if number < first or (found < 0 and _H1.search(block.path)):
-            found = number
-    if found >= 0:
-        marks.kept[found] = 1
+        if number < first or (headline < 0 and _H1.search(block.path)):
+            headline = number
+    if headline >= 0:
+        marks.kept[headline] = 1
 
 
 def _begins_with(text: str, letter: str) -> bool:
     """Return True if `letters_of(text)` begins with this letter; most headings are told from the title by it."""
-    found = _LETTER.search(text)
-    return found is not None and found[0].casefold()[0] == letter
+    match = _LETTER.search(text)
+    return match is not None and match[0].casefold()[0] == letter
 
 
 def marks_of_leaves(walked: Sequence[Leaf], decided: Iterable[tuple[Leaf, Decision]]) -> TextMarks:

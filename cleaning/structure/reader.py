@@ -134,8 +134,8 @@ def read_structure(page: Page, marks: TextMarks) -> StructureNode:
     if 1 not in marks.kept:
         return StructureNode(NodeType.DOCUMENT)
     module = load_compiled("structure")
-    found = None if module is None else module.read_structure(page, marks.blocks, marks.kept)
-    return pure_read_structure(page, marks) if found is None else found
+    document = None if module is None else module.read_structure(page, marks.blocks, marks.kept)
+    return pure_read_structure(page, marks) if document is None else document
 
 
 def pure_read_structure(page: Page, marks: TextMarks) -> StructureNode:
@@ -173,9 +173,9 @@ class ElementReader:
 
     def is_note(self, name: str | None) -> bool:
         """Return True for the `id` of a footnote."""
-        found = name is not None and is_note_id(name)
-        self._has_footnotes = self._has_footnotes or found
-        return found
+        is_footnote = name is not None and is_note_id(name)
+        self._has_footnotes = self._has_footnotes or is_footnote
+        return is_footnote
 
     def image(self, element: Attributes, *, in_table: bool = False) -> StructureNode | None:
         """Return the node of an image, or of the formula that it shows; None for an image that is left out.
@@ -191,42 +191,42 @@ class ElementReader:
 
     def textless(self, element: HtmlElement) -> list[StructureNode]:
         """Return the images, formulas and rules of an element."""
-        found: list[StructureNode] = []
-        shown: set[HtmlElement] = set()
-        for one in element.iter(*TEXTLESS):
-            if one.tag == "script" and not holds_formula(one):
+        nodes: list[StructureNode] = []
+        seen: set[HtmlElement] = set()
+        for inner in element.iter(*TEXTLESS):
+            if inner.tag == "script" and not holds_formula(inner):
                 continue
-            if (whole := _formula_around(one, element)) is not None:
+            if (whole := _formula_around(inner, element)) is not None:
                 # A wiki's formula is a `math` and an image of it.
-                if whole not in shown and (formula := formula_of(whole)) is not None:
-                    found.append(formula_node(formula))
-                shown.add(whole)
+                if whole not in seen and (formula := formula_of(whole)) is not None:
+                    nodes.append(formula_node(formula))
+                seen.add(whole)
                 continue
-            if one.tag == "hr":
-                found.append(StructureNode(RULE))
-            elif one.tag == "img":
-                node = self.image(one)
-                found += [node] if node else []
-            elif holds_formula(one) and (formula := formula_of(one)) is not None:
-                found.append(formula_node(formula))
-        return found
+            if inner.tag == "hr":
+                nodes.append(StructureNode(RULE))
+            elif inner.tag == "img":
+                node = self.image(inner)
+                nodes += [node] if node else []
+            elif holds_formula(inner) and (formula := formula_of(inner)) is not None:
+                nodes.append(formula_node(formula))
+        return nodes
 
     def with_formulas(self, segments: list[Segment]) -> list[Segment]:
         """Return the segments with the TeX in their text as formulas, if the page has a script that typesets it."""
         if not any(isinstance(part, str) and may_hold_tex(part) for _, part in segments) or not self._typesets:
             return segments
-        found: list[Segment] = []
+        parts: list[Segment] = []
         for formats, part in segments:
-            at = 0
+            index = 0
             if isinstance(part, str) and not in_code(formats):
                 for start, end, formula in formulas_in(part):
-                    found += [Segment(formats, part[at:start])] if start > at else []
-                    found.append(Segment(formats, formula_node(formula)))
-                    at = end
-                part = part[at:]  # noqa: PLW2901 — what follows the last formula
+                    parts += [Segment(formats, part[index:start])] if start > index else []
+                    parts.append(Segment(formats, formula_node(formula)))
+                    index = end
+                part = part[index:]  # noqa: PLW2901 — what follows the last formula
             if part:
-                found.append(Segment(formats, part))
-        return found
+                parts.append(Segment(formats, part))
+        return parts
 
     @cached_property
     def _typesets(self) -> bool:
@@ -312,14 +312,14 @@ class _Reader:
         formats = frame.formats
         if len(formats) < MAX_FORMATS:
             if child.tag == "a":
-                found = self._elements.link(child)
+                format_ = self._elements.link(child)
             elif child.tag in STATED:
                 in_heading = frame.owner.element.tag in HEADING_TAGS
-                found = stated_format(child.tag, child.get("class"), child.get("style"), in_heading=in_heading)
+                format_ = stated_format(child.tag, child.get("class"), child.get("style"), in_heading=in_heading)
             else:
-                found = FORMATS.get(child.tag)
-            if found is not None and found not in formats and not in_code(formats):
-                formats = with_format(formats, found)
+                format_ = FORMATS.get(child.tag)
+            if format_ is not None and format_ not in formats and not in_code(formats):
+                formats = with_format(formats, format_)
         unseen = frame.unseen or (unseen_level(child.tag, child.attrib) if may_be_unseen(child.attrib) else SHOWN)
         opened = _Frame(child, path, frame.level + 1, frame.owner, formats)
         opened.unseen = unseen
@@ -421,7 +421,7 @@ class _Reader:
             segments = shown_segments(segments, self._unseen)
             self._unseen = {}
         if not solid:
-            self._build.hold([one.part for one in segments if not isinstance(one.part, str)])
+            self._build.hold([segment.part for segment in segments if not isinstance(segment.part, str)])
             return
         number = self._next_number(owner.path)
         if owner.whole or (number >= 0 and self._marks.kept[number]):
@@ -467,7 +467,7 @@ class _Reader:
             self._cut(frame.owner)
             self._build.edge()
             numbers = self._numbers_inside(path) if inside and path else range(0)
-            self._build.add_formula(node, [each for each in numbers if self._marks.kept[each]])
+            self._build.add_formula(node, [number for number in numbers if self._marks.kept[number]])
         elif frame.owner.kept:
             self._segments.append(Segment(frame.formats, node))
             self._solid = self._solid or shows_text(child)
@@ -479,8 +479,8 @@ class _Reader:
 def shown_segments(segments: list[Segment], unseen: Mapping[int, int]) -> list[Segment]:
     """Return the segments of a text without those that a reader does not see; `unseen` has their levels."""
     texts = [part if isinstance(part, str) else "" for _, part in segments]
-    shown = shown_texts(texts, [unseen.get(number, SHOWN) for number in range(len(texts))])
-    both = zip(segments, shown, strict=True)
+    visible = shown_texts(texts, [unseen.get(number, SHOWN) for number in range(len(texts))])
+    both = zip(segments, visible, strict=True)
     return [
         Segment(formats, text if isinstance(part, str) else part)
         for (formats, part), text in both
@@ -511,16 +511,16 @@ def stated_format(tag: str, names: str | None, style: str | None, *, in_heading:
 
 def in_code(formats: Formats) -> bool:
     """Return True for formats of code, in which nothing else means anything."""
-    return bool(formats) and any(one.type is CODE_SPAN for one in formats)
+    return bool(formats) and any(format_.type is CODE_SPAN for format_ in formats)
 
 
-def with_format(formats: Formats, found: Format) -> Formats:
+def with_format(formats: Formats, new: Format) -> Formats:
     """Return the formats with another one; a link goes to the outside, and there is one link at most."""
-    if found.type is not LINK and found.type is not FOOTNOTE_MARK:
-        return (*formats, found)
-    if formats and any(one.type is LINK or one.type is FOOTNOTE_MARK for one in formats):
+    if new.type is not LINK and new.type is not FOOTNOTE_MARK:
+        return (*formats, new)
+    if formats and any(format_.type is LINK or format_.type is FOOTNOTE_MARK for format_ in formats):
         return formats
-    return (found, *formats)
+    return (new, *formats)
 
 
 def _in_head(cell: HtmlElement) -> bool:
@@ -543,11 +543,11 @@ def shows_text(element: HtmlElement) -> bool:
     """Return True if the walk finds text in an element. Without recursion: pages nest thousands of levels deep."""
     stack = [element]
     while stack:
-        one = stack.pop()
-        if isinstance(one.tag, str) and one.tag not in NEVER_CONTENT:
-            if one.text and not is_blank(one.text):
+        node = stack.pop()
+        if isinstance(node.tag, str) and node.tag not in NEVER_CONTENT:
+            if node.text and not is_blank(node.text):
                 return True
-            stack += one
-        if one is not element and one.tail and not is_blank(one.tail):
+            stack += node
+        if node is not element and node.tail and not is_blank(node.tail):
             return True
     return False

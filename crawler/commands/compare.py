@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class ComparisonWriter(Protocol):
     """Takes each page as it is compared, and all totals at the end."""
 
-    def add(self, source: UnreadPage, found: ComparedPage | CompareFailure) -> None: ...
+    def add(self, source: UnreadPage, result: ComparedPage | CompareFailure) -> None: ...
 
     def finish(self, totals: ComparisonTotals) -> None: ...
 
@@ -129,10 +129,10 @@ def _run(
 ) -> ComparisonTotals:
     totals = ComparisonTotals(comparer.methods)
     for source in sources:
-        found = comparer.compare(source)
-        totals.add(source, found)
+        result = comparer.compare(source)
+        totals.add(source, result)
         for writer in writers:
-            writer.add(source, found)
+            writer.add(source, result)
     for writer in writers:
         writer.finish(totals)
     return totals

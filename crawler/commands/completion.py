@@ -101,7 +101,7 @@ def _load_spiders(settings: Settings) -> dict[str, type[Spider]]:
 
 def _option_values(settings: Settings, spiders: Mapping[str, type[Spider]]) -> dict[str, list[str]]:
     """Return the values of options by the attribute that argparse gives each."""
-    ours = [one.name for one in explain_settings(settings)]
+    ours = [setting.name for setting in explain_settings(settings)]
     every = sorted({*ours, *(name for name in settings if isinstance(name, str) and name.isupper())})
     return {
         "method": list(METHODS),

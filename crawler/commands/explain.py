@@ -101,31 +101,31 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
         settings, max_bytes = self.settings, Options.read(options).max_bytes
-        found = find_page(name, opts.url, settings, max_bytes=max_bytes, refetch=opts.fetch)
-        stored = None if found.contents is None else found.contents.method
+        page = find_page(name, opts.url, settings, max_bytes=max_bytes, refetch=opts.fetch)
+        stored = None if page.contents is None else page.contents.method
         method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
-        explanation = explain_found(found, method, options, config, lambda: _rendered(found, options, settings))
+        explanation = explain_found(page, method, options, config, lambda: _rendered(page, options, settings))
         if opts.html:
-            write_page(Path(opts.html), explanation_page(explanation, found))
+            write_page(Path(opts.html), explanation_page(explanation, page))
         if markdown is not None:
-            _write_markdown(markdown, found, explanation.cleaned, config.cleaning_seconds)
+            _write_markdown(markdown, page, explanation.cleaned, config.cleaning_seconds)
         if opts.json:
-            print_json(explanation_record(found, explanation))
+            print_json(explanation_record(page, explanation))
         else:
-            print_explanation(found, explanation, opts.limit)
+            print_explanation(page, explanation, opts.limit)
 
 
-def _write_markdown(out: Path, found: PageToExplain, cleaned: CleanPage, seconds: float) -> None:
+def _write_markdown(out: Path, page: PageToExplain, cleaned: CleanPage, seconds: float) -> None:
     """Write the main text of a page as Markdown. Raises CompareError."""
     try:
         with time_limit(seconds):
             markdown = cleaned.markdown
     except TimeLimitError as error:
-        raise CompareError(f"{found.name}: {error}") from error
+        raise CompareError(f"{page.name}: {error}") from error
     with writing(out):
         replace_file(out, markdown.encode())
 
 
-def _rendered(found: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:
+def _rendered(page: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:
     with offline_browser(settings, Options.read(options).max_bytes) as browser:
-        return browser.render(found.loaded.body, found.url, found.loaded.content_type)
+        return browser.render(page.loaded.body, page.url, page.loaded.content_type)

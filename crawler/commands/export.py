@@ -83,9 +83,9 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1 or (suffix := format_of(args[0])) is None:
-            given = " ".join(args) or "missing"
+            names = " ".join(args) or "missing"
             raise UsageError(
-                f"OUT is {given}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
+                f"OUT is {names}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
             )
         limits = _chunk_limits(opts)
         # By default Python would exit at once and leave the unfinished file behind.

@@ -43,7 +43,7 @@ _COLUMNS = ("portal", "host", "sections", "feeds", "sitemaps", "articles", "lang
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _PortalReport:
     """A row of the table with its findings and the answers of its site."""
 
     portal: Portal
@@ -101,16 +101,19 @@ class PortalsCommand(BlocksieveCommand, ScrapyCommand):
         saved = SavedPages(Path(folder)) if folder else None
         assert self.settings is not None  # set by scrapy.cmdline
         answers = check_live(portals, self.settings) if opts.live else []
-        shown = [
-            _Shown(portal, check_evidence(portal, saved) if saved else [], _of(portal, answers)) for portal in portals
+        reports = [
+            _PortalReport(portal, check_evidence(portal, saved) if saved else [], _of(portal, answers))
+            for portal in portals
         ]
         if opts.json:
-            print_json([one.as_json() for one in shown])
+            print_json([report.as_json() for report in reports])
         else:
-            _print(shown, checked=saved is not None)
-        found = (finding for one in shown for finding in one.findings if finding.state is EvidenceState.WRONG)
-        wrong = [f"{one.portal}: {one.column}: {one.detail}" for one in found]
-        wrong += [f"{one.portal}: {one.url}: {one.problem}" for one in answers if one.problem]
+            _print(reports, checked=saved is not None)
+        findings = (
+            finding for report in reports for finding in report.findings if finding.state is EvidenceState.WRONG
+        )
+        wrong = [f"{finding.portal}: {finding.column}: {finding.detail}" for finding in findings]
+        wrong += [f"{answer.portal}: {answer.url}: {answer.problem}" for answer in answers if answer.problem]
         if wrong:
             *others, last = wrong
             for sentence in others:
@@ -122,21 +125,24 @@ def _of(portal: Portal, answers: Sequence[LiveAnswer]) -> list[LiveAnswer]:
     return [answer for answer in answers if answer.portal == portal.name]
 
 
-def _print(shown: Sequence[_Shown], *, checked: bool) -> None:
-    make_console().print(make_table("Portals", _COLUMNS, [_row(one) for one in shown]))
-    if answers := [answer for one in shown for answer in one.answers]:
-        rows = [[one.portal, one.column, one.url, one.status, one.kind or None, one.entries] for one in answers]
+def _print(reports: Sequence[_PortalReport], *, checked: bool) -> None:
+    make_console().print(make_table("Portals", _COLUMNS, [_row(report) for report in reports]))
+    if answers := [answer for report in reports for answer in report.answers]:
+        rows = [
+            [report.portal, report.column, report.url, report.status, report.kind or None, report.entries]
+            for report in answers
+        ]
         make_console().print(make_table("Answers", _ANSWERS, rows))
-    states = Counter(finding.state for one in shown for finding in one.findings)
-    found = ", ".join(f"{states[state]} values {state}" for state in EvidenceState)
+    states = Counter(finding.state for report in reports for finding in report.findings)
+    checks = ", ".join(f"{states[state]} values {state}" for state in EvidenceState)
     unchecked = f"nothing was checked: name the folder of saved pages with --data or {_DATA}"
-    print_line(f"{count_of(len(shown), 'portal')}; {found if checked else unchecked}")
+    print_line(f"{count_of(len(reports), 'portal')}; {checks if checked else unchecked}")
 
 
-def _row(shown: _Shown) -> list[object]:
-    portal = shown.portal
+def _row(report: _PortalReport) -> list[object]:
+    portal = report.portal
     counts = [len(addresses) or None for addresses in (portal.sections, portal.feeds, portal.sitemaps)]
-    states = {finding.state for finding in shown.findings}
+    states = {finding.state for finding in report.findings}
     state = next(
         (state for state in (EvidenceState.WRONG, EvidenceState.UNPROVEN, EvidenceState.PROVEN) if state in states),
         None,

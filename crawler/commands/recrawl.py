@@ -143,7 +143,7 @@ class RecrawlCommand(CrawlCommand):
         del chosen, planned, runnable
         runs = self._crawl_all(waiting, opts, config)
         if opts.json:
-            print_json({"crawls": [_run_summary(one) for one in runs]})
+            print_json({"crawls": [_run_summary(run) for run in runs]})
         elif not count:
             # A command that cron runs must print nothing then: cron mails what it prints.
             if _log_level(self.settings) <= logging.INFO:
@@ -152,7 +152,7 @@ class RecrawlCommand(CrawlCommand):
             _print_running_elsewhere(runs)
         if len(runs) < count:
             exit_code = EXIT_FAILURE
-        return max((one.exit_code for one in runs if one.exit_code), default=exit_code)
+        return max((run.exit_code for run in runs if run.exit_code), default=exit_code)
 
     def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
         """Return the settings by which the command line lets a group be read in another way than before."""
@@ -165,17 +165,17 @@ class RecrawlCommand(CrawlCommand):
             if group.revisits and (changes := self._changes(group)):
                 before = {name: group.settings.get(name) for name in changes}
                 count = len(group.revisits)
-                found = "1 page or section was" if count == 1 else f"{count:,} pages and sections were"
+                pages = "1 page or section was" if count == 1 else f"{count:,} pages and sections were"
                 print_error(
-                    f"scrapy recrawl: {found} read with {_listed(before)}; {'it is' if count == 1 else 'they are'} now "
+                    f"scrapy recrawl: {pages} read with {_listed(before)}; {'it is' if count == 1 else 'they are'} now "
                     f"read with {_listed(changes)}, as the command line says"
                 )
 
-    def _is_runnable(self, group: RecrawlGroup, given: Mapping[str, str]) -> bool:
+    def _is_runnable(self, group: RecrawlGroup, arguments: Mapping[str, str]) -> bool:
         """Return True if a group can be crawled. Otherwise print the reason and the pages that are left out."""
         assert self.crawler_process is not None
         loader = self.crawler_process.spider_loader
-        fault = group.fault(loader.load(group.spider) if group.spider in loader.list() else None, given)
+        fault = group.fault(loader.load(group.spider) if group.spider in loader.list() else None, arguments)
         fault = fault or group.method_fault(self._changes(group))
         if fault is None:
             return True
@@ -201,7 +201,7 @@ class RecrawlCommand(CrawlCommand):
     def _waiting(self, group: RecrawlGroup, options: RunOptions, runs: list[RecrawlRun]) -> WaitingCrawl:
         settings = {**group.settings, **self._changes(group)}
         claimed = claims(group.main_host, settings, options.config)
-        claimed |= self._feed_claims(group.spider, group.filled(options.given), settings, options)
+        claimed |= self._feed_claims(group.spider, group.filled(options.arguments), settings, options)
         # Emptied when the crawl begins, so that the pages of the group are freed while it runs.
         left = [group]
         return WaitingCrawl(claimed, lambda: self._begin(left.pop(), settings, options, runs))
@@ -223,7 +223,7 @@ class RecrawlCommand(CrawlCommand):
         crawler = self._create_crawler(group.spider)
         for name, value in {**settings, **options.processes}.items():
             set_ours(crawler.settings, name, value, priority="cmdline")
-        arguments = group.filled(options.given)
+        arguments = group.filled(options.arguments)
         label = self._label(group)
         run = RecrawlRun(group.without_revisits())
         runs.append(run)
@@ -252,7 +252,7 @@ class RunOptions:
     """What all crawls of a run share; `processes` are settings that divide the cleaning processes among them."""
 
     config: Config
-    given: Mapping[str, str]
+    arguments: Mapping[str, str]
     join: bool
     processes: Mapping[str, Any]
     feeds: SharedFeeds
@@ -344,8 +344,8 @@ def _stats(crawler: Crawler) -> dict[str, Any]:
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
-    shown = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in settings.items()}
-    return " ".join(f"{name}={value}" for name, value in shown.items())
+    texts = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in settings.items()}
+    return " ".join(f"{name}={value}" for name, value in texts.items())
 
 
 def _plan_rows(
@@ -354,17 +354,17 @@ def _plan_rows(
     methods = {
         way.revisit.history.key: group.settings.get("CLEANING_METHOD") for group in planned for way in group.revisits
     }
-    for one in chosen:
-        history = one.history
+    for revisit in chosen:
+        history = revisit.history
         yield {
-            "url": one.url,
+            "url": revisit.url,
             "kind": history.kind.value,
             "method": methods.get(history.key),
             "last_seen": history.last_seen,
             "visits": history.visits,
             "changes": history.changes,
-            "due_since": one.next_visit,
-            "why": _reason(one, now, config),
+            "due_since": revisit.next_visit,
+            "why": _reason(revisit, now, config),
         }
 
 
@@ -380,7 +380,7 @@ def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print_json(list(rows))
         return
-    shown = [
+    cells = [
         (
             row["url"],
             row["kind"],
@@ -392,7 +392,7 @@ def _print_plan(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
         )
         for row in rows
     ]
-    make_console().print(make_table("To visit", _COLUMNS, shown) if shown else Text("There is nothing to visit."))
+    make_console().print(make_table("To visit", _COLUMNS, cells) if cells else Text("There is nothing to visit."))
 
 
 def _print_running_elsewhere(runs: Sequence[RecrawlRun]) -> None:

@@ -83,20 +83,20 @@ class RetryCommand(BlocksieveCommand, ScrapyCommand):
 
 def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> list[_Retried]:
     with (read_transaction if dry_run else write_transaction)(engine) as connection:
-        found = (crawls.failed_queues if dry_run else crawls.retry_failed)(connection, chosen)
+        queues = (crawls.failed_queues if dry_run else crawls.retry_failed)(connection, chosen)
     with read_transaction(engine) as connection:
-        busy = {each.crawl_id: each.processes for each in crawls.crawl_queues(connection, database_now(connection))}
+        busy = {queue.crawl_id: queue.processes for queue in crawls.crawl_queues(connection, database_now(connection))}
     return [
         _Retried(
-            crawl_id=each.crawl_id,
-            spider=each.spider,
-            arguments=each.arguments,
-            failed=dict(each.failed),
-            processes=busy.get(each.crawl_id, 0),
-            command=resume_command(each.spider, each.arguments, each.settings or {}),
-            masked=[*_masked(each.arguments), *_masked(each.settings or {})],
+            crawl_id=queue.crawl_id,
+            spider=queue.spider,
+            arguments=queue.arguments,
+            failed=dict(queue.failed),
+            processes=busy.get(queue.crawl_id, 0),
+            command=resume_command(queue.spider, queue.arguments, queue.settings or {}),
+            masked=[*_masked(queue.arguments), *_masked(queue.settings or {})],
         )
-        for each in found
+        for queue in queues
     ]
 
 
@@ -119,14 +119,14 @@ def _options(option: str, values: dict[str, Any]) -> list[str]:
 def _print(retried: list[_Retried], *, dry_run: bool) -> None:
     if not retried:
         print_line("nothing to retry: no such request failed in the latest crawls")
-    for each in retried:
-        number = sum(each.failed.values())
+    for queue in retried:
+        number = sum(queue.failed.values())
         queued = "would be queued" if dry_run else "is queued" if number == 1 else "are queued"
         requests = count_of(number, "request")
-        print_line(f"crawl {each.crawl_id}: {requests} {queued} again ({format_counters(each.failed)})")
-        if each.processes:
-            print_line(f"  {count_of(each.processes, 'running process')} of the crawl will make them")
+        print_line(f"crawl {queue.crawl_id}: {requests} {queued} again ({format_counters(queue.failed)})")
+        if queue.processes:
+            print_line(f"  {count_of(queue.processes, 'running process')} of the crawl will make them")
         else:
-            print_line(f"  {each.command}")
-        if each.masked:
-            print_line(f"  {REDACTED} stands for a secret that was not stored: give {', '.join(each.masked)} again")
+            print_line(f"  {queue.command}")
+        if queue.masked:
+            print_line(f"  {REDACTED} stands for a secret that was not stored: give {', '.join(queue.masked)} again")

@@ -60,7 +60,7 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         super().add_options(parser)
         parser.add_argument(
             "--rank",
-            choices=[each.value for each in Rank],
+            choices=[rank.value for rank in Rank],
             default=Rank.PRIORITY.value,
             help="the block's priority times the share of its words that match, that share alone, or BM25 (default: "
             "priority)",
@@ -81,8 +81,8 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         if unknown:
             raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
         if len(args) != 1:
-            given = "no query" if not args else f"{len(args)} arguments"
-            raise UsageError(f"{given}; a query is one argument: scrapy search 'two words'", print_help=False)
+            number = "no query" if not args else f"{len(args)} arguments"
+            raise UsageError(f"{number}; a query is one argument: scrapy search 'two words'", print_help=False)
         if not 1 <= opts.limit <= _PAGES_MAX:
             raise UsageError(f"--limit is {opts.limit}; it takes a number from 1 to {_PAGES_MAX:,}", print_help=False)
         try:
@@ -108,17 +108,17 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
 
     def _search(self, query: str, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            found = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
-            if not found and opts.filters.site is not None:
+            pages = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
+            if not pages and opts.filters.site is not None:
                 expect_site(connection, opts.filters.site)
         if opts.format == "json":
-            print_json(found)
+            print_json(pages)
         else:
-            _print(make_console(), found, opts.rank)
+            _print(make_console(), pages, opts.rank)
 
 
-def _print(out: Console, found: Sequence[FoundPage], rank: str) -> None:
-    if not found:
+def _print(out: Console, pages: Sequence[FoundPage], rank: str) -> None:
+    if not pages:
         out.print(Text("Nothing found"))
         return
     table = Table(show_lines=False)
@@ -126,7 +126,7 @@ def _print(out: Console, found: Sequence[FoundPage], rank: str) -> None:
     table.add_column("block", justify="right", no_wrap=True)
     table.add_column("pages", justify="right", no_wrap=True)
     table.add_column("text", overflow="fold", ratio=1)
-    for page in found:
+    for page in pages:
         table.add_row("", "", "", _heading(page))
         for hit in page.hits:
             table.add_row(*_cells(hit, marks=not out.is_terminal or out.no_color))
@@ -135,7 +135,7 @@ def _print(out: Console, found: Sequence[FoundPage], rank: str) -> None:
 
 
 def _heading(page: FoundPage) -> Text:
-    facts = " \u00b7 ".join(isolate_direction(each) for each in (page.section, page.language, page.published) if each)
+    facts = " \u00b7 ".join(isolate_direction(fact) for fact in (page.section, page.language, page.published) if fact)
     heading = Text(isolate_direction(page.title or page.site), style="bold")
     return heading.append(f"\n{printable(page.url)}", style="not bold").append(f"\n{facts}" * bool(facts), "dim")
 
@@ -155,9 +155,9 @@ def _marked(excerpt: Excerpt, *, marks: bool) -> Text:
     before, after = _BRACKETS if marks else ("", "")
     # An excerpt in a right-to-left script must not change the direction of the rest of the line.
     first, end_of_all = ("\u2068", "\u2069") if isolate_direction(excerpt.text) != printable(excerpt.text) else ("", "")
-    shown, last = Text(first), 0
+    marked, last = Text(first), 0
     for start, end in excerpt.hits:
-        shown.append(printable(excerpt.text[last:start]))
-        shown.append(f"{before}{printable(excerpt.text[start:end])}{after}", style=_STYLE)
+        marked.append(printable(excerpt.text[last:start]))
+        marked.append(f"{before}{printable(excerpt.text[start:end])}{after}", style=_STYLE)
         last = end
-    return shown.append(f"{printable(excerpt.text[last:])}{end_of_all}")
+    return marked.append(f"{printable(excerpt.text[last:])}{end_of_all}")

@@ -98,27 +98,33 @@ def _database_url(settings: BaseSettings) -> str:
 
 def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
     if name == _ALL:
-        found = explain_settings(settings)
+        explained = explain_settings(settings)
         if as_json:
-            print_json(found)
+            print_json(explained)
         else:
-            make_console().print(make_table("Settings", _COLUMNS, [_row(one) for one in found]))
+            make_console().print(make_table("Settings", _COLUMNS, [_row(setting) for setting in explained]))
         return
-    one = explain_setting(name, settings)
+    setting = explain_setting(name, settings)
     if as_json:
-        print_json(one)
+        print_json(setting)
     else:
-        _print(one)
+        _print(setting)
 
 
 def _show_arguments(name: str, settings: BaseSettings, *, as_json: bool) -> None:
-    found = _explain_arguments(_load_spider(name, settings))
+    arguments = _explain_arguments(_load_spider(name, settings))
     if as_json:
-        print_json(found)
+        print_json(arguments)
         return
     rows = [
-        (one.name, one.type, "required" if one.is_required else _text(one.default), one.allowed, one.help)
-        for one in found
+        (
+            argument.name,
+            argument.type,
+            "required" if argument.is_required else _text(argument.default),
+            argument.allowed,
+            argument.help,
+        )
+        for argument in arguments
     ]
     make_console().print(make_table(f"Arguments of the spider {name}", _ARGUMENT_COLUMNS, rows))
 
@@ -159,40 +165,40 @@ _FRESH_ARGUMENT = _Argument(
 def _explain_arguments(spider: type[Spider]) -> list[_Argument]:
     """Return the arguments that a spider declares, those that must be given first, and FRESH last."""
     declared = declared_options(spider.Arguments) if issubclass(spider, ArgumentSpider) else {}
-    found = [
+    arguments = [
         _Argument(
-            name=one.name,
-            type=one.type.name,
-            default=None if one.is_required else one.default,
-            is_required=one.is_required,
-            allowed=one.type.allowed,
-            help=one.help,
+            name=option.name,
+            type=option.type.name,
+            default=None if option.is_required else option.default,
+            is_required=option.is_required,
+            allowed=option.type.allowed,
+            help=option.help,
         )
-        for one in sorted(declared.values(), key=lambda one: not one.is_required)
+        for option in sorted(declared.values(), key=lambda option: not option.is_required)
     ]
-    return [*found, _FRESH_ARGUMENT]
+    return [*arguments, _FRESH_ARGUMENT]
 
 
-def _row(one: ExplainedSetting) -> list[object]:
-    present = Text(_text(one.value), style="bold" if one.set_by != "default" else "")
-    if one.problem:
-        present = Text(f"{_text(one.value)} (not allowed)", style="red")
-    return [one.name, present, one.set_by, _text(one.default), one.allowed]
+def _row(setting: ExplainedSetting) -> list[object]:
+    present = Text(_text(setting.value), style="bold" if setting.set_by != "default" else "")
+    if setting.problem:
+        present = Text(f"{_text(setting.value)} (not allowed)", style="red")
+    return [setting.name, present, setting.set_by, _text(setting.default), setting.allowed]
 
 
-def _print(one: ExplainedSetting) -> None:
+def _print(setting: ExplainedSetting) -> None:
     out = make_console()
-    out.print(Text(one.name, style="bold"))
-    out.print(Text(f"{one.help}\n"))
+    out.print(Text(setting.name, style="bold"))
+    out.print(Text(f"{setting.help}\n"))
     for label, said in (
-        ("type", one.type),
-        ("allowed", one.allowed),
-        ("default", _text(one.default)),
-        ("value", f"{_text(one.value)}, set by: {one.set_by}"),
+        ("type", setting.type),
+        ("allowed", setting.allowed),
+        ("default", _text(setting.default)),
+        ("value", f"{_text(setting.value)}, set by: {setting.set_by}"),
     ):
         out.print(Text(f"{label:<8} {said}"))
-    if one.problem:
-        out.print(Text(f"\nA crawl would stop: {printable(one.problem)}"))
+    if setting.problem:
+        out.print(Text(f"\nA crawl would stop: {printable(setting.problem)}"))
 
 
 def _text(value: object) -> str:

@@ -170,11 +170,11 @@ def _sentences(status: _Status) -> list[str]:
 
 def _as_json(status: _Status) -> dict[str, Any]:
     crawls = [
-        asdict(one)
-        | {"seconds": one.seconds, "pages": one.pages, "kept": one.kept, "dropped": one.dropped}
-        | {"duplicates": one.duplicates, "refused": one.refused, "failed": one.failed}
-        | {"left_alone": one.left_alone}
-        for one in status.crawls
+        asdict(crawl)
+        | {"seconds": crawl.seconds, "pages": crawl.pages, "kept": crawl.kept, "dropped": crawl.dropped}
+        | {"duplicates": crawl.duplicates, "refused": crawl.refused, "failed": crawl.failed}
+        | {"left_alone": crawl.left_alone}
+        for crawl in status.crawls
     ]
     sites = [
         asdict(site.totals) | {"state": site.state, "sentences": [alerts_.describe(alert) for alert in site.alerts]}
@@ -201,7 +201,7 @@ def _print(status: _Status) -> None:
     if len(status.sites) > _SITES_SHOWN:
         out.print(Text(f"and {count_of(len(status.sites) - _SITES_SHOWN, 'more site')}: --json lists them"))
     if status.crawls:
-        out.print(make_table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(one) for one in status.crawls]))
+        out.print(make_table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(crawl) for crawl in status.crawls]))
     _print_queue(status)
 
 
@@ -214,8 +214,8 @@ def _print_queue(status: _Status) -> None:
         )
     )
     for title, columns, rows, most in (
-        ("Queue", _QUEUE_COLUMNS, [_queue_row(one) for one in status.queues], _QUEUES_SHOWN),
-        ("Hosts", _HOST_COLUMNS, [_host_row(one) for one in status.hosts], _HOSTS_SHOWN),
+        ("Queue", _QUEUE_COLUMNS, [_queue_row(queue) for queue in status.queues], _QUEUES_SHOWN),
+        ("Hosts", _HOST_COLUMNS, [_host_row(host) for host in status.hosts], _HOSTS_SHOWN),
     ):
         if rows:
             out.print(make_table(title, columns, rows[:most]))
@@ -228,32 +228,32 @@ def _site_row(site: _SiteStatus) -> list[object]:
     return [totals.site, site.state, totals.pages, totals.blocks, totals.sightings, format_time(totals.last_seen)]
 
 
-def _crawl_row(one: queries.CrawlReport) -> list[object]:
-    state = one.state if one.reason is None else f"{one.state}: {one.reason}"
-    duration = None if one.seconds is None else f"{one.seconds:,.0f} s"
-    reasons = [format_counters(counts) for counts in (one.dropped, one.refused, one.left_alone, one.failed)]
-    return [one.id, one.spider, state, format_time(one.started), duration, one.pages, one.kept, *reasons]
+def _crawl_row(report: queries.CrawlReport) -> list[object]:
+    state = report.state if report.reason is None else f"{report.state}: {report.reason}"
+    duration = None if report.seconds is None else f"{report.seconds:,.0f} s"
+    reasons = [format_counters(counts) for counts in (report.dropped, report.refused, report.left_alone, report.failed)]
+    return [report.id, report.spider, state, format_time(report.started), duration, report.pages, report.kept, *reasons]
 
 
-def _arguments(given: Mapping[str, Any]) -> str:
+def _arguments(arguments: Mapping[str, Any]) -> str:
     """Return a spider's arguments in one line; the value of RECRAWL means nothing to a reader."""
-    shown = [f"{name}={value}" for name, value in given.items() if not name.startswith("_")]
-    return ", ".join([*shown, *["recrawl"] * (RECRAWL in given)]) or "-"
+    pairs = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("_")]
+    return ", ".join([*pairs, *["recrawl"] * (RECRAWL in arguments)]) or "-"
 
 
-def _queue_row(one: crawls_.CrawlQueue) -> list[object]:
+def _queue_row(queue: crawls_.CrawlQueue) -> list[object]:
     return [
-        one.crawl_id,
-        one.spider,
-        _arguments(one.arguments),
-        one.state,
-        one.queued,
-        one.leased,
-        format_time(one.leased_until),
-        one.processes,
-        format_counters(dict(one.failed)),
+        queue.crawl_id,
+        queue.spider,
+        _arguments(queue.arguments),
+        queue.state,
+        queue.queued,
+        queue.leased,
+        format_time(queue.leased_until),
+        queue.processes,
+        format_counters(dict(queue.failed)),
     ]
 
 
-def _host_row(one: crawls_.HostState) -> list[object]:
-    return [one.host, f"{one.delay:.1f} s", format_time(one.paused_until), one.reason]
+def _host_row(host: crawls_.HostState) -> list[object]:
+    return [host.host, f"{host.delay:.1f} s", format_time(host.paused_until), host.reason]

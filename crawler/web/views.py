@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawler.web import records as r
+from crawler.web import records
 from crawler.web.blocks import read_block, read_families
 from crawler.web.originals import read_methods
 from crawler.web.overview import read_crawls, read_overview
@@ -19,7 +19,7 @@ from crawler.web.work import read_failures, read_schedule, read_settings
 if TYPE_CHECKING:
     from crawler.web.snapshot import DatabaseSnapshot
 
-Read = Callable[["DatabaseSnapshot", Any], r.Record]
+Read = Callable[["DatabaseSnapshot", Any], records.Record]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class View:
 
     name: str
     path: str
-    question: type[r.Question]
-    answer: type[r.Record]
+    question: type[records.Question]
+    answer: type[records.Record]
     read: Read
     summary: str
     in_menu: bool = False
@@ -42,30 +42,45 @@ class View:
 
 def make_views() -> list[View]:
     """Return the views of an application, in the order of its menu."""
-    totals: CachedValue[r.Totals] = CachedValue(60)
-    families: CachedValue[r.Families] = CachedValue(300)
-    groups: CachedValue[list[r.FailureGroup]] = CachedValue(30)
+    totals: CachedValue[records.Totals] = CachedValue(60)
+    families: CachedValue[records.Families] = CachedValue(300)
+    groups: CachedValue[list[records.FailureGroup]] = CachedValue(30)
 
-    def overview(snapshot: DatabaseSnapshot, question: r.Nothing) -> r.Overview:
+    def overview(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Overview:
         return read_overview(snapshot, question, totals)
 
-    def cached_families(snapshot: DatabaseSnapshot, question: r.Nothing) -> r.Families:
+    def cached_families(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Families:
         return families.read(lambda: read_families(snapshot, question))
 
-    def failures(snapshot: DatabaseSnapshot, question: r.PagedQuestion) -> r.Failures:
+    def failures(snapshot: DatabaseSnapshot, question: records.PagedQuestion) -> records.Failures:
         return read_failures(snapshot, question, groups)
 
     return [
-        View("overview", "/", r.Nothing, r.Overview, overview, "Overview", in_menu=True),
-        View("sites", "/sites", r.SitesQuestion, r.SiteList, read_sites, "Sites", in_menu=True),
-        View("search", "/search", r.SearchQuestion, r.SearchAnswer, read_search, "Search", in_menu=True),
-        View("families", "/families", r.Nothing, r.Families, cached_families, "Families", in_menu=True),
-        View("failures", "/failures", r.PagedQuestion, r.Failures, failures, "Failures", in_menu=True),
-        View("schedule", "/schedule", r.PagedQuestion, r.ScheduleAnswer, read_schedule, "Schedule", in_menu=True),
-        View("settings", "/settings", r.Nothing, r.SettingList, read_settings, "Settings", in_menu=True),
-        View("crawls", "/crawls", r.PagedQuestion, r.CrawlList, read_crawls, "Crawls"),
-        View("site", "/sites/{site}", r.SiteQuestion, r.SiteRecord, read_site, "One site"),
-        View("page", "/pages/{page}", r.PageQuestion, r.PageAnswer, read_page, "One page"),
-        View("block", "/blocks/{block}", r.BlockQuestion, r.BlockAnswer, read_block, "One block"),
-        View("methods", "/pages/{page}/methods", r.ComparisonQuestion, r.SideBySide, read_methods, "Two methods"),
+        View("overview", "/", records.Nothing, records.Overview, overview, "Overview", in_menu=True),
+        View("sites", "/sites", records.SitesQuestion, records.SiteList, read_sites, "Sites", in_menu=True),
+        View("search", "/search", records.SearchQuestion, records.SearchAnswer, read_search, "Search", in_menu=True),
+        View("families", "/families", records.Nothing, records.Families, cached_families, "Families", in_menu=True),
+        View("failures", "/failures", records.PagedQuestion, records.Failures, failures, "Failures", in_menu=True),
+        View(
+            "schedule",
+            "/schedule",
+            records.PagedQuestion,
+            records.ScheduleAnswer,
+            read_schedule,
+            "Schedule",
+            in_menu=True,
+        ),
+        View("settings", "/settings", records.Nothing, records.SettingList, read_settings, "Settings", in_menu=True),
+        View("crawls", "/crawls", records.PagedQuestion, records.CrawlList, read_crawls, "Crawls"),
+        View("site", "/sites/{site}", records.SiteQuestion, records.SiteRecord, read_site, "One site"),
+        View("page", "/pages/{page}", records.PageQuestion, records.PageAnswer, read_page, "One page"),
+        View("block", "/blocks/{block}", records.BlockQuestion, records.BlockAnswer, read_block, "One block"),
+        View(
+            "methods",
+            "/pages/{page}/methods",
+            records.ComparisonQuestion,
+            records.SideBySide,
+            read_methods,
+            "Two methods",
+        ),
     ]

@@ -35,7 +35,7 @@ def _boxed(html):
 
 def _box(words, outer):
     if words in {None, "none"}:
-        return replace(outer, background="", shown=True)
+        return replace(outer, background="", visible=True)
     left, top, width, height, *look = words.replace("hidden", "").split()
     font = float(look[0]) if look else outer.font_size
-    return Box(int(left), int(top), int(width), int(height), font, " ".join(look[1:]), shown="hidden" not in words)
+    return Box(int(left), int(top), int(width), int(height), font, " ".join(look[1:]), visible="hidden" not in words)

@@ -109,9 +109,9 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         if not opts.out:
             raise UsageError("--out is missing: name a folder for the tables", print_help=False)
         for name, low in (("workers", 1), ("memory", 0), ("blocks-per-task", 1)):
-            given = getattr(opts, name.replace("-", "_"))
-            if given is not None and given < low:
-                raise UsageError(f"--{name} is {given}; it takes a number from {low} on", print_help=False)
+            number = getattr(opts, name.replace("-", "_"))
+            if number is not None and number < low:
+                raise UsageError(f"--{name} is {number}; it takes a number from {low} on", print_help=False)
         if opts.ray_address and opts.engine != "ray":
             raise UsageError("--ray-address needs --engine ray", print_help=False)
         if opts.method:
@@ -155,8 +155,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         else:
             _print(summary)
         if unreadable := summary.counts.get("file/unreadable", 0):
-            found = f"{count_of(unreadable, 'input file')} of {summary.files:,} could not be read to the end"
-            print_error(f"scrapy batch: {found}; the table `rejected` has the reason of each")
+            damage = f"{count_of(unreadable, 'input file')} of {summary.files:,} could not be read to the end"
+            print_error(f"scrapy batch: {damage}; the table `rejected` has the reason of each")
             if unreadable == summary.files and not summary.counts.get("records", 0):
                 raise BatchError("no input file could be read")
         if not summary.counts.get("pages", 0) and not any(name.startswith("filtered/") for name in summary.counts):
@@ -188,9 +188,11 @@ def _print(summary: BatchSummary) -> None:
         ("records", "record/"),
         ("blocks", "blocks/"),
     ):
-        found = {name.removeprefix(start): count for name, count in counts.items() if name.startswith(start) and count}
-        if found:
-            print_line(f"{title}: {', '.join(f'{name} {count:,}' for name, count in found.items())}")
+        counts_by_name = {
+            name.removeprefix(start): count for name, count in counts.items() if name.startswith(start) and count
+        }
+        if counts_by_name:
+            print_line(f"{title}: {', '.join(f'{name} {count:,}' for name, count in counts_by_name.items())}")
     if doubted := counts.get(CANONICAL_STAT):
         print_line(f"{CANONICAL_STAT}: {count_of(doubted, 'page')} under their own address instead of the stated one")
     lost = sum(summary.lost.values())

@@ -69,12 +69,12 @@ class DedupCommand(BlocksieveCommand, ScrapyCommand):
             schema.check_fingerprint_scheme(engine, fingerprinter.scheme)
             if not opts.dry_run and (change := schema.keep_settings(engine, config.database_settings)) is not None:
                 print_error(change)
-            found = deduplicate(engine, rules, print_progress, dry_run=opts.dry_run)
+            summary = deduplicate(engine, rules, print_progress, dry_run=opts.dry_run)
         print_progress("")
         if opts.json:
-            print_json({"pages_refingerprinted": pages} | asdict(found))
+            print_json({"pages_refingerprinted": pages} | asdict(summary))
             return
         if opts.refingerprint:
             print_line(f"recomputed the fingerprints of {count_of(pages, 'page')}")
         became = "would become" if opts.dry_run else "became"
-        print_line(f"{found.repeats:,} of {count_of(found.compared, 'block')} {became} sightings of earlier ones")
+        print_line(f"{summary.repeats:,} of {count_of(summary.compared, 'block')} {became} sightings of earlier ones")

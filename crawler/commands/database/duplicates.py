@@ -68,15 +68,15 @@ class DuplicatesCommand(BlocksieveCommand, ScrapyCommand):
 
     def _show(self, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            found = _found(connection, opts)
+            group = _found(connection, opts)
         if opts.json:
-            print_json(found)
-        elif isinstance(found, queries.BlockGroup):
-            _print_block(make_console(), found)
-        elif isinstance(found, queries.PageGroup):
-            _print_page(make_console(), found)
+            print_json(group)
+        elif isinstance(group, queries.BlockGroup):
+            _print_block(make_console(), group)
+        elif isinstance(group, queries.PageGroup):
+            _print_page(make_console(), group)
         else:
-            _print_largest(make_console(), found)
+            _print_largest(make_console(), group)
 
 
 def _found(
@@ -94,9 +94,9 @@ def _found(
     }
 
 
-def _print_largest(out: Console, found: dict[str, list[queries.GroupSummary]]) -> None:
-    for name, rows in found.items():
-        cells = [(one.size, one.block_id, one.url, one.text[:_BEGINNING_CHARS]) for one in rows]
+def _print_largest(out: Console, groups_by_kind: dict[str, list[queries.GroupSummary]]) -> None:
+    for name, rows in groups_by_kind.items():
+        cells = [(group.size, group.block_id, group.url, group.text[:_BEGINNING_CHARS]) for group in rows]
         if cells:
             out.print(make_table(f"Most repeated {name}", _COLUMNS, cells))
         else:
@@ -110,18 +110,18 @@ def _print_block(out: Console, group: queries.BlockGroup) -> None:
         soft_wrap=True,
     )
     out.print(Text(printable(first.text)), soft_wrap=True)
-    for one in group.sightings:
-        out.print(_line(_bits(one.distance), one.url, _state(one)), soft_wrap=True)
-        if one.text != first.text:
-            out.print(_difference(first.text, one.text), soft_wrap=True)
+    for member in group.sightings:
+        out.print(_line(_bits(member.distance), member.url, _state(member)), soft_wrap=True)
+        if member.text != first.text:
+            out.print(_difference(first.text, member.text), soft_wrap=True)
     _print_rest(out, group.size - len(group.sightings))
 
 
 def _print_page(out: Console, group: queries.PageGroup) -> None:
     out.print(_line(f"page with {count_of(group.size, 'near-duplicate')}", group.url, group.site), soft_wrap=True)
-    for one in group.members:
-        out.print(_line(_bits(one.distance), one.url, one.site), soft_wrap=True)
-        for old, new in zip_longest(one.missing, one.added, fillvalue=""):
+    for member in group.members:
+        out.print(_line(_bits(member.distance), member.url, member.site), soft_wrap=True)
+        for old, new in zip_longest(member.missing, member.added, fillvalue=""):
             out.print(_difference(old, new), soft_wrap=True)
     _print_rest(out, group.size - len(group.members))
 
@@ -135,8 +135,8 @@ def _line(what: str, url: str, state: str) -> Text:
     return Text(f"{what}  {printable(url)}  {printable(state)}", style="bold")
 
 
-def _state(one: queries.BlockGroupMember) -> str:
-    return ", ".join([one.site, *["gone"] * one.gone, *["boilerplate"] * one.boilerplate])
+def _state(member: queries.BlockGroupMember) -> str:
+    return ", ".join([member.site, *["gone"] * member.gone, *["boilerplate"] * member.boilerplate])
 
 
 def _bits(distance: int) -> str:

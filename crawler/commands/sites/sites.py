@@ -105,8 +105,8 @@ class SitesCommand(RecrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args or args[0] not in _ACTIONS:
-            given = f"{args[0]!r} is none of them; {did_you_mean(args[0], _ACTIONS)}" if args else "none is given"
-            raise UsageError(f"an action is needed, {', '.join(_ACTIONS)}: {given}", print_help=False)
+            fault = f"{args[0]!r} is none of them; {did_you_mean(args[0], _ACTIONS)}" if args else "none is given"
+            raise UsageError(f"an action is needed, {', '.join(_ACTIONS)}: {fault}", print_help=False)
         action = {"check": self._check, "crawl": self._crawl_sites, "status": self._status, "alerts": self._alerts}
         try:
             self.exitcode = action[args[0]](args[1:], opts)

@@ -54,7 +54,7 @@ def box(place):
         return None
     size = 100 * (place % 7), 20 * (place % 13)
     background = ("", "rgb(1, 2, 3)")[place % 5 == 4]
-    return Box(10 * (place % 4), 30 * place, *size, 12.0 + place % 3, background, shown=place % 17 != 16)
+    return Box(10 * (place % 4), 30 * place, *size, 12.0 + place % 3, background, visible=place % 17 != 16)
 
 
 def letters(texts):

@@ -40,7 +40,7 @@ def test_a_box_is_where_and_how_the_element_is_shown(still):
     style = "left:10px;top:2000px;width:300px;height:40px;font-size:20px;background:rgb(1,2,3)"
     (box,) = boxes(still.render(f"{PLACED}<div style='{style}'>A river.</div>"), "div")
     assert (box.left, box.top, box.width, box.height) == (10, 2000, 300, 40)
-    assert (box.font_size, box.background, box.shown) == (20.0, "rgb(1, 2, 3)", True)
+    assert (box.font_size, box.background, box.visible) == (20.0, "rgb(1, 2, 3)", True)
 
 
 def test_positions_are_whole_pixels_and_half_transparent_is_a_colour(still):
@@ -60,12 +60,12 @@ def test_a_transparent_background_is_none(still):
 def test_what_is_not_seen_is_not_shown(still):
     unseen = ["display:none", "visibility:hidden", "width:0", "height:0", "position:static;display:contents"]
     divs = "".join(f"<div style='width:9px;height:9px;{style}'>A</div>" for style in [*unseen, ""])
-    assert [box.shown for box in boxes(still.render(PLACED + divs), "div")] == [False] * len(unseen) + [True]
+    assert [box.visible for box in boxes(still.render(PLACED + divs), "div")] == [False] * len(unseen) + [True]
 
 
 def test_what_stands_in_something_hidden_is_not_shown(still):
     page = still.render("<section style='display:none'><p>A river.</p></section><p>A lake.</p>")
-    assert [box.shown for box in boxes(page, "p")] == [False, True]
+    assert [box.visible for box in boxes(page, "p")] == [False, True]
 
 
 def test_a_page_that_scrolled_is_measured_from_its_top(scripted):
@@ -127,7 +127,7 @@ def test_rendering_twice_gives_the_same(still):
 def test_scripts_run_only_if_they_are_switched_on(still, scripted):
     html = "<p id=p>Still</p><noscript><b>Without.</b></noscript><script>p.textContent = 'Scripted'</script>"
     assert "Still" in text(still.render(html))
-    assert boxes(still.render(html), "b")[0].shown
+    assert boxes(still.render(html), "b")[0].visible
     assert "Scripted" in text(scripted.render(html))
 
 
@@ -289,7 +289,7 @@ def test_saved_pages_are_rendered_and_cleaned_by_their_layout(still, data, place
     html = gzip.decompress((data / "sites" / place).read_bytes())
     page = still.render(html)
     assert page.layout.match(page.root)
-    visible_boxes = [box for box in page.layout.boxes if box and box.shown]
+    visible_boxes = [box for box in page.layout.boxes if box and box.visible]
     assert len(visible_boxes) > 100
     assert all(box.width > 0 and box.height > 0 for box in visible_boxes)
     cleaned = clean(page, method="vce")
