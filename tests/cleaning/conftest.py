@@ -25,12 +25,12 @@ def boxed():
 
 def _boxed(html):
     page = parse(html)
-    found = {}
+    box_of = {}
     for element in page.root.iter(etree.Element):
-        outer = found.get(element.getparent())
-        found[element] = _box(element.get("box"), outer or Box(0, 0, 1000, 1000, 16))
-    boxes = tuple(None if element.get("box") == "none" else box for element, box in found.items())
-    return replace(page, layout=Layout(tuple(element.tag for element in found), boxes))
+        outer = box_of.get(element.getparent())
+        box_of[element] = _box(element.get("box"), outer or Box(0, 0, 1000, 1000, 16))
+    boxes = tuple(None if element.get("box") == "none" else box for element, box in box_of.items())
+    return replace(page, layout=Layout(tuple(element.tag for element in box_of), boxes))
 
 
 def _box(words, outer):

@@ -58,8 +58,8 @@ def test_the_formats_are_those_of_a_cleaned_page():
     assert "](https://a.example/damage)" in extract(PAGE, URL, include_links=True)
     assert extract(PAGE, URL, output_format="html", include_links=True) == page.html
     assert json.loads(extract(PAGE, URL, output_format="json")) == {"text": page.text}
-    found = json.loads(extract(PAGE, URL, output_format="json", with_metadata=True))
-    assert (found["title"], found["date"], found["url"]) == ("Storm closes the harbour", "2026-03-01", URL)
+    record = json.loads(extract(PAGE, URL, output_format="json", with_metadata=True))
+    assert (record["title"], record["date"], record["url"]) == ("Storm closes the harbour", "2026-03-01", URL)
 
 
 def test_metadata_stands_before_the_text():
@@ -71,9 +71,9 @@ def test_metadata_stands_before_the_text():
 def test_tables_are_left_out():
     assert CELL in extract(PAGE, favor_recall=True)
     for output_format in ("txt", "markdown", "html", "json"):
-        found = extract(PAGE, output_format=output_format, include_tables=False, favor_recall=True)
-        assert CELL not in found
-        assert LEAD in found
+        text = extract(PAGE, output_format=output_format, include_tables=False, favor_recall=True)
+        assert CELL not in text
+        assert LEAD in text
 
 
 def test_what_favours_precision_keeps_no_more_than_what_favours_recall():
@@ -100,8 +100,8 @@ def test_the_functions_need_no_library_of_others():
     program = f"import sys; import cleaning.adapters; print({others} & sys.modules.keys())".replace("[", "{").replace(
         "]", "}"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "set()"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
 
 
 def batch():
@@ -109,33 +109,33 @@ def batch():
 
 
 def test_a_batch_has_a_row_for_each_page_and_keeps_its_columns():
-    found = clean_batch(batch() | {"own": np.arange(3)}, markdown=True)
-    assert list(found) == [
+    columns = clean_batch(batch() | {"own": np.arange(3)}, markdown=True)
+    assert list(columns) == [
         *("html", "url", "own", "text", "title", "author", "published", "language", "type", "error", "markdown")
     ]
-    assert found["own"].tolist() == [0, 1, 2]
-    assert found["text"].tolist() == [clean(PAGE, URL).text, "", ""]
-    assert found["markdown"][0] == clean(PAGE, URL).markdown
+    assert columns["own"].tolist() == [0, 1, 2]
+    assert columns["text"].tolist() == [clean(PAGE, URL).text, "", ""]
+    assert columns["markdown"][0] == clean(PAGE, URL).markdown
     page = clean(PAGE, URL)
-    told = tuple(found[name][0] for name in ("title", "published", "language", "type"))
+    told = tuple(columns[name][0] for name in ("title", "published", "language", "type"))
     assert told == ("Storm closes the harbour", "2026-03-01", "en", page.type)
-    assert found["error"].tolist()[:2] == [None, None]
-    assert "not a text format" in found["error"][2]
+    assert columns["error"].tolist()[:2] == [None, None]
+    assert "not a text format" in columns["error"][2]
 
 
 def test_columns_of_a_batch_have_any_name():
-    given = {"page": [PAGE]}
-    assert clean_batch(given, html="page", url=None, method="pab")["text"].tolist() == [clean(PAGE, method="pab").text]
+    pages = {"page": [PAGE]}
+    assert clean_batch(pages, html="page", url=None, method="pab")["text"].tolist() == [clean(PAGE, method="pab").text]
     with pytest.raises(OptionError, match="unknown option 'favor'"):
-        clean_batch(given, html="page", url=None, favor="recall")
+        clean_batch(pages, html="page", url=None, favor="recall")
 
 
 def test_a_frame_has_the_index_of_its_pages():
     pages = pd.Series([PAGE, None, BINARY], index=[7, 3, 5])
-    found = clean_frame(pages, pd.Series([URL] * 3))
-    assert found.index.tolist() == [7, 3, 5]
-    assert found["text"].tolist() == [clean(PAGE, URL).text, "", ""]
-    assert found["error"][3] == "the page is NoneType, neither text nor bytes"
+    frame = clean_frame(pages, pd.Series([URL] * 3))
+    assert frame.index.tolist() == [7, 3, 5]
+    assert frame["text"].tolist() == [clean(PAGE, URL).text, "", ""]
+    assert frame["error"][3] == "the page is NoneType, neither text nor bytes"
     assert clean_frame(pages.iloc[:0]).empty
 
 
@@ -145,7 +145,7 @@ def test_sparks_schema_names_the_columns_of_a_frame():
 
 
 @pytest.fixture
-def shown(tmp_path, monkeypatch):
+def run_example(tmp_path, monkeypatch):
     """Run the piece of Python that docs/adapters.md shows for a tool, beside three pages; return its names."""
     monkeypatch.chdir(tmp_path)
     rows = {"url": [URL, URL, URL], "html": [PAGE.encode(), EMPTY.encode(), PAGE.encode()]}
@@ -154,7 +154,7 @@ def shown(tmp_path, monkeypatch):
     write_warc(tmp_path / "archives/a.warc.gz", [(f"{URL}/{number}", html) for number, html in enumerate(rows["html"])])
 
     def run(word):
-        (piece,) = (one for one in blocks("python", "adapters.md") if word in one.text)
+        (piece,) = (example for example in blocks("python", "adapters.md") if word in example.text)
         names = {"__name__": "__main__", "html": PAGE}
         exec(piece.text, names)
         return names
@@ -165,25 +165,25 @@ def shown(tmp_path, monkeypatch):
 TEXTS = [clean(PAGE, URL).text, "", clean(PAGE, URL).text]
 
 
-def test_the_shown_use_of_extract(shown):
-    found = shown("import extract")
-    assert found["text"] == clean(PAGE).text
-    assert json.loads(found["record"])["title"] == "Storm closes the harbour"
+def test_the_shown_use_of_extract(run_example):
+    names = run_example("import extract")
+    assert names["text"] == clean(PAGE).text
+    assert json.loads(names["record"])["title"] == "Storm closes the harbour"
 
 
-def test_the_shown_use_of_pandas(shown):
-    assert shown("pages.join")["cleaned"]["text"].tolist() == TEXTS
+def test_the_shown_use_of_pandas(run_example):
+    assert run_example("pages.join")["cleaned"]["text"].tolist() == TEXTS
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # datatrove forks a process
-def test_the_shown_pipeline_of_datatrove(shown, tmp_path):
+def test_the_shown_pipeline_of_datatrove(run_example, tmp_path):
     pytest.importorskip("magic", reason="libmagic is not installed", exc_type=ImportError)
-    extractor = shown("LocalPipelineExecutor")["BlocksieveExtractor"]
+    extractor = run_example("LocalPipelineExecutor")["BlocksieveExtractor"]
     with gzip.open(tmp_path / "texts/00000.jsonl.gz", "rt", encoding="utf-8") as file:
         written = [json.loads(line) for line in file]
-    assert [each["text"] for each in written] == [clean(PAGE, favour="precision").text] * 2
-    assert [each["metadata"]["url"] for each in written] == [f"{URL}/0", f"{URL}/2"]
+    assert [record["text"] for record in written] == [clean(PAGE, favour="precision").text] * 2
+    assert [record["metadata"]["url"] for record in written] == [f"{URL}/0", f"{URL}/2"]
     assert extractor(markdown=True).extract(PAGE) == clean(PAGE).markdown
     with pytest.raises(OptionError, match="unknown option 'favor'"):
         extractor(favor="recall")
@@ -192,22 +192,22 @@ def test_the_shown_pipeline_of_datatrove(shown, tmp_path):
 @pytest.mark.program
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_the_shown_pipeline_of_ray_data(shown, tmp_path):
+def test_the_shown_pipeline_of_ray_data(run_example, tmp_path):
     import ray  # noqa: PLC0415 — it takes seconds
 
     ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        shown('read_parquet("pages.parquet")\npages.map_batches')
+        run_example('read_parquet("pages.parquet")\npages.map_batches')
     finally:
         ray.shutdown()
-    found = pd.read_parquet(tmp_path / "ray")
-    assert sorted(found["text"]) == sorted(TEXTS)
-    assert set(found["markdown"]) == {"", clean(PAGE, URL).markdown}
+    frame = pd.read_parquet(tmp_path / "ray")
+    assert sorted(frame["text"]) == sorted(TEXTS)
+    assert set(frame["markdown"]) == {"", clean(PAGE, URL).markdown}
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Spark's own
 @pytest.mark.usefixtures("spark")
-def test_the_shown_function_of_spark(shown, tmp_path):
-    shown("pandas_udf")
+def test_the_shown_function_of_spark(run_example, tmp_path):
+    run_example("pandas_udf")
     assert sorted(pd.read_parquet(tmp_path / "spark")["text"]) == sorted(TEXTS)

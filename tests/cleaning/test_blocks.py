@@ -17,26 +17,26 @@ HOSTILE = (
 
 def test_blocks_have_the_colour_of_their_decision_and_its_reason():
     page = clean(HOSTILE, method="pab")
-    shown = html.fromstring(page._repr_html_())
-    rows = shown.xpath("./div[@style]")
+    tree = html.fromstring(page._repr_html_())
+    rows = tree.xpath("./div[@style]")
     assert len(rows) == len(page.decisions)
-    assert [row.xpath("string(small)").split()[0] for row in rows] == [one.reason for one in page.decisions]
-    assert ["#009e73" in row.get("style") for row in rows] == [one.kept for one in page.decisions]
+    assert [row.xpath("string(small)").split()[0] for row in rows] == [decision.reason for decision in page.decisions]
+    assert ["#009e73" in row.get("style") for row in rows] == [decision.kept for decision in page.decisions]
 
 
 def test_a_hostile_page_is_text():
-    shown = clean(HOSTILE, "https://x.example/?<b>", method="pab")._repr_html_()
-    elements = {element.tag for element in html.fromstring(shown).iter()}
+    markup = clean(HOSTILE, "https://x.example/?<b>", method="pab")._repr_html_()
+    elements = {element.tag for element in html.fromstring(markup).iter()}
     assert elements <= {"div", "p", "b", "small", "span"}
-    assert not re.search("[\u202e\u2066]", shown)
-    assert "&lt;img src=x onerror=alert(2)&gt;" in shown
+    assert not re.search("[\u202e\u2066]", markup)
+    assert "&lt;img src=x onerror=alert(2)&gt;" in markup
 
 
 def test_a_long_page_and_a_long_block_are_cut():
     paragraphs = "".join(f"<p>Paragraph {n} says that the river rose {'again ' * 300}</p>" for n in range(400))
-    shown = clean(f"<article>{paragraphs}</article>", method="pab")._repr_html_()
-    assert "<p>and 100 more</p>" in shown
-    assert len(shown) < 300 * 1_000
+    markup = clean(f"<article>{paragraphs}</article>", method="pab")._repr_html_()
+    assert "<p>and 100 more</p>" in markup
+    assert len(markup) < 300 * 1_000
 
 
 def test_an_empty_page_has_no_blocks():

@@ -33,7 +33,7 @@ def refuse(value):
 
 
 @pytest.mark.parametrize(
-    ("option_type", "given", "value"),
+    ("option_type", "raw_value", "value"),
     [
         (integer(0, 20), "7", 7),
         (integer(0, 20), 20.0, 20),
@@ -56,12 +56,12 @@ def refuse(value):
         (parsed("letters", "letters", list), "ab", ["a", "b"]),
     ],
 )
-def test_a_text_or_a_value_is_read(option_type, given, value):
-    assert option_type.read(given) == value
+def test_a_text_or_a_value_is_read(option_type, raw_value, value):
+    assert option_type.read(raw_value) == value
 
 
 @pytest.mark.parametrize(
-    ("option_type", "given", "says"),
+    ("option_type", "raw_value", "says"),
     [
         (integer(0, 3), "4", "it takes a whole number from 0 to 3"),
         (integer(0, 3), "2.7", "it takes a whole number from 0 to 3"),
@@ -87,9 +87,9 @@ def test_a_text_or_a_value_is_read(option_type, given, value):
         (pattern(), "a" * 501, "it takes a regular expression of at most 500 characters"),
     ],
 )
-def test_a_bad_value_is_told_what_the_option_takes(option_type, given, says):
+def test_a_bad_value_is_told_what_the_option_takes(option_type, raw_value, says):
     with pytest.raises(ValueError, match=r"^it takes ") as raised:
-        option_type.read(given)
+        option_type.read(raw_value)
     assert says in str(raised.value)
 
 

@@ -18,21 +18,21 @@ words = st.sampled_from("abcdefgh")
 sequences = st.lists(words, max_size=40)
 
 
-def papers_weights(sequence, weighting="modified", one=Fraction(1)):
-    """Return the weights by the loop of weighted.txt (TWC-PFM), positions from 1; `one=1.0` is quick, not exact."""
+def papers_weights(sequence, weighting="modified", unit=Fraction(1)):
+    """Return the weights by the loop of weighted.txt (TWC-PFM), positions from 1; `unit=1.0` is quick, not exact."""
     positions = {}
     for position, term in enumerate(sequence, 1):
         positions.setdefault(term, []).append(position)
-    weights = {term: len(own) * one for term, own in positions.items()}
+    weights = {term: len(own) * unit for term, own in positions.items()}
     for term, other in permutations(positions, 2) if weighting != "plain" else ():
-        credit = pair_sum(positions[term], positions[other], one)
+        credit = pair_sum(positions[term], positions[other], unit)
         weights[term] += credit
         if weighting == "symmetric":
             weights[other] += credit
     return {term: weight / len(positions) for term, weight in weights.items()}
 
 
-def pair_sum(first, second, one):
+def pair_sum(first, second, unit):
     """Walk two position lists with two pointers; a pair counts when neither term occurs between them."""
     total, i, j = 0, 0, 0
     while i < len(first) and j < len(second):
@@ -42,7 +42,7 @@ def pair_sum(first, second, one):
         elif following < second[j]:
             i += 1
         else:
-            total += one / (second[j] - first[i])
+            total += unit / (second[j] - first[i])
             i += 1
     return total
 
@@ -114,7 +114,7 @@ def test_fingerprint_is_that_of_the_papers_weights_bit_for_bit(sequence, weighti
 def test_long_sequences_have_the_papers_weights_and_bits(length, unique, weighting, seed):
     random = Random(seed)
     sequence = [str(int(unique * random.random() ** 3)) for _ in range(length)]
-    expected = papers_weights(sequence, weighting, one=1.0)
+    expected = papers_weights(sequence, weighting, unit=1.0)
     assert term_weights(sequence, weighting=weighting) == as_floats(expected, rel=1e-12)
     assert fingerprint_terms(sequence, weighting=weighting) == papers_fingerprint(expected)
 
@@ -124,8 +124,8 @@ def test_pairs_far_apart_are_summed_as_exactly_as_near_ones():
     harmonic = [0.0]
     for gap in range(1, length):
         harmonic.append(harmonic[-1] + 1 / gap)
-    found = list(term_weights([f"w{position}" for position in range(length)]).values())
-    assert found == pytest.approx([(1 + harmonic[length - 1 - place]) / length for place in range(length)], rel=1e-13)
+    weights = list(term_weights([f"w{position}" for position in range(length)]).values())
+    assert weights == pytest.approx([(1 + harmonic[length - 1 - place]) / length for place in range(length)], rel=1e-13)
 
 
 @given(st.text(st.characters()))
@@ -193,15 +193,15 @@ def flipped(fingerprint, bits):
 
 
 @given(unsigned, st.lists(flips, max_size=12), st.integers(0, 8))
-def test_nearest_is_that_of_brute_force(asked, others, max_distance):
+def test_nearest_is_that_of_brute_force(query, others, max_distance):
     neighbours = NearFingerprints(max_distance)
-    added = [flipped(asked, bits) for bits in others]
+    added = [flipped(query, bits) for bits in others]
     for value in added:
         neighbours.add(value, value)
-    best = min((distance(asked, value) for value in added), default=64)
-    found = neighbours.nearest(asked)
-    assert (found is None) == (best > max_distance)
-    assert found is None or found.bits == best == distance(asked, found.item)
+    best = min((distance(query, value) for value in added), default=64)
+    nearest = neighbours.nearest(query)
+    assert (nearest is None) == (best > max_distance)
+    assert nearest is None or nearest.bits == best == distance(query, nearest.item)
 
 
 @pytest.mark.parametrize("max_distance", [0, 1, 2, 3, 63])

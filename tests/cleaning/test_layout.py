@@ -17,14 +17,19 @@ def layout(*tags):
 def test_boxes_are_found_by_element():
     root = parse("<p>x</p><hr>").root
     boxes = tuple(Box(0, top, 10, 10, 16) for top in range(4))
-    found = Layout(("html", "body", "p", "hr"), boxes).match(root)
-    assert {element.tag: box.top for element, box in found.items()} == {"html": 0, "body": 1, "p": 2, "hr": 3}
+    boxes_by_element = Layout(("html", "body", "p", "hr"), boxes).match(root)
+    assert {element.tag: box.top for element, box in boxes_by_element.items()} == {
+        "html": 0,
+        "body": 1,
+        "p": 2,
+        "hr": 3,
+    }
 
 
 def test_element_without_a_box_is_left_out():
     root = parse("<p>x</p>").root
-    found = Layout(("html", "body", "p"), (BOX, BOX, None)).match(root)
-    assert [element.tag for element in found] == ["html", "body"]
+    boxes_by_element = Layout(("html", "body", "p"), (BOX, BOX, None)).match(root)
+    assert [element.tag for element in boxes_by_element] == ["html", "body"]
 
 
 def test_comments_are_no_elements():

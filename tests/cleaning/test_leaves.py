@@ -118,8 +118,8 @@ def test_path_of_a_part_of_a_tree_leads_to_its_element():
 def test_path_of_a_deep_element_leads_to_an_ancestor():
     root = parse("<div>" * 1_000 + "deep").root
     (leaf,) = walk(root)
-    (found,) = root.getroottree().xpath(leaf.block.path)
-    assert found in list(leaf.node.element.iterancestors())
+    (element,) = root.getroottree().xpath(leaf.block.path)
+    assert element in list(leaf.node.element.iterancestors())
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ PAGE = (
 ).encode()
 
 
-def run(*arguments, given=b"", command=COMMAND, **environment):
+def run(*arguments, stdin=b"", command=COMMAND, **environment):
     return processes.run(
         [*command, *map(str, arguments)],
         cwd=ROOT,
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | environment,
-        input=given,
+        input=stdin,
         capture_output=True,
         check=False,
     )
@@ -49,7 +49,7 @@ def test_text_is_the_kept_texts(page):
 
 
 def test_page_comes_from_standard_input():
-    assert run("-", given=PAGE).stdout == run("-", "--format", "text", given=gzip.compress(PAGE)).stdout != b""
+    assert run("-", stdin=PAGE).stdout == run("-", "--format", "text", stdin=gzip.compress(PAGE)).stdout != b""
 
 
 def test_packed_file_is_unpacked(tmp_path):
@@ -59,19 +59,19 @@ def test_packed_file_is_unpacked(tmp_path):
 
 
 def test_json_holds_everything(page):
-    shown = json.loads(run(page, "--format", "json", "--url", "https://example.org/news/7").stdout)
+    printed = json.loads(run(page, "--format", "json", "--url", "https://example.org/news/7").stdout)
     expected = clean(PAGE, "https://example.org/news/7")
-    assert shown["metadata"]["title"] == "Library opens"
-    assert (shown["url"], shown["method"], shown["encoding"], shown["parse_warnings"]) == (
+    assert printed["metadata"]["title"] == "Library opens"
+    assert (printed["url"], printed["method"], printed["encoding"], printed["parse_warnings"]) == (
         "https://example.org/news/7",
         "default",
         "utf-8",
         [],
     )
-    assert shown["counts"] == expected.counts()
-    assert len(shown["decisions"]) == len(expected.decisions)
-    for found, decision in zip(shown["decisions"], expected.decisions, strict=True):
-        assert found == {
+    assert printed["counts"] == expected.counts()
+    assert len(printed["decisions"]) == len(expected.decisions)
+    for record, decision in zip(printed["decisions"], expected.decisions, strict=True):
+        assert record == {
             "kept": decision.kept,
             "reason": decision.reason,
             "score": decision.score,
@@ -95,22 +95,22 @@ def test_markdown_and_html_have_the_structure(page):
         (["html"], cleaned.html),
         (["html", "--links", "none"], cleaned.to_html(links=False)),
     ):
-        shown = run(linked, "--url", "https://a.example/1", "--format", *arguments)
-        assert shown.stdout.decode() == expected != "", shown.stderr
+        printed = run(linked, "--url", "https://a.example/1", "--format", *arguments)
+        assert printed.stdout.decode() == expected != "", printed.stderr
 
 
 def test_table_shows_every_block_and_reads_no_markup(page):
-    shown = run(page, "--format", "blocks").stdout.decode()
-    assert "[bold]Home[/bold]" in shown
-    assert "图书馆" in shown
-    assert str(len(clean(PAGE).decisions) - 1) in shown
+    printed = run(page, "--format", "blocks").stdout.decode()
+    assert "[bold]Home[/bold]" in printed
+    assert "图书馆" in printed
+    assert str(len(clean(PAGE).decisions) - 1) in printed
 
 
 def test_encoding_option_is_the_declared_encoding():
     body = "<p>Ђорђе</p>".encode("cp1251")
-    shown = json.loads(run("-", "--encoding", "windows-1251", "--format", "json", given=body).stdout)
-    assert shown["encoding"] == "cp1251"
-    assert shown["decisions"][0]["text"] == "Ђорђе"
+    printed = json.loads(run("-", "--encoding", "windows-1251", "--format", "json", stdin=body).stdout)
+    assert printed["encoding"] == "cp1251"
+    assert printed["decisions"][0]["text"] == "Ђорђе"
 
 
 def test_empty_page_prints_nothing():
@@ -119,8 +119,8 @@ def test_empty_page_prints_nothing():
 
 
 def test_option_reaches_the_cleaning():
-    shown = json.loads(run("-", "--option", "max_blocks=100", "--format", "json", given=b"<p>x" * 101).stdout)
-    assert shown["counts"]["truncated"] == 1
+    printed = json.loads(run("-", "--option", "max_blocks=100", "--format", "json", stdin=b"<p>x" * 101).stdout)
+    assert printed["counts"]["truncated"] == 1
 
 
 @pytest.mark.parametrize(
@@ -197,21 +197,21 @@ def test_terminal_without_unicode_gets_escapes(page, shape):
 
 
 def test_json_for_a_terminal_without_unicode_is_still_json(page):
-    shown = json.loads(run(page, "--format", "json", command=STARTED, PYTHONIOENCODING="latin-1").stdout)
-    assert any("Müller 图书馆" in decision["text"] for decision in shown["decisions"])
+    printed = json.loads(run(page, "--format", "json", command=STARTED, PYTHONIOENCODING="latin-1").stdout)
+    assert any("Müller 图书馆" in decision["text"] for decision in printed["decisions"])
 
 
 @pytest.mark.parametrize("shape", ["text", "json", "blocks"])
 def test_lone_surrogates_and_escape_codes_do_not_reach_the_terminal(shape):
     body = f"<p>\ud800\x1b[2J{PROSE * 3}</p>".encode("utf-8", "surrogatepass")
     finished = run(
-        "-", "--url", b"https://example.org/\xff".decode("utf-8", "surrogateescape"), "--format", shape, given=body
+        "-", "--url", b"https://example.org/\xff".decode("utf-8", "surrogateescape"), "--format", shape, stdin=body
     )
     assert finished.returncode == 0
     assert b"\x1b" not in finished.stdout
 
 
 def test_help_names_every_choice():
-    shown = run("--help").stdout.decode()
+    printed = run("--help").stdout.decode()
     for word in ("--url", "--method", "--encoding", "--format", "max_bytes=10000000", "max_blocks", "exit code"):
-        assert word in shown
+        assert word in printed

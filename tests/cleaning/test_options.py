@@ -36,7 +36,7 @@ WEIGHTS = ("weighted_alpha", "weighted_beta", "weighted_gamma")
 
 
 def numbers():
-    return [each for each in declared_options(Options).values() if each.type.low is not None]
+    return [option for option in declared_options(Options).values() if option.type.low is not None]
 
 
 @pytest.mark.parametrize("declared", numbers(), ids=lambda declared: declared.name)
@@ -76,7 +76,9 @@ def test_weights_that_fall_or_do_not_add_up_are_refused(weights):
 
 
 def test_the_types_of_clean_are_those_of_the_options():
-    assert get_type_hints(CleaningOptions) == {one.name: get_type_hints(Options)[one.name] for one in fields(Options)}
+    assert get_type_hints(CleaningOptions) == {
+        field.name: get_type_hints(Options)[field.name] for field in fields(Options)
+    }
 
 
 def test_mypy_finds_a_misspelt_option_and_a_value_of_another_type(tmp_path):
@@ -90,6 +92,6 @@ def test_mypy_finds_a_misspelt_option_and_a_value_of_another_type(tmp_path):
         "utf-8",
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    assert [line.split(":")[1] for line in found.splitlines() if ": error: " in line] == ["3", "4", "5"], found
-    assert 'Unexpected keyword argument "subtree_alhpa" for "clean"; did you mean "subtree_alpha"' in found
+    report = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert [line.split(":")[1] for line in report.splitlines() if ": error: " in line] == ["3", "4", "5"], report
+    assert 'Unexpected keyword argument "subtree_alhpa" for "clean"; did you mean "subtree_alpha"' in report

@@ -25,22 +25,22 @@ def blocks(*texts, **values):
 
 
 def test_a_repeated_paragraph_repeats_the_first_one():
-    found = blocks(LONG, "Something else entirely.", LONG.upper())
-    assert [block.repeats for block in found] == [None, None, 0]
+    repeated = blocks(LONG, "Something else entirely.", LONG.upper())
+    assert [block.repeats for block in repeated] == [None, None, 0]
 
 
 def test_a_near_duplicate_within_the_page_carries_its_distance():
     edited = LONG.replace("house roof", "house gate")
     bits = distance(fingerprint(LONG), fingerprint(edited))
-    found = blocks(LONG, edited)
+    repeated = blocks(LONG, edited)
     assert 0 < bits <= 3
-    assert (found[1].repeats, found[1].distance) == (0, bits)
+    assert (repeated[1].repeats, repeated[1].distance) == (0, bits)
 
 
 def test_short_texts_that_differ_in_a_number_are_not_duplicates():
-    found = blocks(SHORT, "The ticket costs 20 dollars today.")
-    assert [block.fingerprint for block in found] == [None, None]
-    assert found[1].repeats is None
+    repeated = blocks(SHORT, "The ticket costs 20 dollars today.")
+    assert [block.fingerprint for block in repeated] == [None, None]
+    assert repeated[1].repeats is None
 
 
 def test_headings_match_by_digest_only():
@@ -58,8 +58,8 @@ def test_without_a_distance_no_blocks_are_compared():
 
 
 def test_the_weighting_is_the_fingerprinter_s():
-    (found,) = blocks(LONG, weighting="plain")
-    assert found.fingerprint == fingerprint(LONG, weighting="plain") != fingerprint(LONG)
+    (block,) = blocks(LONG, weighting="plain")
+    assert block.fingerprint == fingerprint(LONG, weighting="plain") != fingerprint(LONG)
 
 
 def test_dropped_blocks_are_left_out():

@@ -38,8 +38,8 @@ def test_blocks_that_do_not_nest_hold_all_inside_them():
 
 
 def test_text_outside_any_block_is_dropped_in_its_place():
-    found = by_element("<div>bare<p>para</p>tail</div>", "p", nested=False)
-    assert found == [("bare", Reason.UNBLOCKED), ("para", None), ("tail", Reason.UNBLOCKED)]
+    texts = by_element("<div>bare<p>para</p>tail</div>", "p", nested=False)
+    assert texts == [("bare", Reason.UNBLOCKED), ("para", None), ("tail", Reason.UNBLOCKED)]
 
 
 def test_element_without_text_is_an_empty_block():
@@ -47,8 +47,8 @@ def test_element_without_text_is_an_empty_block():
 
 
 def test_text_of_a_removed_element_is_dropped_apart():
-    found = by_element("<div>One <span>buy</span> two</div>", "div", removed=["span"])
-    assert found == [("One two", None), ("buy", Reason.ADVERTISEMENT)]
+    texts = by_element("<div>One <span>buy</span> two</div>", "div", removed=["span"])
+    assert texts == [("One two", None), ("buy", Reason.ADVERTISEMENT)]
 
 
 def test_block_in_a_removed_element_stays_whole():
@@ -63,8 +63,8 @@ def test_block_in_a_removed_element_stays_whole():
 
 def test_split_cuts_a_leaf_where_the_mark_changes():
     leaves = walk(parse("<p>one <b>two</b> three</p>").root)
-    found = [(part.leaf.block.text, part.mark) for part in split_leaves(leaves, lambda piece: piece.element.tag)]
-    assert found == [("one", "p"), ("two", "b"), ("three", "p")]
+    parts = [(part.leaf.block.text, part.mark) for part in split_leaves(leaves, lambda piece: piece.element.tag)]
+    assert parts == [("one", "p"), ("two", "b"), ("three", "p")]
 
 
 def test_priorities_are_those_of_the_block_and_its_own_tags():
@@ -90,6 +90,6 @@ def test_no_letter_is_lost_or_doubled(page):
     leaves = walk(root)
     grouped = regroup(leaves, root, lambda element: element.tag in {"div", "td"}, nested=True)
     parts = split_leaves(leaves, lambda piece: piece.element.tag == "b")
-    for found in (grouped, [part.leaf for part in parts]):
-        assert letters(found) == letters(leaves)
-        assert [leaf.block.position for leaf in found] == list(range(len(found)))
+    for cut in (grouped, [part.leaf for part in parts]):
+        assert letters(cut) == letters(leaves)
+        assert [leaf.block.position for leaf in cut] == list(range(len(cut)))

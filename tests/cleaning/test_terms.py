@@ -57,17 +57,17 @@ def test_normalising_twice_changes_nothing(text):
 
 @given(any_text)
 def test_normalised_text_can_be_stored(text):
-    found = normalise(text)
-    assert "\n" not in found
-    assert "\x00" not in found
-    assert found.encode("utf-8").decode("utf-8") == found
+    normalised = normalise(text)
+    assert "\n" not in normalised
+    assert "\x00" not in normalised
+    assert normalised.encode("utf-8").decode("utf-8") == normalised
 
 
 @given(any_text)
 def test_tidied_code_can_be_stored(text):
-    found = tidy_code(text)
-    assert tidy_code(found) == found
-    assert found.encode("utf-8").decode("utf-8") == found
+    tidied = tidy_code(text)
+    assert tidy_code(tidied) == tidied
+    assert tidied.encode("utf-8").decode("utf-8") == tidied
 
 
 def test_code_keeps_lines_and_indentation():
@@ -162,7 +162,7 @@ def test_the_short_ways_of_the_index_give_the_same_words(text, times):
     words = []
     for part in _PART.findall(fold_for_search(whole)):
         unspaced = _UNSPACED_START.match(part)
-        words += [part[at : at + 2] for at in range(len(part))] if unspaced else [part]
+        words += [part[index : index + 2] for index in range(len(part))] if unspaced else [part]
     assert index_tokens(whole) == words
 
 
@@ -193,7 +193,7 @@ def test_words_that_a_reader_may_type_otherwise_are_the_same(words):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("letter", "other"),
     [
         ("कि", "की"),  # Hindi vowel signs
         ("ไม", "ไม่"),  # a Thai tone
@@ -207,8 +207,8 @@ def test_words_that_a_reader_may_type_otherwise_are_the_same(words):
         ("ம", "மா"),
     ],
 )
-def test_marks_that_are_letters_stay(one, other):
-    assert index_tokens(one) != index_tokens(other)
+def test_marks_that_are_letters_stay(letter, other):
+    assert index_tokens(letter) != index_tokens(other)
 
 
 @given(any_text)

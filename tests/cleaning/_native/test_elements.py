@@ -68,9 +68,9 @@ HEADINGS = 50
 
 
 def assert_same(root):
-    found, expected = find_elements(root), pure_find_elements(root)
-    assert found == expected
-    assert [type(value) for value in found.item_types] == [str] * len(found.item_types)
+    elements, expected = find_elements(root), pure_find_elements(root)
+    assert elements == expected
+    assert [type(value) for value in elements.item_types] == [str] * len(elements.item_types)
     headings = list(root.iter("h1", "p", "b"))
     for heading in (None, root, *headings[:: 1 + len(headings) // HEADINGS]):
         assert find_classed(root, heading, ("uthor", "by")) == pure_find_classed(root, heading, ("uthor", "by"))
@@ -114,9 +114,9 @@ def test_the_same_number_of_elements_is_searched():
     page = parse("<h1>Title</h1>" + "<p class=author><b></b></p>" * 1_000).root
     middle = page.findall(".//p")[500]
     for heading, most in ((None, MAX_FIRST // 2 - 1), (middle, (MAX_ABOVE + MAX_BELOW) // 2)):
-        found = find_classed(page, heading, ("author",))
-        assert found == pure_find_classed(page, heading, ("author",))
-        assert len(found) == most
+        elements = find_classed(page, heading, ("author",))
+        assert elements == pure_find_classed(page, heading, ("author",))
+        assert len(elements) == most
     near = find_texts(parse("<h1>Title</h1>" + "<p>2020</p>" * 1_000).root, None, PARTS)
     assert (len(near.above), len(near.below), len(near.further)) == (0, NEAR - 2, MAX_FIRST - NEAR)  # body, h1
 

@@ -62,8 +62,8 @@ def assert_same_rows(table, title, scores):
 
 
 def assert_same(names, pure, compiled, *args):
-    found, want = filled(compiled, len(names), *args), filled(pure, len(names), *args)
-    same = (found == want) | (np.isnan(found) & np.isnan(want))  # as the columns that neither fills
+    rows, want = filled(compiled, len(names), *args), filled(pure, len(names), *args)
+    same = (rows == want) | (np.isnan(rows) & np.isnan(want))  # as the columns that neither fills
     different = np.flatnonzero(~same.all(axis=0))
     assert [names[column] for column in different] == []
 
@@ -129,7 +129,7 @@ def test_a_table_that_is_too_small_is_refused(shape):
 def test_columns_of_other_lengths_are_refused():
     table = read_leaf_table(parse("<p>x</p><p>y").root)
     totals, rows, scores = PageTotals(table), np.empty((2, 200), np.float32), np.zeros(3)
-    short = LexiconScores(*(each[:, 1:] for each in scores_of(table, load_shipped_model().lexicon)))
+    short = LexiconScores(*(column[:, 1:] for column in scores_of(table, load_shipped_model().lexicon)))
     with pytest.raises(ValueError, match="differ in length"):
         load_compiled("features").fill_first_stage(rows, totals, "", short)
     with pytest.raises(ValueError, match="blocks"):

@@ -86,17 +86,17 @@ pieces = st.one_of(
 
 
 def assert_same(root):
-    want, found = build_leaf_table(walk(root)), read_leaf_table(root)
+    want, table = build_leaf_table(walk(root)), read_leaf_table(root)
     for name in LeafTable.__dataclass_fields__:
-        expected, column = getattr(want, name), getattr(found, name)
+        expected, column = getattr(want, name), getattr(table, name)
         if isinstance(expected, np.ndarray):
             assert (column.dtype, column.shape) == (expected.dtype, expected.shape), name
             assert column.tolist() == expected.tolist(), name
         else:
             assert column == expected, name
-            assert [type(each) for each in column] == [type(each) for each in expected], name
-    assert [repr(block) for block in found.blocks] == [repr(block) for block in want.blocks]
-    assert all(hash(block) for block in found.blocks)
+            assert [type(value) for value in column] == [type(value) for value in expected], name
+    assert [repr(block) for block in table.blocks] == [repr(block) for block in want.blocks]
+    assert all(hash(block) for block in table.blocks)
 
 
 @compiled
@@ -128,7 +128,7 @@ def test_columns_of_saved_chinese_pages_are_the_pure_ones(data):
 def test_every_character_counts_as_in_the_pure_table(character):
     root = html.Element("body")
     for start in range(character, character + 0x1000, 64):
-        written = [chr(each) for each in range(start, start + 64) if NOT_XML.match(chr(each)) is None]
+        written = [chr(code) for code in range(start, start + 64) if NOT_XML.match(chr(code)) is None]
         for text in ("".join(written), "a" + "a ".join(written) + "'a"):
             paragraph = etree.SubElement(root, "p")
             link = etree.SubElement(paragraph, "a")

@@ -28,11 +28,11 @@ def run(code):
 def import_of_the_core(monkeypatch):
     """Let the loader import this object, or fail with this error; forget the modules that it has loaded."""
 
-    def replace(found):
+    def replace(outcome):
         def import_module(name):
-            if isinstance(found, Exception):
-                raise found
-            return found
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
 
         monkeypatch.setenv("BLOCKSIEVE_PURE", "")
         monkeypatch.setattr(_native, "import_module", import_module)

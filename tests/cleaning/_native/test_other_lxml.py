@@ -18,8 +18,10 @@ VERSION = "from lxml import etree; print(etree.__version__)"
 def test_the_core_reads_the_trees_of_another_lxml_as_pure_python_does():
     environment = os.environ | {"PYTHONPATH": OTHER, "BLOCKSIEVE_PURE": ""}
     own, other = (
-        subprocess.run([sys.executable, "-c", VERSION], env=each, capture_output=True, text=True, check=True).stdout
-        for each in (os.environ, environment)
+        subprocess.run(
+            [sys.executable, "-c", VERSION], env=variables, capture_output=True, text=True, check=True
+        ).stdout
+        for variables in (os.environ, environment)
     )
     assert own != other
     tests = [FOLDER / "test_elements.py", FOLDER / "test_leaf_table.py"]

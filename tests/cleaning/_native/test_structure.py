@@ -82,8 +82,8 @@ PIECES = st.one_of(
 
 
 def assert_same(page, marks):
-    found = load_compiled("structure").read_structure(page, marks.blocks, marks.kept)
-    assert found == pure_read_structure(page, marks)
+    document = load_compiled("structure").read_structure(page, marks.blocks, marks.kept)
+    assert document == pure_read_structure(page, marks)
 
 
 def marked(root, is_kept):

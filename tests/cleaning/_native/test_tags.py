@@ -96,5 +96,5 @@ def test_every_second_byte_of_utf_8_is_judged_as_python_does(first):
 )
 def test_the_end_of_a_page_is_found(parts):
     body = "".join(parts).encode()
-    found = _FIRST_END.search(body)
-    assert tags.find_end(body) == (found.start() if found else -1)
+    match = _FIRST_END.search(body)
+    assert tags.find_end(body) == (match.start() if match else -1)

@@ -72,8 +72,8 @@ def test_a_stop_word_is_one_only_as_a_whole_word():
 @settings.get_profile("kernel")
 @given(sequences, st.sampled_from(WEIGHTINGS))
 def test_fingerprint_of_any_sequence_is_the_pure_one(sequence, weighting):
-    found = fingerprint_terms(sequence, weighting=weighting)
-    assert found == pure_fingerprint_terms(sequence, weighting=weighting)
+    bits = fingerprint_terms(sequence, weighting=weighting)
+    assert bits == pure_fingerprint_terms(sequence, weighting=weighting)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -81,8 +81,8 @@ def test_fingerprint_of_any_sequence_is_the_pure_one(sequence, weighting):
 def test_sequences_as_long_as_the_core_takes_and_longer_have_the_pure_fingerprint(weighting, more):
     size = load_compiled("words").MAX_SEQUENCE + more
     sequence = [f"w{number * number % 311}" for number in range(size)]
-    found = fingerprint_terms(sequence, weighting=weighting)
-    assert found == pure_fingerprint_terms(sequence, weighting=weighting)
+    bits = fingerprint_terms(sequence, weighting=weighting)
+    assert bits == pure_fingerprint_terms(sequence, weighting=weighting)
 
 
 def test_a_longer_sequence_and_what_is_no_text_are_refused():

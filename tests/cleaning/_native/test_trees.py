@@ -23,9 +23,9 @@ def grow(random, trees, outputs, thresholds):
         roots.append(len(left))
         open_ends = [(add_leaf(left, right), 0)]
         for _ in range(random.integers(0, 12)):
-            at, level = open_ends.pop(random.integers(len(open_ends)))
-            left[at], right[at] = add_leaf(left, right), add_leaf(left, right)
-            open_ends += [(left[at], level + 1), (right[at], level + 1)]
+            node, level = open_ends.pop(random.integers(len(open_ends)))
+            left[node], right[node] = add_leaf(left, right), add_leaf(left, right)
+            open_ends += [(left[node], level + 1), (right[node], level + 1)]
             depth = max(depth, level + 1)
     feature = random.integers(0, FEATURES, len(left)).astype(np.int16)
     threshold = random.choice(VALUES[1:-2], len(left)).astype(thresholds)
@@ -53,9 +53,9 @@ def test_sums_are_those_of_numpy(seed, trees, outputs, rows, thresholds):
     random = np.random.default_rng(seed)
     grown = grow(random, trees, outputs, thresholds)
     table = random.choice(VALUES, (rows, FEATURES)).astype(np.float32)
-    found = grown.sums(table)
-    assert found.shape == (rows, outputs)
-    np.testing.assert_allclose(found, grown.pure_sums(table), rtol=1e-12, atol=1e-12)
+    sums = grown.sums(table)
+    assert sums.shape == (rows, outputs)
+    np.testing.assert_allclose(sums, grown.pure_sums(table), rtol=1e-12, atol=1e-12)
 
 
 def test_rows_need_not_lie_in_one_piece():

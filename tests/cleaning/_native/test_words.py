@@ -80,39 +80,41 @@ def scored(words):
 
 
 def assert_same_scores(lexicon, elements, inlines, short):
-    of_tags, of_signs = [tag for tag, _ in elements], [each for _, each in elements]
-    assert lexicon.elements(of_tags, of_signs).T.tolist() == [list(lexicon.of_element(*each)) for each in elements]
-    assert lexicon.inlines(inlines).T.tolist() == [list(lexicon.of_inline(each)) for each in inlines]
+    of_tags, of_signs = [tag for tag, _ in elements], [signs for _, signs in elements]
+    assert lexicon.elements(of_tags, of_signs).T.tolist() == [
+        list(lexicon.of_element(*element)) for element in elements
+    ]
+    assert lexicon.inlines(inlines).T.tolist() == [list(lexicon.of_inline(inline)) for inline in inlines]
     of_short, of_any = lexicon.texts(short)
-    assert of_short.T.tolist() == [list(lexicon.of_text(each)) for each in short]
-    assert of_any.T.tolist() == [list(lexicon.sum_of(each)) for each in short]
+    assert of_short.T.tolist() == [list(lexicon.of_text(text)) for text in short]
+    assert of_any.T.tolist() == [list(lexicon.sum_of(text)) for text in short]
 
 
 @settings.get_profile("kernel")
 @given(st.lists(st.tuples(tags, tokens), max_size=8), st.lists(tokens, max_size=8), st.lists(texts, max_size=8))
 def test_words_are_found_as_the_pure_lexicon_finds_them(elements, inlines, short):
-    words = [element_words(*each) for each in elements] + [inline_words(each) for each in inlines]
-    words += [words_of(each) for each in short for words_of in (text_words, any_words)]
+    words = [element_words(*element) for element in elements] + [inline_words(inline) for inline in inlines]
+    words += [words_of(text) for text in short for words_of in (text_words, any_words)]
     assert_same_scores(scored(frozenset().union(*words)), elements, inlines, short)
 
 
 @settings.get_profile("kernel")
 @given(st.lists(texts, max_size=6), st.lists(texts, max_size=3), texts)
-def test_evidence_is_the_pure_one(found, summaries, body):
+def test_evidence_is_the_pure_one(texts, summaries, body):
     signals = PageSignals(body=body * 2, summaries=tuple(frozenset(tokenise(text)) for text in summaries))
-    compared = [*found, body]
+    compared = [*texts, body]
     assert measure_overlap(compared, signals).tolist() == pure_measure_overlap(compared, signals).tolist()
 
 
 @settings.get_profile("kernel")
 @given(st.lists(st.tuples(tags, tokens), max_size=8))
 def test_hints_are_the_pure_ones(elements):
-    found = read_hints([tag for tag, _ in elements], [each for _, each in elements])
-    assert found == hints_of(elements)
+    hints = read_hints([tag for tag, _ in elements], [signs for _, signs in elements])
+    assert hints == hints_of(elements)
 
 
 def hints_of(elements):
-    hints = [read_hint(*each) for each in elements]
+    hints = [read_hint(*element) for element in elements]
     return {number: hint for number, hint in enumerate(hints) if hint is not None}
 
 
@@ -123,9 +125,9 @@ def test_looks_are_the_pure_ones(source):
     assert_same_groups(group_similar(table), pure_group_similar(table))
 
 
-def assert_same_groups(found, want):
+def assert_same_groups(groups, want):
     for name in SimilarityGroups.__dataclass_fields__:
-        column, expected = getattr(found, name), getattr(want, name)
+        column, expected = getattr(groups, name), getattr(want, name)
         assert (column.dtype, column.tolist()) == (expected.dtype, expected.tolist()), name
 
 
@@ -154,23 +156,23 @@ def test_decisions_are_the_same_without_the_core(data):
         " for name in names]))"
     )
     pure = {**os.environ, "BLOCKSIEVE_PURE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = subprocess.run(
+    run = subprocess.run(
         [sys.executable, "-c", code, json.dumps(names)], capture_output=True, text=True, check=True, env=pure
     )
-    pages = {each.id: each for each in corpus.read_samples("wcxb-dev")}
-    for name, decisions in zip(names, json.loads(found.stdout), strict=True):
+    pages = {sample.id: sample for sample in corpus.read_samples("wcxb-dev")}
+    for name, decisions in zip(names, json.loads(run.stdout), strict=True):
         ours = clean(pages[name].body, pages[name].url).decisions
-        assert [each.reason for each in ours] == [reason for _, reason in decisions]
-        assert [each.score for each in ours] == pytest.approx([score for score, _ in decisions], abs=1e-9)
+        assert [decision.reason for decision in ours] == [reason for _, reason in decisions]
+        assert [decision.score for decision in ours] == pytest.approx([score for score, _ in decisions], abs=1e-9)
 
 
 def test_hostile_texts_take_a_bounded_time():
     words = [f"w{number}" for number in range(20_000)]
     signals = PageSignals(body=" ".join(words), summaries=(frozenset(words[:300]),))
     began = time.process_time()
-    found = measure_overlap([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], signals)
+    overlap = measure_overlap([" ".join(words[start : start + 90]) for start in range(0, 20_000, 3)], signals)
     assert time.process_time() - began < 5  # a tenth of a second
-    assert found[0, 0] == 1
+    assert overlap[0, 0] == 1
 
 
 @pytest.mark.parametrize(

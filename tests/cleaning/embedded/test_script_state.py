@@ -58,5 +58,5 @@ def test_another_script_has_no_state(source):
 
 def test_a_place_that_names_itself_ends():
     state = json.dumps([["Reactive", 1], {"a": 1, "b": 2}, "c"])
-    [[found]] = states(f'<script type="application/json" id="__NUXT_DATA__">{state}</script>')
-    assert found["b"] == "c"
+    [[entry]] = states(f'<script type="application/json" id="__NUXT_DATA__">{state}</script>')
+    assert entry["b"] == "c"

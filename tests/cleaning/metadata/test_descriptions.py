@@ -7,13 +7,13 @@ LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 
 def test_a_description_is_read_with_its_source():
-    found = metadata('<meta name="description" content="Ice in the harbour.">')
-    assert (found.description, found.sources["description"]) == ("Ice in the harbour.", "meta description")
+    page = metadata('<meta name="description" content="Ice in the harbour.">')
+    assert (page.description, page.sources["description"]) == ("Ice in the harbour.", "meta description")
 
 
 def test_the_description_of_json_ld_comes_first():
-    found = metadata(article(description="By the editors") + '<meta name="description" content="Ice">')
-    assert (found.description, found.sources["description"]) == ("By the editors", "json-ld description")
+    page = metadata(article(description="By the editors") + '<meta name="description" content="Ice">')
+    assert (page.description, page.sources["description"]) == ("By the editors", "json-ld description")
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_keywords_are_read_once_each(head):
     ],
 )
 def test_a_licence_is_read_with_its_source(head, body, source):
-    found = metadata(head, f"<p>text</p>{body}")
-    assert (found.license, found.sources["license"]) == (LICENCE, source)
+    page = metadata(head, f"<p>text</p>{body}")
+    assert (page.license, page.sources["license"]) == (LICENCE, source)
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_the_licence_of_a_part_is_not_that_of_the_page(body):
 
 
 def test_a_relative_licence_becomes_absolute():
-    found = metadata('<link rel="license" href="/terms">', url="https://example.org/a/b")
-    assert found.license == "https://example.org/terms"
+    page = metadata('<link rel="license" href="/terms">', url="https://example.org/a/b")
+    assert page.license == "https://example.org/terms"

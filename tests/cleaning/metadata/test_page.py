@@ -24,23 +24,23 @@ HEADING = "<h1>Heading on the page</h1>"
 
 def test_json_ld_comes_first():
     stated = article(headline="Linked title", author={"name": "Linked Author"}, datePublished="2021-01-01T08:00+01:00")
-    found = metadata(OPEN_GRAPH + stated, MICRODATA + HEADING)
-    assert (found.title, found.author) == ("Linked title", "Linked Author")
+    page = metadata(OPEN_GRAPH + stated, MICRODATA + HEADING)
+    assert (page.title, page.author) == ("Linked title", "Linked Author")
 
 
 def test_open_graph_and_meta_come_before_microdata():
-    found = metadata(OPEN_GRAPH, MICRODATA + HEADING)
-    assert (found.title, found.author, found.published) == ("OpenGraph title", "Meta Author", "2022-02-02")
+    page = metadata(OPEN_GRAPH, MICRODATA + HEADING)
+    assert (page.title, page.author, page.published) == ("OpenGraph title", "Meta Author", "2022-02-02")
 
 
 def test_microdata_comes_before_the_visible_page():
-    found = metadata("<title>Title</title>", MICRODATA + '<p class="meta">Page Author</p>')
-    assert (found.author, found.published) == ("Micro Author", "2023-03-03")
+    page = metadata("<title>Title</title>", MICRODATA + '<p class="meta">Page Author</p>')
+    assert (page.author, page.published) == ("Micro Author", "2023-03-03")
 
 
 def test_visible_page_comes_last():
-    found = metadata("<title>Title of the page</title>", '<a rel="author nofollow">By Page Author</a>')
-    assert (found.title, found.author) == ("Title of the page", "Page Author")
+    page = metadata("<title>Title of the page</title>", '<a rel="author nofollow">By Page Author</a>')
+    assert (page.title, page.author) == ("Title of the page", "Page Author")
 
 
 def test_heading_replaces_a_missing_title():
@@ -86,8 +86,8 @@ def test_authors_are_joined_and_named_once(author):
     ],
 )
 def test_broken_json_ld_is_passed_over(broken):
-    found = metadata(f'<script type="application/ld+json">{broken}</script>{OPEN_GRAPH}')
-    assert (found.title, found.author) == ("OpenGraph title", "Meta Author")
+    page = metadata(f'<script type="application/ld+json">{broken}</script>{OPEN_GRAPH}')
+    assert (page.title, page.author) == ("OpenGraph title", "Meta Author")
 
 
 def test_json_ld_with_raw_line_breaks_is_read():
@@ -207,8 +207,8 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_json_ld_gives_texts_or_nothing(value):
-    found = metadata(linked({"@type": "Article", "headline": value, "author": value, "datePublished": value}))
-    for text in (found.title, found.author, found.published, found.section):
+    page = metadata(linked({"@type": "Article", "headline": value, "author": value, "datePublished": value}))
+    for text in (page.title, page.author, page.published, page.section):
         assert text is None or (isinstance(text, str) and text)
 
 
@@ -287,7 +287,7 @@ def test_name_of_the_site_is_removed_from_the_title(title, heading, expected):
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("markup", "expected"),
     [
         ("<p class='date'>2024年5月3日 09:12</p>", "2024-05-03"),
         ("<p>发布时间：2024 年 5 月 3 日 09:12</p>", "2024-05-03"),
@@ -310,15 +310,15 @@ def test_name_of_the_site_is_removed_from_the_title(title, heading, expected):
         ("<time datetime='9999-99-99'>soon</time>", None),
     ],
 )
-def test_date_below_the_heading_is_found(shown, expected):
+def test_date_below_the_heading_is_found(markup, expected):
     head = "<title>一天 يوم</title>"
-    assert metadata(head, f"<h1>A day out</h1>{shown}<p>Long text of the page.</p>").published == expected
+    assert metadata(head, f"<h1>A day out</h1>{markup}<p>Long text of the page.</p>").published == expected
 
 
 def test_date_above_the_heading_wins_over_the_dates_of_teasers_far_below():
     teasers = "<p>Long text of the page.</p>" * 80 + "<div class='teaser-date'>March 9, 2025</div>"
-    found = metadata("", f"<div class='post-date'>May 3, 2024</div><h1>A day out</h1>{teasers}")
-    assert found.published == "2024-05-03"
+    page = metadata("", f"<div class='post-date'>May 3, 2024</div><h1>A day out</h1>{teasers}")
+    assert page.published == "2024-05-03"
 
 
 def test_meta_date_in_words_wins_over_the_microdata_of_teasers():
@@ -345,8 +345,8 @@ def test_reviews_do_not_date_a_product():
 
 def test_heading_of_a_menu_is_not_the_one_that_dates_are_near_to():
     menu = "<h1>Search</h1>" + "<p>menu</p>" * 400
-    shown = f"{menu}<h1>A day out in town</h1><p class='date'>May 3, 2024</p>"
-    assert metadata("<title>A day out in town</title>", shown).published == "2024-05-03"
+    body = f"{menu}<h1>A day out in town</h1><p class='date'>May 3, 2024</p>"
+    assert metadata("<title>A day out in town</title>", body).published == "2024-05-03"
 
 
 @pytest.mark.parametrize("author", ['"Ann Lee"', "\u201cAnn Lee\u201d", "Authored by Ann Lee", "Authors: Ann Lee"])
@@ -386,8 +386,8 @@ def test_stated_section_wins_over_crumbs():
 
 
 def test_modified_and_published_are_separate():
-    found = metadata(article(dateModified="2024-06-01T10:00:00Z", datePublished="2024-05-03"))
-    assert (found.published, found.modified) == ("2024-05-03", "2024-06-01")
+    page = metadata(article(dateModified="2024-06-01T10:00:00Z", datePublished="2024-05-03"))
+    assert (page.published, page.modified) == ("2024-05-03", "2024-06-01")
     assert metadata(article(dateModified="2024-06-01")).published is None
 
 

@@ -28,8 +28,8 @@ def test_types_come_from_json_ld_microdata_and_open_graph():
 
 
 def test_silent_page_has_no_statements():
-    found = statements()
-    assert (found.types, found.article_body, found.title, found.metas) == (frozenset(), None, None, {})
+    stated = statements()
+    assert (stated.types, stated.article_body, stated.title, stated.metas) == (frozenset(), None, None, {})
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_references_are_resolved_within_a_graph_and_between_scripts():
     article = {
         "@graph": [{"@type": "Article", "author": {"@id": "#jo"}}, {"@type": "Person", "@id": "#bo", "name": "Bo"}]
     }
-    found = statements(linked(article, {"@type": "Person", "@id": "#jo", "name": "Jo Doe"}))
-    assert list(found.texts("author")) == ["Jo Doe"]
+    stated = statements(linked(article, {"@type": "Person", "@id": "#jo", "name": "Jo Doe"}))
+    assert list(stated.texts("author")) == ["Jo Doe"]
 
 
 def test_reference_to_nothing_and_to_itself_gives_no_text():
-    found = statements(linked({"@type": "Article", "@id": "#a", "author": [{"@id": "#a"}, {"@id": "#gone"}]}))
-    assert list(found.texts("author")) == []
+    stated = statements(linked({"@type": "Article", "@id": "#a", "author": [{"@id": "#a"}, {"@id": "#gone"}]}))
+    assert list(stated.texts("author")) == []
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_reference_to_nothing_and_to_itself_gives_no_text():
     ],
 )
 def test_carelessly_written_json_ld_is_read(script):
-    assert "article" in [str(found.get("@type")).lower() for found in read_json_ld([script])]
+    assert "article" in [str(node.get("@type")).lower() for node in read_json_ld([script])]
 
 
 def test_heading_keeps_its_words_apart():
@@ -137,7 +137,7 @@ PAGE = "<title>x</title><p id=a>one <b id=b>two</b></p><h1 id=h>Head<i id=i></i>
 
 
 def ids(elements):
-    return [each.get("id") for each in elements if each.get("id")]
+    return [element.get("id") for element in elements if element.get("id")]
 
 
 def heading():
@@ -157,10 +157,10 @@ def test_texts_below_leave_out_the_heading_itself():
     assert list(texts_below(None)) == []
 
 
-@pytest.mark.parametrize(("pairs", "found"), [(11_000, 300), (9_000, 9_000)])
-def test_a_search_of_a_large_page_finds_the_first(pairs, found):
+@pytest.mark.parametrize(("pairs", "count"), [(11_000, 300), (9_000, 9_000)])
+def test_a_search_of_a_large_page_finds_the_first(pairs, count):
     root = parse("<p>" + "<b itemprop=name></b><i></i>" * pairs).root
-    assert len(pure_find_elements(root).item_properties) == found
+    assert len(pure_find_elements(root).item_properties) == count
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,13 @@ def text_of(page, method):
 def check(page, method):
     """Assert what holds for every page, and return the decisions."""
     decisions = clean(ready(page, method), method=method).decisions
-    assert letters(one.block.text for one in decisions) == text_of(page, method)
-    assert [one.block.position for one in decisions] == list(range(len(decisions)))
-    for one in decisions:
-        assert isfinite(one.score)
-        assert one.block.text or one.reason is Reason.EMPTY
-        assert one.kept == (one.reason is Reason.KEPT)
-        assert 0 <= one.block.link_words <= one.block.words
+    assert letters(decision.block.text for decision in decisions) == text_of(page, method)
+    assert [decision.block.position for decision in decisions] == list(range(len(decisions)))
+    for decision in decisions:
+        assert isfinite(decision.score)
+        assert decision.block.text or decision.reason is Reason.EMPTY
+        assert decision.kept == (decision.reason is Reason.KEPT)
+        assert 0 <= decision.block.link_words <= decision.block.words
     return decisions
 
 
@@ -178,17 +178,17 @@ def test_every_text_of_a_real_page_is_in_one_block(method, path):
 @every_method
 def test_a_page_without_text_keeps_nothing(method):
     for page in ("", "<html></html>", "<div><p></p><table><tr><td></td></tr></table><img alt='x'></div>"):
-        assert not [one for one in check(parse(page), method) if one.kept]
+        assert not [decision for decision in check(parse(page), method) if decision.kept]
 
 
 @every_method
 def test_blocks_beyond_the_bound_are_dropped_and_counted(method):
     page = ready(parse("".join(f"<div><p>Text {number}, and more.</p></div>" for number in range(150))), method)
-    found = clean(page, method=method, max_blocks=100)
+    cut = clean(page, method=method, max_blocks=100)
     whole = clean(page, method=method)
-    assert [one.block.text for one in found.decisions] == [one.block.text for one in whole.decisions]
-    assert {one.reason for one in found.decisions[100:]} == {Reason.TRUNCATED}
-    assert Reason.TRUNCATED not in {one.reason for one in found.decisions[:100]}
+    assert [decision.block.text for decision in cut.decisions] == [decision.block.text for decision in whole.decisions]
+    assert {decision.reason for decision in cut.decisions[100:]} == {Reason.TRUNCATED}
+    assert Reason.TRUNCATED not in {decision.reason for decision in cut.decisions[:100]}
 
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.needs])

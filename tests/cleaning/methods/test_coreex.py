@@ -11,13 +11,13 @@ def words(count):
     return " ".join(["word"] * count)
 
 
-def found(page, **options):
-    return [(one.block.words, one.reason) for one in clean(page, method="coreex", **options).decisions]
+def judged(page, **options):
+    return [(decision.block.words, decision.reason) for decision in clean(page, method="coreex", **options).decisions]
 
 
 def score(page, **options):
-    (found,) = {one.score for one in clean(page, method="coreex", **options).decisions if one.kept}
-    return found
+    (best,) = {decision.score for decision in clean(page, method="coreex", **options).decisions if decision.kept}
+    return best
 
 
 # Text/links: nav 4/4; article 4 + 20 + 26 + 10/1 + 3/3 = 63/4; page 67/8.
@@ -28,7 +28,7 @@ ARTICLE = f"""
 
 
 def test_the_article_is_the_best_node_and_its_set_the_output():
-    assert found(ARTICLE) == [
+    assert judged(ARTICLE) == [
         *[(6, Reason.OUTSIDE)] * 4,
         (4, Reason.KEPT),
         (20, Reason.KEPT),
@@ -49,55 +49,55 @@ def test_a_larger_ratio_lets_the_paragraph_with_a_link_join():
 def test_a_link_in_a_long_paragraph_counts_one_word():
     page = f"<div><p>{words(29)} {LINK} {words(30)}</p></div>"  # p 60/1; its own texts 59/0
     assert score(page) == pytest.approx(0.99 + 0.01 * 59 / 60)  # above the .99 · 59/60 + .01 of the div
-    assert found(page) == [(29, Reason.KEPT), (6, Reason.LINKS), (30, Reason.KEPT)]
+    assert judged(page) == [(29, Reason.KEPT), (6, Reason.LINKS), (30, Reason.KEPT)]
 
 
 def test_a_link_is_kept_where_the_text_around_it_outweighs_it():
     page = f"<div><p>{words(100)}</p><p>{words(99)} {LINK}</p></div>"  # div .99 · 199/200 + .01, p .99 + .01 · 100/200
     assert score(page) == pytest.approx(0.99 * 199 / 200 + 0.01)
-    assert found(page) == [(100, Reason.KEPT), (105, Reason.KEPT)]
+    assert judged(page) == [(100, Reason.KEPT), (105, Reason.KEPT)]
 
 
 def test_a_lower_weight_prefers_length():
     page = f"<div><p>{words(29)} {LINK} {words(30)}</p></div>"
-    assert found(page, coreex_weight=0.1) == [(65, Reason.KEPT)]
+    assert judged(page, coreex_weight=0.1) == [(65, Reason.KEPT)]
 
 
 def test_the_first_of_equally_good_nodes_wins():
     page = f"<div><p>{words(5)}</p><p>{words(6)}</p><p>{words(20)} {LINK}</p></div>"
-    assert found(page, coreex_weight=1.0) == [(5, Reason.KEPT), (6, Reason.OUTSIDE), (26, Reason.OUTSIDE)]
+    assert judged(page, coreex_weight=1.0) == [(5, Reason.KEPT), (6, Reason.OUTSIDE), (26, Reason.OUTSIDE)]
 
 
 def test_a_link_holds_no_nodes():
     page = f'<div><p>{words(3)}</p><a href="/"><div>{words(50)}</div></a></div>'
-    assert found(page) == [(3, Reason.KEPT), (50, Reason.LINKS)]
+    assert judged(page) == [(3, Reason.KEPT), (50, Reason.LINKS)]
 
 
 def test_an_anchor_without_address_is_no_link():
-    assert found(f'<p><a name="top">{words(5)}</a></p>') == [(5, Reason.KEPT)]
+    assert judged(f'<p><a name="top">{words(5)}</a></p>') == [(5, Reason.KEPT)]
 
 
 def test_a_picture_link_without_text_counts_as_a_link():
     page = f'<div><p>{words(18)}<a href="/x"><img src="y"></a><a href="/x"><img></a></p><p>{words(5)}</p></div>'
-    assert found(page) == [(18, Reason.KEPT), (5, Reason.OUTSIDE)]  # p 20/2 stays out of the div's set; alone it wins
+    assert judged(page) == [(18, Reason.KEPT), (5, Reason.OUTSIDE)]  # p 20/2 stays out of the div's set; alone it wins
 
 
 def test_links_of_a_noscript_count_only_where_its_text_is_read():
     links = '<a href="/x"></a>' * 5
     page = f"<div><p>{words(18)}<noscript>{links}</noscript></p><p>{words(5)}</p></div>"
-    assert found(page) == [(18, Reason.KEPT), (5, Reason.KEPT)]
+    assert judged(page) == [(18, Reason.KEPT), (5, Reason.KEPT)]
     shell = f"<noscript><p>{words(100)}</p>{links}</noscript>"
-    assert found(shell) == [(100, Reason.KEPT)]
+    assert judged(shell) == [(100, Reason.KEPT)]
     assert score(shell) == pytest.approx(0.99 + 0.01 * 100 / 105)
 
 
 def test_a_mark_between_words_stays_with_the_output():
-    assert found("<p>one <b>two</b>, <i>three</i>!</p>") == [(3, Reason.KEPT)]
+    assert judged("<p>one <b>two</b>, <i>three</i>!</p>") == [(3, Reason.KEPT)]
 
 
 def test_a_page_of_links_has_no_output():
-    assert found(f"<ul><li>{LINK}</li><li>{LINK}</li></ul>") == [(6, Reason.OUTSIDE)] * 2
+    assert judged(f"<ul><li>{LINK}</li><li>{LINK}</li></ul>") == [(6, Reason.OUTSIDE)] * 2
 
 
 def test_nothing_passes_a_ratio_of_one():
-    assert found("<p>one two</p>", coreex_link_ratio=1.0) == [(2, Reason.OUTSIDE)]
+    assert judged("<p>one two</p>", coreex_link_ratio=1.0) == [(2, Reason.OUTSIDE)]

@@ -73,31 +73,31 @@ def reasons(page, **options):
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_article_is_kept_and_nothing_around_it(name):
     language = LANGUAGES[name]
-    found = clean(language.page, URL)
-    texts = [block.text for block in found.kept if block.text != language.title]
+    cleaned = clean(language.page, URL)
+    texts = [block.text for block in cleaned.kept if block.text != language.title]
     assert texts == language.paragraphs
-    assert found.type is PageType.ARTICLE
-    assert 0.5 < found.confidence <= 1
+    assert cleaned.type is PageType.ARTICLE
+    assert 0.5 < cleaned.confidence <= 1
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_dropped_blocks_have_reasons(name):
     language = LANGUAGES[name]
-    found = reasons(language.page)
-    assert found[language.cookies] is Reason.OVERLAY
-    assert found[language.foot] is Reason.FOOTER
-    assert found[language.caption] is Reason.CAPTION
-    assert {found[word] for word in language.menu} == {Reason.NAVIGATION}
-    assert {found[word] for word in language.related} == {Reason.RELATED}
-    assert {found[word] for word in language.comments} == {Reason.COMMENT}
+    reason_of = reasons(language.page)
+    assert reason_of[language.cookies] is Reason.OVERLAY
+    assert reason_of[language.foot] is Reason.FOOTER
+    assert reason_of[language.caption] is Reason.CAPTION
+    assert {reason_of[word] for word in language.menu} == {Reason.NAVIGATION}
+    assert {reason_of[word] for word in language.related} == {Reason.RELATED}
+    assert {reason_of[word] for word in language.comments} == {Reason.COMMENT}
 
 
 def test_notice_in_words_that_no_training_page_had_is_dropped_by_its_class():
     notice = "".join(f"<p>{sentence}</p>" for sentence in ENGLISH.sentences)
     page = framed("Bridge", f"<h1>Bridge</h1><div>{''.join(f'<p>{text}</p>' for text in ENGLISH.paragraphs)}</div>")
-    found = reasons(page.replace("<main>", f'<div class="cookie-consent">{notice}</div><main>'))
-    assert {found[sentence] for sentence in ENGLISH.sentences} == {Reason.OVERLAY}
-    assert {found[text] for text in ENGLISH.paragraphs} == {Reason.KEPT}
+    reason_of = reasons(page.replace("<main>", f'<div class="cookie-consent">{notice}</div><main>'))
+    assert {reason_of[sentence] for sentence in ENGLISH.sentences} == {Reason.OVERLAY}
+    assert {reason_of[text] for text in ENGLISH.paragraphs} == {Reason.KEPT}
 
 
 def test_class_around_most_of_the_text_is_not_believed():
@@ -120,33 +120,33 @@ def test_favour_trades_lost_text_for_surplus_text():
 
 
 def test_posts_of_a_forum_are_kept():
-    found = clean(thread(), "https://forum.example.org/viewtopic.php?t=12")
-    assert found.type is PageType.FORUM
-    assert set(ENGLISH.paragraphs) <= {block.text for block in found.kept}
-    assert not {"Members", "Search", "Help"} & {block.text for block in found.kept}
+    cleaned = clean(thread(), "https://forum.example.org/viewtopic.php?t=12")
+    assert cleaned.type is PageType.FORUM
+    assert set(ENGLISH.paragraphs) <= {block.text for block in cleaned.kept}
+    assert not {"Members", "Search", "Help"} & {block.text for block in cleaned.kept}
 
 
 def test_listing_is_no_sure_article_and_keeps_its_teasers():
-    found = clean(listing(), "https://www.example.org/news/")
-    assert found.type is not PageType.ARTICLE or found.confidence < 0.5
-    texts = {block.text for block in found.kept}
+    cleaned = clean(listing(), "https://www.example.org/news/")
+    assert cleaned.type is not PageType.ARTICLE or cleaned.confidence < 0.5
+    texts = {block.text for block in cleaned.kept}
     assert set(ENGLISH.sentences) <= texts
     assert not {"7", "8", "Help"} & texts
 
 
 @pytest.mark.parametrize("page", ["", "<html><body></body></html>", "<script>let x = 1</script>"])
 def test_page_without_text_has_no_type(page):
-    found = clean(page)
-    assert (found.type, found.confidence, found.decisions) == (None, None, ())
+    cleaned = clean(page)
+    assert (cleaned.type, cleaned.confidence, cleaned.decisions) == (None, None, ())
 
 
 def test_other_methods_have_no_opinion_on_the_type():
-    found = clean(ENGLISH.page, method="eniw")
-    assert (found.type, found.confidence) == (None, None)
+    cleaned = clean(ENGLISH.page, method="eniw")
+    assert (cleaned.type, cleaned.confidence) == (None, None)
 
 
 def test_headings_lists_tables_code_and_quotes_keep_their_kinds():
-    found = {block.text: block.kind for block in clean(framed("Lanterns", PARTS), URL).kept}
+    kinds = {block.text: block.kind for block in clean(framed("Lanterns", PARTS), URL).kept}
     expected = {
         "What is needed": Kind.HEADING,
         "How to light it": Kind.HEADING,
@@ -157,7 +157,7 @@ def test_headings_lists_tables_code_and_quotes_keep_their_kinds():
         "light --oil half-a-litre\nwait --minutes 2": Kind.CODE,
         "Never leave a lantern alone, said my grandmother, for it does not like the dark.": Kind.QUOTE,
     }
-    assert {text: found.get(text) for text in expected} == expected
+    assert {text: kinds.get(text) for text in expected} == expected
 
 
 def test_words_are_parted_at_blocks_and_breaks_and_joined_across_inline_tags():
@@ -180,10 +180,10 @@ def test_several_containers_keep_their_sections():
 
 
 def test_in_is_out_and_scores_are_probabilities():
-    found = clean(thread(), URL)
-    assert len(found.decisions) == len(METHODS["default"].segment(parse(thread()), Options()))
-    assert [decision.block.position for decision in found.decisions] == list(range(len(found.decisions)))
-    assert all(0 <= decision.score <= 1 for decision in found.decisions)
+    cleaned = clean(thread(), URL)
+    assert len(cleaned.decisions) == len(METHODS["default"].segment(parse(thread()), Options()))
+    assert [decision.block.position for decision in cleaned.decisions] == list(range(len(cleaned.decisions)))
+    assert all(0 <= decision.score <= 1 for decision in cleaned.decisions)
 
 
 @pytest.mark.parametrize("page", [ENGLISH.page, thread(), listing()], ids=["article", "forum", "listing"])
@@ -195,10 +195,10 @@ def test_three_steps_decide_the_same_as_decide_page(page):
 
 
 def test_blocks_beyond_the_bound_are_truncated():
-    found = clean("".join(f"<p>{FOX} {number}</p>" for number in range(150)), max_blocks=100)
-    assert found.counts()[Reason.TRUNCATED] == 50
-    assert [decision.reason for decision in found.decisions[100:]] == [Reason.TRUNCATED] * 50
-    assert found.type is not None
+    cleaned = clean("".join(f"<p>{FOX} {number}</p>" for number in range(150)), max_blocks=100)
+    assert cleaned.counts()[Reason.TRUNCATED] == 50
+    assert [decision.reason for decision in cleaned.decisions[100:]] == [Reason.TRUNCATED] * 50
+    assert cleaned.type is not None
 
 
 @pytest.mark.parametrize(

@@ -15,25 +15,25 @@ from cleaning.methods.informative_sections import learn_template, top_cluster_mi
 FOX = "The quick brown fox jumps over the lazy dog."
 
 
-def found(page):
+def judged(page):
     return [(decision.block.text, decision.reason, decision.score) for decision in clean(page, method="fe").decisions]
 
 
 def scores(page):
-    return [score for _, reason, score in found(page) if reason not in {Reason.EMPTY, Reason.UNBLOCKED}]
+    return [score for _, reason, score in judged(page) if reason not in {Reason.EMPTY, Reason.UNBLOCKED}]
 
 
 def test_blocks_are_tables_rows_paragraphs_and_lists_without_their_inner_blocks():
     page = "<table><tr><td>cell<p>para</p><ul><li>item <b>one</b></li><li>two</li></ul>tail</td></tr></table>"
-    assert [text for text, _, _ in found(page)] == ["", "cell tail", "para", "item one two"]
+    assert [text for text, _, _ in judged(page)] == ["", "cell tail", "para", "item one two"]
 
 
 def test_text_in_no_block_is_unblocked():
-    assert found("<div>bare<p>para</p></div>") == [("bare", Reason.UNBLOCKED, 0), ("para", Reason.KEPT, 1)]
+    assert judged("<div>bare<p>para</p></div>") == [("bare", Reason.UNBLOCKED, 0), ("para", Reason.KEPT, 1)]
 
 
 def test_rule_and_empty_table_are_empty_blocks():
-    assert found("<p>x</p><hr>")[1] == ("", Reason.EMPTY, 0)
+    assert judged("<p>x</p><hr>")[1] == ("", Reason.EMPTY, 0)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,10 @@ def test_features_outside_any_block_count_for_none():
 
 def test_block_of_the_highest_probability_is_kept():
     page = f"<p>{FOX}<a>More</a></p><p>Short text</p><p>{FOX} {FOX}<img></p>"
-    assert [(reason, text) for text, reason, _ in found(page) if reason is Reason.KEPT] == [(Reason.KEPT, "Short text")]
-    assert [reason for _, reason, _ in found(page)].count(Reason.LOW_SCORE) == 2
+    assert [(reason, text) for text, reason, _ in judged(page) if reason is Reason.KEPT] == [
+        (Reason.KEPT, "Short text")
+    ]
+    assert [reason for _, reason, _ in judged(page)].count(Reason.LOW_SCORE) == 2
 
 
 def test_longest_of_equally_probable_blocks_is_kept():
@@ -74,22 +76,22 @@ def test_first_of_equally_long_blocks_is_kept():
 
 
 def test_page_of_links_keeps_nothing():
-    assert found("<p><a>x</a></p><ul><li><a>y</a></li></ul>") == [
+    assert judged("<p><a>x</a></p><ul><li><a>y</a></li></ul>") == [
         ("x", Reason.LOW_SCORE, 0),
         ("y", Reason.LOW_SCORE, 0),
     ]
 
 
 def test_page_without_blocks_keeps_nothing():
-    assert found("<div>x</div>") == [("x", Reason.UNBLOCKED, 0)]
-    assert found("") == []
+    assert judged("<div>x</div>") == [("x", Reason.UNBLOCKED, 0)]
+    assert judged("") == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["<p>x<img></p>" * 20_000, "<div><ul><li>x" * 1_000, "<p>" + "<b>x" * 2_000])
 def test_time_is_bounded(page):
     start = time.process_time()
-    assert found(page)
+    assert judged(page)
     assert time.process_time() - start < 10
 
 
@@ -136,10 +138,10 @@ def test_top_cluster_ends_where_neighbouring_means_meet(values):
 
 
 def test_blocks_of_the_top_cluster_are_kept():
-    found = clean(PAGE, method="kfe")
-    assert [block.text for block in found.kept] == [FOX, f"{FOX} Fox"]
-    assert found.counts() == {Reason.KEPT: 2, Reason.LOW_SCORE: 3}
-    assert [decision.score for decision in found.decisions] == pytest.approx([1, 0.9, 1 / 3, 0.5, 0])
+    cleaned = clean(PAGE, method="kfe")
+    assert [block.text for block in cleaned.kept] == [FOX, f"{FOX} Fox"]
+    assert cleaned.counts() == {Reason.KEPT: 2, Reason.LOW_SCORE: 3}
+    assert [decision.score for decision in cleaned.decisions] == pytest.approx([1, 0.9, 1 / 3, 0.5, 0])
 
 
 def test_clusters_are_an_option():
@@ -175,12 +177,12 @@ def page(*texts, menu="<ul><li><a>Home</a></li></ul>"):
     return parse(f"{menu}{''.join(f'<p>{text}</p>' for text in texts)}<p>{NOTICE}</p>")
 
 
-def cleaned(one, template):
-    return clean(replace(one, template=template), method="ce")
+def cleaned(parsed, template):
+    return clean(replace(parsed, template=template), method="ce")
 
 
-def reasons(one, template):
-    return [decision.reason for decision in cleaned(one, template).decisions]
+def reasons(parsed, template):
+    return [decision.reason for decision in cleaned(parsed, template).decisions]
 
 
 def test_shared_blocks_are_dropped_and_the_longest_of_the_rest_kept():
@@ -195,8 +197,8 @@ def test_page_that_was_not_learnt_from_is_cleaned_by_the_template():
 
 
 def test_score_is_the_length_in_characters():
-    one = page(FOX)
-    assert [decision.score for decision in cleaned(one, frozenset()).decisions] == [4, len(FOX), len(NOTICE) - 1]
+    parsed = page(FOX)
+    assert [decision.score for decision in cleaned(parsed, frozenset()).decisions] == [4, len(FOX), len(NOTICE) - 1]
 
 
 def test_pattern_is_the_text_and_the_tags_around_it():
@@ -232,16 +234,16 @@ def test_least_pages_below_two_is_refused():
 
 
 def test_page_given_twice_is_noise_altogether():
-    one = page(FOX)
-    assert set(reasons(one, learn_template([one, one]))) == {Reason.TEMPLATE}
-    assert cleaned(one, learn_template([one, one])).text == ""
+    parsed = page(FOX)
+    assert set(reasons(parsed, learn_template([parsed, parsed]))) == {Reason.TEMPLATE}
+    assert cleaned(parsed, learn_template([parsed, parsed])).text == ""
 
 
 def test_text_outside_blocks_and_empty_blocks_are_neither_learnt_nor_kept():
-    one = parse(f"<div>{FOX}</div><p></p><p>x</p>")
-    template = learn_template([one, parse(f"<div>{FOX}</div><p></p><p>y</p>")])
+    parsed = parse(f"<div>{FOX}</div><p></p><p>x</p>")
+    template = learn_template([parsed, parse(f"<div>{FOX}</div><p></p><p>y</p>")])
     assert template == frozenset()
-    assert reasons(one, template) == [Reason.UNBLOCKED, Reason.EMPTY, Reason.KEPT]
+    assert reasons(parsed, template) == [Reason.UNBLOCKED, Reason.EMPTY, Reason.KEPT]
 
 
 def test_first_of_equally_long_blocks_is_kept_ce():

@@ -23,11 +23,13 @@ def decisions(page, url=URL, **options):
 
 def blocks(page, url=URL, **options):
     """Return text, priority and reason of each block."""
-    return [(one.block.text, one.block.priority, one.reason) for one in decisions(page, url, **options)]
+    return [
+        (decision.block.text, decision.block.priority, decision.reason) for decision in decisions(page, url, **options)
+    ]
 
 
 def priorities(page, url=URL):
-    return [one.block.priority for one in decisions(page, url)]
+    return [decision.block.priority for decision in decisions(page, url)]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_each_tag_has_its_priority(tag, priority):
 
 
 def test_score_is_the_priority():
-    assert [one.score for one in decisions("<h2>x</h2><p>t</p><li>plain</li>")] == [0.9, 0.1, 0.0]
+    assert [decision.score for decision in decisions("<h2>x</h2><p>t</p><li>plain</li>")] == [0.9, 0.1, 0.0]
 
 
 def test_seven_blocks_of_a_page_with_a_title():
@@ -93,7 +95,7 @@ def test_title_is_the_first_block_and_a_heading():
         "heading",
         1.0,
     )
-    assert [one.block.position for one in page.decisions] == [0, 1]
+    assert [decision.block.position for decision in page.decisions] == [0, 1]
 
 
 @pytest.mark.parametrize("title", ["", "<title></title>", "<title> \n</title>"])
@@ -163,9 +165,9 @@ def test_form_is_removed_with_its_blocks():
 
 def test_form_in_a_block_takes_neither_its_tags_nor_its_links_into_account():
     page = f"<table><tr><td>x {IN}<form>y <b>z</b> {OUT * 3}</form></td></tr></table>"
-    found = blocks(page)
-    assert (found[0][0], found[0][1], found[0][2]) == ("x x", 0.2, Reason.KEPT)
-    assert {reason for _, _, reason in found[1:]} == {Reason.FORM}
+    cells = blocks(page)
+    assert (cells[0][0], cells[0][1], cells[0][2]) == ("x x", 0.2, Reason.KEPT)
+    assert {reason for _, _, reason in cells[1:]} == {Reason.FORM}
 
 
 def test_page_that_is_all_form_keeps_nothing():
@@ -264,8 +266,8 @@ def test_heading_that_repeats_the_title_is_a_duplicate():
 
 def test_blocks_of_other_methods_have_priorities_too():
     page = f"<div><h1>Heading</h1><p>t <b>one</b> u <b>two</b></p><p>v{IN}</p><li>plain</li>bare</div>"
-    found = [one.block.priority for one in clean(page, URL).decisions]
-    assert found == [1.0, 0.9, 0.3, 0.0, 0.0]
+    values = [decision.block.priority for decision in clean(page, URL).decisions]
+    assert values == [1.0, 0.9, 0.3, 0.0, 0.0]
 
 
 def test_rank_is_priority_times_density():
@@ -313,7 +315,9 @@ def test_density_of_nothing_is_zero(text, keyword):
 
 
 def blocks_of_eniw(page, method="eniw"):
-    return [(one.block.text, one.score, one.reason) for one in clean(page, URL, method=method).decisions]
+    return [
+        (decision.block.text, decision.score, decision.reason) for decision in clean(page, URL, method=method).decisions
+    ]
 
 
 def reasons(page, method="eniw"):
@@ -381,4 +385,4 @@ def test_both_methods_cut_the_same_blocks():
 
 
 def test_column_priority_is_the_sum_without_the_rule_of_links():
-    assert [one.block.priority for one in clean(f"<p>x{OUT}</p>", URL, method="eniw").decisions] == [0.3]
+    assert [decision.block.priority for decision in clean(f"<p>x{OUT}</p>", URL, method="eniw").decisions] == [0.3]

@@ -64,10 +64,10 @@ class Trees:
         pieces = [text.piece for text in leaf_pieces(walk(root))]
         start = body_of(root)
         path = root.getroottree().getpath
-        found = find_satisfiable(start, pieces, Options.read(options))
+        satisfiable = find_satisfiable(start, pieces, Options.read(options))
         self.lengths = {path(element): lengths for element, lengths in measure_lengths(start, pieces).items()}
-        self.sst = [path(element) for element in found]
-        self.sst_max = list(dict.fromkeys(map(path, find_maximal(start, found).values())))
+        self.sst = [path(element) for element in satisfiable]
+        self.sst_max = list(dict.fromkeys(map(path, find_maximal(start, satisfiable).values())))
 
 
 def thresholds(generations, alpha, beta, gamma):
@@ -101,9 +101,9 @@ def test_satisfiable_and_maximal_sub_trees_of_the_paper(values, sst, sst_max, _)
     assert (trees.sst, trees.sst_max) == (sst, sst_max)
 
 
-@pytest.mark.parametrize(("values", "_", "__", "found"), ROWS)
-def test_text_of_the_papers_maximal_sub_trees(values, _, __, found):
-    assert kept(FRAGMENT, **thresholds(*values)) == found
+@pytest.mark.parametrize(("values", "_", "__", "text"), ROWS)
+def test_text_of_the_papers_maximal_sub_trees(values, _, __, text):
+    assert kept(FRAGMENT, **thresholds(*values)) == text
 
 
 def test_outer_sub_tree_takes_the_inner_one_in():
@@ -120,7 +120,7 @@ def test_title_comes_from_the_title_tag():
 
 def test_rest_is_outside():
     page = cleaned(FRAGMENT, **thresholds(2, 11, 13, 0.4))
-    assert {one.block.text: one.reason for one in page.decisions if not one.kept} == {
+    assert {decision.block.text: decision.reason for decision in page.decisions if not decision.kept} == {
         "News title": Reason.OUTSIDE,
         "Link1 Link2 Link3": Reason.OUTSIDE,
     }
@@ -128,9 +128,9 @@ def test_rest_is_outside():
 
 def test_score_is_the_share_outside_links():
     page = cleaned(FRAGMENT, **thresholds(2, 11, 13, 0.4))
-    assert [one.score for one in page.decisions] == [0.0, 1.0, 1.0, 0.0, 0.0]
-    found = cleaned(f"<div><p>{LONG}<a href='/a'>12345</a></p></div>").decisions[0]
-    assert found.score == pytest.approx(len(LONG.strip()) / (len(LONG.strip()) + 5))
+    assert [decision.score for decision in page.decisions] == [0.0, 1.0, 1.0, 0.0, 0.0]
+    decision = cleaned(f"<div><p>{LONG}<a href='/a'>12345</a></p></div>").decisions[0]
+    assert decision.score == pytest.approx(len(LONG.strip()) / (len(LONG.strip()) + 5))
 
 
 def test_paragraph_with_inline_tags_is_one_block():
@@ -139,7 +139,7 @@ def test_paragraph_with_inline_tags_is_one_block():
 
 def test_text_is_cut_where_a_sub_tree_ends():
     page = f"<div>x <span><b>{LONG}</b> y</span> z</div>"
-    assert [(one.block.text, one.kept) for one in cleaned(page).decisions] == [
+    assert [(decision.block.text, decision.kept) for decision in cleaned(page).decisions] == [
         ("x", False),
         (f"{LONG}y", True),
         ("z", False),
@@ -204,21 +204,21 @@ def test_tree_is_not_edited():
 
 @given(TREES, st.integers(1, 4), st.integers(0, 30), st.integers(0, 40), st.floats(0, 1))
 def test_every_letter_is_in_one_block(page, generations, alpha, beta, gamma):
-    found = cleaned(page, **thresholds(generations, alpha, beta, gamma))
+    whole_page = cleaned(page, **thresholds(generations, alpha, beta, gamma))
     whole = "".join(leaf.block.text for leaf in walk(parse(page).root))
-    letters = "".join(one.block.text for one in found.decisions)
+    letters = "".join(decision.block.text for decision in whole_page.decisions)
     assert "".join(letters.split()) == "".join(whole.split())
-    assert {one.reason for one in found.decisions} <= {Reason.KEPT, Reason.OUTSIDE}
+    assert {decision.reason for decision in whole_page.decisions} <= {Reason.KEPT, Reason.OUTSIDE}
 
 
 @given(TREES)
 def test_lengths_are_the_sums_of_each_sub_tree(page):
     root = parse(page).root
     pieces = [text.piece for text in leaf_pieces(walk(root))]
-    for element, found in measure_lengths(body_of(root), pieces).items():
+    for element, lengths in measure_lengths(body_of(root), pieces).items():
         inside = [piece for piece in pieces if element in {piece.element, *piece.element.iterancestors()}]
-        assert found.text == sum(len(piece.text.strip()) for piece in inside)
-        assert found.anchor == sum(len(piece.text.strip()) for piece in inside if piece.link is not None)
+        assert lengths.text == sum(len(piece.text.strip()) for piece in inside)
+        assert lengths.anchor == sum(len(piece.text.strip()) for piece in inside if piece.link is not None)
 
 
 @pytest.mark.slow
@@ -281,7 +281,7 @@ def test_article_of_a_portal_is_kept_from_beginning_to_end(data, site, number, b
 @pytest.mark.parametrize(("site", "number"), [(site, number) for site, number, *_ in ARTICLES])
 def test_menus_of_a_portal_are_outside(data, site, number):
     page = portal(data, site, number)
-    outside = [one.block for one in page.decisions if one.reason is Reason.OUTSIDE]
+    outside = [decision.block for decision in page.decisions if decision.reason is Reason.OUTSIDE]
     linked = sum(block.link_words for block in page.kept) / sum(block.words for block in page.kept)
     assert sum(block.words for block in outside) > 50
     assert linked < 0.05

@@ -37,8 +37,8 @@ NAMES = ["body", "header", "sidebar", "article", "comments", *["comment", "h4", 
 
 
 def blocks_of(page, threshold=3, most_links=0.5):
-    found = build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
-    return measure_blocks(found, walk(page.root), most_links)
+    tree = build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
+    return measure_blocks(tree, walk(page.root), most_links)
 
 
 def named(blocks):
@@ -52,11 +52,11 @@ def golden(boxed):
 
 def test_golden_distances(boxed):
     page = boxed(GOLDEN)
-    boxes, found = page.layout.match(page.root), {}
+    boxes, distances = page.layout.match(page.root), {}
     for threshold in range(6):
         for area in build_block_tree(body_of(page.root), boxes, threshold).areas[1:]:
-            found[area.root.get("id") or area.root.tag, area.visual.top] = area.distance
-    assert found == {
+            distances[area.root.get("id") or area.root.tag, area.visual.top] = area.distance
+    assert distances == {
         ("header", 0): 5,
         ("sidebar", 60): 5,
         ("article", 60): 4,
@@ -106,8 +106,8 @@ def test_golden_blocks_of_links_are_not_added(golden):
 
 
 def test_golden_factor_values(golden):
-    found = [block.factor for block in golden[1:5]]
-    assert found == pytest.approx([989, 998, 79040, 1928 / 1520])
+    factors = [block.factor for block in golden[1:5]]
+    assert factors == pytest.approx([989, 998, 79040, 1928 / 1520])
     assert [block.numerator for block in golden[1:5]] == [989, 998, 1976, 1928]
 
 
@@ -138,16 +138,16 @@ def test_golden_without_candidates_a_comment_would_win(golden):
 
 
 def test_golden_page_keeps_the_text_of_the_article(boxed):
-    found = clean(boxed(GOLDEN), method="vce")
-    assert found.text == f"{'t' * 190}{'l' * 10}\n{'u' * 200}"
-    assert found.counts() == {Reason.OUTSIDE: 8, Reason.KEPT: 2}
-    assert found.decisions[2].score == pytest.approx(79040)
+    cleaned = clean(boxed(GOLDEN), method="vce")
+    assert cleaned.text == f"{'t' * 190}{'l' * 10}\n{'u' * 200}"
+    assert cleaned.counts() == {Reason.OUTSIDE: 8, Reason.KEPT: 2}
+    assert cleaned.decisions[2].score == pytest.approx(79040)
 
 
 def test_score_of_an_infinite_factor_is_its_numerator(boxed):
-    found = clean(boxed(GOLDEN), method="vce")
-    assert [d.score for d in found.decisions if d.block.text.startswith("heading")] == [1010, 1080, 1150]
-    json.dumps([d.score for d in found.decisions], allow_nan=False)
+    cleaned = clean(boxed(GOLDEN), method="vce")
+    assert [d.score for d in cleaned.decisions if d.block.text.startswith("heading")] == [1010, 1080, 1150]
+    json.dumps([d.score for d in cleaned.decisions], allow_nan=False)
 
 
 def test_first_of_equal_factor_values_is_the_main_block(golden):
@@ -181,16 +181,16 @@ def test_hidden_text_is_dropped_as_hidden(boxed):
         f'<div box="5 5 900 900 14 #fff">{PROSE}<b box="5 5 9 9 hidden">gone</b> seen'
         '<p box="none">unknown<i box="9 9 9 9"> too</i></p></div>'
     )
-    found = clean(boxed(page), method="vce").decisions
-    assert [decision.reason for decision in found] == [Reason.KEPT, Reason.HIDDEN, Reason.KEPT, Reason.HIDDEN]
-    assert [found[place].block.text for place in (1, 2, 3)] == ["gone", "seen", "unknown too"]
-    assert found[1].score == found[3].score == 0
+    decisions = clean(boxed(page), method="vce").decisions
+    assert [decision.reason for decision in decisions] == [Reason.KEPT, Reason.HIDDEN, Reason.KEPT, Reason.HIDDEN]
+    assert [decisions[place].block.text for place in (1, 2, 3)] == ["gone", "seen", "unknown too"]
+    assert decisions[1].score == decisions[3].score == 0
 
 
 def test_page_of_one_block_has_no_main_block(boxed):
-    found = clean(boxed(f"<p>{PROSE}</p><p>{PROSE}</p>"), method="vce")
-    assert found.counts() == {Reason.NO_MAIN: 2}
-    assert found.text == ""
+    cleaned = clean(boxed(f"<p>{PROSE}</p><p>{PROSE}</p>"), method="vce")
+    assert cleaned.counts() == {Reason.NO_MAIN: 2}
+    assert cleaned.text == ""
 
 
 def test_no_main_block_where_text_and_area_are_never_in_one(boxed):
@@ -257,9 +257,9 @@ def stepwise(place):
 def test_time_is_bounded(html, box):
     page = laid_out(html, box)
     start = time.process_time()
-    found = clean(page, method="vce")
+    cleaned = clean(page, method="vce")
     assert time.process_time() - start < 20  # a second here; minutes if it grew with the square
-    assert len(found.decisions) > 1_000
+    assert len(cleaned.decisions) > 1_000
 
 
 def test_tree_and_layout_stay_as_they_are(boxed):
@@ -300,8 +300,8 @@ def roots(page, threshold=3):
 )
 def test_distance_counts_the_properties_that_differ(boxed, box, distance):
     page = boxed(f'<body box="0 0 100 100 16 #fff"><div box="{box}">x</div></body>')
-    found = {area.root.tag: area.distance for area in drawn(page, 0).areas}
-    assert found.get("div", 0) == distance
+    distances = {area.root.tag: area.distance for area in drawn(page, 0).areas}
+    assert distances.get("div", 0) == distance
 
 
 @pytest.mark.parametrize(("threshold", "blocks"), [(4, 2), (5, 1), (6, 1)])
@@ -332,9 +332,9 @@ def test_inline_elements_root_no_block(boxed):
 @pytest.mark.parametrize("hidden", [f'div box="{FAR} hidden"', 'div box="none"', f'noscript box="{FAR}"'])
 def test_invalid_child_and_all_inside_it_is_in_no_block(boxed, hidden):
     page = boxed(f'<p>seen</p><{hidden}><p box="{FAR}">unseen</p></{hidden.split()[0]}>')
-    found = drawn(page)
-    assert len(found.areas) == 1
-    assert {element.tag for element in found.block_of} == {"body", "p"}
+    tree = drawn(page)
+    assert len(tree.areas) == 1
+    assert {element.tag for element in tree.block_of} == {"body", "p"}
 
 
 def test_root_is_always_a_block(boxed):
@@ -379,16 +379,16 @@ def test_only_children_of_one_element_are_siblings(boxed):
 
 def test_text_and_link_text_are_those_of_the_own_elements(boxed):
     page = f'<body>ab\n   cd <a>efg</a> <i>h</i><div box="{FAR}"><a>link</a></div></body>'
-    found = measured(boxed(page))
-    assert [(block.text_length, block.link_length) for block in found] == [(9, 3), (4, 4)]
+    blocks = measured(boxed(page))
+    assert [(block.text_length, block.link_length) for block in blocks] == [(9, 3), (4, 4)]
 
 
 @pytest.mark.parametrize(("most_links", "length"), [(0.5, 10), (0.49, 0)])
 def test_block_of_few_links_adds_its_text_to_its_parent(boxed, most_links, length):
     page = f'<div box="{FAR}">aaaaa<a>bbbbb</a></div>'
-    found = measured(boxed(page), most_links=most_links)
-    assert (found[0].text_length, found[0].link_length) == (length, length / 2)
-    assert found[1].added == bool(length)
+    blocks = measured(boxed(page), most_links=most_links)
+    assert (blocks[0].text_length, blocks[0].link_length) == (length, length / 2)
+    assert blocks[1].added == bool(length)
 
 
 def test_text_is_passed_up_through_the_tree(boxed):

@@ -42,7 +42,9 @@ TOTALS = PageWordTotals(12, 9, 227)
 
 
 def decided(html, **options):
-    return [(found.block.text, found.reason) for found in clean(html, URL, method="weighted", **options).decisions]
+    return [
+        (decision.block.text, decision.reason) for decision in clean(html, URL, method="weighted", **options).decisions
+    ]
 
 
 def reasons(html, **options):
@@ -91,9 +93,9 @@ def test_content_words_alone_bring_the_score_to_0_at_two_and_a_half_times_the_di
 
 def test_inner_and_outer_blocks_are_separate():
     page = parse("<table><tr><td>A,<p>B</p><div>C.</div>D</td></tr></table>")
-    found = segment(page, OPTIONS)
-    assert [leaf.block.text for leaf in found] == ["A, B D", "C."]
-    assert [leaf.threshold for leaf in found] == [1.0, 1.0]  # 2 distinct of 2
+    leaves = segment(page, OPTIONS)
+    assert [leaf.block.text for leaf in leaves] == ["A, B D", "C."]
+    assert [leaf.threshold for leaf in leaves] == [1.0, 1.0]  # 2 distinct of 2
 
 
 ARTICLE = """
@@ -158,11 +160,11 @@ def test_divisors_are_of_the_distinct_blocks():
     <div>Nets and <a href="/1">gulls</a>, nets again.</div>
     <div>Nets <a href="/2">gulls piers</a>, oars.</div>
     <div>Nets <a href="/2">gulls piers</a>, oars.</div>"""
-    found = counted(page)
+    leaves = counted(page)
     # Links are distinct on the page (gull, pier), content within each block (net; net, oar).
-    assert [leaf.totals for leaf in found] == [PageWordTotals(2, 2, 3)] * 2
-    assert [leaf.counts for leaf in found] == [WordCounts(0, 1, 2), WordCounts(0, 2, 2)]
-    assert [leaf.threshold for leaf in found] == [2 / 4] * 2
+    assert [leaf.totals for leaf in leaves] == [PageWordTotals(2, 2, 3)] * 2
+    assert [leaf.counts for leaf in leaves] == [WordCounts(0, 1, 2), WordCounts(0, 2, 2)]
+    assert [leaf.threshold for leaf in leaves] == [2 / 4] * 2
 
 
 def test_a_page_without_title_and_links_has_divisors_of_0():
@@ -170,8 +172,8 @@ def test_a_page_without_title_and_links_has_divisors_of_0():
 
 
 def test_stop_words_are_no_terms_and_a_block_of_them_scores_1():
-    found = clean("<div>That is, of the.</div><div></div>", URL, method="weighted").decisions
-    assert [(one.score, one.reason) for one in found] == [(1.0, Reason.KEPT), (0.0, Reason.EMPTY)]
+    decisions = clean("<div>That is, of the.</div><div></div>", URL, method="weighted").decisions
+    assert [(decision.score, decision.reason) for decision in decisions] == [(1.0, Reason.KEPT), (0.0, Reason.EMPTY)]
 
 
 def test_blocks_without_terms_are_never_compared():
@@ -299,7 +301,7 @@ def test_the_bound_on_blocks_changes_no_decision_within_it():
     free = clean(page, URL, method="weighted").decisions
     bound = clean(page, URL, method="weighted", max_blocks=100).decisions
     assert bound[:100] == free[:100]
-    assert {found.reason for found in bound[100:]} == {Reason.TRUNCATED}
+    assert {decision.reason for decision in bound[100:]} == {Reason.TRUNCATED}
 
 
 B2 = """Data mining query language was proposed, and it is based on the structured language of databases.
@@ -344,8 +346,8 @@ TAGS_PAGE = """<body>
 
 
 def test_only_the_tag_rules_decide():
-    found = clean(TAGS_PAGE, NEWS_URL, method="tags").decisions
-    assert [(one.block.text, one.score, one.reason) for one in found] == [
+    decisions = clean(TAGS_PAGE, NEWS_URL, method="tags").decisions
+    assert [(decision.block.text, decision.score, decision.reason) for decision in decisions] == [
         ("A menu without punctuation", 1.0, Reason.KEPT),
         ("The ferry left, at last.", 1.0, Reason.KEPT),
         ("The ferry left, at last.", 1.0, Reason.KEPT),

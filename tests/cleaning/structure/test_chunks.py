@@ -13,8 +13,8 @@ def chunks(document, size, overlap=0, unit="words"):
 
 
 def test_a_chunk_has_one_section_and_the_path_of_its_headings(read):
-    found = chunks(read("<p>intro</p><h1>A</h1><h2>B</h2><p>one</p><h2>C</h2><p>two</p><h1>D</h1>"), 100)
-    assert [(chunk.text, chunk.headings, chunk.positions) for chunk in found] == [
+    pieces = chunks(read("<p>intro</p><h1>A</h1><h2>B</h2><p>one</p><h2>C</h2><p>two</p><h1>D</h1>"), 100)
+    assert [(chunk.text, chunk.headings, chunk.positions) for chunk in pieces] == [
         ("intro", (), (0,)),
         ("# A\n\n## B\n\none", ("A", "B"), (1, 2, 3)),
         ("## C\n\ntwo", ("A", "C"), (4, 5)),
@@ -23,44 +23,55 @@ def test_a_chunk_has_one_section_and_the_path_of_its_headings(read):
 
 
 def test_a_long_paragraph_is_cut_between_sentences(read):
-    found = chunks(read("<p>One two three. Dr. Four five 1.5 six! 七八九十。一二三四？ Ten.</p>"), 5)
-    assert [chunk.text for chunk in found] == ["One two three.", "Dr. Four five 1.5 six!", "七八九十。 一二三四？ Ten."]
+    pieces = chunks(read("<p>One two three. Dr. Four five 1.5 six! 七八九十。一二三四？ Ten.</p>"), 5)
+    assert [chunk.text for chunk in pieces] == [
+        "One two three.",
+        "Dr. Four five 1.5 six!",
+        "七八九十。 一二三四？ Ten.",
+    ]
 
 
 def test_a_format_is_never_cut(read):
-    found = chunks(read("<p>One. <b>Two two. Three three.</b> Four.</p>"), 2)
-    assert [chunk.text for chunk in found] == ["One.", "**Two two. Three three.** Four."]
+    pieces = chunks(read("<p>One. <b>Two two. Three three.</b> Four.</p>"), 2)
+    assert [chunk.text for chunk in pieces] == ["One.", "**Two two. Three three.** Four."]
 
 
 def test_tables_and_code_are_never_cut(read):
     rows = "<tr><th>a<th>b" + "<tr><td>1<td>2" * 20
-    found = chunks(read(f"<p>One two three.</p><table>{rows}</table><pre>x. y. z. w.\n\nv</pre><p>End here.</p>"), 3)
-    assert [chunk.text[:14] for chunk in found] == ["One two three.", "| a | b |\n| --", "```\nx. y. z. w", "End here."]
-    assert found[1].size == 42
-    assert found[2].text.endswith("v\n```")
+    pieces = chunks(read(f"<p>One two three.</p><table>{rows}</table><pre>x. y. z. w.\n\nv</pre><p>End here.</p>"), 3)
+    assert [chunk.text[:14] for chunk in pieces] == [
+        "One two three.",
+        "| a | b |\n| --",
+        "```\nx. y. z. w",
+        "End here.",
+    ]
+    assert pieces[1].size == 42
+    assert pieces[2].text.endswith("v\n```")
 
 
 def test_lists_are_cut_between_items_and_keep_their_numbers(read):
-    found = chunks(read("<ol><li>a b<li>c d<li>e f</ol>"), 6)
-    assert [chunk.text for chunk in found] == ["1. a b\n2. c d", "3. e f"]
+    pieces = chunks(read("<ol><li>a b<li>c d<li>e f</ol>"), 6)
+    assert [chunk.text for chunk in pieces] == ["1. a b\n2. c d", "3. e f"]
 
 
 def test_a_chunk_begins_with_the_last_sentences_of_the_one_before(read):
-    found = chunks(read("<p>One two. Three four.</p><p>Five six. Seven eight.</p><h2>H</h2><p>Nine.</p>"), 4, overlap=2)
-    assert [chunk.text for chunk in found] == [
+    pieces = chunks(
+        read("<p>One two. Three four.</p><p>Five six. Seven eight.</p><h2>H</h2><p>Nine.</p>"), 4, overlap=2
+    )
+    assert [chunk.text for chunk in pieces] == [
         "One two. Three four.",
         "Five six. Seven eight.",
         "## H\n\nNine.",
     ]
-    found = chunks(read("<p>One two. Three four.</p><p>Five six. Seven eight.</p>"), 6, overlap=2)
-    assert [chunk.text for chunk in found] == ["One two. Three four.", "Three four.\n\nFive six. Seven eight."]
+    pieces = chunks(read("<p>One two. Three four.</p><p>Five six. Seven eight.</p>"), 6, overlap=2)
+    assert [chunk.text for chunk in pieces] == ["One two. Three four.", "Three four.\n\nFive six. Seven eight."]
 
 
 def test_other_units(read):
     document = read("<p>Abc. Defg. Hi.</p>")
     assert [chunk.text for chunk in chunks(document, 10, unit="characters")] == ["Abc. Defg.", "Hi."]
-    found = chunks(document, 2, unit=lambda text: text.count("."))
-    assert [(chunk.text, chunk.size) for chunk in found] == [("Abc. Defg.", 2), ("Hi.", 1)]
+    pieces = chunks(document, 2, unit=lambda text: text.count("."))
+    assert [(chunk.text, chunk.size) for chunk in pieces] == [("Abc. Defg.", 2), ("Hi.", 1)]
 
 
 @pytest.mark.parametrize(
@@ -83,12 +94,12 @@ SENTENCES = st.lists(st.integers(1, 6).map(lambda count: " ".join(["Word"] * cou
 def test_every_block_is_in_a_chunk_and_chunks_have_their_size(read, blocks, size, overlap):
     markup = "".join(f"<{tag}>{' '.join(sentences)}</{tag}>" for tag, sentences in blocks)
     document = read(markup)
-    found = chunks(document, size, overlap)
+    pieces = chunks(document, size, overlap)
     positions = {position for node in document.walk() for position in node.positions}
-    assert {position for chunk in found for position in chunk.positions} == positions
-    for chunk in found:
+    assert {position for chunk in pieces for position in chunk.positions} == positions
+    for chunk in pieces:
         unsplittable = any(sign in chunk.text for sign in ("```", "##", "- "))
         assert chunk.size <= size or unsplittable
     if not overlap:
         words = sum(len(sentence.split()) for _, sentences in blocks for sentence in sentences)
-        assert sum(chunk.size for chunk in found) == words
+        assert sum(chunk.size for chunk in pieces) == words

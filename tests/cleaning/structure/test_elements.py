@@ -23,7 +23,7 @@ def test_an_address_is_joined_as_the_standard_library_does(base, address):
 
 
 @pytest.mark.parametrize(
-    ("url", "base", "address", "found"),
+    ("url", "base", "address", "absolute"),
     [
         ("https://a.example/b/c", "/d/", "e", "https://a.example/d/e"),
         ("https://a.example/b/c", "https://x.example", "/e", "https://x.example/e"),
@@ -33,5 +33,5 @@ def test_an_address_is_joined_as_the_standard_library_does(base, address):
         ("https://[", None, "/e", ""),
     ],
 )
-def test_an_address_is_absolute_or_left_out(url, base, address, found):
-    assert PageUrls(url, base).absolute(address) == found
+def test_an_address_is_absolute_or_left_out(url, base, address, absolute):
+    assert PageUrls(url, base).absolute(address) == absolute

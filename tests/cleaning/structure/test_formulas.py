@@ -83,7 +83,7 @@ def test_deep_mathml_is_read_without_recursion_errors(read):
 
 
 @pytest.mark.parametrize(
-    ("tex", "shown"),
+    ("tex", "written"),
     [
         (r"\mathbf {x} _{i}", r"\mathbf {x} _ {i}"),
         (r"(a)_i*b", r"(a)_ i* b"),
@@ -91,9 +91,9 @@ def test_deep_mathml_is_read_without_recursion_errors(read):
         (r"a\_b \operatorname*{sup}", r"a\_b \operatorname*{sup}"),
     ],
 )
-def test_tex_begins_no_emphasis_where_formulas_are_not_known(read, tex, shown):
+def test_tex_begins_no_emphasis_where_formulas_are_not_known(read, tex, written):
     text = to_markdown(read(f'<p>a <math alttext="{tex}"><mi>x</mi></math> and <i>b</i></p>'))
-    assert text == f"a ${shown}$ and *b*\n"
+    assert text == f"a ${written}$ and *b*\n"
     assert MarkdownIt("commonmark").render(text).count("<em>") == 1
 
 

@@ -112,8 +112,8 @@ def test_a_megabyte_of_backticks():
 
 def test_a_megabyte_of_full_stops_in_bold():
     text = "." * 1_000_000
-    shown = to_markdown(read_structure(*kept_whole(f"<p>x<b>a{text}b</b>y<b>a{text}</b>y</p>")))
-    assert shown == f"x**a{text}b**y**a**{text}y\n"
+    markdown = to_markdown(read_structure(*kept_whole(f"<p>x<b>a{text}b</b>y<b>a{text}</b>y</p>")))
+    assert markdown == f"x**a{text}b**y**a**{text}y\n"
 
 
 def test_cells_that_ask_for_a_billion_places():

@@ -60,7 +60,7 @@ SPANS = st.one_of(
     st.builds(lambda kind, text: node(kind, [text]), st.sampled_from([*FORMATS, NodeType.CODE_SPAN]), TEXTS),
     st.builds(lambda text: node(NodeType.LINK, [text], url="https://a.example/?q=(1)&amp;x_y*"), TEXTS),
     st.builds(
-        lambda outer, inner, one, two: node(outer, [one, " ", node(inner, [two])]),
+        lambda outer, inner, first, second: node(outer, [first, " ", node(inner, [second])]),
         st.sampled_from(FORMATS),
         st.sampled_from(FORMATS),
         TEXTS,
@@ -71,8 +71,8 @@ SPANS = st.one_of(
 
 def _joined(spans, spaces):
     content = []
-    for at, span in enumerate(spans):
-        if at and (spaces[at % len(spaces)] or (isinstance(span, str) and isinstance(content[-1], str))):
+    for index, span in enumerate(spans):
+        if index and (spaces[index % len(spaces)] or (isinstance(span, str) and isinstance(content[-1], str))):
             content.append(" ")
         content.append(span)
     return content
@@ -80,13 +80,13 @@ def _joined(spans, spaces):
 
 CONTENT = st.builds(_joined, st.lists(SPANS, min_size=1, max_size=4), st.lists(st.booleans(), min_size=1, max_size=4))
 PARAGRAPHS = st.builds(lambda content: node(NodeType.PARAGRAPH, content), CONTENT) | st.builds(
-    lambda one, two: node(NodeType.PARAGRAPH, [*one, node(NodeType.BREAK), *two]), CONTENT, CONTENT
+    lambda before, after: node(NodeType.PARAGRAPH, [*before, node(NodeType.BREAK), *after]), CONTENT, CONTENT
 )
 CODES = st.builds(
     lambda lines, language: node(NodeType.CODE, text="\n".join(lines).strip("\n"), language=language),
     st.lists(st.text(st.sampled_from("ab `~\t*#<"), max_size=8), min_size=1, max_size=4),
     st.sampled_from(["", "python", "c++"]),
-).filter(lambda one: one.text.strip())
+).filter(lambda code: code.text.strip())
 HEADINGS = st.builds(lambda content, level: node(NodeType.HEADING, content, level=level), CONTENT, st.integers(1, 6))
 TABLES = st.integers(1, 3).flatmap(
     lambda width: st.lists(st.lists(CONTENT, min_size=width, max_size=width), min_size=1, max_size=3).map(
@@ -102,7 +102,9 @@ TABLES = st.integers(1, 3).flatmap(
 
 
 def _list(items, start):
-    return node(NodeType.LIST, [node(NodeType.ITEM, item, level=start and start + at) for at, item in enumerate(items)])
+    return node(
+        NodeType.LIST, [node(NodeType.ITEM, item, level=start and start + index) for index, item in enumerate(items)]
+    )
 
 
 def _inside(blocks):
@@ -118,13 +120,13 @@ DOCUMENTS = st.builds(lambda content: node(NodeType.DOCUMENT, content), st.lists
 @given(DOCUMENTS)
 def test_a_parser_reads_the_same_structure(document):
     text = to_markdown(document)
-    assert parsed(text) == [block for one in document.content for block in expected(one)], text
+    assert parsed(text) == [block for top in document.content for block in expected(top)], text
 
 
 @given(DOCUMENTS)
 def test_references_read_the_same_structure(document):
     text = to_markdown(document, links="references")
-    assert parsed(text) == [block for one in document.content for block in expected(one)], text
+    assert parsed(text) == [block for top in document.content for block in expected(top)], text
 
 
 @settings.get_profile("kernel")
@@ -178,10 +180,10 @@ def test_another_value_of_links_is_an_error(links):
     ],
 )
 def test_little_is_escaped(content, text):
-    found = to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, content)]))
-    assert parsed(found) == [("paragraph", _signs(content, frozenset()))]
+    written = to_markdown(node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, content)]))
+    assert parsed(written) == [("paragraph", _signs(content, frozenset()))]
     if "***" not in text:
-        assert found == text + "\n"
+        assert written == text + "\n"
 
 
 # What a document is to a parser -----------------------------------------------------------------------------------
@@ -190,19 +192,19 @@ def test_little_is_escaped(content, text):
 
 
 def _signs(content, formats):
-    found = []
+    signs = []
     for part in content:
         if isinstance(part, str):
-            found += [(sign, formats if sign.isalnum() else frozenset()) for sign in part if not sign.isspace()]
+            signs += [(sign, formats if sign.isalnum() else frozenset()) for sign in part if not sign.isspace()]
         elif part.type is NodeType.BREAK:
-            found.append(("\n", frozenset()))
+            signs.append(("\n", frozenset()))
         elif part.type is NodeType.LINK:
-            found += _signs(part.content, formats | {("link", part.url)})
+            signs += _signs(part.content, formats | {("link", part.url)})
         elif part.type is NodeType.CODE_SPAN:
-            found += _signs(part.content, formats | {"code_span"})
+            signs += _signs(part.content, formats | {"code_span"})
         else:
-            found += _signs(part.content, formats | {str(part.type)})
-    return found
+            signs += _signs(part.content, formats | {str(part.type)})
+    return signs
 
 
 def _one_line(content):
@@ -210,29 +212,29 @@ def _one_line(content):
 
 
 def _bare(content):
-    found = []
+    parts = []
     for part in content:
-        found += _bare(part.content) if not isinstance(part, str) and part.type is NodeType.STRONG else [part]
-    return found
+        parts += _bare(part.content) if not isinstance(part, str) and part.type is NodeType.STRONG else [part]
+    return parts
 
 
-def expected(one):  # noqa: PLR0911 — one line for each type
-    if one.type is NodeType.HEADING:
-        return [("heading", one.level, _signs(_one_line(_bare(one.content)), frozenset()))]
-    if one.type is NodeType.PARAGRAPH:
-        return [("paragraph", _signs(one.content, frozenset()))]
-    if one.type is NodeType.CODE:
-        return [("code", one.language, one.text)]
-    if one.type is NodeType.RULE:
+def expected(top):  # noqa: PLR0911 — one line for each type
+    if top.type is NodeType.HEADING:
+        return [("heading", top.level, _signs(_one_line(_bare(top.content)), frozenset()))]
+    if top.type is NodeType.PARAGRAPH:
+        return [("paragraph", _signs(top.content, frozenset()))]
+    if top.type is NodeType.CODE:
+        return [("code", top.language, top.text)]
+    if top.type is NodeType.RULE:
         return [("rule",)]
-    if one.type is NodeType.QUOTE:
-        return [("quote", [block for part in one.content for block in expected(part)])]
-    if one.type is NodeType.TABLE:
+    if top.type is NodeType.QUOTE:
+        return [("quote", [block for part in top.content for block in expected(part)])]
+    if top.type is NodeType.TABLE:
         return [
-            ("table", [[_signs(cell.content[0].content, frozenset()) for cell in row.content] for row in one.content])
+            ("table", [[_signs(cell.content[0].content, frozenset()) for cell in row.content] for row in top.content])
         ]
-    items = [[block for part in item.content for block in expected(part)] for item in one.content]
-    return [("list", one.content[0].level, items)]
+    items = [[block for part in item.content for block in expected(part)] for item in top.content]
+    return [("list", top.content[0].level, items)]
 
 
 def parsed(text):
@@ -240,82 +242,82 @@ def parsed(text):
 
 
 def _blocks(tokens, end):
-    found = []
+    blocks = []
     for token in tokens:
         kind = token.type
         if kind == end:
             break
         if kind == "heading_open":
-            found.append(("heading", int(token.tag[1]), _inline(next(tokens))))
+            blocks.append(("heading", int(token.tag[1]), _inline(next(tokens))))
         elif kind == "paragraph_open":
-            found.append(("paragraph", _inline(next(tokens))))
+            blocks.append(("paragraph", _inline(next(tokens))))
         elif kind == "fence":
-            found.append(("code", token.info, token.content.removesuffix("\n")))
+            blocks.append(("code", token.info, token.content.removesuffix("\n")))
         elif kind == "hr":
-            found.append(("rule",))
+            blocks.append(("rule",))
         elif kind == "blockquote_open":
-            found.append(("quote", _blocks(tokens, "blockquote_close")))
+            blocks.append(("quote", _blocks(tokens, "blockquote_close")))
         elif kind in ("bullet_list_open", "ordered_list_open"):
             start = int(token.attrs.get("start", 1)) if kind == "ordered_list_open" else 0
-            found.append(("list", start, _items(tokens, kind.replace("open", "close"))))
+            blocks.append(("list", start, _items(tokens, kind.replace("open", "close"))))
         elif kind == "table_open":
-            found.append(("table", _rows(tokens)))
+            blocks.append(("table", _rows(tokens)))
         else:
             assert kind in ("heading_close", "paragraph_close"), kind
-    return found
+    return blocks
 
 
 def _items(tokens, end):
-    found = []
+    items = []
     for token in tokens:
         if token.type == end:
             break
         assert token.type == "list_item_open"
-        found.append(_blocks(tokens, "list_item_close"))
-    return found
+        items.append(_blocks(tokens, "list_item_close"))
+    return items
 
 
 def _rows(tokens):
-    found = []
+    rows = []
     for token in tokens:
         if token.type == "table_close":
             break
         if token.type == "tr_open":
-            found.append([])
+            rows.append([])
         elif token.type == "inline":
-            found[-1].append(_inline(token))
-    return found
+            rows[-1].append(_inline(token))
+    return rows
 
 
 TAGS = {"strong": "strong", "em": "emphasis", "del": "deleted", "s": "deleted", "code": "code_span"}
 
 
 def _inline(token):
-    found, formats = [], []
-    for one in token.children:
+    signs, formats = [], []
+    for child in token.children:
         own = frozenset(formats)
-        if one.type == "text":
-            found += [(sign, own if sign.isalnum() else frozenset()) for sign in one.content if not sign.isspace()]
-        elif one.type == "code_inline":
+        if child.type == "text":
+            signs += [(sign, own if sign.isalnum() else frozenset()) for sign in child.content if not sign.isspace()]
+        elif child.type == "code_inline":
             own |= {"code_span"}
-            found += [(sign, own if sign.isalnum() else frozenset()) for sign in one.content if not sign.isspace()]
-        elif one.type in ("hardbreak", "softbreak") or one.content == "<br>":
-            found.append(("\n", frozenset()))
-        elif one.type == "link_open":
-            formats.append(("link", str(one.attrs["href"])))
-        elif one.type == "html_inline":
-            tag = one.content.strip("</>")
-            _change(formats, TAGS[tag], opens=not one.content.startswith("</"))
-        elif one.type.endswith(("_open", "_close")):
-            _change(formats, TAGS.get(one.tag), opens=one.type.endswith("_open"))
-    return found
+            signs += [(sign, own if sign.isalnum() else frozenset()) for sign in child.content if not sign.isspace()]
+        elif child.type in ("hardbreak", "softbreak") or child.content == "<br>":
+            signs.append(("\n", frozenset()))
+        elif child.type == "link_open":
+            formats.append(("link", str(child.attrs["href"])))
+        elif child.type == "html_inline":
+            tag = child.content.strip("</>")
+            _change(formats, TAGS[tag], opens=not child.content.startswith("</"))
+        elif child.type.endswith(("_open", "_close")):
+            _change(formats, TAGS.get(child.tag), opens=child.type.endswith("_open"))
+    return signs
 
 
 def _change(formats, name, *, opens):
     if opens:
         formats.append(name)
     elif name is None:
-        formats.remove(next(one for one in formats if isinstance(one, tuple)))
+        formats.remove(next(entry for entry in formats if isinstance(entry, tuple)))
     else:
         formats.reverse()
         formats.remove(name)
@@ -374,8 +376,8 @@ HTML_TAG = {"html_inline", "html_block"}
 def test_markdown_without_html_has_none(content):
     nodes = [node(NodeType.PARAGRAPH, [" " if part == "" else part for part in content])]
     text = to_markdown(node(NodeType.DOCUMENT, nodes), html=False)
-    found = [token.type for top in PARSER.parse(text) for token in [top, *(top.children or ())]]
-    assert HTML_TAG.isdisjoint(found)
+    types = [token.type for top in PARSER.parse(text) for token in [top, *(top.children or ())]]
+    assert HTML_TAG.isdisjoint(types)
 
 
 def test_a_table_without_html_has_spaces_for_line_breaks_and_says_what_pictures_show():

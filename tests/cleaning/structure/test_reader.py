@@ -16,7 +16,7 @@ def test_headings_keep_their_levels_without_permalinks(read):
 
 
 @pytest.mark.parametrize(
-    ("body", "dropped", "shown"),
+    ("body", "dropped", "expected"),
     [
         ("<h1>The  old Mill¶</h1><p>text</p>", ["The old Mill¶"], "# The old Mill\n\ntext"),
         ("<h2>The old mill</h2><p>by Ada</p><p>text</p>", ["The old mill", "by Ada"], "## The old mill\n\ntext"),
@@ -25,12 +25,12 @@ def test_headings_keep_their_levels_without_permalinks(read):
         ("<h1>The old mill - A walk</h1><p>text</p>", ["The old mill - A walk"], "# The old mill - A walk\n\ntext"),
     ],
 )
-def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, shown):
-    assert markdown(read(body, drop=dropped, title="The old mill")) == shown
+def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, expected):
+    assert markdown(read(body, drop=dropped, title="The old mill")) == expected
 
 
 @pytest.mark.parametrize(
-    ("body", "dropped", "shown"),
+    ("body", "dropped", "expected"),
     [
         ("<p>text</p><h3>The old mill</h3>", ["The old mill"], "text"),
         ("<h1>Another mill</h1><p>text</p>", ["Another mill"], "text"),
@@ -40,8 +40,8 @@ def test_the_headline_is_shown_if_it_is_dropped(read, body, dropped, shown):
         ("<h1>The old mill</h1><p>text</p>", ["The old mill", "text"], ""),
     ],
 )
-def test_another_dropped_heading_is_no_headline(read, body, dropped, shown):
-    assert markdown(read(body, drop=dropped, title="The old mill")) == shown
+def test_another_dropped_heading_is_no_headline(read, body, dropped, expected):
+    assert markdown(read(body, drop=dropped, title="The old mill")) == expected
 
 
 def test_a_link_to_the_page_itself_is_text(read):
@@ -201,7 +201,7 @@ def test_a_lazy_image_has_its_real_address(read):
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("body", "expected"),
     [
         ("<p>a</p>{}<blockquote>b</blockquote>", "a\n\n{}\n\n> b"),
         ("<p>a</p><blockquote>b<p>{}</p></blockquote><p>c</p>", "a\n\n> b\n>\n> {}\n\nc"),
@@ -214,9 +214,9 @@ def test_a_lazy_image_has_its_real_address(read):
         ("<dl><dt>a</dt><dd>b<p>{}</p></dd></dl><p>c</p>", "- **a**\n\n  b\n\n{}\n\nc"),
     ],
 )
-def test_an_image_stays_in_the_element_that_holds_it(read, body, shown):
+def test_an_image_stays_in_the_element_that_holds_it(read, body, expected):
     document = read(body.format('<img src="/i.png" alt="i">'))
-    assert markdown(document, images=True) == shown.format("![i](https://a.example/i.png)")
+    assert markdown(document, images=True) == expected.format("![i](https://a.example/i.png)")
 
 
 def test_text_in_italics_is_emphasis(read):
@@ -293,8 +293,8 @@ def test_a_link_over_a_line_break_is_one_link(read):
 
 
 def test_the_picture_of_a_hook_is_the_text_of_its_cell(read):
-    one, two = "<img src=/y.png width=16 alt=Yes>", "<img src='data:x' alt=No> 2"
-    rows = f"<tr><th>what<th>has it<tr><td>One<td>{one}<tr><td>Two<td>{two}"
+    named, two = "<img src=/y.png width=16 alt=Yes>", "<img src='data:x' alt=No> 2"
+    rows = f"<tr><th>what<th>has it<tr><td>One<td>{named}<tr><td>Two<td>{two}"
     assert markdown(read(f"<table>{rows}</table>")).splitlines()[2:] == ["| One | Yes |", "| Two | 2 |"]
 
 
