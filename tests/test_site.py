@@ -58,15 +58,17 @@ def test_nothing_of_the_site_is_loaded_from_elsewhere(site):
 
 def test_the_search_finds_settings_commands_and_functions(site):
     folder, _ = site
-    found = json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]
-    assert {"tutorial.html", "commands.html#scrapy-serve", "schema.html#sighting"} <= {one["location"] for one in found}
-    (clean,) = [one for one in found if one["location"] == "api.html#cleaning.clean.clean"]
+    entries = json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    assert {"tutorial.html", "commands.html#scrapy-serve", "schema.html#sighting"} <= {
+        entry["location"] for entry in entries
+    }
+    (clean,) = [entry for entry in entries if entry["location"] == "api.html#cleaning.clean.clean"]
     assert "Raises OptionError" in clean["text"]
-    assert any("DEDUP_DISTANCE" in one["text"] for one in found if one["location"].startswith("settings.html"))
-    assert not any(one["location"].startswith("source/") for one in found)
+    assert any("DEDUP_DISTANCE" in entry["text"] for entry in entries if entry["location"].startswith("settings.html"))
+    assert not any(entry["location"].startswith("source/") for entry in entries)
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
 def test_a_reference_page_is_what_the_program_declares(name):
-    made = reference.PAGES[name]()
-    assert (ROOT / "docs" / name).read_text("utf-8") == made, "run: python tests/support/reference.py"
+    written = reference.PAGES[name]()
+    assert (ROOT / "docs" / name).read_text("utf-8") == written, "run: python tests/support/reference.py"

@@ -19,16 +19,29 @@ MAX_MODULES = 15
 MAX_MODULES_OF = {"crawler/storage": 23}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
+# A variable says what it holds; these words do not.
+PRONOUNS = frozenset("found one each some shown made asked given settled its past it at p r".split())
+# Folders that still have them.
+WITH_PRONOUNS = ("cleaning/classifier", "cleaning/training", "tests/cleaning/classifier", "tests/cleaning/training")
+# Fields and arguments that a user or a stored request names.
+ALLOWED_PRONOUNS = {
+    ("crawler/fetching/answers.py", "at"),
+    ("crawler/visit.py", "at"),
+    ("spiders/ezine.py", "asked"),
+    ("spiders/listing.py", "asked"),
+    ("spiders/news.py", "asked"),
+    ("spiders/section.py", "asked"),
+}
 
 
 def modules():
     """Return the source files by module name; packages stand for their `__init__.py`."""
-    found = {"blocksieve": ROOT / "blocksieve.py"}
+    paths = {"blocksieve": ROOT / "blocksieve.py"}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             if "versions" not in path.parts:
-                found[".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")] = path
-    return found
+                paths[".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")] = path
+    return paths
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +51,13 @@ def trees():
 
 def imports(tree, known):
     """Return the project's modules that a module imports, for types too."""
-    found = set()
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found & known
+            names |= {alias.name for alias in node.names}
+    return names & known
 
 
 def test_a_folder_has_at_most_15_modules():
@@ -72,12 +85,12 @@ def test_a_public_class_name_occurs_once(trees):
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert {name: homes for name, homes in places.items() if len(homes) > 1} == {}
 
 
 def test_a_short_module_has_several_importers(trees):
     known = set(trees)
-    importers = Counter(found for name, tree in trees.items() for found in imports(tree, known - {name}))
+    importers = Counter(imported for name, tree in trees.items() for imported in imports(tree, known - {name}))
     short = [
         name
         for name, path in modules().items()
@@ -91,7 +104,7 @@ def test_a_short_module_has_several_importers(trees):
 def test_every_library_that_an_installation_brings_is_imported_by_our_code(trees):
     """A library that only others use is no dependency of ours."""
     listed = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
-    named = {re.match(r"[\w-]+", one)[0].lower().replace("-", "_") for one in listed}
+    named = {re.match(r"[\w-]+", requirement)[0].lower().replace("-", "_") for requirement in listed}
     imported = {
         name.partition(".")[0] for tree in trees.values() for node in ast.walk(tree) for name in _imported(node)
     }
@@ -102,6 +115,62 @@ def _imported(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+def test_variables_are_named_by_nouns():
+    used = {
+        (path.relative_to(ROOT).as_posix(), name, line)
+        for path in python_files()
+        for name, line in bound_names(ast.parse(path.read_text("utf-8")))
+        if name in PRONOUNS
+    }
+    refused = {row for row in used if row[:2] not in ALLOWED_PRONOUNS and not row[0].startswith(WITH_PRONOUNS)}
+    assert sorted(refused) == []
+    assert {row[:2] for row in used} >= ALLOWED_PRONOUNS  # no exception without a use
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1",
+        "found: int = 1",
+        "first, (one, *rest) = row",
+        "for each in rows: pass",
+        "{key: value for key, (value, some) in rows}",
+        "print(shown := 1)",
+        "def read(made, /): pass",
+        "def read(*asked): pass",
+        "async def read(*, given=None): pass",
+        "lambda **settled: 1",
+        "with open(path) as its: pass",
+        "try:\n    pass\nexcept OSError as past:\n    pass",
+        "match row:\n    case [*it]: pass",
+        "match row:\n    case {'key': 1, **at}: pass",
+        "match row:\n    case int() as p: pass",
+        "from crawler.web import records as r",
+        "class Row:\n    found: int",
+    ],
+)
+def test_a_pronoun_is_told_wherever_it_is_bound(source):
+    assert PRONOUNS & {name for name, _ in bound_names(ast.parse(source))}
+
+
+def python_files():
+    """Return the Python files of the repository, its tests and its documentation."""
+    folders = (*PACKAGES, "docs", "tests")
+    return sorted([*ROOT.glob("*.py"), *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))])
+
+
+def bound_names(tree):
+    """Yield the name and line of each variable, parameter, field and import's alias."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.alias(asname=str(name)):
+                yield name, node.lineno
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name, node.lineno
+            case ast.MatchMapping(rest=str(name)):
+                yield name, node.lineno
 
 
 def test_each_word_of_a_modules_name_is_common_or_in_the_glossary():

@@ -61,12 +61,12 @@ def block_places(document: StructureNode) -> tuple[BlockPlace, ...]:
     """Return the places of the blocks of a document by position, each position once; empty for an empty document."""
     reading = _Reading()
     reading.read(document, _Around())
-    return tuple(sorted(reading.found.values(), key=lambda place: place.position))
+    return tuple(sorted(reading.places.values(), key=lambda place: place.position))
 
 
 class _Reading:
     def __init__(self) -> None:
-        self.found: dict[int, BlockPlace] = {}
+        self.places: dict[int, BlockPlace] = {}
         self._sections: list[tuple[int, int]] = []  # level and position of the headings above
         self._tables = 0
 
@@ -109,7 +109,7 @@ class _Reading:
         section = self._sections[-1][1] if self._sections else None
         links = tuple(_links(node.content))
         for number, position in enumerate(node.positions):
-            self.found[position] = BlockPlace(
+            self.places[position] = BlockPlace(
                 position,
                 section,
                 level,

@@ -66,15 +66,15 @@ def records(count):
 
 
 def edited(body, turn):
-    return _TEXT_STARTS.sub(lambda found: b"%bEdition %d. " % (found[1], turn), body, count=1) if turn else body
+    return _TEXT_STARTS.sub(lambda match: b"%bEdition %d. " % (match[1], turn), body, count=1) if turn else body
 
 
 def write_files(folder, count, files):
     """Write the records to WARC files, in turn by our writer and by warcio's."""
     folder.mkdir(parents=True, exist_ok=True)
-    given = records(count)
+    response_records = records(count)
     for number in range(files):
-        share = list(islice(given, count // files + (number < count % files)))
+        share = list(islice(response_records, count // files + (number < count % files)))
         path = folder / f"{number:03}.warc.gz"
         (write_ours if number % 2 == 0 else write_others)(path, share)
     return folder
@@ -163,17 +163,17 @@ def count_rows(out):
 
 def measure(rows, folder):
     """Return the figures of each row."""
-    found = {}
+    figures_by_row = {}
     for row in rows:
         with tempfile.TemporaryDirectory() as out:
-            found[row] = run_row(row, folder, Path(out, "out"))
-        figures = found[row]
+            figures_by_row[row] = run_row(row, folder, Path(out, "out"))
+        figures = figures_by_row[row]
         figures["pages_per_second"] = figures["pages"] / figures["seconds"]
         figures["cpu_ms_a_page"] = 1000 * figures["cpu_seconds"] / figures["pages"]
         print(row, figures, file=sys.stderr)
     return {
         row: {name: round(value, 2) if isinstance(value, float) else value for name, value in figures.items()}
-        for row, figures in found.items()
+        for row, figures in figures_by_row.items()
     }
 
 

@@ -42,7 +42,7 @@ def main():
     rounds = [
         {name: blocks_per_second(function, texts) for name, function in keys.items()} for _ in range(options.rounds)
     ]
-    best = {name: max(each[name] for each in rounds) for name in keys}
+    best = {name: max(rates[name] for rates in rounds) for name in keys}
     if options.json:
         print(json.dumps(best))
         return

@@ -102,8 +102,8 @@ class ByHand(Fetcher):
         yield from super().parse(response)
 
     def read(self, response):
-        found = self.extract(response.text, url=response.url)
-        title, words = (found.title, found.text) if found else (None, None)
+        document = self.extract(response.text, url=response.url)
+        title, words = (document.title, document.text) if document else (None, None)
         self.database.execute("INSERT INTO page VALUES (?, ?, ?, ?)", (response.url, title, words, response.text))
         self.database.commit()
 
@@ -129,10 +129,10 @@ def sample_pages(data, count):
     """Return so many pages: the first one, and an even sample of those that are not too large."""
     if not all((data / "extraction" / name).is_dir() for name in SETS):
         raise SystemExit(f"{data} has no pages of {' and '.join(SETS)}; name the folder that has them with --data")
-    found = [body for body in real_pages(data, SETS) if len(body) <= LARGEST_PAGE]
-    if len(found) < count:
-        raise SystemExit(f"{data} has {len(found)} pages of at most {LARGEST_PAGE} bytes; --pages is {count}")
-    return [FIRST_PAGE, *(found[number * len(found) // count] for number in range(1, count))]
+    bodies = [body for body in real_pages(data, SETS) if len(body) <= LARGEST_PAGE]
+    if len(bodies) < count:
+        raise SystemExit(f"{data} has {len(bodies)} pages of at most {LARGEST_PAGE} bytes; --pages is {count}")
+    return [FIRST_PAGE, *(bodies[number * len(bodies) // count] for number in range(1, count))]
 
 
 def work_by_hand(row, address, path):
@@ -275,18 +275,18 @@ class ServerClock:
 def count_pages(url):
     engine = create_engine(url)
     with closing(engine.connect()) as connection:
-        found = connection.scalar(text("SELECT count(*) FROM page"))
+        number = connection.scalar(text("SELECT count(*) FROM page"))
     engine.dispose()
-    return found
+    return number
 
 
 def measure(rows, rounds, pages, address):
     """Return, by row, a small and a large crawl of each round."""
     small, runs = max(1, int(pages * SMALL_SHARE)), {row: [] for row in rows}
     for turn in range(rounds):
-        for row, found in runs.items():
+        for row, pairs in runs.items():
             pair = [run_crawl(row, address, size) for size in (small, pages)]
-            found.append(pair)
+            pairs.append(pair)
             print(f"round {turn + 1}/{rounds} {row:14} CPU {pair[0].cpu:.2f} s, {pair[1].cpu:.2f} s", file=sys.stderr)
     return summary(runs, small, pages)
 
@@ -318,7 +318,7 @@ def summary(runs, small, large):
 
 def show(rows):
     table = Table("crawl", "pages", "CPU ms", "× fetch", "own ms", "server ms", "start s", "kB", "pages/s")
-    for row, found in rows.items():
+    for row, figures in rows.items():
         names = (
             "pages",
             "cpu_ms",
@@ -329,7 +329,7 @@ def show(rows):
             "stored_kb",
             "pages_per_second",
         )
-        table.add_row((ROWS | MORE_ROWS)[row], *(str(found.get(name, "")) for name in names))
+        table.add_row((ROWS | MORE_ROWS)[row], *(str(figures.get(name, "")) for name in names))
     Console().print(table)
     Console().print("CPU of a page: of all processes, of the crawl's own, of the server's. Last: CLEANING_PROCESSES.")
 

@@ -58,15 +58,15 @@ def steps(body):
     page = parse(body, max_bytes=OPTIONS.max_bytes)
     stated, seen = read_statements(page.root), read_leaf_table(page.root)
     signals = read_signals(page, stated)
-    found = load_shipped_model().predict(seen, signals) if seen.blocks else None
+    prediction = load_shipped_model().predict(seen, signals) if seen.blocks else None
     return {
         BASE: lambda: lxml_parse(body),
         "parse": lambda: parse(body, max_bytes=OPTIONS.max_bytes),
         "statements": lambda: read_statements(page.root),
         "leaf table": lambda: read_leaf_table(page.root),
         "signals": lambda: read_signals(page, stated),
-        "model": lambda: load_shipped_model().predict(seen, signals) if found else None,
-        "decide": lambda: decide(seen, found, OPTIONS) if found else None,
+        "model": lambda: load_shipped_model().predict(seen, signals) if prediction else None,
+        "decide": lambda: decide(seen, prediction, OPTIONS) if prediction else None,
         "metadata": lambda: read_metadata(page, stated),
         WHOLE: lambda: clean(body, max_bytes=OPTIONS.max_bytes),
         STRUCTURE: After(lambda: clean(body, max_bytes=OPTIONS.max_bytes), lambda cleaned: cleaned.structure),
@@ -75,15 +75,15 @@ def steps(body):
 
 
 class After(NamedTuple):
-    """A step that is timed on what another one has just made: `made` runs before it and costs nothing."""
+    """A step that is timed on what another one has just made: `prepare` runs before it and costs nothing."""
 
-    made: Callable[[], Any]
+    prepare: Callable[[], Any]
     call: Callable[[Any], Any]
 
 
 def time_of(step):
     if isinstance(step, After):
-        step = partial(step.call, step.made())
+        step = partial(step.call, step.prepare())
     return timed(step)[0]
 
 

@@ -45,7 +45,9 @@ class Database:
 
     def add(self, fingerprints, first_id):
         with write_transaction(self._engine) as connection:
-            self._index.add(connection, [IndexEntry(one, number) for number, one in enumerate(fingerprints, first_id)])
+            self._index.add(
+                connection, [IndexEntry(bits, number) for number, bits in enumerate(fingerprints, first_id)]
+            )
 
     def grown_bytes(self):
         return self.size_bytes() - self._size_before
@@ -57,15 +59,15 @@ class Database:
         self._engine.dispose()
 
     def _load(self, stored):
-        further = [each for each in fingerprint.indexes if exists_on(each, self._engine.dialect.name)]
+        further = [index for index in fingerprint.indexes if exists_on(index, self._engine.dialect.name)]
         with write_transaction(self._engine) as connection:
-            for each in further:
-                each.drop(connection)
+            for index in further:
+                index.drop(connection)
         order = np.argsort(stored.view(np.int64))  # as the database compares them
         self._add_all(stored[order], order)
         with write_transaction(self._engine) as connection:
-            for each in further:
-                each.create(connection)
+            for index in further:
+                index.create(connection)
 
     def _add_all(self, fingerprints, ids):
         for start in range(0, len(fingerprints), BATCH):
@@ -104,8 +106,8 @@ class Faiss(_InMemory):
     def lookup(self, queries):
         # It finds what is nearer than the radius.
         limits, _distances, ids = self._index.range_search(_codes(queries), MAX_DISTANCE + 1)
-        asked = np.repeat(np.array(queries, np.uint64), np.diff(limits).astype(np.int64))
-        return set(zip(asked.tolist(), ids.tolist(), strict=True))
+        repeated = np.repeat(np.array(queries, np.uint64), np.diff(limits).astype(np.int64))
+        return set(zip(repeated.tolist(), ids.tolist(), strict=True))
 
     def add(self, fingerprints, first_id):
         assert self._index.ntotal == first_id  # it numbers by itself
@@ -139,8 +141,8 @@ class Datasketch(_InMemory):
             self._lsh.insert(number, bands)
 
     def _sketches(self, fingerprints):
-        for one, bands in zip(fingerprints, _codes(fingerprints).view(np.uint16), strict=True):
-            yield one, self._sketch(seed=1, hashvalues=bands, scheme="legacy")
+        for bits, bands in zip(fingerprints, _codes(fingerprints).view(np.uint16), strict=True):
+            yield bits, self._sketch(seed=1, hashvalues=bands, scheme="legacy")
 
 
 def _codes(fingerprints):

@@ -22,7 +22,7 @@ from sqlalchemy import BigInteger, String, cast, insert, literal, select, text, 
 from crawler.storage.database import opened_engine, write_transaction
 from crawler.storage.tables import page
 
-COPIED = [each.name for each in page.columns if each.name not in {"id", "url", "url_key", "etag", "next_visit"}]
+COPIED = [column.name for column in page.columns if column.name not in {"id", "url", "url_key", "etag", "next_visit"}]
 
 
 @dataclass(frozen=True)

@@ -65,17 +65,23 @@ def fill(url, pages):
                 changes = ChangeLog(connection)
                 added = {"added": changes.sequence}
                 connection.execute(insert(page), [a_page(number, crawl) for number in numbers])
-                blocks = [a_block(number, at, chance) | added for number in numbers for at in range(BLOCKS)]
-                connection.execute(insert(block), [one | {"changed": changes.sequence} for one in blocks])
-                seen = [a_sighting(number, at, chance) for number in numbers for at in range(SIGHTINGS) if number > 1]
-                connection.execute(insert(sighting), [one | {"changed": changes.sequence} for one in seen])
+                blocks = [a_block(number, position, chance) | added for number in numbers for position in range(BLOCKS)]
+                connection.execute(insert(block), [row | {"changed": changes.sequence} for row in blocks])
+                seen = [
+                    a_sighting(number, position, chance)
+                    for number in numbers
+                    for position in range(SIGHTINGS)
+                    if number > 1
+                ]
+                connection.execute(insert(sighting), [row | {"changed": changes.sequence} for row in seen])
                 for number in numbers:
                     changes.add_page(number)
                 changes.write()
         with write_transaction(engine) as connection:
             row = {"pages": 9, "boilerplate_since": AT}
             connection.execute(
-                insert(document_frequency), [row | {"site": site(at), "digest": at} for at in range(1, SITES * 10)]
+                insert(document_frequency),
+                [row | {"site": site(number), "digest": number} for number in range(1, SITES * 10)],
             )
 
 
@@ -93,17 +99,17 @@ def a_page(number, crawl):
 METHOD = {"method": "default", "scheme": "x"}
 
 
-def a_block(number, at, chance):
+def a_block(number, position, chance):
     """A block; one in a hundred is gone."""
-    identity = (number - 1) * BLOCKS + at + 1
+    identity = (number - 1) * BLOCKS + position + 1
     own = {"id": identity, "site": site(number), "text": f"{identity} {' '.join(chance.choices(WORDS, k=40))}"}
-    return own | content(number, at, identity) | {"gone_at": AT if identity % 100 == 0 else None}
+    return own | content(number, position, identity) | {"gone_at": AT if identity % 100 == 0 else None}
 
 
-def a_sighting(number, at, chance):
+def a_sighting(number, position, chance):
     """A sighting of a block of an earlier page."""
     of_block = chance.randrange((number - 1) * BLOCKS) + 1
-    return content(number, BLOCKS + at, of_block) | {"block_id": of_block, "distance": 0, "text": None}
+    return content(number, BLOCKS + position, of_block) | {"block_id": of_block, "distance": 0, "text": None}
 
 
 def content(number, position, digest):

@@ -107,14 +107,14 @@ def run_stage(stage, address):
 
 def measure(options):
     """Return, by stage, the CPU milliseconds for each response of each round."""
-    found = {stage: [] for stage in STAGES}
+    costs_by_stage = {stage: [] for stage in STAGES}
     with run_site(site, options) as address:
         for turn in range(options.rounds):
-            for stage, costs in found.items():
+            for stage, costs in costs_by_stage.items():
                 figures = run_stage(stage, address)
                 costs.append(1000 * figures["cpu_seconds"] / figures["responses"])
                 print(f"round {turn + 1}/{options.rounds} {stage:38} {costs[-1]:.2f} ms", file=sys.stderr)
-    return found
+    return costs_by_stage
 
 
 def main():
@@ -131,7 +131,7 @@ def main():
     if options.worker:
         worker(options.worker, options.address, options.database)
         return
-    costs = {stage: statistics.median(each) for stage, each in measure(options).items()}
+    costs = {stage: statistics.median(rounds) for stage, rounds in measure(options).items()}
     overhead = {stage: cost / costs["in memory"] - 1 for stage, cost in costs.items()}
     if options.json:
         print(json.dumps({"cpu_ms": costs, "overhead": overhead["in the database"]}, indent=2))

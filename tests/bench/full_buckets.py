@@ -70,7 +70,7 @@ def measure(url, bucket, options):
     for pages in options.pages:
         seconds, results = timed_save(store, crawl, [next(attack) for _ in range(pages - saved)])
         saved = pages
-        skipped = sum(one.not_compared for one in results) / (len(results) * BLOCKS)
+        skipped = sum(result.not_compared for result in results) / (len(results) * BLOCKS)
         yield f"seconds for the pages up to {pages}", f"{seconds:.2f} ({skipped:.0%} not compared)"
     while saved * BLOCKS < options.stored:
         timed_save(store, crawl, [next(attack) for _ in range(BATCH_BLOCKS // BLOCKS)])

@@ -104,7 +104,7 @@ def candidates(folder):
 def by_brute_force(keys):
     """Return original, distance and exactness of each sighting: each block is compared with all originals before it."""
     originals, ids, held = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.int64), 0
-    by_terms, terms_of, found = {}, {}, {}
+    by_terms, terms_of, sightings = {}, {}, {}
     for key, fingerprint in zip(keys.tolist(), keys["fingerprint"].view(np.uint64), strict=True):
         number, digest, check, _, has = key
         options = []
@@ -112,25 +112,25 @@ def by_brute_force(keys):
             bits = np.bitwise_count(originals[:held] ^ fingerprint)
             best = int(bits.argmin())  # the first of the nearest
             options += [(int(bits[best]), int(ids[best]))] if bits[best] <= DISTANCE else []
-        options += [(0, one) for one in by_terms.get((digest, check), [])[:1]]
+        options += [(0, earlier) for earlier in by_terms.get((digest, check), [])[:1]]
         if options:
             distance, original = min(options)
-            found[number] = (original, distance, terms_of[original] == (digest, check))
+            sightings[number] = (original, distance, terms_of[original] == (digest, check))
             continue
         terms_of[number] = digest, check
         by_terms.setdefault((digest, check), []).append(number)
         if has:
             originals[held], ids[held] = fingerprint, number
             held += 1
-    return found
+    return sightings
 
 
 def differences(keys, sightings):
     """Return how many blocks the join decides otherwise than the loop."""
     names = ("id", "original", "bits", "exact")
-    joined = {one[0]: one[1:] for one in zip(*(sightings[name].tolist() for name in names), strict=True)}
+    joined = {row[0]: row[1:] for row in zip(*(sightings[name].tolist() for name in names), strict=True)}
     expected = by_brute_force(keys)
-    return sum(joined.get(one) != expected.get(one) for one in joined.keys() | expected.keys())
+    return sum(joined.get(number) != expected.get(number) for number in joined.keys() | expected.keys())
 
 
 def project(size):
@@ -174,7 +174,7 @@ def main():
     parser.add_argument("--folder", help="where the files of the join lie for a while")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     options = parser.parse_args()
-    found, wrong = [], 0
+    figures_by_size, wrong = [], 0
     for size in map(int, options.sizes.split(",")):
         keys = make_keys(size, options.blocks_per_task)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -182,13 +182,15 @@ def main():
         if size <= options.check:
             figures["differences"] = differences(keys, sightings)
             wrong += figures["differences"]
-        found.append({name: round(value, 2) if isinstance(value, float) else value for name, value in figures.items()})
-        print(found[-1], file=sys.stderr)
+        figures_by_size.append(
+            {name: round(value, 2) if isinstance(value, float) else value for name, value in figures.items()}
+        )
+        print(figures_by_size[-1], file=sys.stderr)
     projected = [project(int(size)) for size in options.project.split(",") if size]
     if options.json:
-        print(json.dumps({"join": found, "projected": projected}, indent=2))
+        print(json.dumps({"join": figures_by_size, "projected": projected}, indent=2))
     else:
-        show(found, projected)
+        show(figures_by_size, projected)
     return 1 if wrong else 0
 
 

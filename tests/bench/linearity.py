@@ -116,16 +116,16 @@ def measure(kind, sizes, method):
 
     `method` is None for the structure.
     """
-    each, refused = [], []
+    costs, refused = [], []
     for size in sizes:
         body = build(kind, size)
         rounds = 3 if size < _ROUNDS_BELOW_BYTES else 1
         work = partial(write_markdown, *kept_whole(body)) if method is None else partial(attempt, body, method)
         times = [timed(work) for _ in range(rounds)]
-        each.append(round(1e9 * min(seconds for seconds, _ in times) / len(body), 1))
+        costs.append(round(1e9 * min(seconds for seconds, _ in times) / len(body), 1))
         if not times[0][1]:
             refused.append(size)
-    return {"kind": kind, "ns_a_byte": each, "ratio": round(each[-1] / each[0], 2), "refused": refused}
+    return {"kind": kind, "ns_a_byte": costs, "ratio": round(costs[-1] / costs[0], 2), "refused": refused}
 
 
 def show(rows, sizes, most):

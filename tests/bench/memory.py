@@ -87,19 +87,20 @@ def main():
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     options = parser.parse_args()
     bodies = read_cycle(options.cycle)
-    found = figures(run(bodies, options.pages, options.method), bodies, count_cycles(bodies, options.method))
+    growth = figures(run(bodies, options.pages, options.method), bodies, count_cycles(bodies, options.method))
     flat = (
-        found["grown_mb"] <= options.most_mb
-        and found["grown_objects"] <= _MOST_NEW_OBJECTS
-        and found["objects_in_cycles_at_worst"] == 0
+        growth["grown_mb"] <= options.most_mb
+        and growth["grown_objects"] <= _MOST_NEW_OBJECTS
+        and growth["objects_in_cycles_at_worst"] == 0
     )
     if options.json:
-        print(json.dumps(found | {"flat": flat}, indent=2))
+        print(json.dumps(growth | {"flat": flat}, indent=2))
     else:
         print(
-            f"{found['pages']:,} pages: {found['warm_mb']} MB after {_WARM_ROUNDS} rounds of {len(bodies)}, at most "
-            f"{found['grown_mb']:+} MB and {found['grown_objects']:+} objects since: {'flat' if flat else 'NOT FLAT'}. "
-            f"At worst {found['objects_in_cycles_at_worst']} objects of a page wait for the garbage collector."
+            f"{growth['pages']:,} pages: {growth['warm_mb']} MB after {_WARM_ROUNDS} rounds of {len(bodies)}, at most "
+            f"{growth['grown_mb']:+} MB and {growth['grown_objects']:+} objects since: "
+            f"{'flat' if flat else 'NOT FLAT'}. "
+            f"At worst {growth['objects_in_cycles_at_worst']} objects of a page wait for the garbage collector."
         )
     return 0 if flat else 1
 

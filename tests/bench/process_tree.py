@@ -66,10 +66,10 @@ class Watch:
     def _look(self):
         held = 0
         with suppress(psutil.NoSuchProcess):
-            for each in [*self._own, *self._root.children(recursive=True)]:
+            for process in [*self._own, *self._root.children(recursive=True)]:
                 with suppress(psutil.NoSuchProcess):
-                    times, memory = each.cpu_times(), each.memory_info().rss
-                    self._cpu[each.pid] = max(self._cpu.get(each.pid, 0.0), times.user + times.system)
+                    times, memory = process.cpu_times(), process.memory_info().rss
+                    self._cpu[process.pid] = max(self._cpu.get(process.pid, 0.0), times.user + times.system)
                     self._largest = max(self._largest, memory)
                     held += memory
         self._all = max(self._all, held)

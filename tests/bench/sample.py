@@ -24,10 +24,12 @@ def stored_fingerprints(size):
     members = np.resize(np.repeat(centres, np.minimum(random.zipf(_ZIPF, len(centres)), _LARGEST_FAMILY)), related)
     least, most = _BITS_IN_FAMILY
     members = flipped(members, random.integers(least, most + 1, related), random)
-    found = np.unique(np.concatenate([members, random.integers(0, 1 << 64, size - related, np.uint64)]))
-    while len(found) < size:
-        found = np.unique(np.append(found, random.integers(0, 1 << 64, size - len(found), np.uint64)))
-    return random.permutation(found)
+    fingerprints = np.unique(np.concatenate([members, random.integers(0, 1 << 64, size - related, np.uint64)]))
+    while len(fingerprints) < size:
+        fingerprints = np.unique(
+            np.append(fingerprints, random.integers(0, 1 << 64, size - len(fingerprints), np.uint64))
+        )
+    return random.permutation(fingerprints)
 
 
 def queries(stored, pages):
@@ -55,7 +57,7 @@ def flipped(fingerprints, counts, random):
     return result
 
 
-def neighbours(stored, asked):
+def neighbours(stored, wanted):
     """Return pairs of a query and the number of a stored one within 3 bits of it, by comparing all with all."""
-    found = [(query, np.flatnonzero(np.bitwise_count(stored ^ query) <= _NEAR)) for query in np.unique(asked)]
-    return {(int(query), int(number)) for query, numbers in found for number in numbers}
+    matches = [(query, np.flatnonzero(np.bitwise_count(stored ^ query) <= _NEAR)) for query in np.unique(wanted)]
+    return {(int(query), int(number)) for query, numbers in matches for number in numbers}

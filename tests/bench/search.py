@@ -98,20 +98,20 @@ def index_blocks(engine):
     columns = select(block.c.id, block.c.text, block.c.priority).order_by(block.c.id)
     last = 0
     with write_transaction(engine) as connection:
-        while found := connection.execute(columns.where(block.c.id > last).limit(INDEXED_AT_ONCE)).all():
-            blocks_.add_tokens(connection, [blocks_.SearchableBlock(*one) for one in found])
-            last = found[-1].id
+        while rows := connection.execute(columns.where(block.c.id > last).limit(INDEXED_AT_ONCE)).all():
+            blocks_.add_tokens(connection, [blocks_.SearchableBlock(*row) for row in rows])
+            last = rows[-1].id
 
 
 def time_searches(engine, count):
     rows, every = [], {rank: [] for rank in Rank}
-    for kind, asked in queries(count).items():
+    for kind, texts in queries(count).items():
         for rank in Rank:
             say(f"{engine.dialect.name}: {kind}, {rank}")
-            seconds = [best_of(engine, query, rank) for query in asked]
+            seconds = [best_of(engine, query, rank) for query in texts]
             if kind != STOP_WORD:
                 every[rank] += seconds
-            rows.append(figures(engine, kind, rank, seconds) | {"blocks": median_blocks(engine, asked)})
+            rows.append(figures(engine, kind, rank, seconds) | {"blocks": median_blocks(engine, texts)})
             say(f"{rows[-1]}")
     return rows + [figures(engine, "all but stop words", rank, every[rank]) | {"blocks": ""} for rank in Rank]
 
@@ -130,12 +130,12 @@ def run(engine, query, rank):
         return search(connection, query, rank=rank, limit=LIMIT)
 
 
-def median_blocks(engine, asked):
+def median_blocks(engine, texts):
     """Return how many blocks match, in the median of some of the queries."""
     with read_transaction(engine) as connection:
         matching = [
             best_blocks(connection, parse_query(words), Rank.PRIORITY, PageCriteria.of(SearchFilters(), None), 1 << 40)
-            for words in asked[:COUNTED]
+            for words in texts[:COUNTED]
         ]
     return int(np.median([len(blocks) for blocks in matching]))
 
@@ -149,35 +149,35 @@ def time_scans(engine, count):
 def time_scan(engine, kind, dropped, words):
     say(f"{engine.dialect.name}: scan of {kind}")
     rank = "priority" if kind == "PAB" else "density"
-    found = "(length(text) - length(replace(lower(text), :word, '')))"
+    hits = "(length(text) - length(replace(lower(text), :word, '')))"
     statement = text(
         f"SELECT id FROM block WHERE lower(text) LIKE '%' || :word || '%' AND score >= :dropped ORDER BY "
-        f"{'priority *' * (rank == 'priority')} {found} / CAST(length(:word) * words AS double precision) DESC LIMIT 10"
+        f"{'priority *' * (rank == 'priority')} {hits} / CAST(length(:word) * words AS double precision) DESC LIMIT 10"
     )
     with read_transaction(engine) as connection:
         values = [{"word": word, "dropped": dropped} for word in words]
-        seconds = [timed(lambda one=one: connection.execute(statement, one).all()) for one in values]
+        seconds = [timed(lambda value=value: connection.execute(statement, value).all()) for value in values]
     return {"database": engine.dialect.name, "blocks": kind, "rank": rank, "p50": float(np.median(seconds)) * 1000}
 
 
 def time_stores(database, options):
     """Return the milliseconds that a page of 50 blocks and its words take, in the best batch of ten pages."""
     say(f"{database}: storing")
-    made = batches(options.stored)
+    visits = batches(options.stored)
     with new_engine(database, options.folder) as (engine, _):
         schema.prepare_schema(engine)
         store = Store(engine, keep_html=False)
         crawl = store.begin_crawl("bench", {})
-        stored = min(timed(lambda batch=batch: store.save(crawl, batch)) / len(batch) for batch in made)
-        return {"store": stored * 1000, "words": min(time_words(engine, len(batch)) for batch in made) * 1000}
+        stored = min(timed(lambda batch=batch: store.save(crawl, batch)) / len(batch) for batch in visits)
+        return {"store": stored * 1000, "words": min(time_words(engine, len(batch)) for batch in visits) * 1000}
 
 
 def time_words(engine, pages):
     """Return the seconds that a page's words take to write, of as many pages as a batch has."""
     with write_transaction(engine) as connection:
         connection.execute(delete(block_tokens))
-        asked = select(block.c.id, block.c.text, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
-        blocks = [blocks_.SearchableBlock(*one) for one in connection.execute(asked)]
+        query = select(block.c.id, block.c.text, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
+        blocks = [blocks_.SearchableBlock(*row) for row in connection.execute(query)]
         return timed(lambda: blocks_.add_tokens(connection, blocks)) / pages
 
 

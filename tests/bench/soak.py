@@ -167,8 +167,8 @@ def run(name, command, processes, url, count, options):
     running = [started(command, url) for _ in range(processes)]
     while any(process.poll() is None for process in running):
         taken = taken_during(running, options.every)
-        cpu_seconds = [max(pair) for pair in zip(cpu_seconds, (each.cpu_seconds for each in taken), strict=True)]
-        memory = ", ".join(f"{each.resident_bytes / 1e6:.0f} MB" for each in taken)
+        cpu_seconds = [max(pair) for pair in zip(cpu_seconds, (use.cpu_seconds for use in taken), strict=True)]
+        memory = ", ".join(f"{use.resident_bytes / 1e6:.0f} MB" for use in taken)
         now, responses = time.monotonic(), count.value
         rate = (responses - before) / (now - last)
         say(f"{name}: {now - began:4.0f} s, {responses - first:7,} responses, {rate:5.0f}/s, {memory}")

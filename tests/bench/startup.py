@@ -95,7 +95,7 @@ def at_first_request(arguments, folder, *, ours):
     with serve() as site:
         spider = Path(folder, "plain.py")
         spider.write_text(PLAIN.format(address=site.address), "utf-8")
-        command = [sys.executable, "-m", "scrapy", *(one.format(address=site.address) for one in arguments)]
+        command = [sys.executable, "-m", "scrapy", *(argument.format(address=site.address) for argument in arguments)]
         quiet = {"cwd": folder, "env": environment(ours=ours), "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, **quiet) as process:
             site.process = psutil.Process(process.pid)

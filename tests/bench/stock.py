@@ -33,11 +33,13 @@ def fill(engine, blocks):
     with write_transaction(engine) as connection:
         values = {"id": 1, "spider": "bench", "arguments": {}, "state": "finished", "started": NOW, "totals": {}}
         connection.execute(insert(crawl), values)
-    made = enumerate(pages(blocks // BLOCKS_OF_PAGE))
-    while some := list(islice(made, _PAGES_AT_ONCE)):
+    numbered = enumerate(pages(blocks // BLOCKS_OF_PAGE))
+    while part := list(islice(numbered, _PAGES_AT_ONCE)):
         with write_transaction(engine) as connection:
-            connection.execute(insert(page), [_page(number) for number, _ in some])
-            rows = [_block(number, position, *one) for number, of_page in some for position, one in enumerate(of_page)]
+            connection.execute(insert(page), [_page(number) for number, _ in part])
+            rows = [
+                _block(number, position, *texts) for number, of_page in part for position, texts in enumerate(of_page)
+            ]
             connection.execute(insert(block), rows)
 
 
@@ -49,7 +51,7 @@ def tidy(engine):
 
 def batches(count):
     """Return so many pages as batches of visits."""
-    visits = [_visit(number, made) for number, made in enumerate(pages(count))]
+    visits = [_visit(number, blocks) for number, blocks in enumerate(pages(count))]
     return [visits[start : start + _PAGES_OF_BATCH] for start in range(0, count, _PAGES_OF_BATCH)]
 
 
@@ -61,8 +63,8 @@ def _page(number):
     address = f"https://{_site(number)}/{number}"
     texts = {"url": address, "url_key": address, "site": _site(number), "title": f"Page {number}"}
     counts = {"id": number + 1, "visits": 1, "changes": 0, "crawl_id": 1, "body_hash": number, "children": 0}
-    made = {"method": "default", "scheme": "bench", "html": os.urandom(_HTML_BYTES), "last_changed": NOW}
-    return texts | counts | made | _SEEN
+    contents = {"method": "default", "scheme": "bench", "html": os.urandom(_HTML_BYTES), "last_changed": NOW}
+    return texts | counts | contents | _SEEN
 
 
 def _block(number, position, content, words, priority, score):
@@ -77,7 +79,7 @@ def _block(number, position, content, words, priority, score):
     return texts | counts | {"score": score, "priority": priority, "fingerprint": None} | _SEEN
 
 
-def _visit(number, made):
+def _visit(number, blocks):
     address = f"https://site{number}.example/"
     return Visit(
         address,
@@ -87,7 +89,7 @@ def _visit(number, made):
         page=ProcessedPage(
             FetchedPage(address, b"<p>", None, Metadata()),
             CleanPage(address, "default", "utf-8", Metadata(), ()),
-            tuple(_candidate(position, *one) for position, one in enumerate(made)),
+            tuple(_candidate(position, *block_values) for position, block_values in enumerate(blocks)),
         ),
     )
 
@@ -95,6 +97,6 @@ def _visit(number, made):
 def _candidate(position, content, words, priority, score):
     sequence = terms(content)
     unique = len(set(sequence))
-    found = Block(position, "/p", Kind.PARAGRAPH, content, words, 0, priority)
+    block = Block(position, "/p", Kind.PARAGRAPH, content, words, 0, priority)
     bits = fingerprint_terms(sequence) if unique >= _FEWEST_TERMS else None
-    return FingerprintedBlock(Decision(found, score, Reason.KEPT), text_digest(content, sequence), unique, bits)
+    return FingerprintedBlock(Decision(block, score, Reason.KEPT), text_digest(content, sequence), unique, bits)

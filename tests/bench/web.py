@@ -215,10 +215,10 @@ def serving(url):
     command = [sys.executable, "-m", "scrapy", "serve", "--port", "0", "-s", f"DATABASE_URL={url}"]
     with subprocess.Popen(command, env=os.environ | SETTINGS, stdout=subprocess.PIPE, text=True) as process:
         try:
-            found = re.search(r":(\d+)/ until", process.stdout.readline())
-            if found is None:
+            match = re.search(r":(\d+)/ until", process.stdout.readline())
+            if match is None:
                 raise SystemExit("scrapy serve did not start")
-            yield int(found[1]), psutil.Process(process.pid)
+            yield int(match[1]), psutil.Process(process.pid)
         finally:
             process.terminate()
 
@@ -244,17 +244,17 @@ def crawling(url):
 
 def store_always(url):
     """Store batches until standard input ends, and print how many."""
-    made = batches(500)
+    visits = batches(500)
     with opened_engine(url) as engine:
         store = Store(engine, keep_html=False)
         crawl = store.begin_crawl("bench", {})
-        store.save(crawl, made[0])
+        store.save(crawl, visits[0])
         print("ready", flush=True)
         for number in count(1):
             if wait_for_input([sys.stdin], [], [], 0)[0]:  # it has ended
                 store.close()
                 return number
-            store.save(crawl, made[number % len(made)])
+            store.save(crawl, visits[number % len(visits)])
     return 0
 
 

@@ -18,16 +18,16 @@ def small(tmp_path_factory):
 def test_all_rows_read_the_pages_of_both_writers(small, tmp_path):
     pytest.importorskip("magic", reason="libmagic, which datatrove needs, is not installed", exc_type=ImportError)
     rows = "ours-1,datatrove-1,ray-resiliparse-1"
-    given = ["--records", "30", "--files", "2", "--folder", str(tmp_path), "--rows", rows, "--json"]
-    finished = small_data.run("bench/batch.py", small, *given)
+    arguments = ["--records", "30", "--files", "2", "--folder", str(tmp_path), "--rows", rows, "--json"]
+    finished = small_data.run("bench/batch.py", small, *arguments)
     assert finished.returncode == 0, finished.stderr
-    found = json.loads(finished.stdout)["rows"]
-    assert {row: found[row]["pages"] for row in ("ours-1", "ray-resiliparse-1")} == {
+    figures_by_row = json.loads(finished.stdout)["rows"]
+    assert {row: figures_by_row[row]["pages"] for row in ("ours-1", "ray-resiliparse-1")} == {
         "ours-1": 30,
         "ray-resiliparse-1": 30,
     }
-    assert all(figures["cpu_seconds"] > 0 and figures["largest_mb"] > 50 for figures in found.values())
-    assert found["ours-1"]["rejected"] == 0
+    assert all(figures["cpu_seconds"] > 0 and figures["largest_mb"] > 50 for figures in figures_by_row.values())
+    assert figures_by_row["ours-1"]["rejected"] == 0
     assert len(list(tmp_path.glob("*.warc.gz"))) == 2
 
 
@@ -47,6 +47,6 @@ def test_the_join_gives_what_comparing_all_blocks_gives(rows_of_a_task, monkeypa
 
 def test_the_work_of_larger_joins_is_that_of_one_value_of_a_band(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "bench")
-    found = importlib.import_module("join").project(10**8)
-    assert found["candidates"] == pytest.approx(10**16 / 2**17, rel=0.01)
-    assert 10**8 < found["compared"] < found["candidates"] / 100
+    work = importlib.import_module("join").project(10**8)
+    assert work["candidates"] == pytest.approx(10**16 / 2**17, rel=0.01)
+    assert 10**8 < work["compared"] < work["candidates"] / 100

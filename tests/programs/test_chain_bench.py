@@ -60,7 +60,9 @@ def test_the_servers_cpu_counts_too(small):
 def test_a_flame_graph_of_a_row_is_written(small, tmp_path):
     finished = run(small, "--rows", "sqlite-0", "--profile", str(tmp_path / "flames.svg"))
     assert finished.returncode == 0, finished.stderr
-    titles = [each.text or "" for each in ET.parse(tmp_path / "flames.svg").iter("{http://www.w3.org/2000/svg}title")]
+    titles = [
+        element.text or "" for element in ET.parse(tmp_path / "flames.svg").iter("{http://www.w3.org/2000/svg}title")
+    ]
     assert any("crawler/storage/store.py" in title for title in titles)
 
 

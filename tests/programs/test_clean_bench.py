@@ -17,14 +17,14 @@ def small(tmp_path):
 def test_the_cost_of_each_step_and_extractor_is_measured_in_one_run(small):
     finished = small_data.run("bench/clean.py", small, "--pages", "3", "--rounds", "2", "--json")
     assert finished.returncode == 0, finished.stderr
-    found = json.loads(finished.stdout)
-    assert found["pages"] == 3
-    assert next(iter(found["steps"])) == "lxml parse"
-    assert list(found["steps"])[-len(PEERS) :] == list(PEERS)
-    assert found["steps"]["lxml parse"]["times_lxml_parse"] == 1.0
-    for row in found["steps"].values():
+    report = json.loads(finished.stdout)
+    assert report["pages"] == 3
+    assert next(iter(report["steps"])) == "lxml parse"
+    assert list(report["steps"])[-len(PEERS) :] == list(PEERS)
+    assert report["steps"]["lxml parse"]["times_lxml_parse"] == 1.0
+    for row in report["steps"].values():
         assert 0 < row["p50_ms"] <= row["p95_ms"]
-    assert found["versions"].keys() == PEERS.keys()
+    assert report["versions"].keys() == PEERS.keys()
 
 
 def test_the_cost_is_shown_as_a_table(small):
@@ -39,9 +39,9 @@ def test_growth_of_memory_beyond_the_bound_fails(tmp_path, bound, code):
     arguments = ["--pages", "40", "--cycle", "5", f"--most-mb={bound}", "--json"]
     finished = small_data.run("bench/memory.py", tmp_path / "no data", *arguments)
     assert finished.returncode == code, finished.stderr
-    found = json.loads(finished.stdout)
-    assert (found["pages"], found["flat"]) == (40, code == 0)
-    assert found["objects_in_cycles_at_worst"] == 0
+    report = json.loads(finished.stdout)
+    assert (report["pages"], report["flat"]) == (40, code == 0)
+    assert report["objects_in_cycles_at_worst"] == 0
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def pages(data):
 
 
 def test_article_links_are_told_better_than_by_their_text_alone(pages):
-    found = discovery.measure(pages, discovery.RULES, lambda page: page.group)
-    assert {group: by_rule["ours"]["pages"] for group, by_rule in found.items()} == {"other": 5, "tuned": 3}
-    for group, by_rule in found.items():
+    measured = discovery.measure(pages, discovery.RULES, lambda page: page.group)
+    assert {group: by_rule["ours"]["pages"] for group, by_rule in measured.items()} == {"other": 5, "tuned": 3}
+    for group, by_rule in measured.items():
         assert by_rule["ours"]["f1"] >= FLOOR[group], by_rule
         assert by_rule["ours"]["f1"] > by_rule["long text"]["f1"] > by_rule["every link"]["f1"]
 

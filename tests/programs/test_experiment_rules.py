@@ -86,11 +86,11 @@ def test_kept_content_blocks_are_precision_and_recall():
         return Decision(Block(number, "/p", Kind.PARAGRAPH, text, len(text.split()), 0, 0.1), 0.0, reason)
 
     gold = "the ferry left the harbour at dawn\nforty passengers slept below the deck\nnobody had seen the old captain"
-    one, two, three = gold.split("\n")
+    first, second, third = gold.split("\n")
     decisions = [
-        decision(0, one, Reason.KEPT),
-        decision(1, two, Reason.OUTSIDE),
-        decision(2, three, Reason.KEPT),
+        decision(0, first, Reason.KEPT),
+        decision(1, second, Reason.OUTSIDE),
+        decision(2, third, Reason.KEPT),
         decision(3, "subscribe to our newsletter and never miss", Reason.KEPT),
     ]
     assert vce_blocks.score(decisions, gold) == vce_blocks.Block(pytest.approx(2 / 3), 2 / 3, 2 / 3)

@@ -54,7 +54,7 @@ def test_an_experiment_runs_on_a_few_pages_and_all_that_it_gives_can_be_shown(na
     present.draw(tmp_path / "two.svg", finding)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     section = present.section(name, finding, "plot.svg")
-    assert all(f"| {one.claim} | {one.outcome} | " in section for one in finding.verdicts)
+    assert all(f"| {verdict.claim} | {verdict.outcome} | " in section for verdict in finding.verdicts)
     assert all(f"Absent: {method}: " in section for method in finding.absent)
 
 
@@ -80,8 +80,8 @@ def test_vce_is_measured_in_a_browser(data, chromium, temporary):
 
 def test_every_block_is_kept_or_dropped(data):
     samples = stand_ins.articles(FEW, None)
-    found = pab_blocks.measure(samples)
-    for method, measured in found.items():
+    by_method = pab_blocks.measure(samples)
+    for method, measured in by_method.items():
         leaves = [len(decide_leaves(stand_ins.read(sample), METHODS[method], Options())) for sample in samples]
         assert [page.total() for page in measured.pages] == leaves
         for reading in pab_blocks.READINGS:
@@ -96,8 +96,8 @@ def test_noise_of_pab_is_what_has_no_priority_and_merged_blocks_are_informative(
         "<form><p>Search</p></form><li></li><p></p>outside"
     )
     sample = Page(body.encode(), "http://here.example/")
-    found = pab_blocks.measure([sample])
-    pab, eniw = found["pab"], found["eniw"]
+    by_method = pab_blocks.measure([sample])
+    pab, eniw = by_method["pab"], by_method["eniw"]
     assert pab.count(pab_blocks.WITH_TEXT) == pab_blocks.Counted(informative=3, noise=2)
     assert pab.count(pab_blocks.WITH_EMPTY) == pab_blocks.Counted(informative=4, noise=3)
     assert eniw.count(pab_blocks.WITH_TEXT) == pab_blocks.Counted(informative=5, noise=1)
@@ -114,12 +114,15 @@ class Page:
 
 def test_all_kept_blocks_of_all_pages_are_stored_and_found(data, tmp_path):
     samples = stand_ins.articles(FEW, None)
-    kept = [[one for one in stand_ins.decide(stand_ins.read(sample), "pab") if one.kept] for sample in samples]
+    kept = [
+        [decision for decision in stand_ins.decide(stand_ins.read(sample), "pab") if decision.kept]
+        for sample in samples
+    ]
     size = pab_size.measure("pab", samples)
     assert size.blocks == sum(map(len, kept))
-    assert size.of_pages == [sum(len(one.block.text) for one in of_page) for of_page in kept]
+    assert size.of_pages == [sum(len(decision.block.text) for decision in of_page) for of_page in kept]
     assert size.database > size.text
-    holding = sum(any("the" in one.block.text.lower().split() for one in of_page) for of_page in kept)
+    holding = sum(any("the" in decision.block.text.lower().split() for decision in of_page) for of_page in kept)
     with stored.stored(tmp_path / "blocks.db", "pab", samples) as engine, read_transaction(engine) as connection:
         assert holding <= len(search(connection, "the", limit=FEW)) <= FEW
 
@@ -172,9 +175,9 @@ def test_the_papers_figures_are_those_of_the_notes_on_the_papers(data):
     text = notes.read_text("utf-8")
     rows = re.findall(r"^\| [123] [a-z ]+ \| (.+) \|$", text, re.MULTILINE)
     for module, row in zip(WEIGHTED, rows, strict=True):
-        found = re.findall(r"(\d+)/(\d+)/(\d+) \**([\d.]+)\**", row)
-        assert [tuple(map(int, counts)) for *counts, _ in found] == list(module.PAPER.right.values())
-        assert [float(mean) for *_, mean in found] == list(module.PAPER.printed.values())
+        printed = re.findall(r"(\d+)/(\d+)/(\d+) \**([\d.]+)\**", row)
+        assert [tuple(map(int, counts)) for *counts, _ in printed] == list(module.PAPER.right.values())
+        assert [float(mean) for *_, mean in printed] == list(module.PAPER.printed.values())
     blocks = [f"{row.informative:,} / {row.noise:,}" for row in pab_blocks.PAPER.values()]
     bayes = [" ".join(f"{100 * share:g}" for share in pab_classes.PAPER[method]) for method in ("pab", "eniw")]
     searched = [f"{row.seconds:.3f} / {row.pages}".lstrip("0") for row in reversed(pab_search.PAPER.values())]
@@ -229,14 +232,14 @@ def test_the_program_prints_plots_and_writes(program, data, tmp_path):
     page.write_text("\n".join(mark for name in names for mark in present.marks(name)), "utf-8")
     code, printed = program("subtree", "--pages", "2", "--json", "--plot", plots, "--write", page)
     assert code == 0
-    found = json.loads(printed.out)["subtree"]
-    assert found["title"] == "Levels of noise eliminated"
-    assert {one["outcome"] for one in found["verdicts"]} <= set(Outcome)
+    finding = json.loads(printed.out)["subtree"]
+    assert finding["title"] == "Levels of noise eliminated"
+    assert {verdict["outcome"] for verdict in finding["verdicts"]} <= set(Outcome)
     assert (plots / "subtree.svg").exists()
     assert (tmp_path / "page" / "subtree.svg").exists()
     written = page.read_text("utf-8")
     assert "(page/subtree.svg)" in written
-    counts = [sum(one["outcome"] == outcome for one in found["verdicts"]) for outcome in Outcome]
+    counts = [sum(verdict["outcome"] == outcome for verdict in finding["verdicts"]) for outcome in Outcome]
     assert f"(#subtree-levels-of-noise-eliminated) | {' | '.join(map(str, counts))} |" in written
 
 

@@ -40,9 +40,9 @@ def test_it_counts_the_blocks_that_the_core_and_pure_python_fingerprint_in_a_sec
     command = [sys.executable, str(PROGRAM.with_name("block_keys.py")), "--blocks", "20", "--rounds", "1", "--json"]
     finished = processes.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
-    found = json.loads(finished.stdout)
-    assert list(found) == ["compiled core", "pure Python"]
-    assert min(found.values()) > 0
+    rates = json.loads(finished.stdout)
+    assert list(rates) == ["compiled core", "pure Python"]
+    assert min(rates.values()) > 0
 
 
 @pytest.mark.parametrize("bulk_above", ["1000000", "1000"])
@@ -90,15 +90,15 @@ def test_it_refuses_to_fill_the_disk(tmp_path):
 def test_brute_force_agrees_with_the_distance(part):
     sample = part("sample")
     stored = sample.stored_fingerprints(300)
-    asked = sample.queries(stored, 2)
+    wanted = sample.queries(stored, 2)
     expected = {
         (query, number)
-        for query in asked.tolist()
-        for number, one in enumerate(stored.tolist())
-        if distance(query, one) <= 3
+        for query in wanted.tolist()
+        for number, bits in enumerate(stored.tolist())
+        if distance(query, bits) <= 3
     }
     assert len(expected) >= 50  # the near half
-    assert sample.neighbours(stored, asked) == expected
+    assert sample.neighbours(stored, wanted) == expected
 
 
 def test_the_stored_are_distinct_and_the_same_each_time(part):

@@ -9,7 +9,7 @@ from metadata_quality import FIELDS, directories, judge, names
 
 
 @pytest.mark.parametrize(
-    ("field", "found", "wanted", "verdict"),
+    ("field", "answer", "wanted", "verdict"),
     [
         ("title", "A Day Out!", "a day out", "right"),
         ("title", "A day", "A day out", "wrong"),
@@ -25,14 +25,14 @@ from metadata_quality import FIELDS, directories, judge, names
         ("section", "Sport", directories("https://e.org/article/2024/1.html"), None),
     ],
 )
-def test_answer_is_judged(field, found, wanted, verdict):
-    assert judge(field, found, wanted) == verdict
+def test_answer_is_judged(field, answer, wanted, verdict):
+    assert judge(field, answer, wanted) == verdict
 
 
 def test_page_has_a_row_for_each_field_and_tool():
     count = Counter({"right": 3, "wrong": 2, "missing": 1, "invented": 4, "right, hosts A": 1, "wrong, hosts A": 1})
-    found = metadata_quality.page({"wcxb-dev": {"title": {"ours": count}}}, "", "python x.py")
-    assert "| title | ours | 6 | 3 | 2 | 1 | 4 | 1 of 2 |" in found
+    page = metadata_quality.page({"wcxb-dev": {"title": {"ours": count}}}, "", "python x.py")
+    assert "| title | ours | 6 | 3 | 2 | 1 | 4 | 1 of 2 |" in page
 
 
 def test_ours_has_more_right_answers_than_the_others_in_each_row_of_the_page():

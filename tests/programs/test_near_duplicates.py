@@ -33,7 +33,7 @@ def test_a_share_of_words_is_replaced_and_one_at_least(editor):
     for share, replaced in ((0.01, 1), (0.1, 2), (0.5, 9)):
         before, after = editor.share(share)(TEXT)
         pairs = zip(before.split(), after.split(), strict=True)
-        assert sum(one != other for one, other in pairs) == replaced
+        assert sum(old != other for old, other in pairs) == replaced
 
 
 def test_a_single_sentence_cannot_be_reordered(editor):
@@ -43,9 +43,9 @@ def test_a_single_sentence_cannot_be_reordered(editor):
 
 def test_minhash_estimates_jaccard(part):
     marks = part("marks")
-    one, other = (marks.Marks.of(" ".join(f"w{n}" for n in range(start, start + 300))) for start in (0, 100))
-    assert marks.jaccard(one, other) == 0.5
-    assert (one.minima == other.minima).mean() == pytest.approx(0.5, abs=0.13)
+    first, other = (marks.Marks.of(" ".join(f"w{n}" for n in range(start, start + 300))) for start in (0, 100))
+    assert marks.jaccard(first, other) == 0.5
+    assert (first.minima == other.minima).mean() == pytest.approx(0.5, abs=0.13)
 
 
 def test_equal_texts_are_duplicates_by_every_method(part):
@@ -58,8 +58,10 @@ def test_fingerprints_find_late_edits_and_no_different_texts(part):
     edits, measure = part("edits"), part("measure")
     if not edits.DATA.exists():
         pytest.skip(f"BLOCKSIEVE_DATA: there is no data at {edits.DATA}")
-    texts = [one for one in edits.paragraphs() if one.language == "English" and 50 <= one.words < 100][:150]
-    found = measure.recall(texts, texts)
-    assert found["last word"]["found"]["modified"] > 0.9
-    assert found["1 % of words"]["found"]["symmetric"] > 0.5
+    texts = [
+        paragraph for paragraph in edits.paragraphs() if paragraph.language == "English" and 50 <= paragraph.words < 100
+    ][:150]
+    recall = measure.recall(texts, texts)
+    assert recall["last word"]["found"]["modified"] > 0.9
+    assert recall["1 % of words"]["found"]["symmetric"] > 0.5
     assert measure.false_positives(texts)["any"]["modified"] == 0

@@ -82,11 +82,11 @@ def test_a_summary_becomes_a_text_with_its_blocks_apart():
 def test_the_program_measures_every_peer_on_the_same_pages(compared):
     for of_set in compared.values():
         assert list(of_set) == ["default", *PEERS]
-        for one in of_set.values():
-            assert one["groups"]["all"]["pages"] == 6
-            assert one["cost"] > 0
-            assert one["groups"].keys() >= {"all", "type: forum", "language: en"}
-            assert one["groups"]["all"]["intervals"].keys() == {"f1", "precision", "recall", "under_half"}
+        for figures in of_set.values():
+            assert figures["groups"]["all"]["pages"] == 6
+            assert figures["cost"] > 0
+            assert figures["groups"].keys() >= {"all", "type: forum", "language: en"}
+            assert figures["groups"]["all"]["intervals"].keys() == {"f1", "precision", "recall", "under_half"}
         ours = of_set["default"]
         assert ours["judged"] == "in-sample"
         for peer, ahead in ours["ahead"].items():
@@ -146,7 +146,7 @@ def test_hosts_without_a_fold_are_named():
 def measured(f1, judged="", ahead=None):
     row = {"pages": 9, "f1": f1, "precision": f1, "recall": f1, "under_half": 0.125}
     row["intervals"] = {name: [f1 - 0.01, f1 + 0.01] for name in MEASURES}
-    ahead = {peer: {"all": one} for peer, one in (ahead or {}).items()}
+    ahead = {peer: {"all": lead} for peer, lead in (ahead or {}).items()}
     return Measured({"all": row}, 3.0, 2.0, judged=judged, ahead=ahead)
 
 
@@ -163,7 +163,7 @@ def test_the_page_sets_the_cross_validated_method_beside_the_peers():
 
 
 def test_a_group_of_few_hosts_is_shown_without_an_interval():
-    one = measured(0.5)
-    one.whole["intervals"] = dict.fromkeys(one.whole["intervals"])
-    (table,) = report.tables({"wcxb-dev": {"pab": one}})
+    figures = measured(0.5)
+    figures.whole["intervals"] = dict.fromkeys(figures.whole["intervals"])
+    (table,) = report.tables({"wcxb-dev": {"pab": figures}})
     assert table.rows[0][:4] == ["wcxb-dev", "pab", "9", "0.500"]

@@ -12,10 +12,11 @@ PRINTED = [
 
 
 def test_a_line_that_is_written_over_ends_when_the_next_begins_and_long_pauses_are_cut():
-    found = [
-        Line(one.row, one.text, round(one.begins, 1), one.ends and round(one.ends, 1)) for one in lines_of(PRINTED)
+    lines = [
+        Line(line.row, line.text, round(line.begins, 1), line.ends and round(line.ends, 1))
+        for line in lines_of(PRINTED)
     ]
-    assert found == [
+    assert lines == [
         Line(0, "$ make demo", 0.0),
         Line(1, "Begin at ~", 1.4),
         Line(2, "1 page", 1.5, 1.8),
@@ -26,7 +27,14 @@ def test_a_line_that_is_written_over_ends_when_the_next_begins_and_long_pauses_a
 
 def test_the_picture_is_an_svg_without_scripts_in_which_every_line_stands():
     root = etree.fromstring(draw(lines_of(PRINTED)).encode())
-    texts = ["".join(one.itertext()) for one in root.iter("{*}text")]
+    texts = ["".join(element.itertext()) for element in root.iter("{*}text")]
     assert texts == ["$ make demo", "Begin at ~", "1 page", "2 pages", "bold & <plain>"]
-    assert [one.text for one in root.iter("{*}tspan")] == ["bold"]
-    assert {etree.QName(one).localname for one in root.iter()} == {"svg", "title", "style", "rect", "text", "tspan"}
+    assert [element.text for element in root.iter("{*}tspan")] == ["bold"]
+    assert {etree.QName(element).localname for element in root.iter()} == {
+        "svg",
+        "title",
+        "style",
+        "rect",
+        "text",
+        "tspan",
+    }

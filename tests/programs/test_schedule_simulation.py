@@ -25,32 +25,32 @@ def outcomes(part, seed, budget=BUDGET):
     """Return every policy's figures on the web of a seed, and the computed optimum."""
     web = part("changing").web(PAGES, DAYS, seed)
     schedule, meter, rivals = part("schedule"), part("meter"), part("rivals")
-    found = {
+    figures = {
         name: meter.simulate(web, make(web, budget), schedule.moments(DAYS, budget, 8)).result()
         for name, make in rivals.RIVALS.items()
     }
-    return found, meter.best_possible(web, budget)
+    return figures, meter.best_possible(web, budget)
 
 
 def test_ours_keeps_pages_fresher_than_uniform_and_nutch_and_wastes_less_than_uniform(part):
     ahead = {"uniform": [], "Nutch": [], "Nutch, no sync": []}
     for seed in SEEDS:
-        found, _ = outcomes(part, seed)
-        ours = found["ours"]
+        figures, _ = outcomes(part, seed)
+        ours = figures["ours"]
         for name, leads in ahead.items():
-            assert ours["visits"] <= found[name]["visits"]
-            leads.append(ours["freshness"] - found[name]["freshness"])
-        assert ours["wasted"] < found["uniform"]["wasted"] - 0.06
+            assert ours["visits"] <= figures[name]["visits"]
+            leads.append(ours["freshness"] - figures[name]["freshness"])
+        assert ours["wasted"] < figures["uniform"]["wasted"] - 0.06
     for name, leads in ahead.items():
         assert min(leads) > 0.005, name
         assert np.mean(leads) > 0.01, name
 
 
 def test_the_simulated_optimum_is_the_computed_one_and_nobody_beats_it(part):
-    found, computed = outcomes(part, 1, budget=150)
-    optimum = found.pop("optimum*")
+    figures, computed = outcomes(part, 1, budget=150)
+    optimum = figures.pop("optimum*")
     assert optimum["freshness"] == pytest.approx(computed, abs=0.015)
-    assert all(one["freshness"] < optimum["freshness"] for one in found.values())
+    assert all(policy["freshness"] < optimum["freshness"] for policy in figures.values())
 
 
 def test_freshness_and_age_are_those_of_the_change_times(part):
@@ -125,7 +125,7 @@ def test_the_program_prints_json_and_writes_table_and_plot(tmp_path):
     run = [processes.run([sys.executable, PROGRAM, *small], capture_output=True, check=True) for _ in range(2)]
     assert run[0].stdout == run[1].stdout
     result = json.loads(run[0].stdout)
-    assert [one["budget"] for one in result["results"]] == [6, 12]
+    assert [row["budget"] for row in result["results"]] == [6, 12]
     assert 0 < result["results"][0]["policies"]["ours"]["freshness"] < 1
     text = page.read_text("utf-8")
     assert text.startswith("before")

@@ -54,7 +54,7 @@ def test_pages_of_a_host_are_drawn_together():
 
 def test_a_difference_is_that_of_pairs():
     theirs = [TextScore(f1, f1, f1) for f1 in RANDOM.uniform(0.2, 0.9, 60)]
-    ours = [TextScore(one.f1 + 0.1, one.precision + 0.1, one.recall - 0.1) for one in theirs]
+    ours = [TextScore(score.f1 + 0.1, score.precision + 0.1, score.recall - 0.1) for score in theirs]
     row = difference(ours, theirs, list(range(60)))
     assert (row["f1"], row["recall"]) == (0.1, -0.1)
     assert row["intervals"]["f1"] == [0.1, 0.1]  # however much the pages differ

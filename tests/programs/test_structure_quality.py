@@ -48,8 +48,8 @@ def test_the_outline_has_the_texts_with_what_is_around_them():
 
 
 def test_the_parts_of_a_marked_page():
-    found = reference_parts(page("main=2-13"))
-    assert found == Parts(
+    parts = reference_parts(page("main=2-13"))
+    assert parts == Parts(
         [(2, "atitle")],
         [(1, True, "one"), (2, False, "inner"), (1, True, "twomore")],
         [[["a", "b"], ["a", "2"]]],
@@ -61,8 +61,8 @@ def test_the_parts_of_a_marked_page():
 
 
 def test_what_a_reader_says_an_element_is_not_counts_less():
-    found = reference_parts(page("main=2-13 layout=1 unlisted=2 unquoted=1 code=1"))
-    assert (found.tables, found.items, found.quotes, found.code) == ([], [(1, False, "inner")], [], [])
+    parts = reference_parts(page("main=2-13 layout=1 unlisted=2 unquoted=1 code=1"))
+    assert (parts.tables, parts.items, parts.quotes, parts.code) == ([], [(1, False, "inner")], [], [])
     assert open_parts(page("main=2-13 open=1 unquoted=1")).quotes == ["saidso"]
 
 
@@ -96,8 +96,8 @@ def f():
 
 
 def test_parts_that_a_reader_left_open_do_not_count():
-    found = Parts(headings=[(1, "a"), (2, "b"), (2, "c")])
-    scores = score_parts(found, Parts(headings=[(1, "a"), (1, "d")]), Parts(headings=[(2, "b")]))
+    parts = Parts(headings=[(1, "a"), (2, "b"), (2, "c")])
+    scores = score_parts(parts, Parts(headings=[(1, "a"), (1, "d")]), Parts(headings=[(2, "b")]))
     assert (scores["headings"].kept, scores["headings"].precision) == (0.5, 0.5)
 
 
@@ -145,8 +145,12 @@ def marked():
 def test_our_structure_of_the_marked_pages_stays_above_its_floors(marked, monkeypatch):
     ours = {structure_quality.OURS: structure_quality.our_markdown}
     monkeypatch.setattr(structure_quality, "makers", lambda: ours)
-    found = structure_quality.measure(marked)[structure_quality.OURS]
-    means = {kind: sum(score.f1 for score in scores.values()) / len(scores) for kind, scores in found.items() if scores}
+    scores_by_kind = structure_quality.measure(marked)[structure_quality.OURS]
+    means = {
+        kind: sum(score.f1 for score in scores.values()) / len(scores)
+        for kind, scores in scores_by_kind.items()
+        if scores
+    }
     assert all(means[kind] >= floor for kind, floor in FLOORS.items()), means
 
 

@@ -43,7 +43,11 @@ IN_PROCESS = frozenset(
 
 def starts_a_crawl(arguments):
     """Return True for a command that asks for pages, which takes Twisted's reactor, of which a process has one."""
-    return any("://" in each or each == "--live" for each in arguments[1:] if arguments[0] in {"compare", "portals"})
+    return any(
+        "://" in argument or argument == "--live"
+        for argument in arguments[1:]
+        if arguments[0] in {"compare", "portals"}
+    )
 
 
 @pytest.fixture

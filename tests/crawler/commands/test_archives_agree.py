@@ -39,19 +39,21 @@ def answer(site, name, body, headers=HTML):
 
 
 def packed(*records):
-    return b"".join(gzip.compress(each, mtime=0) for each in records)
+    return b"".join(gzip.compress(content, mtime=0) for content in records)
 
 
 def frames(*records, dictionary=None):
     """Return a zstd file; its first frame holds the dictionary."""
     content = b"" if dictionary is None else dictionary.dict_content
     head = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content if content else b""
-    return head + b"".join(zstd.compress(each, options=CHECKED, zstd_dict=dictionary) for each in records)
+    return head + b"".join(zstd.compress(part, options=CHECKED, zstd_dict=dictionary) for part in records)
 
 
 def stating(response, difference):
     """Return a record whose length is wrong by so many bytes."""
-    return re.sub(rb"(?<=\nContent-Length: )\d+", lambda found: b"%d" % (int(found[0]) + difference), response, count=1)
+    return re.sub(
+        rb"(?<=\nContent-Length: )\d+", lambda digits: b"%d" % (int(digits[0]) + difference), response, count=1
+    )
 
 
 def corrupt(content, place):
@@ -85,7 +87,9 @@ def kinds(site):
     resource = record("resource", f"{site}/3", body, media_type="text/html")
     lines = "\n".join(paragraph(f"line {number}") for number in range(4)).encode()
     conversion = record("conversion", f"{site}/3", lines, media_type="text/plain")
-    wrong = {error: [stating(each, error) for each in (first, second, third)] for error in (-9, -2, -1, 1, 2, 900)}
+    wrong = {
+        error: [stating(response, error) for response in (first, second, third)] for error in (-9, -2, -1, 1, 2, 900)
+    }
     no_length = second.replace(b"\nContent-Length:", b"\nContent-Size:", 1)
 
     def third_is(content, headers=HTML):
@@ -230,7 +234,7 @@ def test_no_command_ends_well_that_read_nothing(scrapy, tmp_path, name):
         scrapy("batch", str(path), "--out", "out", "--workers", "1"),
         scrapy("compare", str(path)),
     ]
-    assert [finished.returncode for finished in outcomes] == [2, 1, 1], [each.stderr for each in outcomes]
+    assert [finished.returncode for finished in outcomes] == [2, 1, 1], [finished.stderr for finished in outcomes]
     for finished in outcomes:
         assert finished.stderr.strip()
 

@@ -79,18 +79,20 @@ def test_the_tables_of_all_methods_fit_100_columns(scrapy, folder):
 def test_json_contains_every_figure(scrapy, folder):
     compared = scrapy("compare", "pages", "--json", *TWO)
     assert (compared.returncode, compared.stderr) == (0, "")
-    shown = json.loads(compared.stdout)
-    assert (shown["target"], shown["methods"], shown["left_out"]) == ("pages", ["default", "subtree"], {})
-    assert [each["name"] for each in shown["pages"]] == ["0.html.gz", "1.html.gz", "2.html.gz"]
-    first = shown["pages"][0]
+    report = json.loads(compared.stdout)
+    assert (report["target"], report["methods"], report["left_out"]) == ("pages", ["default", "subtree"], {})
+    assert [record["name"] for record in report["pages"]] == ["0.html.gz", "1.html.gz", "2.html.gz"]
+    first = report["pages"][0]
     assert (first["failure"], first["url"], first["encoding"], first["blocks"]) == (None, None, "utf-8", 4)
     default = first["methods"]["default"]
     assert default["kept"] == len(default["kept_blocks"]) == default["reasons"]["kept"]
     assert default["kept_blocks"][0].keys() == {"position", "path"}
     assert first["agreement"][0]["methods"] == ["default", "subtree"]
-    totals = shown["totals"]
+    totals = report["totals"]
     assert (totals["pages"], totals["compared"], totals["failures"]) == (3, 3, {})
-    assert totals["methods"]["default"]["words"] == sum(each["methods"]["default"]["words"] for each in shown["pages"])
+    assert totals["methods"]["default"]["words"] == sum(
+        record["methods"]["default"]["words"] for record in report["pages"]
+    )
     assert {"median_ms", "mean_ms", "share", "failures"} <= totals["methods"]["default"].keys()
 
 
@@ -108,8 +110,8 @@ def test_what_cannot_be_read_is_counted_and_listed_beside_what_can(scrapy, folde
 
 def test_an_index_names_the_addresses(scrapy, folder):
     (folder / "index.tsv").write_text("file\turl\n0.html.gz\thttps://a.example/0\n")
-    shown = json.loads(scrapy("compare", "pages", "--json", *TWO).stdout)
-    assert [(each["name"], each["url"]) for each in shown["pages"]] == [("https://a.example/0",) * 2]
+    report = json.loads(scrapy("compare", "pages", "--json", *TWO).stdout)
+    assert [(record["name"], record["url"]) for record in report["pages"]] == [("https://a.example/0",) * 2]
 
 
 def test_standard_input_is_a_page(scrapy, page, environment):
@@ -127,12 +129,12 @@ def test_a_name_that_could_move_the_cursor_is_only_shown(scrapy, tmp_path):
 
 
 def test_options_of_cleaning_are_taken(scrapy, page):
-    shown = json.loads(scrapy("compare", "page.html", "--json", *TWO, "--option", "subtree_alpha=10000").stdout)
-    assert shown["pages"][0]["methods"]["subtree"]["kept"] == 0
-    shown = json.loads(
+    report = json.loads(scrapy("compare", "page.html", "--json", *TWO, "--option", "subtree_alpha=10000").stdout)
+    assert report["pages"][0]["methods"]["subtree"]["kept"] == 0
+    report = json.loads(
         scrapy("compare", "page.html", "--json", *TWO, "-s", 'CLEANING_OPTIONS={"subtree_alpha": 10000}').stdout
     )
-    assert shown["pages"][0]["methods"]["subtree"]["kept"] == 0
+    assert report["pages"][0]["methods"]["subtree"]["kept"] == 0
 
 
 def test_the_page_is_written_as_html(scrapy, page, tmp_path):
@@ -202,9 +204,9 @@ def test_a_folder_without_a_readable_page_gives_a_line_for_each(scrapy, tmp_path
 def test_an_address_is_fetched_once_by_its_rules_and_nothing_is_stored(fetch, tmp_path):
     compared, requests = fetch("--json", body=ARTICLE)
     assert (compared.returncode, compared.stderr) == (0, "")
-    (shown,) = json.loads(compared.stdout)["pages"]
-    assert shown["blocks"] == 4
-    assert shown["url"].endswith("/page")
+    (record,) = json.loads(compared.stdout)["pages"]
+    assert record["blocks"] == 4
+    assert record["url"].endswith("/page")
     assert [path for path, _ in requests] == ["/robots.txt", "/page"]
     assert all(headers["User-Agent"].startswith("blocksieve/") for _, headers in requests)
     assert list(tmp_path.iterdir()) == []
@@ -255,12 +257,12 @@ def test_progress_is_shown_on_a_terminal_only(environment, folder):
     with processes.start(command, cwd=folder.parent, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         out = process.stdout.read()
-        shown = b""
+        output = b""
         while chunk := _read(ours):
-            shown += chunk
+            output += chunk
     os.close(ours)
     assert process.returncode == 0
-    assert b"3/3" in shown
+    assert b"3/3" in output
     assert b"3/3" not in out
 
 

@@ -36,8 +36,8 @@ def in_table(name, *places):
 
 def in_values(name):
     def damage(data, roots):
-        found = random.Random(name).sample(range(64, PAGE), 600)
-        return in_table(name, *found)(data, roots)
+        offsets = random.Random(name).sample(range(64, PAGE), 600)
+        return in_table(name, *offsets)(data, roots)
 
     return damage
 

@@ -44,10 +44,10 @@ def explain(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATABASE_URL", raising=False)
 
-    def run(*arguments, **given):
+    def run(*arguments, **values):
         settings = Settings()
         settings.setmodule(settings_, priority="project")
-        settings.setdict(given, priority="cmdline")
+        settings.setdict(values, priority="cmdline")
         command, parser = ExplainCommand(), ArgumentParser(conflict_handler="resolve")
         command.settings = settings
         command.add_options(parser)
@@ -84,8 +84,8 @@ def visit(url):
     body = ARTICLE.encode()
     fetched = FetchedPage(url, body, parse(body, url), Metadata())
     cleaned = clean(body, url)
-    found = Fingerprinter().fingerprint(cleaned.decisions)
-    page = ProcessedPage(fetched, cleaned, found.blocks, found.fingerprint)
+    keys = Fingerprinter().fingerprint(cleaned.decisions)
+    page = ProcessedPage(fetched, cleaned, keys.blocks, keys.fingerprint)
     return Visit(url, datetime(2024, 5, 1, 12, tzinfo=UTC), Outcome.PAGE, 200, page=page)
 
 
@@ -102,20 +102,20 @@ def test_a_file_is_explained(explain, saved):
 
 def test_json_has_every_block_and_the_counts(explain, saved):
     done = explain("page.html", "--json", "--url", URL)
-    shown = json.loads(done.out)
-    assert (shown["url"], shown["origin"], shown["method"], shown["stored"]) == (URL, "file", "default", None)
-    assert sum(reason["blocks"] for reason in shown["reasons"].values()) == len(shown["blocks"])
-    assert [block["reason"] for block in shown["blocks"]] == [d.reason for d in clean(ARTICLE, URL).decisions]
-    assert shown["blocks"][2].keys() >= {"score", "priority", "kind", "path", "text", "repeats", "stored"}
+    record = json.loads(done.out)
+    assert (record["url"], record["origin"], record["method"], record["stored"]) == (URL, "file", "default", None)
+    assert sum(reason["blocks"] for reason in record["reasons"].values()) == len(record["blocks"])
+    assert [block["reason"] for block in record["blocks"]] == [d.reason for d in clean(ARTICLE, URL).decisions]
+    assert record["blocks"][2].keys() >= {"score", "priority", "kind", "path", "text", "repeats", "stored"}
 
 
 def test_a_stored_page_is_read_from_the_database_and_says_what_it_repeats(explain, database):
     done = explain(MIRROR, "--json")
-    shown = json.loads(done.out)
-    assert (shown["origin"], shown["encoding"], shown["stored"]["not_kept_now"]) == ("stored", "utf-8", 0)
-    long = next(block for block in shown["blocks"] if "ferryman" in block["text"])
+    record = json.loads(done.out)
+    assert (record["origin"], record["encoding"], record["stored"]["not_kept_now"]) == ("stored", "utf-8", 0)
+    long = next(block for block in record["blocks"] if "ferryman" in block["text"])
     assert (long["stored"]["duplicate"], long["stored"]["url"]) == (True, URL)
-    assert shown["stored"]["near_duplicate_of"] == {"url": URL, "distance": 0}
+    assert record["stored"]["near_duplicate_of"] == {"url": URL, "distance": 0}
     lines = explain(MIRROR).out
     assert f"duplicate of stored block {long['stored']['block']} of {URL}" in lines
     assert (
@@ -251,9 +251,9 @@ def test_a_stored_page_without_html_is_fetched_and_its_blocks_are_known(scrapy, 
         connection.execute(update(page).values(html=None))
     done = scrapy("explain", f"{site}/page", "--json", *HURRY, **NO_PROXY)
     assert (done.returncode, done.stderr) == (0, "")
-    shown = json.loads(done.stdout)
-    assert (shown["origin"], shown["stored"]["html_kept"]) == ("fetched", False)
-    assert all(block["stored"] for block in shown["blocks"] if block["kept"])
+    record = json.loads(done.stdout)
+    assert (record["origin"], record["stored"]["html_kept"]) == ("fetched", False)
+    assert all(block["stored"] for block in record["blocks"] if block["kept"])
 
 
 def test_a_reader_may_leave_early_and_a_full_disk_is_one_sentence(environment, saved):
@@ -275,9 +275,9 @@ def test_a_reader_may_leave_early_and_a_full_disk_is_one_sentence(environment, s
 
 
 def test_vce_is_explained_where_a_browser_is(explain, saved, chromium, temporary):
-    shown = json.loads(explain("page.html", "--json", "--method", "vce", "-s", f"CHROMIUM={chromium}").out)
-    assert shown["method"] == "vce"
-    assert sum(reason["blocks"] for reason in shown["reasons"].values()) == len(shown["blocks"])
+    record = json.loads(explain("page.html", "--json", "--method", "vce", "-s", f"CHROMIUM={chromium}").out)
+    assert record["method"] == "vce"
+    assert sum(reason["blocks"] for reason in record["reasons"].values()) == len(record["blocks"])
 
 
 def test_no_colour_where_none_is_wanted(explain, saved, monkeypatch):

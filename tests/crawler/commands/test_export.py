@@ -77,7 +77,7 @@ def test_chunks_are_written(scrapy, tmp_path):
     expected = clean(STRUCTURED, address(1)).chunks(300, overlap=80, unit="characters")
     assert json.loads(exported.stdout)["rows"] == len(expected), exported.stderr
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
-    assert [row["text"] for row in rows] == [one.text for one in expected]
+    assert [row["text"] for row in rows] == [chunk.text for chunk in expected]
 
 
 @pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])

@@ -48,7 +48,9 @@ def imported(tmp_path, environment):
 
 def found(modules, names):
     """Return the modules that are one of these, or inside one."""
-    return {name for name in names.split() if any(one == name or one.startswith(f"{name}.") for one in modules)}
+    return {
+        name for name in names.split() if any(module == name or module.startswith(f"{name}.") for module in modules)
+    }
 
 
 @pytest.mark.slow
@@ -88,7 +90,7 @@ def test_a_crawl_imports_nothing_that_its_pages_and_settings_do_not_ask_for(impo
 
 def test_each_command_stands_in_the_table_and_among_the_entry_points():
     entry_points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    table = {name: one.place for name, one in vars(lazy).items() if hasattr(one, "place")}
+    table = {name: command.place for name, command in vars(lazy).items() if hasattr(command, "place")}
     assert table.pop("crawl_in_our_project") == "crawler.commands.crawl:CrawlCommand"
     stated = dict(entry_points["scrapy.commands"])
     assert stated.pop("import") == "blocksieve:import_tables"  # Python keeps the word `import` for itself

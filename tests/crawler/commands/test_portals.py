@@ -44,16 +44,16 @@ def run(scrapy, folder, *more):
 
 
 def test_all_portals_are_listed(scrapy):
-    shown = scrapy("portals", BLOCKSIEVE_DATA="")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "40 portals; nothing was checked" in shown.stdout
+    listed = scrapy("portals", BLOCKSIEVE_DATA="")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "40 portals; nothing was checked" in listed.stdout
     assert len(json.loads(scrapy("portals", "--json", BLOCKSIEVE_DATA="").stdout)) == 40
 
 
 def test_a_value_on_the_saved_page_is_proven(scrapy, folder):
-    shown = run(scrapy, folder, "--json")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    (portal,) = json.loads(shown.stdout)
+    listed = run(scrapy, folder, "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    (portal,) = json.loads(listed.stdout)
     assert {finding["column"]: finding["state"] for finding in portal["findings"]} == dict.fromkeys(
         ("host", "sections", "feeds", "articles", "language"), "proven"
     )
@@ -76,23 +76,23 @@ def test_a_value_on_the_saved_page_is_proven(scrapy, folder):
 def test_a_value_missing_from_the_evidence_is_wrong(scrapy, folder, old, new, message):
     own = folder / "own.toml"
     own.write_text(own.read_text("utf-8").replace(old, new), "utf-8")
-    shown = run(scrapy, folder)
-    assert shown.returncode == 1
-    assert message in shown.stderr
+    listed = run(scrapy, folder)
+    assert listed.returncode == 1
+    assert message in listed.stderr
 
 
 def test_a_value_without_evidence_is_unproven_and_not_wrong(scrapy, folder):
     own = folder / "own.toml"
     own.write_text(own.read_text("utf-8").split("[river.evidence]")[0], "utf-8")
-    shown = run(scrapy, folder)
-    assert shown.returncode == 0
-    assert "1 portal; 0 values proven, 5 values unproven, 0 values wrong" in shown.stdout
+    listed = run(scrapy, folder)
+    assert listed.returncode == 0
+    assert "1 portal; 0 values proven, 5 values unproven, 0 values wrong" in listed.stdout
 
 
 def test_the_shipped_table_matches_its_evidence(scrapy, data):
-    shown = scrapy("portals", "--data", str(data))
-    assert shown.stderr == ""
-    assert "0 values unproven, 0 values wrong" in shown.stdout
+    listed = scrapy("portals", "--data", str(data))
+    assert listed.stderr == ""
+    assert "0 values unproven, 0 values wrong" in listed.stdout
 
 
 def test_wrong_usage_is_one_sentence(scrapy, folder):
@@ -122,9 +122,12 @@ def test_live_requests_each_address_once_and_prints_its_kind(scrapy, serve, answ
         "utf-8",
     )
     hurry = ["-s", "ALLOW_ADDRESSES=127.0.0.0/8", "-s", "AUTOTHROTTLE_ENABLED=0"]
-    shown = scrapy("portals", "river", "--live", "--json", "-s", f"PORTALS={own}", *hurry)
-    (portal,) = json.loads(shown.stdout)
-    told = {one["url"].removeprefix(site): (one["status"], one["kind"], one["entries"]) for one in portal["answers"]}
+    listed = scrapy("portals", "river", "--live", "--json", "-s", f"PORTALS={own}", *hurry)
+    (portal,) = json.loads(listed.stdout)
+    told = {
+        answered["url"].removeprefix(site): (answered["status"], answered["kind"], answered["entries"])
+        for answered in portal["answers"]
+    }
     assert told == {
         "/": (200, "page", 0),
         "/science/": (200, "page", 2),
@@ -132,8 +135,8 @@ def test_live_requests_each_address_once_and_prints_its_kind(scrapy, serve, answ
         "/feed.xml": (200, "feed", 1),
         "/map.xml": (200, "", 0),
     }
-    assert shown.returncode == 1
-    assert shown.stderr.splitlines() == [
+    assert listed.returncode == 1
+    assert listed.stderr.splitlines() == [
         f"river: {site}/absent/: not_found: HTTP status 404",
         f"river: {site}/map.xml: it is not a feed or sitemap: html",
     ]

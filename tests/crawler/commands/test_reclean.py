@@ -72,9 +72,9 @@ def test_a_killed_run_continues_to_the_same_result(url, scrapy, killed, undistur
     assert methods == {"default", "pab"}
     rest = scrapy(*command, "--format", "json")
     assert rest.returncode == 0, rest.stderr
-    found = json.loads(rest.stdout)
-    assert 0 < found["pages"] < PAGES
-    assert f"pages already done: {PAGES - found['pages']}\n" in rest.stderr
+    summary = json.loads(rest.stdout)
+    assert 0 < summary["pages"] < PAGES
+    assert f"pages already done: {PAGES - summary['pages']}\n" in rest.stderr
     after = state(engine)
     engine.dispose()
     assert [page[8:] for page in after["pages"]] == [page[8:] for page in undisturbed["pages"]]
@@ -87,11 +87,11 @@ def test_output_and_errors(scrapy, tmp_path):
     filled(url, 2)
     with opened_engine(url) as engine:
         Store(engine, keep_html=False).save(1, [visit(2)])
-    shown = scrapy("reclean", "--dry-run", "--processes", "1", "--site", "lake.example.org")
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.startswith("Nothing is stored")
-    assert "3 pages" in shown.stdout
-    assert f"no_html: {address(2)}" in shown.stdout
+    printed = scrapy("reclean", "--dry-run", "--processes", "1", "--site", "lake.example.org")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("Nothing is stored")
+    assert "3 pages" in printed.stdout
+    assert f"no_html: {address(2)}" in printed.stdout
     for arguments, code, says in (
         (["nowhere.warc.gz"], 1, "there is no archive"),
         (["--method", "vce"], 1, "the method vce needs a page's layout, which is not stored"),
@@ -107,6 +107,6 @@ def test_a_page_is_cleaned_again_from_an_archive(scrapy, tmp_path):
     (tmp_path / "0.html").write_text(html(0), "utf-8")
     filled(url, 1, keep_html=False)
     done = scrapy("reclean", str(tmp_path), "--processes", "1", "--format", "json")
-    found = json.loads(done.stdout)
-    assert (found["pages"], found["unchanged"], found["skipped"], found["processes"]) == (1, 1, {}, {})
-    assert (found["complete"], found["dry_run"], found["cleaned_by"]) == (True, False, {"default": 1})
+    summary = json.loads(done.stdout)
+    assert (summary["pages"], summary["unchanged"], summary["skipped"], summary["processes"]) == (1, 1, {}, {})
+    assert (summary["complete"], summary["dry_run"], summary["cleaned_by"]) == (True, False, {"default": 1})

@@ -34,8 +34,8 @@ def site(serve, answer):
 
 
 def repair(answers):
-    for found in answers.values():
-        found.status = 200
+    for answer in answers.values():
+        answer.status = 200
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_failed_requests_are_fetched_by_the_printed_command(run, scrapy, site, r
     requests.clear()
     program, *words = shlex.split(named)
     assert program == "scrapy"
-    given = [word for name, value in FAST.items() for word in ("-s", f"{name}={value}")]
-    assert words == ["crawl", "section", "-a", f"url={url}", *given]
+    options = [word for name, value in FAST.items() for word in ("-s", f"{name}={value}")]
+    assert words == ["crawl", "section", "-a", f"url={url}", *options]
     again = scrapy(*words)
     assert again.returncode == 0, again.stderr
     broken = [path for path in answers if "article" in path and "-0-" not in path]
@@ -98,8 +98,8 @@ def failed(database):
 
 def test_a_dry_run_changes_nothing(scrapy, failed, rows):
     before = rows("SELECT * FROM request"), rows("SELECT * FROM crawl")
-    shown = scrapy("retry", "--failed", "--dry-run").stdout
-    assert shown.startswith("crawl 1: 1 request would be queued again (download_failed 1)\n  scrapy crawl ezine")
+    output = scrapy("retry", "--failed", "--dry-run").stdout
+    assert output.startswith("crawl 1: 1 request would be queued again (download_failed 1)\n  scrapy crawl ezine")
     assert (rows("SELECT * FROM request"), rows("SELECT * FROM crawl")) == before
 
 

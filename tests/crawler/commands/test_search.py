@@ -27,16 +27,16 @@ def shown(capsys, *pages):
 
 
 def test_pages_are_shown_with_their_blocks(scrapy, database):
-    made = scrapy("search", "text -nothing", "--site", "a.example", "--since", "2024-05-01")
-    assert made.returncode == 0, made.stderr
+    searched = scrapy("search", "text -nothing", "--site", "a.example", "--since", "2024-05-01")
+    assert searched.returncode == 0, searched.stderr
     for part in ("priority", "https://a.example/1", "0.2000", "a [text] of a.example"):
-        assert part in made.stdout
-    assert "b.example" not in made.stdout
+        assert part in searched.stdout
+    assert "b.example" not in searched.stdout
 
 
 def test_json_on_a_server(scrapy, on_server):
-    made = scrapy("search", "a.example", "--rank", "bm25", "--format", "json", "-s", f"DATABASE_URL={on_server}")
-    (page,) = json.loads(made.stdout)
+    searched = scrapy("search", "a.example", "--rank", "bm25", "--format", "json", "-s", f"DATABASE_URL={on_server}")
+    (page,) = json.loads(searched.stdout)
     (hit,) = page["hits"]
     assert (page["url"], hit["text"], hit["pages"]) == ("https://a.example/1", "a text of a.example", 1)
     assert hit["excerpt"] == {"text": "a text of a.example", "hits": [[10, 19]]}

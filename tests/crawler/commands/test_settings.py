@@ -19,22 +19,22 @@ def run(capsys):
     """Run the command in this process and return what it prints."""
 
     def command(*arguments, **values):
-        made = SettingsCommand()
-        made.settings = Settings(values)
+        settings_command = SettingsCommand()
+        settings_command.settings = Settings(values)
         parser = argparse.ArgumentParser(conflict_handler="resolve")
-        made.add_options(parser)
+        settings_command.add_options(parser)
         opts = parser.parse_args(arguments)
-        made.run([], opts)
+        settings_command.run([], opts)
         return capsys.readouterr().out
 
     return command
 
 
 def test_a_setting_is_explained_on_the_terminal(scrapy):
-    shown = scrapy("settings", "--explain", "DEDUP_DISTANCE", "-s", "DEDUP_DISTANCE=2")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.splitlines()[0] == "DEDUP_DISTANCE"
-    assert "value    2, set by: command line" in shown.stdout
+    printed = scrapy("settings", "--explain", "DEDUP_DISTANCE", "-s", "DEDUP_DISTANCE=2")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert printed.stdout.splitlines()[0] == "DEDUP_DISTANCE"
+    assert "value    2, set by: command line" in printed.stdout
 
 
 def test_an_unknown_setting_has_exit_code_2_and_names_the_most_similar(scrapy):
@@ -68,9 +68,9 @@ def test_all_settings_are_printed_as_a_table(run):
 
 
 def test_json_contains_one_setting_or_all(run):
-    one = json.loads(run("--explain", "DEDUP_SCOPE", "--json"))
-    assert (one["default"], one["choices"]) == ("all", ["all", "site", "page", "off"])
-    assert one in json.loads(run("--explain", "--json"))
+    setting = json.loads(run("--explain", "DEDUP_SCOPE", "--json"))
+    assert (setting["default"], setting["choices"]) == ("all", ["all", "site", "page", "off"])
+    assert setting in json.loads(run("--explain", "--json"))
 
 
 def test_an_invalid_value_is_marked_in_words(run):
@@ -93,8 +93,8 @@ def test_output_that_cannot_be_written_is_one_sentence_and_exit_code_1(environme
 
 
 def test_the_arguments_of_a_spider_are_listed(run):
-    shown = run("--spider", "section", SPIDER_MODULES=["spiders"])
-    rows = {line.split()[1]: line for line in shown.splitlines() if line.startswith("│")}
+    output = run("--spider", "section", SPIDER_MODULES=["spiders"])
+    rows = {line.split()[1]: line for line in output.splitlines() if line.startswith("│")}
     assert "required" in rows["url"]
     assert "1 to 100000" in rows["pages"]
     assert "fresh" in rows

@@ -8,9 +8,9 @@ import pytest
 
 
 def test_everything_is_shown_without_control_characters(scrapy, database):
-    shown = scrapy("status")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "\x1b" not in shown.stdout
+    printed = scrapy("status")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert "\x1b" not in printed.stdout
     for part in (
         str(database),
         "2 pages of 2 sites, 2 blocks",
@@ -21,7 +21,7 @@ def test_everything_is_shown_without_control_characters(scrapy, database):
         "short 4",
         "captcha 1",
     ):
-        assert part in shown.stdout
+        assert part in printed.stdout
 
 
 def test_json_contains_every_figure(scrapy, database):
@@ -93,9 +93,9 @@ def add_health(database):
 
 def test_a_site_that_is_refused_does_not_look_fine(scrapy, database):
     add_health(database)
-    shown = scrapy("status")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    lines = shown.stdout.splitlines()
+    printed = scrapy("status")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    lines = printed.stdout.splitlines()
     assert lines[2:6] == [
         f"b.example: refused: {REFUSED}",
         f"c.example: refused: {REFUSED}",
@@ -128,7 +128,7 @@ def test_json_has_the_conditions_of_sites(scrapy, database):
 
 def test_waiting_work_is_shown(scrapy, database):
     fill_queue(database)
-    shown = scrapy("status").stdout
+    output = scrapy("status").stdout
     for part in (
         "Due for a re-crawl: 1 page and 0 sections. Retired: 1 page and 0 sections.",
         "download_failed 2",
@@ -137,17 +137,17 @@ def test_waiting_work_is_shown(scrapy, database):
         "quota",
         "2.5 s",
     ):
-        assert part in shown, (part, shown)
-    assert "\x1b" not in shown
+        assert part in output, (part, output)
+    assert "\x1b" not in output
 
 
 def test_json_contains_waiting_work(scrapy, database):
     fill_queue(database)
     status = json.loads(scrapy("status", "--json").stdout)
-    (found,) = status["queues"]
-    assert (found["crawl_id"], found["spider"], found["state"]) == (2, "section", "open")
-    assert (found["queued"], found["leased"], found["processes"], found["failed"]) == (3, 2, 1, {"download_failed": 2})
-    assert found["leased_until"].startswith("2099-01-01")
+    (queue,) = status["queues"]
+    assert (queue["crawl_id"], queue["spider"], queue["state"]) == (2, "section", "open")
+    assert (queue["queued"], queue["leased"], queue["processes"], queue["failed"]) == (3, 2, 1, {"download_failed": 2})
+    assert queue["leased_until"].startswith("2099-01-01")
     assert [(host["host"], host["delay"], host["reason"]) for host in status["hosts"]] == [
         ("a.example", 0.0, "quota"),
         ("b.example", 2.5, None),
@@ -187,9 +187,9 @@ def test_an_interrupted_recrawl_is_called_by_its_name(scrapy, database):
                 "VALUES ('section', ?, 'open', ?, '{}', ?)",
                 (json.dumps(arguments), "2024-05-01 12:00:00.000000", "2999-01-01 00:00:00.000000"),
             )
-    shown = scrapy("status").stdout
-    assert "CLEANING_METHOD" not in shown
-    assert [row.split("│")[3].strip() for row in shown.splitlines() if row.count("│") == 10 and "open" in row] == [
+    output = scrapy("status").stdout
+    assert "CLEANING_METHOD" not in output
+    assert [row.split("│")[3].strip() for row in output.splitlines() if row.count("│") == 10 and "open" in row] == [
         "recrawl",
         "url=https://a.example/, recrawl",
     ]

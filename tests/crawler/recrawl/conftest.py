@@ -60,16 +60,16 @@ class World:
     def make_due(self, *paths):
         """Let the time of pages and sections have come: of all, or of these paths."""
         for table in ("page", "section"):
-            some = " AND url = :url" if paths else ""
+            condition = " AND url = :url" if paths else ""
             for path in paths or ("",):
                 values = {"url": self.site.url + path} if paths else {}
-                statement = f"UPDATE {table} SET next_visit = '{LONG_AGO[:19]}' WHERE next_visit IS NOT NULL{some}"
+                statement = f"UPDATE {table} SET next_visit = '{LONG_AGO[:19]}' WHERE next_visit IS NOT NULL{condition}"
                 self.change(statement, **values)
 
     def totals(self):
         """The counts of the last crawl."""
-        found = self.rows("SELECT totals FROM crawl ORDER BY id DESC LIMIT 1")[0]["totals"]
-        return json.loads(found) if isinstance(found, str) else found
+        totals = self.rows("SELECT totals FROM crawl ORDER BY id DESC LIMIT 1")[0]["totals"]
+        return json.loads(totals) if isinstance(totals, str) else totals
 
     def page(self, path):
         (row,) = self.rows("SELECT * FROM page WHERE url = :url", url=self.site.url + path)

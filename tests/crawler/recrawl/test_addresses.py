@@ -57,8 +57,8 @@ def test_a_site_that_moves_to_another_host_is_one_site_with_its_history(world):
         assert recrawled.returncode == 0
         assert "Traceback" not in recrawled.stderr
         rows = world.rows("SELECT url, visits, misses, site FROM page ORDER BY id")
-        found = {row["url"]: (row["visits"], row["misses"]) for row in rows}
-        assert found == {
+        counts = {row["url"]: (row["visits"], row["misses"]) for row in rows}
+        assert counts == {
             new.url + PATHS[0]: (2, 0),
             new.url + PATHS[1]: (2, 0),
             world.site.url + PATHS[2]: (1, 1),

@@ -76,7 +76,7 @@ def test_both_end_well(edited):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_each_page_is_asked_for_as_often_as_it_takes(edited, path):
-    answers = [asked.status for asked in edited.world.site.asked if asked.path == path]
+    answers = [request.status for request in edited.world.site.asked if request.path == path]
     assert answers == PAGES[path].statuses
 
 
@@ -154,10 +154,10 @@ def test_a_page_that_moved_keeps_its_blocks_and_visits_at_its_new_address(edited
 
 def test_a_page_with_another_canonical_address_keeps_its_history(edited):
     url = edited.world.site.url
-    found = edited.world.rows(
+    rows = edited.world.rows(
         "SELECT url_key, misses, visits FROM page WHERE url = :url ORDER BY id", url=f"{url}/news/10"
     )
-    assert found == [{"url_key": f"{url}/news/100", "misses": 0, "visits": 2}]
+    assert rows == [{"url_key": f"{url}/news/100", "misses": 0, "visits": 2}]
 
 
 def test_every_visit_sets_the_next_one(edited):

@@ -38,10 +38,10 @@ class News(Spider):
 def a_way(number=1, arguments=None, **values):
     url = f"https://a.example/{number}"
     revisit = Revisit(number, url, VisitHistory(url, PageKind.OTHER, START, START, START), START)
-    made = RevisitRequest(
+    way = RevisitRequest(
         revisit, "news", arguments or {}, "parse_article", {"n": number}, {"Accept": ["x"]}, {"depth": 1}, SETTINGS
     )
-    return replace(made, **values)
+    return replace(way, **values)
 
 
 def test_a_group_that_can_be_crawled_has_no_fault():
@@ -62,9 +62,9 @@ def test_secrets_are_to_be_given_again():
     assert group.fault(News, {"token": "1"}) == (
         "the secrets in the arguments of 'news' are not stored; pass them again: -a url=VALUE"
     )
-    given = {"token": "1", "url": "https://me:1@a.example/", "pages": "9"}
-    assert group.fault(News, given) is None
-    assert group.filled(given) == {"token": "1", "url": "https://me:1@a.example/", "pages": "2", RECRAWL: "{}"}
+    arguments = {"token": "1", "url": "https://me:1@a.example/", "pages": "9"}
+    assert group.fault(News, arguments) is None
+    assert group.filled(arguments) == {"token": "1", "url": "https://me:1@a.example/", "pages": "2", RECRAWL: "{}"}
 
 
 def test_requests_have_the_key_that_the_spiders_own_would_have():
@@ -103,8 +103,8 @@ def section(engine):
         wanted = RequestRecord("key", url + path, "a.example", callback="parse_listing")
         for number in range(visits):
             child = RequestRecord(f"child{min(number, changes)}", url + path, "a.example")
-            at = START + timedelta(days=day + number / 24)
-            store.save(joined.crawl_id, [Visit(wanted.url, at, Outcome.SECTION, request=wanted, requests=(child,))])
+            moment = START + timedelta(days=day + number / 24)
+            store.save(joined.crawl_id, [Visit(wanted.url, moment, Outcome.SECTION, request=wanted, requests=(child,))])
         store.end_crawl(joined.crawl_id, "finished", {})
         store.close()
 
@@ -117,10 +117,10 @@ def chosen(engine):
 
     def choosing(days=20, *, config=None, **choice):
         with engine.connect() as connection:
-            found = choose_revisits(
+            revisits = choose_revisits(
                 connection, RecrawlChoice(**choice), config or Config(), START + timedelta(days=days)
             )
-        return [one.url.removeprefix("https://a.example") for one in found]
+        return [revisit.url.removeprefix("https://a.example") for revisit in revisits]
 
     return choosing
 
@@ -163,8 +163,8 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
     section("/2", {"url": "two"}, day=1)
     section("/3", {"url": "one"}, day=2)
     with engine.connect() as connection:
-        found = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
-    assert [(group.arguments, [one.revisit.url[-2:] for one in group.revisits]) for group in found] == [
+        groups = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+    assert [(group.arguments, [way.revisit.url[-2:] for way in group.revisits]) for group in groups] == [
         ({"url": "one"}, ["/1", "/3"]),
         ({"url": "two"}, ["/2"]),
     ]

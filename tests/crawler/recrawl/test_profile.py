@@ -22,8 +22,8 @@ def test_all_blocks_of_pab_are_in_the_database_and_the_view(world):
         for path in PATHS
         for block in ((f"Title {path[-1]}", 1.0), (COMMON, 0.1), (prose(1), 0.1))
     ]
-    shown = [tuple(row.values()) for row in world.rows(query)]
-    assert shown == expected
+    blocks = [tuple(row.values()) for row in world.rows(query)]
+    assert blocks == expected
     assert world.rows("SELECT count(*) AS n FROM sighting") == [{"n": 0}]
     world.make_due()
     again = world.scrapy("recrawl", "--due", BOILERPLATE_MIN_PAGES="0")
@@ -46,9 +46,9 @@ def test_density_ranks_without_priorities(world):
     text = "lantern lantern meadow quarry"
     world.site.put(PATHS[0], f"<html><title>A page</title><body><p>{text}</p><h1>One lantern of many more</h1>")
     assert world.crawl(PROFILE="pab2015", BOILERPLATE_MIN_PAGES="0").returncode == 0
-    found = {}
+    hits = {}
     for rank in ("density", "priority"):
         done = world.scrapy("search", "lantern", "--rank", rank, "--format", "json")
-        found[rank] = [(hit["text"], round(hit["rank"], 6)) for page in json.loads(done.stdout) for hit in page["hits"]]
-    assert found["density"] == [(text, 0.5), ("One lantern of many more", 0.2)]
-    assert found["priority"] == [("One lantern of many more", 0.2), (text, 0.05)]
+        hits[rank] = [(hit["text"], round(hit["rank"], 6)) for page in json.loads(done.stdout) for hit in page["hits"]]
+    assert hits["density"] == [(text, 0.5), ("One lantern of many more", 0.2)]
+    assert hits["priority"] == [("One lantern of many more", 0.2), (text, 0.05)]

@@ -42,13 +42,13 @@ def test_what_is_shown_is_what_is_visited_and_showing_fetches_nothing(world, cra
     crawled(world, PATHS[:3])
     assert "There is nothing to visit" in world.scrapy("recrawl", "--due", "--dry-run").stdout
     world.make_due("/news/2", "/news/")
-    shown = json.loads(world.scrapy("recrawl", "--due", "--dry-run", "--json").stdout)
-    assert [(row["url"].removeprefix(world.site.url), row["kind"]) for row in shown] == [
+    plan = json.loads(world.scrapy("recrawl", "--due", "--dry-run", "--json").stdout)
+    assert [(row["url"].removeprefix(world.site.url), row["kind"]) for row in plan] == [
         ("/news/", "section"),
         ("/news/2", "other"),
     ]
-    assert (shown[0]["visits"], shown[0]["changes"], shown[0]["due_since"][:10]) == (1, 0, "2024-01-01")
-    assert shown[1]["why"].startswith("visited once; ")
+    assert (plan[0]["visits"], plan[0]["changes"], plan[0]["due_since"][:10]) == (1, 0, "2024-01-01")
+    assert plan[1]["why"].startswith("visited once; ")
     table = world.scrapy("recrawl", "--dry-run", "--limit", "1").stdout
     assert "changed" in table
     assert sum(world.site.url in line for line in table.splitlines()) == 1

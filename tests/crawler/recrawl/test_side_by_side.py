@@ -40,9 +40,9 @@ def three_sites(world):
         sites = [world.site, Site("127.0.0.2"), Site("127.0.0.3")]
         for site in sites[1:]:
             stack.callback(site.close)
-        made = Sites(world, sites)
-        made.crawl()
-        yield made
+        three = Sites(world, sites)
+        three.crawl()
+        yield three
 
 
 def test_a_slow_site_delays_no_other(three_sites):

@@ -71,6 +71,6 @@ def test_dates_are_believed_when_they_have_been_right(mapped):
     for path in PATHS[:2]:
         write(mapped, path, 3)
     assert reread(mapped) == []  # the sitemap is read now, and what it announces is due
-    shown = mapped.scrapy("recrawl", "--due", "--dry-run", SPIDER_MODULES="mapped").stdout
-    assert shown.count("its sitemap announces") == len(PATHS)
+    plan = mapped.scrapy("recrawl", "--due", "--dry-run", SPIDER_MODULES="mapped").stdout
+    assert plan.count("its sitemap announces") == len(PATHS)
     assert recrawl(mapped) == PATHS

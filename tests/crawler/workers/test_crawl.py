@@ -107,8 +107,8 @@ def counts(path):
 
 @pytest.fixture(scope="module")
 def address():
-    with run_site() as found:
-        yield found
+    with run_site() as url:
+        yield url
 
 
 @pytest.fixture
@@ -165,11 +165,11 @@ def runs_on(crawl):
 def workers(crawl, count=2):
     """Return the crawl's workers once there are this many."""
     while runs_on(crawl):
-        found = [
+        children = [
             child for child in psutil.Process(crawl.pid).children() if "crawler.workers" in processes.command_of(child)
         ]
-        if len(found) == count:
-            return found
+        if len(children) == count:
+            return children
     raise AssertionError("the crawl has ended")
 
 
@@ -245,13 +245,13 @@ def test_a_worker_that_cannot_be_restarted_ends_the_crawl(archive):
 @pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGINT], [signal.SIGINT, signal.SIGINT]])
 def test_no_worker_is_left_however_the_crawl_ends(archive, tmp_path, signals):
     with archive("first", "endless", "third", seconds=3) as crawl:
-        found = workers(crawl)
+        children = workers(crawl)
         wait_for_pages(crawl, tmp_path / "blocks.db", 1)  # the other one is at work on the endless page
-        for each in signals:
-            crawl.send_signal(each)
+        for signal_ in signals:
+            crawl.send_signal(signal_)
             next((line for line in crawl.stderr if "Received SIGINT" in line), None)
         crawl.stderr.read()
-    assert gone(found)
+    assert gone(children)
 
 
 def test_a_page_whose_tree_the_spider_does_not_read_is_parsed_by_a_worker_only(crawl, serve, answer, tmp_path):
@@ -262,16 +262,16 @@ def test_a_page_whose_tree_the_spider_does_not_read_is_parsed_by_a_worker_only(c
     site, _ = serve(pages | {"/list": listing})
     (tmp_path / "reader.py").write_text(textwrap.dedent(READER))
     pipelines = {"pipelines.clean.CleanPipeline": 300, "pipelines.dedup.DedupPipeline": 400, "collect.Collect": 600}
-    found = {}
+    parsed_by = {}
     for count in (0, 1):
         database = tmp_path / f"{count}.db"
         settings = {"CLEANING_PROCESSES": count, "DATABASE_URL": f"sqlite:///{database}"}
         settings["ITEM_PIPELINES"] = json.dumps(pipelines | {"pipelines.store.StorePipeline": 500})
         crawled = crawl(tmp_path / "reader.py", {"site": site}, settings)
         assert crawled.code == 0, crawled.log
-        found[count] = {name for name in crawled.stats if name.startswith(("parsed", "unparsed"))}
+        parsed_by[count] = {name for name in crawled.stats if name.startswith(("parsed", "unparsed"))}
         outcomes = {name: value for name, value in crawled.stats.items() if name.startswith(("visit/", "blocks/"))}
         assert outcomes["visit/page"] == 2
         assert (outcomes["visit/noindex"], outcomes["visit/empty"]) == (1, 1)
-    assert found == {0: {"parsed/plain", "parsed/read"}, 1: {"unparsed/plain", "parsed/read"}}
+    assert parsed_by == {0: {"parsed/plain", "parsed/read"}, 1: {"unparsed/plain", "parsed/read"}}
     assert contents(tmp_path / "0.db") == contents(tmp_path / "1.db")

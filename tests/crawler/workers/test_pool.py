@@ -77,7 +77,7 @@ def test_a_page_that_never_ends_is_killed_while_others_are_cleaned(pool, stats):
     assert isinstance(done[0], WorkerTimeoutError)
     assert "0.3 seconds" in str(done[0])
     assert "CLEANING_SECONDS" in str(done[0])
-    assert all(isinstance(each, int) for each in done[1:])
+    assert all(isinstance(result, int) for result in done[1:])
     assert stats.get_value("clean/retries") is None
 
 
@@ -108,7 +108,7 @@ def test_a_page_that_two_workers_die_of_fails(pool):
         lost, *others = run(started, "killed", "nothing", "nothing")
     assert isinstance(lost, WorkerLostError)
     assert "SIGKILL" in str(lost)
-    assert all(isinstance(each, int) for each in others)
+    assert all(isinstance(result, int) for result in others)
 
 
 def test_killing_an_idle_worker_uses_up_no_page_s_retry(pool, stats):

@@ -66,7 +66,7 @@ def test_a_page_has_the_keys_that_the_crawl_would_give_it():
         CleanTask("pab", {}, fingerprinter, 1.0).work(PageToClean.from_fetched(fetched(body))), SentPage
     )
     assert sent.fingerprinted == fingerprinter.fingerprint(sent.cleaned.decisions)
-    assert any(one.repeats is not None and one.fingerprint for one in sent.fingerprinted.blocks)
+    assert any(block.repeats is not None and block.fingerprint for block in sent.fingerprinted.blocks)
 
 
 def test_the_task_has_the_method_and_the_options():
@@ -99,12 +99,12 @@ def test_what_is_sent_arrives_as_it_was():
     layout = Layout(("html", "p"), (None, Box(0, 10, 100, 10, 16.0, "red")))
     page = PageToClean(b"\xff\x00", None, "utf-8", (ParseWarning.EMPTY,), layout, frozenset({0, 2**64 - 1}), "ce")
     assert there_and_back(page, PageToClean) == page
-    found = clean(PAGE, URL)
-    assert there_and_back(found.detached(structure=False), CleanPage) == found
-    arrived = there_and_back(found.detached(structure=True), CleanPage)
-    assert arrived == found
-    assert arrived.structure == found.structure
-    assert arrived.markdown == found.markdown != ""
+    cleaned = clean(PAGE, URL)
+    assert there_and_back(cleaned.detached(structure=False), CleanPage) == cleaned
+    arrived = there_and_back(cleaned.detached(structure=True), CleanPage)
+    assert arrived == cleaned
+    assert arrived.structure == cleaned.structure
+    assert arrived.markdown == cleaned.markdown != ""
     again = replace(PageToClean.from_fetched(fetched(PAGE.encode())), method="default", options={"max_blocks": 500})
     assert there_and_back(again, PageToClean) == again
     keys = FingerprintTask(("default",), Fingerprinter(), 1.0).work(again)
@@ -115,14 +115,14 @@ def test_what_is_sent_arrives_as_it_was():
 
 def test_the_structure_is_sent_if_it_is_wanted():
     page = fetched(PAGE.encode())
-    asked, unasked = (
+    with_structure, without_structure = (
         replace(PageToClean.from_fetched(page, structure=wanted), method="default") for wanted in (True, False)
     )
-    made = PageStructure.of(clean(page.tree))
-    assert made.markdown
+    structure = PageStructure.of(clean(page.tree))
+    assert structure.markdown
     for work in (CleanTask("default", {}, Fingerprinter(), 1.0), FingerprintTask(("default",), Fingerprinter(), 1.0)):
-        assert work.work(unasked).structure is None
-        assert there_and_back(work.work(asked), work.result_type).structure == made
+        assert work.work(without_structure).structure is None
+        assert there_and_back(work.work(with_structure), work.result_type).structure == structure
 
 
 def there_and_back(value, kind):

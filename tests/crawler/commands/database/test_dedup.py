@@ -32,11 +32,11 @@ def copied(compared):
     with closing(sqlite3.connect(compared)) as connection, connection:
         for table in ("page", "block"):
             names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            made = {"id": "id + n", "page_id": "page_id + n", "url": "url || n", "url_key": "url_key || n"}
+            expressions = {"id": "id + n", "page_id": "page_id + n", "url": "url || n", "url_key": "url_key || n"}
             connection.execute(
                 f"WITH copy(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copy WHERE n < {COPIES}) "
                 f"INSERT INTO {table} ({', '.join(names)}) "
-                f"SELECT {', '.join(made.get(name, name) for name in names)} FROM {table}, copy WHERE id = 2"
+                f"SELECT {', '.join(expressions.get(name, name) for name in names)} FROM {table}, copy WHERE id = 2"
             )
         connection.execute("INSERT INTO fingerprint SELECT fingerprint, id, fingerprint FROM block WHERE id > 2")
     return compared

@@ -31,16 +31,16 @@ def repeated(database):
 
 
 def test_the_largest_families_are_listed(scrapy, repeated):
-    shown = scrapy("duplicates")
-    assert (shown.returncode, shown.stderr) == (0, "")
+    listed = scrapy("duplicates")
+    assert (listed.returncode, listed.stderr) == (0, "")
     for part in ("Most repeated blocks", "a text of a.example", "Most repeated pages", "https://a.example/1"):
-        assert part in shown.stdout
+        assert part in listed.stdout
 
 
 def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(scrapy, repeated):
-    shown = scrapy("duplicates", "--block", "1")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout == (
+    listed = scrapy("duplicates", "--block", "1")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert listed.stdout == (
         "block 1, repeated 1 time  https://a.example/1  a.example\n"
         "a text of a.example\n"
         "3 bits  https://b.example/1  b.example\n"
@@ -49,12 +49,12 @@ def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(s
 
 
 def test_a_page_is_shown_with_the_blocks_that_differ(scrapy, repeated):
-    shown = scrapy("duplicates", "--page", "https://b.example/1").stdout.splitlines()
-    assert shown[:2] == [
+    lines = scrapy("duplicates", "--page", "https://b.example/1").stdout.splitlines()
+    assert lines[:2] == [
         "page with 1 near-duplicate  https://a.example/1  a.example",
         "2 bits  https://b.example/1  b.example",
     ]
-    assert "[-a.example-] {+nobody+}" in shown[2]
+    assert "[-a.example-] {+nobody+}" in lines[2]
 
 
 def test_on_a_terminal_the_words_have_colours(tmp_path, environment, repeated):
@@ -67,21 +67,21 @@ def test_on_a_terminal_the_words_have_colours(tmp_path, environment, repeated):
         stdout=theirs,
     ) as process:
         os.close(theirs)
-        shown = b""
+        output = b""
         with suppress(OSError):  # how Linux says that the other end is closed
             while part := os.read(ours, 4096):
-                shown += part
+                output += part
     os.close(ours)
     assert process.returncode == 0
-    assert b"\x1b[32m" in shown
-    assert b"\x1b[2J" not in shown
+    assert b"\x1b[32m" in output
+    assert b"\x1b[2J" not in output
 
 
 def test_json_contains_whole_families(scrapy, repeated):
     family = json.loads(scrapy("duplicates", "--block", "1", "--json").stdout)
-    assert [one["text"] for one in family["sightings"]] == [HOSTILE]
+    assert [sighting["text"] for sighting in family["sightings"]] == [HOSTILE]
     pages = json.loads(scrapy("duplicates", "--page", "https://a.example/1", "--json").stdout)
-    assert [(one["url"], one["added"]) for one in pages["members"]] == [("https://b.example/1", [HOSTILE])]
+    assert [(member["url"], member["added"]) for member in pages["members"]] == [("https://b.example/1", [HOSTILE])]
     assert {name: len(rows) for name, rows in json.loads(scrapy("duplicates", "--json").stdout).items()} == {
         "blocks": 1,
         "pages": 1,
@@ -93,8 +93,8 @@ def test_a_database_without_duplicates(scrapy, database):
 
 
 def test_a_database_on_a_server(scrapy, on_server):
-    shown = scrapy("duplicates", "--block", "1", "-s", f"DATABASE_URL={on_server}")
-    assert "a text of a.example" in shown.stdout
+    listed = scrapy("duplicates", "--block", "1", "-s", f"DATABASE_URL={on_server}")
+    assert "a text of a.example" in listed.stdout
 
 
 @pytest.mark.parametrize(

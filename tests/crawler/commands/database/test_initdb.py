@@ -6,15 +6,15 @@ from crawler.storage.schema import HEAD
 
 
 def test_a_database_is_created_in_an_empty_folder(scrapy, tmp_path):
-    made = scrapy("initdb")
-    assert (made.returncode, made.stderr) == (0, "")
-    assert made.stdout == f"created: {tmp_path / 'blocks.db'} (schema {HEAD})\n"
+    created = scrapy("initdb")
+    assert (created.returncode, created.stderr) == (0, "")
+    assert created.stdout == f"created: {tmp_path / 'blocks.db'} (schema {HEAD})\n"
     assert scrapy("initdb").stdout.startswith("ready: ")
 
 
 def test_the_setting_and_the_environment_name_the_database(scrapy, tmp_path):
-    made = scrapy("initdb", "--json", "-s", f"DATABASE_URL=sqlite:///{tmp_path}/set.db")
-    assert json.loads(made.stdout) == {"database": f"{tmp_path}/set.db", "schema": HEAD, "created": True}
+    created = scrapy("initdb", "--json", "-s", f"DATABASE_URL=sqlite:///{tmp_path}/set.db")
+    assert json.loads(created.stdout) == {"database": f"{tmp_path}/set.db", "schema": HEAD, "created": True}
     assert scrapy("initdb", DATABASE_URL="sqlite:///environment.db").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"set.db", "environment.db"}
 
@@ -29,9 +29,9 @@ def test_a_failure_is_one_sentence_and_an_exit_code(scrapy):
 
 def test_tables_are_created_on_a_server(scrapy, new_database):
     url = new_database()
-    made = scrapy("initdb", DATABASE_URL=url)
-    assert (made.returncode, made.stderr) == (0, "")
-    assert made.stdout.startswith("created: postgresql+psycopg://***@")
+    created = scrapy("initdb", DATABASE_URL=url)
+    assert (created.returncode, created.stderr) == (0, "")
+    assert created.stdout.startswith("created: postgresql+psycopg://***@")
     assert scrapy("initdb", DATABASE_URL=url).stdout.startswith("ready: ")
     assert scrapy("upgrade", DATABASE_URL=url).stdout.endswith(f"the schema is {HEAD} already; nothing was changed\n")
 

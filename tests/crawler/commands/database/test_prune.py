@@ -90,9 +90,9 @@ def test_on_a_terminal_it_asks(environment, database, answer, code, left):
         command, cwd=database.parent, env=environment, stdin=theirs, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
         os.write(ours, answer)
-        _, asked = process.communicate()
+        _, question = process.communicate()
     os.close(ours)
     os.close(theirs)
-    assert b"This removes 1 page, 1 block" in asked
+    assert b"This removes 1 page, 1 block" in question
     assert process.returncode == code
     assert len(pages(database)) == left
