@@ -47,7 +47,8 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]  # the hook ha
                 module.unlink()
         if _is_set("BLOCKSIEVE_PURE"):
             return
-        self._folder, stable = tempfile.TemporaryDirectory(), _is_set("BLOCKSIEVE_STABLE_ABI")
+        self._folder = tempfile.TemporaryDirectory()
+        stable = _is_set("BLOCKSIEVE_STABLE_ABI")
         try:
             modules = _compile(package, Path(self._folder.name), stable)
         except (Exception, SystemExit) as error:  # whatever is missing, pure Python does the same
@@ -137,7 +138,8 @@ def _compile(package: Path, folder: Path, stable: bool) -> list[Path]:
         quiet=True,
     )
     command = Distribution({"ext_modules": cythonized}).get_command_obj("build_ext")
-    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "o")
+    command.build_lib = str(folder / "lib")
+    command.build_temp = str(folder / "o")
     command.parallel = os.cpu_count()
     command.ensure_finalized()
     command.run()

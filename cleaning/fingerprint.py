@@ -268,7 +268,9 @@ def _far_sums(following: Positions, preceding: Positions, start: int) -> Floats:
     y = np.flatnonzero(preceding[horizon:] < start) + horizon
     middle = start + (_CHUNK - 1) / 2
     inverse, ends = 1 / (y - middle), np.searchsorted(y, before)
-    power, offsets, prefixes = inverse.copy(), np.ones(_CHUNK), np.zeros(len(y) + 1)
+    power = inverse.copy()
+    offsets = np.ones(_CHUNK)
+    prefixes = np.zeros(len(y) + 1)
     for _ in range(_POWERS):
         np.cumsum(power, out=prefixes[1:])
         sums += offsets * prefixes[ends]

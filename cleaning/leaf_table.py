@@ -137,7 +137,8 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
         first[number], last[number] = min(first[number], index), index + 1
     for number in reversed(range(1, len(nodes))):
         outer = parent[number]
-        first[outer], last[outer] = min(first[outer], first[number]), max(last[outer], last[number])
+        first[outer] = min(first[outer], first[number])
+        last[outer] = max(last[outer], last[number])
     blocks = [leaf.block for leaf in leaves]
     counts = _count_leaves(leaves)
     return LeafTable(
@@ -188,7 +189,8 @@ def _count_leaves(leaves: Sequence[Leaf]) -> np.ndarray:
     counts[:, _PIECE_COLUMNS] = [_count_pieces(leaf) for leaf in leaves]
     lengths = counts[:, Column.CHARS]
     codes = np.frombuffer("".join([leaf.block.text for leaf in leaves]).encode("utf-32-le", "surrogatepass"), "<u4")
-    flags, ends = _character_flags(codes), np.cumsum(lengths)
+    flags = _character_flags(codes)
+    ends = np.cumsum(lengths)
     for bit, column in enumerate(_CHARACTER_TESTS):
         counts[:, column] = np.add.reduceat(flags >> bit & 1, ends - lengths, dtype=np.int32)
     classes = flags >> len(_CHARACTER_TESTS)

@@ -262,7 +262,8 @@ class _Walk:
         node, block, level = outer.node, outer.block, SHOWN
         if tag in BLOCK_TAGS:
             self._cut(block)
-            node, block = Node(element, tag, node, _kind_of(tag, node)), len(self._stack)
+            node = Node(element, tag, node, _kind_of(tag, node))
+            block = len(self._stack)
         elif tag == "br":
             self._cut(block)
         else:

@@ -278,7 +278,8 @@ def _same_text(sample: bytes, encoding: str, other: str) -> bool:
 def _domain(body: bytes, url: str | None) -> str | None:
     """Return the country domain of the page's language; of its host, if it states no language."""
     if stated := _LANGUAGE.search(body[:_SNIFFED_BYTES]):
-        language, variety = stated[1].decode().lower(), (stated[2] or b"").decode("ascii", "replace").lower()
+        language = stated[1].decode().lower()
+        variety = (stated[2] or b"").decode("ascii", "replace").lower()
         return _DOMAINS.get(language + variety) or _DOMAINS.get(language)
     try:
         top = (urlsplit(url or "").hostname or "").rpartition(".")[2]

@@ -145,7 +145,8 @@ class _Regrouped:
 
     def _owner_of(self, text: LeafPiece) -> tuple[HtmlElement | None, Reason | None]:
         element = text.piece.element
-        block, reason = self._owners.block_of.get(element), self._owners.reason_of.get(element)
+        block = self._owners.block_of.get(element)
+        reason = self._owners.reason_of.get(element)
         removed_as_a_whole = block is not None and reason is self._owners.reason_of[block]
         return block, None if removed_as_a_whole else reason
 

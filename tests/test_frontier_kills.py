@@ -128,10 +128,14 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
     expected, seconds = contents(f"sqlite:///{tmp_path / 'whole.db'}"), time.monotonic() - began
 
     seed = time.time_ns() % 2**32
-    chosen, moments, numbers = random.Random(seed), [], count(1)
+    chosen = random.Random(seed)
+    moments = []
+    numbers = count(1)
     while len(moments) < KILLS:
         # A new one each time: a crawl may also come to its end before its first kill.
-        url, ended, counts = f"sqlite:///{tmp_path / f'{next(numbers)}.db'}", set(), asked(address)
+        url = f"sqlite:///{tmp_path / f'{next(numbers)}.db'}"
+        ended = set()
+        counts = asked(address)
         while True:
             after = chosen.uniform(0, 0.5 * seconds) if len(moments) < KILLS else LONGEST_SECONDS
             # One that is killed after its crawl's end has come to its end.
@@ -141,7 +145,8 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
             assert not ended & (asked(address) - counts).keys(), told
             if not killed:
                 break
-            ended, counts = set(contents_ended(url)), asked(address)
+            ended = set(contents_ended(url))
+            counts = asked(address)
         assert [
             contents_now ^ contents_expected
             for contents_now, contents_expected in zip(contents(url), expected, strict=True)
@@ -160,7 +165,8 @@ def test_ctrl_c_gives_everything_back_at_once(start, address, url):
     crawl.send_signal(signal.SIGINT)
     assert crawl.wait(LONGEST_SECONDS) == 130
     assert leased(url) == 0
-    ended, counts = set(contents_ended(url)), asked(address)
+    ended = set(contents_ended(url))
+    counts = asked(address)
     assert rows(url, "SELECT state FROM crawl") == [("open",)]
     assert rows(url, "SELECT 1 FROM request WHERE state = 'queued'")
 

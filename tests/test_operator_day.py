@@ -168,7 +168,8 @@ def expect_limits(day, health, errors):
 
 def expect_move(day, health, visits=2):
     """The pages of a site that redirects for good are those of the new one, once and with their history."""
-    old, new = day.host("moved"), day.new_home.url.removeprefix("http://")
+    old = day.host("moved")
+    new = day.new_home.url.removeprefix("http://")
     by_host = f"FROM page WHERE site IN ('{old}', '{new}') GROUP BY site"
     assert day.rows(f"SELECT site, count(*), min(visits), max(visits) {by_host}") == [(new, PAGES, visits, visits)]
     for table in ("block", "section"):

@@ -102,7 +102,8 @@ def _find_build(name: str, folder: Path = _FOLDER) -> Path | None:
 
 def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
     """Return True if a checkout has newer sources than the module's build; wheels have no sources."""
-    build, sources = _find_build(name, folder), chain([folder / f"{name}.pyx"], folder.glob("*.pxd"))
+    build = _find_build(name, folder)
+    sources = chain([folder / f"{name}.pyx"], folder.glob("*.pxd"))
     if build is None or not any(folder.glob("*.pyx")):
         return False
     built = build.stat().st_mtime
@@ -124,6 +125,7 @@ def check_structures(sizes: Mapping[str, int], compiled_with: str) -> None:
 def check_reading(compiled: Callable[[HtmlElement], object], pure: Callable[[HtmlElement], object]) -> None:
     """Raise ImportError if a compiled function reads a small tree otherwise than the pure one."""
     root = etree.fromstring(_PROBE, etree.XMLParser(resolve_entities=False, strip_cdata=False))
-    result, expected = compiled(root), pure(root)
+    result = compiled(root)
+    expected = pure(root)
     if repr(result) != repr(expected):
         raise ImportError(f"it reads trees of lxml {etree.__version__} otherwise than pure Python does")

@@ -87,7 +87,8 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
 def _is_listing(root: HtmlElement) -> bool:
     """Return True for a page that shows much, if no prose: what the data of its scripts tell is not its text."""
     blocks = [leaf.block for leaf in walk(root)]
-    words, linked = sum(block.words for block in blocks), sum(block.link_words for block in blocks)
+    words = sum(block.words for block in blocks)
+    linked = sum(block.link_words for block in blocks)
     return words > _MAX_WORDS_OF_SHELL or words - linked > _MAX_UNLINKED_OF_SHELL
 
 

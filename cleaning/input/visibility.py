@@ -41,7 +41,9 @@ _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
     """Return the level of an inline element by its tag and attributes."""
-    hidden, style, muted = attributes.get("hidden"), attributes.get("style"), attributes.get("aria-hidden")
+    hidden = attributes.get("hidden")
+    style = attributes.get("style")
+    muted = attributes.get("aria-hidden")
     classes = attributes.get("class", "")[:_MAX_NAME_CHARS]
     names = f"{tag} {classes} {attributes.get('id', '')[:_MAX_NAME_CHARS]}"
     is_unseen = (hidden is not None and hidden.lower() != "until-found") or (

@@ -238,7 +238,8 @@ def _groups(elements: Sequence[HtmlElement]) -> Iterator[list[HtmlElement]]:
 def _are_beside(first: HtmlElement, second: HtmlElement) -> bool:
     if first.tag != second.tag or first.get("class") != second.get("class"):
         return False
-    parent, other = first.getparent(), second.getparent()
+    parent = first.getparent()
+    other = second.getparent()
     if parent is other:
         return True
     return (

@@ -126,7 +126,8 @@ class Statements:
 
 def read_statements(root: HtmlElement) -> Statements:
     """Return the statements of a page, in bounded time for any page; broken parts are skipped."""
-    elements, read = find_elements(root), _Reading()
+    elements = find_elements(root)
+    read = _Reading()
     for element in elements.read:
         _ADD[element.tag](read, element)
     objects = list(read_json_ld(read.scripts))

@@ -108,7 +108,8 @@ def keyword_density(text: str, keyword: str) -> float:
     Occurrences are those of the search index: without regard to case and accents, and apart from apostrophes. A keyword
     of several words counts where they are in sequence, and no word counts twice.
     """
-    words, phrase = tokenise(text), Phrase.read(keyword)
+    words = tokenise(text)
+    phrase = Phrase.read(keyword)
     if not words or phrase is None:
         return 0.0
     return min(1.0, join_tokens(index_tokens(text)).count(phrase.pattern) / len(words))

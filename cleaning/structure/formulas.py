@@ -398,7 +398,8 @@ def _table(element: HtmlElement, level: int) -> str:
 
 
 def _fenced(element: HtmlElement, parts: list[str]) -> str:
-    opening, closing = element.get("open", "("), element.get("close", ")")
+    opening = element.get("open", "(")
+    closing = element.get("close", ")")
     separator = (element.get("separators") or ",")[0]
     if len(parts) == 1 and parts[0].startswith(_BINOMIAL) and (opening, closing) == ("(", ")"):
         return parts[0]

@@ -181,7 +181,8 @@ def _place_of(marks: TextMarks, number: int) -> _Place | None:
     inside = _INSIDE.match(blocks[number].path)
     if inside is None:
         return None
-    first, last = _reach(blocks, number, -1, inside[0]), _reach(blocks, number, 1, inside[0])
+    first = _reach(blocks, number, -1, inside[0])
+    last = _reach(blocks, number, 1, inside[0])
     start, stop, outer = first, last, inside[1]
     for _ in range(_MAX_WRAPPERS):
         more = [index for index in (start - 1, start - 2, stop + 1, stop + 2) if _is_in(blocks, index, outer)]
@@ -190,7 +191,9 @@ def _place_of(marks: TextMarks, number: int) -> _Place | None:
         parent, _, step = outer[:-1].rpartition("/")
         if more and more[0] > stop and not step.startswith(("figure[", "aside[")):
             break
-        start, stop, outer = min([start, *more]), max([stop, *more]), f"{parent}/"
+        start = min([start, *more])
+        stop = max([stop, *more])
+        outer = f"{parent}/"
     linked = all(block.link_words >= block.words for block in blocks[first : last + 1])
     return _Place(inside[1], first, last, linked, outer, stop)
 
@@ -253,7 +256,8 @@ def mark_headline(marks: TextMarks, title: str | None) -> None:
     headline. Nothing changes if a kept heading is the title, or if nothing is kept. A method may drop the headline,
     because the title says the same.
     """
-    wanted, first = letters_of(title or ""), marks.kept.find(1)
+    wanted = letters_of(title or "")
+    first = marks.kept.find(1)
     if not wanted or first < 0:
         return
     headline = -1

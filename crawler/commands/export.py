@@ -102,7 +102,8 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
         content = ExportContent.CHUNKS if limits else content
-        path, rows = writable_path("OUT", out), RowFilter(site, language)
+        path = writable_path("OUT", out)
+        rows = RowFilter(site, language)
         request = ExportRequest(path, suffix, content, rows, opts.since, limits)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, request, counting.show)

@@ -123,7 +123,8 @@ class RecrawlCommand(CrawlCommand):
 
     def _recrawl(self, choice: RecrawlChoice, opts: argparse.Namespace) -> int:
         assert self.settings is not None
-        config, now = Config.read(self.settings), datetime.now(UTC)
+        config = Config.read(self.settings)
+        now = datetime.now(UTC)
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             with read_transaction(engine) as connection:

@@ -53,7 +53,8 @@ def main():
 
 
 def made_up_texts(count):
-    random, stop = Random(0), sorted(stop_words())
+    random = Random(0)
+    stop = sorted(stop_words())
     words = [
         "".join(random.choices(SYLLABLES, k=random.randint(1, 3))) + random.choice(ENDINGS) for _ in range(VOCABULARY)
     ]

@@ -49,7 +49,8 @@ class Halves:
     """Stored fingerprints by either half."""
 
     def __init__(self):
-        self.by_high, self.by_low = defaultdict(list), defaultdict(list)
+        self.by_high = defaultdict(list)
+        self.by_low = defaultdict(list)
 
     def candidates(self, bits):
         """Return the lists of stored fingerprints with an equal half, up to 1 bit."""

@@ -56,7 +56,8 @@ def lxml_parse(body):
 def steps(body):
     """Return the call to time by its name: lxml's parse, then each step in the order in which `clean` takes them."""
     page = parse(body, max_bytes=OPTIONS.max_bytes)
-    stated, seen = read_statements(page.root), read_leaf_table(page.root)
+    stated = read_statements(page.root)
+    seen = read_leaf_table(page.root)
     signals = read_signals(page, stated)
     prediction = load_shipped_model().predict(seen, signals) if seen.blocks else None
     return {
@@ -104,7 +105,8 @@ def measure(bodies, rounds, extractors):
 
 def fastest(calls, rounds, turn):
     """Return each call's best time; in every round, and on every page, another one is first."""
-    names, times = list(calls), defaultdict(list)
+    names = list(calls)
+    times = defaultdict(list)
     for number in range(rounds):
         first = (turn + number) % len(names)
         for name in names[first:] + names[:first]:

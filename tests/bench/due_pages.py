@@ -69,7 +69,9 @@ def copy_page(database_url, pages, port, options):
 
 def watched(process, count):
     """Return what a process takes until the farm answers, and until its end."""
-    began, before, figures = time.monotonic(), count.value, Figures()
+    began = time.monotonic()
+    before = count.value
+    figures = Figures()
     while process.poll() is None:
         figures = replace(figures, peak_bytes=max(figures.peak_bytes, taken_by(process).resident_bytes))
         if count.value == before:

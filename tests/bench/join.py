@@ -103,7 +103,9 @@ def candidates(folder):
 
 def by_brute_force(keys):
     """Return original, distance and exactness of each sighting: each block is compared with all originals before it."""
-    originals, ids, held = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.int64), 0
+    originals = np.zeros(len(keys), np.uint64)
+    ids = np.zeros(len(keys), np.int64)
+    held = 0
     by_terms, terms_of, sightings = {}, {}, {}
     for key, fingerprint in zip(keys.tolist(), keys["fingerprint"].view(np.uint64), strict=True):
         number, digest, check, _, has = key

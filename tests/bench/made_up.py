@@ -44,7 +44,8 @@ def frequencies():
 def pages(count):
     """Give so many pages: each a list of (text, words, priority, score)."""
     random = np.random.default_rng(1)
-    words, shares = np.array(vocabulary(), object), frequencies()
+    words = np.array(vocabulary(), object)
+    shares = frequencies()
     han, han_shares = [chr(_HAN_FIRST + i) for i in range(_HAN)], _cumulated(_HAN)
     for _ in range(count):
         lengths = np.clip(random.lognormal(np.log(_MEDIAN_WORDS), _SPREAD, BLOCKS_OF_PAGE), 2, _LONGEST).astype(int)
@@ -63,7 +64,8 @@ def pages(count):
 def queries(count):
     """Return so many queries of each kind, by its name."""
     random = np.random.default_rng(2)
-    words, shares = vocabulary(), frequencies()
+    words = vocabulary()
+    shares = frequencies()
 
     def running(length):
         """Words as frequent as in a text, without stop words."""

@@ -114,7 +114,8 @@ class Farm(BaseHTTPRequestHandler):
 
 def article(host, number):
     """Return the page of a host with this number, the same each time."""
-    words, chance = vocabulary(), random.Random(f"{host} {number}")
+    words = vocabulary()
+    chance = random.Random(f"{host} {number}")
     text = chance.choices(words, cum_weights=word_frequencies(), k=PARAGRAPHS * WORDS)
     paragraphs = (" ".join(text[start : start + WORDS]).capitalize() for start in range(0, len(text), WORDS))
     content = "".join(f"<p>{paragraph}.</p>" for paragraph in paragraphs)
@@ -137,7 +138,8 @@ def serve(pages, count, ports):
 @contextmanager
 def running_farm(pages):
     """Serve the farm; yield its port and the shared number of its responses."""
-    count, ports = multiprocessing.Value("q", 0), multiprocessing.Queue()
+    count = multiprocessing.Value("q", 0)
+    ports = multiprocessing.Queue()
     process = multiprocessing.Process(target=serve, args=(pages, count, ports), daemon=True)
     process.start()
     try:

@@ -77,7 +77,8 @@ def test_tables_are_left_out():
 
 
 def test_what_favours_precision_keeps_no_more_than_what_favours_recall():
-    precise, complete = extract(PAGE, favor_precision=True), extract(PAGE, favor_recall=True)
+    precise = extract(PAGE, favor_precision=True)
+    complete = extract(PAGE, favor_recall=True)
     assert precise == clean(PAGE, favour="precision", comments=True).text
     assert complete == clean(PAGE, favour="recall", comments=True).text
 

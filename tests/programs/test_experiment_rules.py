@@ -65,7 +65,8 @@ def test_the_later_of_two_equal_texts_goes_and_different_ones_stay(name):
 
 def test_an_edit_that_jaccard_and_minhash_forgive_is_another_text_to_them_when_it_grows():
     terms = [f"word{number}" for number in range(40)]
-    few, many = " ".join(["other", *terms[1:]]), " ".join([f"other{number}" for number in range(20)] + terms[20:])
+    few = " ".join(["other", *terms[1:]])
+    many = " ".join([f"other{number}" for number in range(20)] + terms[20:])
     for name in ("Jaccard", "MinHash"):
         assert similarity.distinct([" ".join(terms), few, many], similarity.LIKENESSES[name]) == [0, 2]
 

@@ -55,7 +55,8 @@ def test_equal_texts_are_duplicates_by_every_method(part):
 
 @pytest.mark.slow
 def test_fingerprints_find_late_edits_and_no_different_texts(part):
-    edits, measure = part("edits"), part("measure")
+    edits = part("edits")
+    measure = part("measure")
     if not edits.DATA.exists():
         pytest.skip(f"BLOCKSIEVE_DATA: there is no data at {edits.DATA}")
     texts = [

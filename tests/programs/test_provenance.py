@@ -133,7 +133,8 @@ def test_the_f1_in_the_readme_of_cleaning_is_that_of_the_table_of_methods(method
 
 
 def test_the_readme_repeats_the_table_of_methods():
-    page, readme = (DOCS / "methods.md").read_text("utf-8"), (corpus.ROOT / "README.md").read_text("utf-8")
+    page = (DOCS / "methods.md").read_text("utf-8")
+    readme = (corpus.ROOT / "README.md").read_text("utf-8")
     rival = re.search(r"^\| trafilatura \| (\.\d+) \| \d+% \| .+? \| (\.\d+) \| (\d+)% \|", page, re.MULTILINE)
     news, mixed = methods_table()["default"]
     assert f"| {news}; {rival[1]} |" in readme

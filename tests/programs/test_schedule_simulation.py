@@ -24,7 +24,9 @@ def part(monkeypatch):
 def outcomes(part, seed, budget=BUDGET):
     """Return every policy's figures on the web of a seed, and the computed optimum."""
     web = part("changing").web(PAGES, DAYS, seed)
-    schedule, meter, rivals = part("schedule"), part("meter"), part("rivals")
+    schedule = part("schedule")
+    meter = part("meter")
+    rivals = part("rivals")
     figures = {
         name: meter.simulate(web, make(web, budget), schedule.moments(DAYS, budget, 8)).result()
         for name, make in rivals.RIVALS.items()

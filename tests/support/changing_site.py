@@ -136,7 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             headers["ETag"] = etag
         if page.validators in {"date", "both"} and date:
             headers["Last-Modified"] = date
-        tag, since = self.headers.get("If-None-Match"), self.headers.get("If-Modified-Since")
+        tag = self.headers.get("If-None-Match")
+        since = self.headers.get("If-Modified-Since")
         fresh = tag == etag if tag is not None and "ETag" in headers else since is not None and since == date
         status = page.status
         if page.refusals:

@@ -83,7 +83,9 @@ STRUCTURE_KINDS = {
 def hostile_page(kind, size):
     """Return a page of a kind with about this number of bytes."""
     before, part = (KINDS | STRUCTURE_KINDS)[kind]
-    parts, length, count = [before], len(before), part.count("%d")
+    parts = [before]
+    length = len(before)
+    count = part.count("%d")
     while length < size:
         parts.append(part % ((len(parts),) * count) if count else part)
         length += len(parts[-1].encode())

@@ -60,7 +60,8 @@ def clean_a_page():
 
 def load_components():
     """Import what Scrapy creates in each crawl, in use or not."""
-    scrapy_settings, misc = import_module("scrapy.settings"), import_module("scrapy.utils.misc")
+    scrapy_settings = import_module("scrapy.settings")
+    misc = import_module("scrapy.utils.misc")
     settings = scrapy_settings.Settings()
     settings.setmodule("crawler.settings")
     for name in COMPONENTS:
@@ -129,7 +130,8 @@ def become(order, files):
     os.environ.update(order["environment"])
     tempfile.tempdir = None  # found anew: the folder of the test that started the server may be gone
     time.tzset()
-    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115 — until its end
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 — until its end
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 — until its end
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 — as above
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     first = order["folder"] if order["module"] else str(Path(order["program"]).resolve().parent)

@@ -38,7 +38,8 @@ def address(worker, scope, batch, number):
 
 def candidates(worker, batch, number):
     """The page's blocks. On the worker's own pages, two thirds of them have one bit flipped and one word changed."""
-    bases, edits = random.Random(f"{batch}/{number}"), random.Random(f"{worker}/{batch}/{number}")
+    bases = random.Random(f"{batch}/{number}")
+    edits = random.Random(f"{worker}/{batch}/{number}")
     yield candidate(0, Kind.HEADING, HEADING, None)
     for position in range(1, BLOCKS):
         fingerprint = bases.getrandbits(64)

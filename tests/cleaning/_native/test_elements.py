@@ -68,7 +68,8 @@ HEADINGS = 50
 
 
 def assert_same(root):
-    elements, expected = find_elements(root), pure_find_elements(root)
+    elements = find_elements(root)
+    expected = pure_find_elements(root)
     assert elements == expected
     assert [type(value) for value in elements.item_types] == [str] * len(elements.item_types)
     headings = list(root.iter("h1", "p", "b"))

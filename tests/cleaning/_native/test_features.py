@@ -42,7 +42,8 @@ def filled(fill, width, *args):
 
 
 def assert_same_rows(table, title, scores):
-    totals, core = PageTotals(table), load_compiled("features")
+    totals = PageTotals(table)
+    core = load_compiled("features")
     assert_same(
         features.FIRST_STAGE_NAMES,
         features.pure_fill_first_stage,
@@ -62,7 +63,8 @@ def assert_same_rows(table, title, scores):
 
 
 def assert_same(names, pure, compiled, *args):
-    rows, want = filled(compiled, len(names), *args), filled(pure, len(names), *args)
+    rows = filled(compiled, len(names), *args)
+    want = filled(pure, len(names), *args)
     same = (rows == want) | (np.isnan(rows) & np.isnan(want))  # as the columns that neither fills
     different = np.flatnonzero(~same.all(axis=0))
     assert [names[column] for column in different] == []
@@ -109,7 +111,8 @@ def test_numbers_that_lead_nowhere_are_refused(columns):
     table = read_leaf_table(parse("<p>x</p><p>y").root)
     assert (table.first.tolist(), table.last.tolist()) == ([0, 0, 1], [2, 1, 2])
     totals = PageTotals(changed(table, **{name: np.array(values, np.int32) for name, values in columns.items()}))
-    rows, scores = np.empty((2, 200), np.float32), np.zeros(2)
+    rows = np.empty((2, 200), np.float32)
+    scores = np.zeros(2)
     with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
         load_compiled("features").fill_first_stage(rows, totals, "", scores_of(table, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match=r"blocks outside|differ in length"):
@@ -119,7 +122,9 @@ def test_numbers_that_lead_nowhere_are_refused(columns):
 @pytest.mark.parametrize("shape", [(1, 200), (3, 200), (2, 20)])
 def test_a_table_that_is_too_small_is_refused(shape):
     table = read_leaf_table(parse("<p>x</p><p>y").root)
-    totals, rows, scores = PageTotals(table), np.empty(shape, np.float32), np.zeros(2)
+    totals = PageTotals(table)
+    rows = np.empty(shape, np.float32)
+    scores = np.zeros(2)
     with pytest.raises(ValueError, match="the table is"):
         load_compiled("features").fill_first_stage(rows, totals, "", scores_of(table, load_shipped_model().lexicon))
     with pytest.raises(ValueError, match="the table is"):
@@ -128,7 +133,9 @@ def test_a_table_that_is_too_small_is_refused(shape):
 
 def test_columns_of_other_lengths_are_refused():
     table = read_leaf_table(parse("<p>x</p><p>y").root)
-    totals, rows, scores = PageTotals(table), np.empty((2, 200), np.float32), np.zeros(3)
+    totals = PageTotals(table)
+    rows = np.empty((2, 200), np.float32)
+    scores = np.zeros(3)
     short = LexiconScores(*(column[:, 1:] for column in scores_of(table, load_shipped_model().lexicon)))
     with pytest.raises(ValueError, match="differ in length"):
         load_compiled("features").fill_first_stage(rows, totals, "", short)

@@ -86,9 +86,11 @@ pieces = st.one_of(
 
 
 def assert_same(root):
-    want, table = build_leaf_table(walk(root)), read_leaf_table(root)
+    want = build_leaf_table(walk(root))
+    table = read_leaf_table(root)
     for name in LeafTable.__dataclass_fields__:
-        expected, column = getattr(want, name), getattr(table, name)
+        expected = getattr(want, name)
+        column = getattr(table, name)
         if isinstance(expected, np.ndarray):
             assert (column.dtype, column.shape) == (expected.dtype, expected.shape), name
             assert column.tolist() == expected.tolist(), name

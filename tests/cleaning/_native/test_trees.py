@@ -24,7 +24,8 @@ def grow(random, trees, outputs, thresholds):
         open_ends = [(add_leaf(left, right), 0)]
         for _ in range(random.integers(0, 12)):
             node, level = open_ends.pop(random.integers(len(open_ends)))
-            left[node], right[node] = add_leaf(left, right), add_leaf(left, right)
+            left[node] = add_leaf(left, right)
+            right[node] = add_leaf(left, right)
             open_ends += [(left[node], level + 1), (right[node], level + 1)]
             depth = max(depth, level + 1)
     feature = random.integers(0, FEATURES, len(left)).astype(np.int16)

@@ -127,7 +127,8 @@ def test_looks_are_the_pure_ones(source):
 
 def assert_same_groups(groups, want):
     for name in SimilarityGroups.__dataclass_fields__:
-        column, expected = getattr(groups, name), getattr(want, name)
+        column = getattr(groups, name)
+        expected = getattr(want, name)
         assert (column.dtype, column.tolist()) == (expected.dtype, expected.tolist()), name
 
 

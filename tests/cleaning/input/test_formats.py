@@ -62,7 +62,8 @@ def test_a_page_that_resembles_data_is_read(name):
 
 
 def test_plain_text_is_read_by_its_paragraphs():
-    first, second = PROSE.replace(" and ", "\nand "), PROSE.replace("noon", "six")
+    first = PROSE.replace(" and ", "\nand ")
+    second = PROSE.replace("noon", "six")
     page = clean(f"{first}\r\n\r\n{second}\n  \nWrite to <anna@e.org> if a < b.")
     texts = [decision.block.text for decision in page.decisions]
     assert texts == [PROSE, second, "Write to <anna@e.org> if a < b."]

@@ -188,7 +188,9 @@ def test_in_is_out_and_scores_are_probabilities():
 
 @pytest.mark.parametrize("page", [ENGLISH.page, thread(), listing()], ids=["article", "forum", "listing"])
 def test_three_steps_decide_the_same_as_decide_page(page):
-    tree, method, options = parse(page, URL), METHODS["default"], Options()
+    tree = parse(page, URL)
+    method = METHODS["default"]
+    options = Options()
     leaves = method.segment(tree, options)
     by_steps = method.decide(tree, leaves, method.score(tree, leaves, options), options)
     assert decide_page(tree, read_statements(tree.root), method, options).decisions == by_steps

@@ -186,7 +186,8 @@ def reasons(parsed, template):
 
 
 def test_shared_blocks_are_dropped_and_the_longest_of_the_rest_kept():
-    first, second = page("Of foxes", FOX), page("Of cats", CAT)
+    first = page("Of foxes", FOX)
+    second = page("Of cats", CAT)
     template = learn_template([first, second])
     assert reasons(first, template) == [Reason.TEMPLATE, Reason.OUTSIDE, Reason.KEPT, Reason.TEMPLATE]
     assert cleaned(second, template).text == CAT

@@ -76,7 +76,8 @@ def scrapy(tmp_path, environment, monkeypatch):
 
 def run_within(patch, arguments):
     """Call Scrapy's command line as its program does."""
-    out, err = StringIO(), StringIO()
+    out = StringIO()
+    err = StringIO()
     patch.setattr(sys, "argv", ["__main__.py", *arguments])
     terminate = signal.getsignal(signal.SIGTERM)
     with Path(os.devnull).open() as nothing, redirect_stdout(out), redirect_stderr(err):

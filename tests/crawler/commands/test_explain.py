@@ -48,7 +48,8 @@ def explain(tmp_path, monkeypatch, capsys):
         settings = Settings()
         settings.setmodule(settings_, priority="project")
         settings.setdict(values, priority="cmdline")
-        command, parser = ExplainCommand(), ArgumentParser(conflict_handler="resolve")
+        command = ExplainCommand()
+        parser = ArgumentParser(conflict_handler="resolve")
         command.settings = settings
         command.add_options(parser)
         opts, args = parser.parse_known_args(arguments)
