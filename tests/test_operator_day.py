@@ -194,12 +194,12 @@ def expect_status(day, health, troubled):
     assert day.host("moved") not in states
 
 
-def test_a_day_of_an_operator(day):
+def first_morning(day):
+    """Everything is new, and all is well."""
     assert day.scrapy("sites", "check", "--fetch")[:2] == (
         0,
         f"sites.toml is right: {len(NAMES)} sites with {len(NAMES)} sections.\n",
     )
-    # In the morning everything is new, and all is well.
     code, codes, errors = day.crawl(first=True)
     assert (code, codes) == (0, dict.fromkeys(NAMES, 0)), errors
     assert day.rows("SELECT count(*) FROM page") == [(PAGES * len(NAMES),)]
@@ -208,7 +208,9 @@ def test_a_day_of_an_operator(day):
     assert all(row["texts_7_days"] == PAGES for row in health.values())
     assert day.alerts() == []
 
-    # In the evening half of the sites have trouble, and each is told once.
+
+def evening(day):
+    """Half of the sites have trouble, and each is told once."""
     in_the_night(day)
     code, codes, errors = day.crawl()
     troubled = {"limited", "refused", "redesigned", "vanished", "silent"}
@@ -239,20 +241,23 @@ def test_a_day_of_an_operator(day):
     expect_move(day, health)
     expect_status(day, health, troubled)
 
-    # The next night the trouble lasts, and nobody is told again.
+
+def next_night(day):
+    """The trouble lasts, and nobody is told again. The pages of the site that moved are visited where they are now."""
     visits = len(day.sites["moved"].paths())
-    code, codes, errors = day.crawl()
+    code, codes, _errors = day.crawl()
     assert code == 1
     assert codes["moved"] == codes["steady"] == 0
     assert day.alerts() == []
-    # The pages of the site that moved are visited where they are now.
     assert len(day.sites["moved"].paths()) == visits
     expect_move(day, day.status()[1], visits=3)
 
-    # In the morning four of the sites are well again, and that is told once.
+
+def last_morning(day):
+    """Four of the sites are well again, and that is told once."""
     for name in ("limited", "refused", "silent", "redesigned"):
         day.fill(day.sites[name], NAMES.index(name))
-    code, codes, errors = day.crawl()
+    _code, codes, errors = day.crawl()
     assert {name for name in codes if codes[name]} <= {"vanished"}, errors
     over = [alert for alert in day.alerts() if alert[2] == "over"]
     assert over == [
@@ -261,5 +266,12 @@ def test_a_day_of_an_operator(day):
         ("refused", "refused", "over"),
         ("silent", "silent", "over"),
     ]
+
+
+def test_a_day_of_an_operator(day):
+    first_morning(day)
+    evening(day)
+    next_night(day)
+    last_morning(day)
     table = day.scrapy("sites", "status")[1]
     assert re.search(r"vanished\s", table)

@@ -23,6 +23,7 @@ CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
 PACKED = (*HTML, ("Content-Encoding", "gzip"))
 CHUNKED = (*HTML, ("Transfer-Encoding", "chunked"))
 BROKEN = (*HTML, ("no header at all", ""), ("X-Folded", "one\r\n  two"))
+GARBAGE = b"\x07garbage\r\n" * 30
 
 
 def page(number):
@@ -71,68 +72,127 @@ def chunks(text, *, end=b"0\r\n\r\n"):
 
 def kinds(site):
     """Return the content of each kind of file, its pages, and what is lost by reason."""
-    first, second, third = (good(site, number) for number in (1, 2, 3))
-    all_three = first + second + third
+    three = tuple(good(site, number) for number in (1, 2, 3))
+    return (
+        whole_files(three)
+        | cut_files(three)
+        | files_with_garbage(three)
+        | files_with_a_wrong_byte(three)
+        | files_with_a_wrong_length(three)
+        | files_with_other_records(site, three)
+        | files_with_other_bodies(site, three)
+    )
+
+
+def learned_frames(three):
+    """Return a zstd file with a dictionary."""
+    return frames(*three, dictionary=zstd.train_dict([*three] * 8, 3_000))
+
+
+def one_stored_member(three):
+    """Return a gzip file with one member that is packed without compression."""
     packer = zlib.compressobj(0, wbits=31)
-    stored = packer.compress(all_three) + packer.flush()
-    members = packed(first, second, third)
-    dictionary = zstd.train_dict([first, second, third] * 8, 3_000)
-    learned = frames(first, second, third, dictionary=dictionary)
+    return packer.compress(b"".join(three)) + packer.flush()
+
+
+def whole_files(three):
+    all_three = b"".join(three)
+    return {
+        "whole": (all_three, 3, {}),
+        "whole, packed": (packed(*three), 3, {}),
+        "whole, one member": (gzip.compress(all_three, mtime=0), 3, {}),
+        "whole, zstd": (frames(*three), 3, {}),
+        "whole, zstd with a dictionary": (learned_frames(three), 3, {}),
+        "whole, one zstd frame": (frames(all_three), 3, {}),
+    }
+
+
+def cut_files(three):
+    first, second, _ = three
+    all_three = b"".join(three)
+    return {
+        "cut at its end, zstd": (learned_frames(three)[:-20], 2, {"truncated": 1}),
+        "cut at its end": (all_three[:-300], 2, {"truncated": 1}),
+        "cut at its end, packed": (packed(*three)[:-100], 2, {"truncated": 1}),
+        "cut at its end, one member": (one_stored_member(three)[:-300], 2, {"truncated": 1}),
+        "cut within a header": (all_three[: len(first + second) + 30], 2, {"truncated": 1}),
+    }
+
+
+def files_with_garbage(three):
+    first, second, third = three
+    all_three = first + second + third
+    zeros = bytes(700)
+    return {
+        "garbage": (first + GARBAGE + second + third, 3, {"bad_header": 1}),
+        "garbage, packed": (packed(first) + GARBAGE + packed(second, third), 3, {"unpackable": 1}),
+        "garbage, zstd": (frames(first) + GARBAGE + frames(second, third), 3, {"unpackable": 1}),
+        "garbage first": (b"garbage" + all_three, 3, {"bad_header": 1}),
+        "garbage first, packed": (b"garbage" + packed(*three), 3, {"bad_header": 1}),
+        "NUL padding": (first + zeros + second + third + zeros, 3, {}),
+        "NUL padding, packed": (packed(first) + zeros + packed(second, third) + zeros, 3, {}),
+    }
+
+
+def files_with_a_wrong_byte(three):
+    first = three[0]
+    all_three = b"".join(three)
+    members = packed(*three)
+    learned = learned_frames(three)
+    return {
+        "a byte of a frame": (corrupt(learned, len(learned) - 20), 2, {"unpackable": 1}),
+        "a byte of a header": (corrupt(all_three, len(first)), 2, {"bad_header": 1}),
+        "a byte between records": (corrupt(all_three, len(first) - 3), 3, {}),
+        "a byte of a member": (corrupt(members, len(packed(first)) + 200), 2, {"unpackable": 1}),
+        "the first byte, packed": (corrupt(members, 0), 2, {"bad_header": 1}),
+        "a byte of the only member": (corrupt(one_stored_member(three), 600), 2, {"unpackable": 1}),
+    }
+
+
+def files_with_a_wrong_length(three):
+    first, second, third = three
+    wrong = {error: [stating(response, error) for response in three] for error in (-9, -2, -1, 1, 2, 900)}
+    no_length = second.replace(b"\nContent-Length:", b"\nContent-Size:", 1)
+    return {
+        **{f"length {error:+d}": (b"".join(wrong[error]), 3, {}) for error in (-2, -1, 1)},
+        "length +2 between others": (first + wrong[2][1] + third, 3, {}),
+        "length +1 before garbage": (first + wrong[1][1] + GARBAGE + third, 3, {"bad_header": 1}),
+        "length -9, packed": (packed(*wrong[-9]), 3, {}),
+        "length +2, one member": (gzip.compress(first + wrong[2][1] + third), 3, {}),
+        "length +900": (first + wrong[900][1] + third, 2, {"wrong_length": 1}),
+        "no length": (first + no_length + third, 2, {"bad_header": 1}),
+    }
+
+
+def files_with_other_records(site, three):
+    first, second, third = three
     body = page(3).encode()
-    garbage = b"\x07garbage\r\n" * 30
-    cut_gzip = gzip.compress(body)[:-90]
     info = record("warcinfo", "", b"software: x\r\n", media_type="application/warc-fields")
     revisit = record("revisit", f"{site}/3", b"HTTP/1.1 304 Not Modified\r\n\r\n")
     request = record("request", f"{site}/3", b"GET /3 HTTP/1.1\r\nHost: a.example\r\n\r\n")
     resource = record("resource", f"{site}/3", body, media_type="text/html")
     lines = "\n".join(paragraph(f"line {number}") for number in range(4)).encode()
     conversion = record("conversion", f"{site}/3", lines, media_type="text/plain")
-    wrong = {
-        error: [stating(response, error) for response in (first, second, third)] for error in (-9, -2, -1, 1, 2, 900)
+    return {
+        "no address": (first + without_address(second) + third, 2, {"no_address": 1}),
+        "no address, packed": (packed(first, without_address(second), third), 2, {"no_address": 1}),
+        "resource": (first + second + resource, 3, {}),
+        "conversion": (packed(first, second, conversion), 3, {}),
+        "skipped records": (info + first + request + second + revisit, 2, {}),
+        "no answer": (first + second + record("response", f"{site}/3", b"<html>no head</html>"), 2, {"unreadable": 1}),
+        "two answers": (first + second + answer(site, "2", body), 2, {}),
     }
-    no_length = second.replace(b"\nContent-Length:", b"\nContent-Size:", 1)
+
+
+def files_with_other_bodies(site, three):
+    first, second, _ = three
+    body = page(3).encode()
+    cut_gzip = gzip.compress(body)[:-90]
 
     def third_is(content, headers=HTML):
         return first + second + answer(site, "3", content, headers)
 
     return {
-        "whole": (all_three, 3, {}),
-        "whole, packed": (members, 3, {}),
-        "whole, one member": (gzip.compress(all_three, mtime=0), 3, {}),
-        "whole, zstd": (frames(first, second, third), 3, {}),
-        "whole, zstd with a dictionary": (learned, 3, {}),
-        "whole, one zstd frame": (frames(all_three), 3, {}),
-        "cut at its end, zstd": (learned[:-20], 2, {"truncated": 1}),
-        "a byte of a frame": (corrupt(learned, len(learned) - 20), 2, {"unpackable": 1}),
-        "garbage, zstd": (frames(first) + garbage + frames(second, third), 3, {"unpackable": 1}),
-        "cut at its end": (all_three[:-300], 2, {"truncated": 1}),
-        "cut at its end, packed": (members[:-100], 2, {"truncated": 1}),
-        "cut at its end, one member": (stored[:-300], 2, {"truncated": 1}),
-        "cut within a header": (all_three[: len(first + second) + 30], 2, {"truncated": 1}),
-        "garbage": (first + garbage + second + third, 3, {"bad_header": 1}),
-        "garbage, packed": (packed(first) + garbage + packed(second, third), 3, {"unpackable": 1}),
-        "garbage first": (b"garbage" + all_three, 3, {"bad_header": 1}),
-        "garbage first, packed": (b"garbage" + members, 3, {"bad_header": 1}),
-        "NUL padding": (first + bytes(700) + second + third + bytes(700), 3, {}),
-        "NUL padding, packed": (packed(first) + bytes(700) + packed(second, third) + bytes(700), 3, {}),
-        "no address": (first + without_address(second) + third, 2, {"no_address": 1}),
-        "no address, packed": (packed(first, without_address(second), third), 2, {"no_address": 1}),
-        "a byte of a header": (corrupt(all_three, len(first)), 2, {"bad_header": 1}),
-        "a byte between records": (corrupt(all_three, len(first) - 3), 3, {}),
-        "a byte of a member": (corrupt(members, len(packed(first)) + 200), 2, {"unpackable": 1}),
-        "the first byte, packed": (corrupt(members, 0), 2, {"bad_header": 1}),
-        "a byte of the only member": (corrupt(stored, 600), 2, {"unpackable": 1}),
-        **{f"length {error:+d}": (b"".join(wrong[error]), 3, {}) for error in (-2, -1, 1)},
-        "length +2 between others": (first + wrong[2][1] + third, 3, {}),
-        "length +1 before garbage": (first + wrong[1][1] + garbage + third, 3, {"bad_header": 1}),
-        "length -9, packed": (packed(*wrong[-9]), 3, {}),
-        "length +2, one member": (gzip.compress(first + wrong[2][1] + third), 3, {}),
-        "length +900": (first + wrong[900][1] + third, 2, {"wrong_length": 1}),
-        "no length": (first + no_length + third, 2, {"bad_header": 1}),
-        "resource": (first + second + resource, 3, {}),
-        "conversion": (packed(first, second, conversion), 3, {}),
-        "skipped records": (info + first + request + second + revisit, 2, {}),
-        "no answer": (first + second + record("response", f"{site}/3", b"<html>no head</html>"), 2, {"unreadable": 1}),
         "chunks": (third_is(chunks(body), CHUNKED), 3, {}),
         "chunks that are joined": (third_is(body, CHUNKED), 3, {}),
         "cut chunks": (third_is(chunks(body, end=b""), CHUNKED), 2, {"cut_body": 1}),
@@ -142,7 +202,6 @@ def kinds(site):
         "cut gzip body": (third_is(cut_gzip, PACKED), 2, {"download_failed": 1}),
         "cut body": (third_is(body, (*HTML, ("Content-Length", str(len(body) + 500)))), 2, {"cut_body": 1}),
         "broken header lines": (third_is(body, BROKEN), 3, {}),
-        "two answers": (first + second + answer(site, "2", body), 2, {}),
     }
 
 

@@ -26,17 +26,8 @@ def kept_scope(world):
     return json.loads(row["value"])
 
 
-def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
-    world.site.put("/news/", listing(*PATHS))
-    for path in PATHS:
-        put(world.site, path)
-    first = world.crawl(
-        CLEANING_METHOD="pab", CLEANING_OPTIONS=json.dumps(OPTIONS), DEDUP_SCOPE="site", PAGE_MAX_BYTES="5000000"
-    )
-    assert first.returncode == 0
-    before = {path: world.texts(path) for path in PATHS}
-    assert before["/news/1"][-1] == "Buy lamp 1"
-    # The first page has another text and the section a new page; all are read again by cron's command.
+def read_again_by_cron(world):
+    """One page has another text and the section a new page; all are read as they were before."""
     put(world.site, PATHS[0], second=50)
     put(world.site, "/news/4")
     world.site.put("/news/", listing(*PATHS, "/news/4"))
@@ -49,7 +40,10 @@ def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
     assert kept_scope(world) == "site"
     assert "DEDUP_SCOPE" not in again.stderr
     assert json.loads(world.page("/news/4")["settings"])["PAGE_MAX_BYTES"] == 5_000_000
-    # Without flags every page is cleaned again as it was.
+
+
+def clean_again(world, before):
+    """Without flags every page is cleaned again as it was; with another method, all pages and the section follow it."""
     same = world.scrapy("reclean", "--processes", "1", "--format", "json")
     result = json.loads(same.stdout)
     assert (result["pages"], result["changed"], result["cleaned_by"]) == (4, 0, {"pab pab_outer_share=0.25": 4})
@@ -57,11 +51,13 @@ def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
     assert methods(world) == dict.fromkeys([*PATHS, "/news/4"], ("pab", OPTIONS))
     assert {path: world.texts(path) for path in PATHS[1:]} == {path: before[path] for path in PATHS[1:]}
     assert world.texts("/news/1")[-1] == "Buy lamp 1"
-    # Cleaned again, all pages and the section follow the new method.
     assert world.scrapy("reclean", "--method", "eniw", "--processes", "1").returncode == 0
     assert methods(world) == dict.fromkeys([*PATHS, "/news/4"], ("eniw", OPTIONS))
     assert json.loads(world.rows("SELECT settings FROM section")[0]["settings"])["CLEANING_METHOD"] == "eniw"
-    # Told otherwise, it says so; the other options stay.
+
+
+def read_by_another_method(world):
+    """The command line decides, and says so; the other options stay."""
     world.make_due("/news/2")
     told = world.scrapy("recrawl", "--due", CLEANING_METHOD="default", DEDUP_SCOPE="all")
     assert told.returncode == 0
@@ -74,6 +70,21 @@ def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
     assert methods(world)["/news/2"] == ("default", OPTIONS)
     assert methods(world)["/news/1"] == ("eniw", OPTIONS)
     assert "Buy lamp 2" not in world.texts("/news/2")
+
+
+def test_a_page_keeps_its_method_unless_the_command_line_says_otherwise(world):
+    world.site.put("/news/", listing(*PATHS))
+    for path in PATHS:
+        put(world.site, path)
+    first = world.crawl(
+        CLEANING_METHOD="pab", CLEANING_OPTIONS=json.dumps(OPTIONS), DEDUP_SCOPE="site", PAGE_MAX_BYTES="5000000"
+    )
+    assert first.returncode == 0
+    before = {path: world.texts(path) for path in PATHS}
+    assert before["/news/1"][-1] == "Buy lamp 1"
+    read_again_by_cron(world)
+    clean_again(world, before)
+    read_by_another_method(world)
     # An ordinary crawl that changes the method warns once.
     changed = world.crawl(CLEANING_METHOD="pab", fresh="1")
     assert changed.stderr.count("CLEANING_METHOD=") == 1
