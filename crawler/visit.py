@@ -1,7 +1,7 @@
 """The vocabulary of a crawl: requests, visits and their outcomes, and a page after each processing step.
 
 A spider's callback yields a FetchedPage. VisitMiddleware wraps it in a Visit, and three steps process its page
-(`crawler/processing.py`):
+(`crawler/processing/`):
 
     FetchedPage ── clean ──▶ CleanedPage ── fingerprint ──▶ ProcessedPage ── store ──▶ database
 """

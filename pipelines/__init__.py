@@ -1,4 +1,4 @@
-"""Scrapy's item pipelines over the steps of `crawler/processing.py`."""
+"""Scrapy's item pipelines over the steps of `crawler/processing/`."""
 
 from blocksieve import gives_way
 

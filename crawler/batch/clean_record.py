@@ -1,6 +1,6 @@
 """One record in a cleaning process: rejected, or cleaned and fingerprinted, as a crawl does it.
 
-`RecordTask` calls what the middlewares and steps of a crawl call (`crawler/middlewares.py`, `crawler/processing.py`),
+`RecordTask` calls what the middlewares and steps of a crawl call (`crawler/middlewares.py`, `crawler/processing/`),
 so `scrapy crawl archive` gives the same pages, decisions, digests and fingerprints.
 """
 

@@ -1,0 +1,266 @@
+"""The first two steps of a page: clean it, and find the keys of its blocks."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cleaning import METHODS, Options, PageError, ParseWarning, clean
+from cleaning.blocks import kept_decisions
+from cleaning.clean import TreeSource
+from cleaning.metadata.languages import is_language_model_loaded, load_language_model
+from crawler.config import Config
+from crawler.config.profiles import PROFILES
+from crawler.context import context_of
+from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
+from crawler.fetching.response_filter import EMPTY_PAGE
+from crawler.monitoring.exit_status import FinishReason
+from crawler.processing.store_thread import SpiderCloser
+from crawler.storage.boilerplate import read_template
+from crawler.time_limit import time_limit
+from crawler.urls import site_of
+from crawler.visit import (
+    OUTCOME_BY_FAULT,
+    CleanedPage,
+    FetchedPage,
+    Outcome,
+    PageStructure,
+    ProcessedPage,
+    UnparsedPage,
+    Visit,
+    kept_positions,
+)
+from crawler.workers.pool import WorkerPool
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any, Self
+
+    from scrapy.crawler import Crawler
+
+    from cleaning import CleanPage, Page
+    from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
+    from crawler.processing.store_thread import StoreThread
+    from crawler.storage.boilerplate import SiteTemplate
+    from crawler.workers.tasks import SentPage
+
+logger = logging.getLogger(__name__)
+
+
+class CleanStep:
+    """First step: clean the page of a visit, in this process or in the workers of a pool.
+
+    A pool cleans several pages at once, so visits leave this step in the order in which their pages are done. A page
+    whose tree was not parsed from its bytes is always cleaned in this process.
+    """
+
+    def __init__(
+        self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[SentPage] | None = None
+    ) -> None:
+        assert crawler.stats
+        self._templates = context_of(crawler).templates = SiteTemplates(crawler)
+        self._stats = crawler.stats
+        self._closer = SpiderCloser(crawler)
+        self._method = method
+        self._options = options
+        self._pool = pool
+        config = Config.read(crawler.settings)
+        self._seconds = config.cleaning_seconds
+        self._wants_structure = config.structure
+        # A profile cleans all pages in one way.
+        self._one_method = config.profile in PROFILES
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Load the models or start the workers. Raises SetupError."""
+        config = Config.read(crawler.settings)
+        method, options = config.cleaning_method, config.cleaning_options
+        if not config.cleaning_processes:
+            check_models()
+            return cls(crawler, method, options)
+        assert crawler.stats
+        task = CleanTask(method, dict(options), config.fingerprinter, config.cleaning_seconds)
+        return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
+
+    async def clean(self, visit: Visit) -> Visit:
+        """Return the visit with its page cleaned; a visit without a page is returned as it is.
+
+        If cleaning fails the visit has another outcome and no page, and the stats are corrected. A page that was
+        cleaned is not counted yet: see `count`.
+        """
+        if not isinstance(visit.page, FetchedPage):
+            return visit
+        try:
+            page = await self._clean(visit.page)
+        except PageError as error:
+            return self._fail(visit, OUTCOME_BY_FAULT[error.cause], str(error))
+        except (TimeLimitError, WorkerTimeoutError) as error:
+            logger.error("Cleaning %s was stopped: %s", visit.url, error)  # noqa: TRY400 — a traceback adds nothing
+            return self._fail(visit, Outcome.CLEANING_TIMEOUT, str(error))
+        except SetupError as error:
+            logger.error("%s was not cleaned, and the crawl ends: %s", visit.url, error)  # noqa: TRY400 — as above
+            self._closer.close(FinishReason.WORKERS_FAILED)
+            return self._fail(visit, Outcome.CLEANING_FAILED, str(error))
+        except Exception as error:
+            # A page that breaks cleaning must not end the crawl.
+            logger.exception("Cleaning failed on %s", visit.url)
+            return self._fail(visit, Outcome.CLEANING_FAILED, repr(error))
+        return self._with_page(visit, page)
+
+    def _with_page(self, visit: Visit, page: CleanedPage) -> Visit:
+        """Return the visit with its cleaned page; without it if a worker was the first to parse it, and it is empty."""
+        if isinstance(page.fetched.source, UnparsedPage) and ParseWarning.EMPTY in page.cleaned.parse_warnings:
+            return self._fail(visit, Outcome.EMPTY, EMPTY_PAGE)
+        metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
+        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata=metadata)))
+
+    def count(self, visit: Visit) -> None:
+        """Count a cleaned page and its blocks, those kept and those dropped for each reason."""
+        if not isinstance(visit.page, CleanedPage):
+            return
+        cleaned = visit.page.cleaned
+        self._stats.inc_value("clean/pages")
+        self._stats.inc_value("blocks/seen", len(cleaned.decisions))
+        for reason, count in cleaned.counts().items():
+            self._stats.inc_value(f"blocks/{reason}", count)
+        for warning in cleaned.parse_warnings:
+            self._stats.inc_value(f"page/{warning}")
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._pool is not None:
+            self._pool.close()
+
+    async def _clean(self, page: FetchedPage) -> CleanedPage:
+        page_to_clean = replace(page, method=None) if self._one_method else page
+        method = page_to_clean.method or self._method
+        template = None
+        if METHODS[method].needs == "template":
+            template = await self._templates.of(site_of(page.url), method)
+        for_worker = None
+        if self._pool is not None:
+            for_worker = PageToClean.from_fetched(page_to_clean, template, structure=self._wants_structure)
+        if self._pool is None or for_worker is None:
+            return self._clean_here(page, replace(page.tree, template=template), method)
+        sent = await self._pool.run(for_worker)
+        # Whoever asks for the page's structure here gets it from the worker's nodes.
+        cleaned = replace(sent.cleaned, source=sent.structure)
+        return CleanedPage(page, cleaned, sent.fingerprinted, sent.structure)
+
+    def _clean_here(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
+        """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
+        was_loaded = is_language_model_loaded()
+        try:
+            with time_limit(self._seconds):
+                return self._clean_tree(page, tree, method)
+        except TimeLimitError:
+            if was_loaded:
+                raise
+        # Loading the model may have taken the time. It is not the page's fault.
+        load_language_model()
+        with time_limit(self._seconds):
+            return self._clean_tree(page, tree, method)
+
+    def _clean_tree(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
+        cleaned = clean(tree, method=method, **self._options)
+        return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
+
+    def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
+        """Return the visit without its page. It was counted as a page, unless its callback failed after the page."""
+        if visit.outcome is not Outcome.PAGE:
+            return replace(visit, page=None)
+        self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
+        self._stats.inc_value(f"visit/{outcome}")
+        return replace(visit, outcome=outcome, error=error, page=None)
+
+
+class SiteTemplates:
+    """The templates by which a crawl cleans pages. Each is read from the database at the first page of its site.
+
+    `used` has the time at which each was learned, by site and method; None for a site without one. At the end of the
+    crawl `crawler.reclean.TemplateExtension` learns the missing ones.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._known: dict[str, SiteTemplate | None] = {}
+        self.used: dict[tuple[str, str], datetime | None] = {}
+
+    async def of(self, site: str, method: str) -> frozenset[int]:
+        """Return the template of a site for a page that the method cleans; an empty one if none is learned yet.
+
+        A database error ends the crawl, as it does when writing.
+        """
+        if site not in self._known:
+            # Several pages may wait for it; all use the one that is read first.
+            self._known.setdefault(site, await self._read(site))
+        known = self._known[site]
+        self.used[site, method] = None if known is None else known.learned
+        return frozenset() if known is None else known.patterns
+
+    async def _read(self, site: str) -> SiteTemplate | None:
+        thread: StoreThread | None = context_of(self._crawler).store_thread
+        if thread is None or thread.failed:
+            return None  # nothing is stored
+        try:
+            return await thread.run(partial(thread.store.read, partial(read_template, site=site)))
+        except StoreError as error:
+            thread.fail(error)
+            return None
+
+
+class FingerprintStep:
+    """Second step: fingerprint the kept blocks of a page and compare them with one another.
+
+    They are compared with stored blocks by the next step, in the transaction that inserts them: apart from it, two
+    crawls could both find no duplicate and both insert. A cleaning process fingerprints the page that it cleans; its
+    result counts unless another component has changed the decisions since.
+    """
+
+    def __init__(self, fingerprinter: Fingerprinter, options: Mapping[str, Any]) -> None:
+        self._fingerprinter = fingerprinter
+        self._options = options
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        load_stemmer()
+        config = Config.read(crawler.settings)
+        return cls(config.fingerprinter, config.cleaning_options)
+
+    def fingerprint(self, visit: Visit) -> Visit:
+        """Return the visit with its page ready to be stored; a visit without a cleaned page is returned as it is."""
+        page = visit.page
+        if not isinstance(page, CleanedPage):
+            return visit
+        page_fingerprint = page.fingerprinted
+        if page_fingerprint is None or not _is_of(page_fingerprint, page.cleaned):
+            page_fingerprint = self._fingerprinter.fingerprint(page.cleaned.decisions)
+        structure = self._structure(page)
+        return replace(
+            visit,
+            page=ProcessedPage(
+                page.fetched, page.cleaned, page_fingerprint.blocks, page_fingerprint.fingerprint, structure
+            ),
+        )
+
+    def _structure(self, page: CleanedPage) -> PageStructure | None:
+        """Return the structure of a page, read again if another component has changed the decisions since."""
+        structure, cleaned = page.structure, page.cleaned
+        if structure is None or structure.kept == kept_positions(cleaned):
+            return structure
+        method, options = METHODS[cleaned.method], Options.read(dict(self._options))
+        source = TreeSource(page.fetched.tree, method, options) if cleaned.source is structure else cleaned.source
+        return PageStructure.of(replace(cleaned, source=source, known_structure=None))
+
+
+def _is_of(fingerprinted: PageFingerprint, cleaned: CleanPage) -> bool:
+    """Return True if these are the keys of exactly the kept blocks of a page."""
+    kept = kept_decisions(cleaned.decisions)
+    return len(kept) == len(fingerprinted.blocks) and all(
+        decision is fingerprinted_block.decision
+        for decision, fingerprinted_block in zip(kept, fingerprinted.blocks, strict=True)
+    )
