@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from crawler.storage.blocks import EarlierRow, TokenWriter
+    from crawler.page_comparison import EarlierRow
+    from crawler.storage.blocks import TokenWriter
     from crawler.storage.boilerplate import BoilerplateCounter
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.headlines import NameWriter

@@ -1,4 +1,4 @@
-"""The blocks and sightings of a page: compared with those of its earlier visits, looked up elsewhere, written.
+"""The blocks and sightings of a page: those of its earlier visits are read, duplicates found, and the new ones written.
 
 A block is a kept text. A sighting is a repeat: a stored block's text on another page, or again on the same page. The
 words of each block go to table `block_tokens`, where search finds them.
@@ -6,15 +6,16 @@ words of each block go to table `block_tokens`, where search finds them.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, delete, func, or_, select, update
 
-from cleaning.fingerprint import NearFingerprints, distance
+from cleaning.fingerprint import distance
 from cleaning.leaves import PRIORITY_TENTHS
-from cleaning.terms import index_tokens, join_tokens, terms, tokenise
+from cleaning.terms import index_tokens, join_tokens, tokenise
+from crawler.page_comparison import EarlierRow, KeptBlock, OriginalBlock, compare_blocks, same_terms
 from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
 from crawler.storage.tables import (
     Rows,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, RowMapping
 
     from cleaning.page_fingerprint import FingerprintedBlock
+    from crawler.page_comparison import PageComparison
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
 
@@ -47,57 +49,6 @@ TITLE_SEPARATOR = "\u00b7"
 """Stands between the title and the headline of a page, where they differ."""
 
 _TITLE_PRIORITY = PRIORITY_TENTHS["title"] / 10
-
-
-@dataclass(frozen=True, slots=True)
-class OriginalBlock:
-    """A stored block, with the columns that its sightings need."""
-
-    block_id: int
-    text: str
-    digest: int
-    fingerprint: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierRow:
-    """A row of the page's earlier visits: a block, which is its own `original`, or a sighting of another block."""
-
-    row_id: int
-    is_sighting: bool
-    original: OriginalBlock
-    position: int
-    digest: int
-    text: str
-    gone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class KeptBlock:
-    """A candidate that an earlier visit found too, as the row `earlier`."""
-
-    candidate: FingerprintedBlock
-    earlier: EarlierRow
-
-    @property
-    def position(self) -> int:
-        """The position of the block at this visit."""
-        return self.candidate.position
-
-    @property
-    def text(self) -> str:
-        """The text of the block at this visit."""
-        return self.candidate.text
-
-
-@dataclass(frozen=True, slots=True)
-class PageComparison:
-    """A visit compared with the earlier ones: each candidate is kept or new, each earlier row kept or missing."""
-
-    kept: tuple[KeptBlock, ...]
-    new: tuple[FingerprintedBlock, ...]
-    missing: tuple[EarlierRow, ...]
-    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,165 +85,6 @@ class SearchableBlock:
         known = {tuple(index_tokens(text)): text for text in texts if text}
         text = f" {TITLE_SEPARATOR} ".join(text for words, text in known.items() if words)
         return cls(-page_id, text, _TITLE_PRIORITY) if text else None
-
-
-def compare_blocks(
-    candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int = MAX_DISTANCE
-) -> PageComparison:
-    """Compare a visit's candidates with the page's earlier rows; each row matches at most one candidate.
-
-    Texts with the same terms match. Rows that are gone may match and come back, but are not missing again. New
-    candidates within `max_distance` bits of a kept block repeat it, even where they stand above it. The page has
-    changed if the digests of its blocks, in reading order, have.
-    """
-    kept = _match_rows(candidates, earlier, max_distance)
-    positions = {kept_block.position for kept_block in kept}
-    used = {_row_identity(kept_block.earlier) for kept_block in kept}
-    live = [row for row in earlier if not row.gone]
-    live_digests = [row.digest for row in sorted(live, key=lambda row: row.position)]
-    new = [candidate for candidate in candidates if candidate.position not in positions]
-    return PageComparison(
-        kept=tuple(kept),
-        new=tuple(_repeat_kept_blocks(new, kept, max_distance)),
-        missing=tuple(row for row in live if _row_identity(row) not in used),
-        changed=[candidate.digest for candidate in candidates] != live_digests,
-    )
-
-
-def _match_rows(
-    candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int
-) -> list[KeptBlock]:
-    """Match candidates with earlier rows, and again without the rows that cannot be kept, until all can.
-
-    A block that is gone does not come back if the page shows a duplicate of it. A sighting of the page's own block does
-    not stay if the page no longer shows that block: its text becomes a block.
-    """
-    rows = earlier
-    while True:
-        pools = _EarlierPools(rows)
-        matches = [(candidate, pools.take(candidate)) for candidate in candidates]
-        kept_blocks = [KeptBlock(candidate, row) for candidate, row in matches if row is not None]
-        refused = _repeated_revivals(kept_blocks, max_distance)
-        orphans = _orphaned_sightings(kept_blocks, earlier)
-        if not (refused or orphans):
-            return kept_blocks
-        digests = {kept_block.earlier.digest for kept_block in refused}
-        dropped = {_row_identity(kept_block.earlier) for kept_block in (*refused, *orphans)}
-        kept = {_row_identity(kept_block.earlier) for kept_block in kept_blocks} - dropped
-        rows = [
-            row
-            for row in rows
-            if (identity := _row_identity(row)) not in dropped
-            and (row.is_sighting or not row.gone or row.digest not in digests or identity in kept)
-        ]
-
-
-def _orphaned_sightings(kept_blocks: Sequence[KeptBlock], earlier: Iterable[EarlierRow]) -> list[KeptBlock]:
-    """Return the matched sightings of the page's own blocks that no candidate matches."""
-    own = {row.row_id for row in earlier if not row.is_sighting}
-    lost = own - {kept_block.earlier.row_id for kept_block in kept_blocks if not kept_block.earlier.is_sighting}
-    return [
-        kept_block
-        for kept_block in kept_blocks
-        if kept_block.earlier.is_sighting and kept_block.earlier.original.block_id in lost
-    ]
-
-
-def _repeated_revivals(kept_blocks: Iterable[KeptBlock], max_distance: int) -> list[KeptBlock]:
-    """Return the blocks that were gone and duplicate another matched block; live blocks stay before gone ones."""
-    blocks = [kept_block for kept_block in kept_blocks if not kept_block.earlier.is_sighting]
-    if all(kept_block.candidate.repeats is None for kept_block in blocks):
-        return []
-    on_page, refused = _PageBlocks(max_distance), []
-    for kept_block in sorted(blocks, key=lambda kept_block: kept_block.earlier.gone):
-        if kept_block.earlier.gone and on_page.find(kept_block.candidate) is not None:
-            refused.append(kept_block)
-        else:
-            on_page.add(kept_block.candidate)
-    return refused
-
-
-def _repeat_kept_blocks(
-    new: list[FingerprintedBlock], kept: Iterable[KeptBlock], max_distance: int
-) -> list[FingerprintedBlock]:
-    """Make new candidates repeat the kept blocks that they duplicate.
-
-    Within a page, the first text is the original. If a later one is already a stored block, the first must repeat it.
-    The candidates that repeated the first then repeat any block of the page that is near enough, or none.
-    """
-    own = [kept_block.candidate for kept_block in kept if not kept_block.earlier.is_sighting]
-    if all(candidate.repeats is None for candidate in own):
-        return new
-    on_page = _PageBlocks(max_distance)
-    for candidate in own:
-        on_page.add(candidate)
-    regrouped, moved = [], set()
-    for candidate in new:
-        if candidate.repeats is not None and candidate.repeats not in moved:
-            regrouped.append(candidate)
-        elif repeat := on_page.find(candidate):
-            moved.add(candidate.position)
-            regrouped.append(repeat)
-        else:
-            on_page.add(candidate)
-            regrouped.append(replace(candidate, repeats=None, distance=0))
-    return regrouped
-
-
-class _PageBlocks:
-    """The candidates that are blocks of the page, by terms and by fingerprint."""
-
-    def __init__(self, max_distance: int) -> None:
-        self._by_digest: dict[int, FingerprintedBlock] = {}
-        self._by_fingerprint: NearFingerprints[FingerprintedBlock] = NearFingerprints(max_distance)
-
-    def add(self, candidate: FingerprintedBlock) -> None:
-        if candidate.digest in self._by_digest:
-            return
-        self._by_digest[candidate.digest] = candidate
-        if candidate.fingerprint is not None:
-            self._by_fingerprint.add(candidate.fingerprint, candidate)
-
-    def find(self, candidate: FingerprintedBlock) -> FingerprintedBlock | None:
-        """Return the candidate as a repeat of the block that it duplicates; None if it duplicates no block."""
-        same = self._by_digest.get(candidate.digest)
-        if same is not None and same_terms(same.text, candidate.text):
-            return replace(candidate, repeats=same.position, distance=0)
-        near = None if candidate.fingerprint is None else self._by_fingerprint.nearest(candidate.fingerprint)
-        return near and replace(candidate, repeats=near.item.position, distance=near.bits)
-
-
-def same_terms(text: str, other: str) -> bool:
-    """Return True if two texts with the same digest have the same terms; texts without terms must be equal."""
-    return text == other or (terms(text) == terms(other) != [])
-
-
-# The rows that a candidate takes first, as (is_sighting, gone). A repeat that revived a sighting while its own block is
-# live would lose that block.
-_ORDER_OF_REPEATS = ((True, False), (False, False), (True, True), (False, True))
-_ORDER_OF_OTHERS = ((False, False), (False, True), (True, False), (True, True))
-
-
-class _EarlierPools:
-    """The earlier rows by content and state; those higher on the page come first."""
-
-    def __init__(self, earlier: Iterable[EarlierRow]) -> None:
-        self._rows: dict[tuple[int, bool, bool], deque[EarlierRow]] = {}
-        for row in sorted(earlier, key=lambda row: row.position):
-            self._rows.setdefault((row.digest, row.is_sighting, row.gone), deque()).append(row)
-
-    def take(self, candidate: FingerprintedBlock) -> EarlierRow | None:
-        """Remove and return a row with the candidate's terms: first a sighting for a repeat, otherwise a block."""
-        text = candidate.text
-        for state in _ORDER_OF_OTHERS if candidate.repeats is None else _ORDER_OF_REPEATS:
-            rows = self._rows.get((candidate.digest, *state))
-            if rows and same_terms(rows[0].text, text):
-                return rows.popleft()
-        return None
-
-
-def _row_identity(row: EarlierRow) -> tuple[bool, int]:
-    return (row.is_sighting, row.row_id)
 
 
 _BLOCKS_OF_PAGE = select(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from cleaning.page_fingerprint import FingerprintedBlock
-    from crawler.storage.blocks import EarlierRow
+    from crawler.page_comparison import EarlierRow
     from crawler.storage.change_log import ChangeLog
 
 _ADD_TO_SITE = text("""

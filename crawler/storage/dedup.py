@@ -17,7 +17,8 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from cleaning.blocks import Kind
 from cleaning.fingerprint import distance
-from crawler.storage.blocks import SHARED_COLUMNS, OriginalBlock, move_sightings
+from crawler.page_comparison import OriginalBlock
+from crawler.storage.blocks import SHARED_COLUMNS, move_sightings
 from crawler.storage.boilerplate import count_texts
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.database import read_transaction, write_transaction

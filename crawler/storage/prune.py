@@ -16,14 +16,13 @@ from sqlalchemy import and_, bindparam, delete, func, insert, literal, not_, or_
 from cleaning.fingerprint import distance
 from crawler import urls
 from crawler.errors import StoreError
+from crawler.page_comparison import OriginalBlock, same_terms
 from crawler.storage.blocks import (
     SAME_DIGEST_MAX,
     SHARED_COLUMNS,
-    OriginalBlock,
     SearchableBlock,
     add_tokens,
     move_sightings,
-    same_terms,
 )
 from crawler.storage.boilerplate import count_pages, delete_template
 from crawler.storage.change_log import ChangeLog

@@ -49,9 +49,10 @@ if TYPE_CHECKING:
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
     from crawler.discovery.feeds import FeedEntry
+    from crawler.page_comparison import PageComparison
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
-    from crawler.storage.blocks import FoundOriginals, PageComparison
+    from crawler.storage.blocks import FoundOriginals
     from crawler.storage.crawls import JoinedCrawl
     from crawler.storage.due import KnownPage
     from crawler.storage.near_duplicates import NearDuplicateChange

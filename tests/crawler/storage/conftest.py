@@ -4,13 +4,11 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from candidates import make_candidate
 from sqlalchemy import text as sql
 
-from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
-from cleaning.fingerprint import fingerprint_terms, text_digest
-from cleaning.page_fingerprint import FingerprintedBlock
+from cleaning.blocks import Metadata
 from cleaning.structure.clean_page import CleanPage
-from cleaning.terms import terms
 from crawler.storage import schema
 from crawler.storage.crawls import join_crawl
 from crawler.storage.database import open_engine, opened_engine, write_transaction
@@ -21,22 +19,6 @@ from crawler.visit import FetchedPage, Outcome, ProcessedPage, RequestRecord, Vi
 
 DIALECTS = ("sqlite", "postgresql")
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
-
-
-def make_candidate(position, text, *, kind=Kind.PARAGRAPH, fingerprint=None, repeats=None, digest=None):
-    """A kept block; `fingerprint` replaces the real one, which blocks of 20 unique terms and more have."""
-    sequence = terms(text)
-    unique = len(set(sequence))
-    if fingerprint is None and unique >= 20 and kind is not Kind.HEADING:
-        fingerprint = fingerprint_terms(sequence)
-    block = Block(position, f"/html/body/p[{position + 1}]", kind, text, len(text.split()), 0, 1.0)
-    return FingerprintedBlock(
-        Decision(block, 0.5, Reason.KEPT),
-        text_digest(text, sequence) if digest is None else digest,
-        unique,
-        fingerprint,
-        repeats,
-    )
 
 
 def make_visit(url, *blocks, day=0, body=None, stated=None, fingerprint=None, **metadata):
