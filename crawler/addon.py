@@ -23,9 +23,10 @@ from blocksieve import HOME, hiding_place
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from crawler import settings as ours
-from crawler.config import Config, is_on_command_line, misspelt_settings, use_database_settings
+from crawler.config import Config, misspelt_settings, use_database_settings
 from crawler.config.names import alias_of, name_in_use, set_ours
 from crawler.config.profiles import PROFILES
+from crawler.config.values import is_on_command_line
 from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
 from crawler.fetching.network import HttpHandler

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawler.config import ArgumentSpider, Config
+from crawler.config import Config
+from crawler.config.arguments import ArgumentSpider
 from crawler.errors import ConfigError
 from crawler.fetching.replay import replay_source
 from crawler.page import page

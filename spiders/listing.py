@@ -12,7 +12,7 @@ from scrapy.http import TextResponse
 from xxhash import xxh64_intdigest
 
 from cleaning.declare import day, integer, option
-from crawler.config import ArgumentSpider
+from crawler.config.arguments import ArgumentSpider
 from crawler.page import page
 from crawler.urls import url_key
 from spiders.dates import iso_day

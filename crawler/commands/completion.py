@@ -23,7 +23,8 @@ from crawler.addon import check_packages
 from crawler.commands import lazy
 from crawler.commands.base import BlocksieveCommand
 from crawler.commands.crawl import LOG_LEVELS
-from crawler.config import FRESH, ArgumentSpider, explain_settings
+from crawler.config.arguments import FRESH, ArgumentSpider
+from crawler.config.explanation import explain_settings
 from crawler.errors import CrawlerError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.config import RECRAWL
+from crawler.config.arguments import RECRAWL
 from crawler.redact import REDACTED
 from crawler.storage import crawls
 from crawler.storage.database import read_transaction, write_transaction

@@ -20,14 +20,9 @@ from scrapy.spiderloader import get_spider_loader
 from cleaning.declare import declared_options, did_you_mean
 from crawler.addon import check_packages
 from crawler.commands.crawl import OUTSIDE
-from crawler.config import (
-    FRESH,
-    ArgumentSpider,
-    explain_setting,
-    explain_settings,
-    set_declared_default,
-    use_database_settings,
-)
+from crawler.config import use_database_settings
+from crawler.config.arguments import FRESH, ArgumentSpider
+from crawler.config.explanation import explain_setting, explain_settings, set_declared_default
 from crawler.config.names import name_in_use
 from crawler.errors import ConfigError, SetupError
 from crawler.storage.schema import read_settings
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
 
-    from crawler.config import ExplainedSetting
+    from crawler.config.explanation import ExplainedSetting
 
 _ALL = "all"
 _COLUMNS = ("name", "value", "set by", "default", "allowed")

@@ -10,7 +10,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.config import RECRAWL
+from crawler.config.arguments import RECRAWL
 from crawler.health import alerts as alerts_
 from crawler.health.conditions import DATABASE
 from crawler.health.records import read_alerts

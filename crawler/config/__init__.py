@@ -1,8 +1,7 @@
-"""Settings and spider arguments: declared once, checked when a crawl starts, explained and documented from there.
+"""Settings: declared once, checked when a crawl starts, explained and documented from there.
 
 An option is declared as `cleaning/declare.py` shows. The settings stand in one dataclass a theme, and `Config` joins
-them. A spider declares its arguments as a dataclass of its own (`ArgumentSpider`). `crawler/settings.py` holds the
-values of Scrapy's own settings.
+them. `crawler/settings.py` holds the values of Scrapy's own settings. `arguments.py` checks the arguments of spiders.
 
 `python -m crawler.config > docs/settings.md` writes the reference page; a test compares it with the declarations.
 `profiles.py` declares the papers' systems as settings.
@@ -11,23 +10,19 @@ values of Scrapy's own settings.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy import Spider
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from xxhash import xxh64_intdigest
 
 from cleaning import METHODS, Options
 from cleaning.blocks import PageType
 from cleaning.declare import (
     declared_options,
-    did_you_mean,
     integer,
     mapping,
     number,
@@ -41,25 +36,21 @@ from cleaning.declare import (
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.config.names import ALIAS_PREFIX, alias_of, check_aliases, find_misspelt, name_in_use
-from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, is_overridden, profile_settings, settled
+from crawler.config.names import check_aliases, find_misspelt, name_in_use
+from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
+from crawler.config.values import DATABASE_PRIORITY, is_on_command_line, read_value
 from crawler.errors import ConfigError
-from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 from crawler.schedule import RevisitBounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from ipaddress import IPv4Network, IPv6Network
 
+    from scrapy.settings import BaseSettings
+
     from cleaning.declare import Option, OptionType
 
 DEDUP_SCOPES = ("all", "site", "page", "off")
-
-FRESH = "fresh"
-"""Argument of every spider: `-a fresh=1` starts a new crawl even if an unfinished one has the same arguments."""
-
-RECRAWL = "_recrawl"
-"""Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
 
 DIRECTIVE_SETTINGS = ("OBEY_NOINDEX", "OBEY_NOFOLLOW", "OBEY_NOARCHIVE", "OBEY_NOAI", "OBEY_TDM_RESERVATION")
 PAGE_SETTINGS = (
@@ -80,15 +71,6 @@ CLEANING_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE"
 
 _DAY = 86_400.0
 _YEAR = 365 * _DAY
-_COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
-# Above a default, and below everything that a project or a user sets.
-_DATABASE_PRIORITY = (SETTINGS_PRIORITIES["command"] + SETTINGS_PRIORITIES["addon"]) // 2
-# Settings whose default is the environment variable of the same name.
-_FROM_ENVIRONMENT = frozenset({"DATABASE_URL"})
-_OUR_SPIDER_LOADER = "crawler.addon.SpiderLoader"
-
-Arguments = TypeVar("Arguments")
-
 _MAX_PATTERNS = 100
 _MAX_PATTERN_CHARS = 500
 
@@ -529,8 +511,8 @@ class Config(
         Raises ConfigError for a value that a setting does not take, for a shortest time between visits above the
         longest, and for an unknown name that begins with BLOCKSIEVE_.
         """
-        check_aliases(settings, _settings())
-        config = cls(**{setting.name: _value(setting, settings) for setting in _settings().values()})
+        check_aliases(settings, declared_settings())
+        config = cls(**{setting.name: read_value(setting, settings) for setting in declared_settings().values()})
         try:
             config.revisits  # noqa: B018 — raises
         except ValueError as error:
@@ -576,11 +558,6 @@ def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def is_on_command_line(settings: BaseSettings, name: str) -> bool:
-    """Return True if a setting was given with `-s`."""
-    return (settings.getpriority(name_in_use(name, settings)) or 0) >= _COMMAND_LINE
-
-
 def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
     """Return the settings by which the command line says that pages are read, those of its profile included."""
     values = Config.read(settings).page_settings
@@ -605,218 +582,18 @@ def use_database_settings(settings: BaseSettings, kept: Mapping[str, Any]) -> No
     """Set those of DATABASE_SETTINGS that nobody has set to the values that the database keeps."""
     for name in DATABASE_SETTINGS:
         if name in kept and settings.get(name_in_use(name, settings)) is None:
-            settings.set(name, kept[name], _DATABASE_PRIORITY)
+            settings.set(name, kept[name], DATABASE_PRIORITY)
 
 
 def themes() -> tuple[type[Theme], ...]:
     return Config.__bases__
 
 
-def _settings() -> dict[str, Option]:
+def declared_settings() -> dict[str, Option]:
     """Return the declared settings by their names in capitals, theme by theme."""
     return {setting.name.upper(): setting for theme in themes() for setting in declared_options(theme).values()}
 
 
-def _given(name: str, settings: BaseSettings) -> Any:
-    """Return a setting as it was given, by its alias or its name, None if it was not."""
-    names = (alias_of(name), name)
-    values = [settings.get(names[0]), settings.get(names[1])]
-    if name in _FROM_ENVIRONMENT:
-        values = [settings.get(names[0]), os.environ.get(names[0]), settings.get(names[1]), os.environ.get(names[1])]
-    return next((value for value in values if value is not None), None)
-
-
-def _value(setting: Option, settings: BaseSettings) -> Any:
-    """Return the value of a setting. Raises ConfigError for a value that it does not take."""
-    name = setting.name.upper()
-    profile = profile_settings(settings)
-    raw_value = _given(name, settings)
-    if name in profile and is_overridden(name, settings):
-        return profile[name]
-    if raw_value is None:
-        return setting.default
-    try:
-        value = setting.type.read(raw_value)
-    except ValueError as error:
-        raise ConfigError(
-            f"{name_in_use(name, settings)} is {raw_value!r}; {error}{_clash_hint(name, settings)}"
-        ) from error
-    try:
-        return settled(name, value, profile) if name in profile else value
-    except ValueError as error:
-        raise ConfigError(
-            f"{PROFILE}={_given(PROFILE, settings)} means {name}={_shown(profile[name])}, but {name} is "
-            f"{_shown(value)} (set by {_set_by(name, settings)}); leave out one of them"
-        ) from error
-
-
-def _clash_hint(name: str, settings: BaseSettings) -> str:
-    """Return what to do if the bad value of a plain name belongs to the host project, "" elsewhere."""
-    is_plain = name_in_use(name, settings) == name
-    if not (is_plain and _in_host_project(settings)) or is_on_command_line(settings, name):
-        return ""
-    return f"; if {name} is a setting of the project's own, set {alias_of(name)}, which counts in its place"
-
-
-def _shown(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, dict) else value
-
-
-def _in_host_project(settings: BaseSettings) -> bool:
-    """Return True in a project whose settings do not come from crawler/settings.py."""
-    return str(settings.get("SPIDER_LOADER_CLASS")) != _OUR_SPIDER_LOADER
-
-
 def misspelt_settings(settings: BaseSettings) -> list[str]:
     """Return a sentence for each setting of the command line whose name is nearly one of ours."""
-    return find_misspelt(settings, _settings())
-
-
-# Settings explained (`scrapy settings --explain`)
-
-_SET_BY = {"cmdline": "command line", "command": "this command", "addon": "add-on"}
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedSetting:
-    """A setting as declared and its present value.
-
-    `low`, `high` and `choices` are None if there is no such limit. `value` has its secrets replaced. `set_by` is
-    default, environment, database, add-on, project, spider, command line or a profile. `problem` says why the value
-    would stop a crawl.
-    """
-
-    name: str
-    type: str
-    default: Any
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...] | None
-    allowed: str
-    help: str
-    value: Any
-    set_by: str
-    problem: str | None = None
-
-
-def explain_setting(name: str, settings: BaseSettings) -> ExplainedSetting:
-    """Return the explanation of one of our settings; its name may be in lower case.
-
-    Raises ConfigError for any other name, and suggests the nearest.
-    """
-    known = _settings()
-    plain_name = name.upper().removeprefix(ALIAS_PREFIX)
-    if plain_name in known:
-        return _explained(known[plain_name], settings)
-    if name in settings:
-        raise ConfigError(
-            f"{name} is a setting of Scrapy or another package, not of Blocksieve; it is "
-            f"{_without_secrets(name, settings[name])!r}, set by {_set_by(name, settings)}"
-        )
-    raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name.upper(), known)}")
-
-
-def set_declared_default(name: str, settings: BaseSettings) -> None:
-    """Set one of our settings that has no value here to the one that a crawl would use; do nothing for any other.
-
-    Raises ConfigError for a value of the environment that the setting does not take.
-    """
-    setting = _settings().get(name.removeprefix(ALIAS_PREFIX))
-    if setting is not None and settings.get(name) is None:
-        settings.set(name, _value(setting, settings), "default")
-
-
-def explain_settings(settings: BaseSettings) -> list[ExplainedSetting]:
-    """Return the explanations of all our settings, in the order of their declaration."""
-    return [_explained(setting, settings) for setting in _settings().values()]
-
-
-def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
-    name = setting.name.upper()
-    value, problem = _given(name, settings), None
-    by_profile = name in profile_settings(settings) and is_overridden(name, settings)
-    try:
-        value = _value(setting, settings)
-        Config.read(BaseSettings({name: value}))  # checks what concerns several settings
-    except ConfigError as error:
-        problem = redact_text(str(error))
-    return ExplainedSetting(
-        name=name,
-        type=setting.type.name,
-        default=setting.default,
-        low=setting.type.low,
-        high=setting.type.high,
-        choices=setting.type.choices,
-        allowed=setting.type.allowed,
-        help=setting.help,
-        value=_without_secrets(name, value),
-        set_by=f"{PROFILE}={_given(PROFILE, settings)}" if by_profile else _set_by(name, settings),
-        problem=problem,
-    )
-
-
-def _set_by(name: str, settings: BaseSettings) -> str:
-    used_name = name_in_use(name, settings)
-    if settings.get(used_name) is None:
-        return "default" if _given(name, settings) is None else "environment"
-    priority = settings.getpriority(used_name) or 0
-    names = {number: word for word, number in SETTINGS_PRIORITIES.items()} | {_DATABASE_PRIORITY: "database"}
-    word = names.get(priority, f"priority {priority}")
-    place = _SET_BY.get(word, word)
-    return place if used_name == name else f"{place} ({used_name})"
-
-
-def _without_secrets(name: str, value: Any) -> Any:
-    if looks_secret(name):
-        return REDACTED if value else value
-    if isinstance(value, str):
-        return redact_text(value)
-    return redact_arguments({"value": value})["value"] if isinstance(value, dict) else value
-
-
-# Spider arguments (`-a NAME=VALUE`)
-
-
-class ArgumentSpider(Spider):
-    """A spider whose arguments are the fields of the dataclass `Arguments`; `asked` holds their values.
-
-    Raises ConfigError for an unknown name (and suggests the nearest), a missing argument and a bad value.
-    """
-
-    Arguments: ClassVar[type[Any]]
-
-    def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name, **arguments)
-        self.asked = read_arguments(type(self).Arguments, arguments, self.name)
-
-
-def read_arguments(declared: type[Arguments], values_by_name: Mapping[str, Any], spider: str) -> Arguments:
-    """Return the arguments with the given values.
-
-    The frontier reads FRESH itself. Names that begin with `_` belong to other programs, such as scrapyd.
-    """
-    known = declared_options(declared)
-    values: dict[str, Any] = {}
-    for name, value in values_by_name.items():
-        if name.startswith("_") or name == FRESH:
-            continue
-        if name not in known:
-            raise ConfigError(f"the spider {spider!r} has no argument {name!r}; {did_you_mean(name, known)}")
-        try:
-            values[name] = known[name].type.read(value)
-        except ValueError as error:
-            raise ConfigError(f"the argument {name!r} of the spider {spider!r} is {value!r}; {error}") from error
-    for name, argument in known.items():
-        if argument.is_required and name not in values:
-            raise ConfigError(f"the spider {spider!r} needs the argument {name!r}: {argument.help}")
-    return declared(**values)
-
-
-def given_arguments(spider: Spider) -> dict[str, str]:
-    """Return a spider's arguments as they were given, secrets included: Scrapy sets them as attributes.
-
-    Names that begin with `_` are left out, because scrapyd gives each job another `_job`, which would make it another
-    crawl. RECRAWL is kept, because it is meant to make another crawl.
-    """
-    arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
-    return {name: value for name, value in arguments.items() if name == RECRAWL or not name.startswith("_")}
+    return find_misspelt(settings, declared_settings())

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from cleaning.declare import declared_options, did_you_mean, mapping, option, parsed, text, texts, web_url
-from crawler.config import Config, read_arguments
+from crawler.config import Config
+from crawler.config.arguments import read_arguments
 from crawler.errors import ConfigError
 from crawler.urls import url_key
 

@@ -12,7 +12,8 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from cleaning import METHODS
 from crawler import schedule
-from crawler.config import RECRAWL, Config
+from crawler.config import Config
+from crawler.config.arguments import RECRAWL
 from crawler.redact import REDACTED
 from crawler.storage import due
 from crawler.storage.pages import REVISIT_KEY, PageOrigin

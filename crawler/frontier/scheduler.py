@@ -24,7 +24,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import AsyncioLoopingCall
 from scrapy.utils.defer import deferred_from_coro
 
-from crawler.config import RECRAWL, Config
+from crawler.config import Config
+from crawler.config.arguments import RECRAWL
 from crawler.context import context_of
 from crawler.errors import FrontierError
 from crawler.fetching import revalidation

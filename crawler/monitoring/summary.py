@@ -18,7 +18,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
-from crawler.config import RECRAWL, Config, given_arguments
+from crawler.config import Config
+from crawler.config.arguments import RECRAWL, given_arguments
 from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
     CRAWL_ID_STAT,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from crawler.config import Config, given_arguments
+from crawler.config import Config
+from crawler.config.arguments import given_arguments
 from crawler.context import context_of
 from crawler.errors import StoreError
 from crawler.health.alerts import HealthStep

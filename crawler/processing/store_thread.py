@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from crawler.config import FRESH, Config, given_arguments
+from crawler.config import Config
+from crawler.config.arguments import FRESH, given_arguments
 from crawler.errors import StoreError
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, MOVED_STAT, FinishReason
 from crawler.redact import redact_text

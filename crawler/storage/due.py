@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Text, cast, delete, false, func, or_, select, update
 
 from crawler import urls
-from crawler.config import RECRAWL
+from crawler.config.arguments import RECRAWL
 from crawler.errors import QueryError
 from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests

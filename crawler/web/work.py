@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, func, literal_column, or_, select
 
 from crawler import schedule
-from crawler.config import explain_settings
+from crawler.config.explanation import explain_settings
 from crawler.errors import QueryError
 from crawler.redact import redact_text
 from crawler.storage.crawls import is_due
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
 
-    from crawler.config import ExplainedSetting
+    from crawler.config.explanation import ExplainedSetting
     from crawler.web.records import Nothing, PagedQuestion
     from crawler.web.snapshot import CachedValue, DatabaseSnapshot
 

@@ -17,13 +17,11 @@ from crawler.config import (
     Config,
     changed_settings,
     command_line_settings,
-    explain_setting,
-    explain_settings,
-    given_arguments,
-    read_arguments,
     themes,
     use_database_settings,
 )
+from crawler.config.arguments import given_arguments, read_arguments
+from crawler.config.explanation import explain_setting, explain_settings
 from crawler.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]

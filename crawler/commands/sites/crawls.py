@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from crawler.config import RECRAWL
+from crawler.config.arguments import RECRAWL
 from crawler.config.sites import crawl_identity
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
 from crawler.storage import due

@@ -4,8 +4,10 @@ import pytest
 from scrapy.settings import Settings
 
 from crawler.addon import Cleaning
-from crawler.config import Config, explain_setting, is_on_command_line, misspelt_settings
+from crawler.config import Config, misspelt_settings
+from crawler.config.explanation import explain_setting
 from crawler.config.names import set_ours
+from crawler.config.values import is_on_command_line
 from crawler.errors import ConfigError
 
 # Settings that projects and their packages usually have.

@@ -6,7 +6,8 @@ from scrapy.settings import Settings
 from cleaning import clean
 from cleaning.declare import declared_options
 from cleaning.options import Options
-from crawler.config import Config, explain_setting
+from crawler.config import Config
+from crawler.config.explanation import explain_setting
 from crawler.config.profiles import PROFILES
 from crawler.errors import ConfigError
 

@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from scrapy.settings import Settings
 
-from crawler.config import Config, explain_setting
+from crawler.config import Config
+from crawler.config.explanation import explain_setting
 from crawler.errors import ConfigError
 from crawler.health import alerts, records
 from crawler.health.conditions import Condition, Finding

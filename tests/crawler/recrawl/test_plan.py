@@ -10,7 +10,8 @@ from scrapy.utils.test import get_crawler
 from sqlalchemy import func, select, update
 
 from crawler.commands.recrawl import _queue
-from crawler.config import RECRAWL, Config
+from crawler.config import Config
+from crawler.config.arguments import RECRAWL
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
 from crawler.schedule import PageKind, VisitHistory
 from crawler.storage import crawls, due, requests, schema

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import String, cast, event, insert, literal, select, true, update
 
-from crawler.config import RECRAWL
+from crawler.config.arguments import RECRAWL
 from crawler.schedule import PageKind, RevisitBounds
 from crawler.storage import crawls, due, requests
 from crawler.storage.crawls import CrawlPolicy
