@@ -83,7 +83,7 @@ class CleanStep:
             check_models()
             return cls(crawler, method, options)
         assert crawler.stats
-        task = CleanTask(method, dict(options), config.fingerprinter, config.cleaning_seconds)
+        task = CleanTask((method,), config.fingerprinter, config.cleaning_seconds, dict(options))
         return cls(crawler, method, options, WorkerPool.start(config.cleaning_processes, task, crawler.stats))
 
     async def clean(self, visit: Visit) -> Visit:

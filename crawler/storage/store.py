@@ -227,8 +227,8 @@ class Store:
     def save(self, crawl_id: int, visits: Sequence[Visit]) -> list[SavedVisit]:
         """Store a batch of visits, all or none, and return the result of each, in order.
 
-        The ten steps of the transaction are numbered in `_save`, `_save_visit` and `_save_page`. Raises StoreError if
-        the database is full, read-only, damaged, locked or away for too long.
+        The ten steps of the transaction are numbered in `_save`, `_save_visit`, `_save_page` and `_write_content`.
+        Raises StoreError if the database is full, read-only, damaged, locked or away for too long.
         """
         policy = self._policy
         source = PageSource(crawl_id, self._scheme, policy.revisits, self.origin, policy.options_hash, policy.settings)
@@ -336,17 +336,28 @@ class Store:
             lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or named_anew)
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
-        # 7. Look up what the new blocks duplicate, and write blocks and sightings.
-        visited = VisitedPage(page_id, record.site, visit.at, batch.change_log.sequence)
-        originals = self._blocks.write(connection, visited, comparison, batch.tokens)
-        # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
-        change = self._near_duplicates.update(connection, before, record.page.fingerprint, visit.at)
         was_active = stored is not None and not stored.retired and stored.site == record.site
-        known = batch.boilerplate.boilerplate(record.site)
-        batch.boilerplate.add(BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks))
+        content = _PageContent(
+            VisitedPage(page_id, record.site, visit.at, batch.change_log.sequence),
+            comparison,
+            before,
+            record.page.fingerprint,
+            BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks),
+        )
         state = PageState.NEW if stored is None else _page_state(comparison, named_anew=named_anew)
         saved = SavedVisit(visit.url, state, page_id, other_method=pages.other_method(stored, record))
-        return _with_counts(_with_near_duplicate(saved, change), comparison, originals, known)
+        return self._write_content(batch, content, saved)
+
+    def _write_content(self, batch: _Batch, content: _PageContent, saved: SavedVisit) -> SavedVisit:
+        """Write what a page shows; return the result with its counts."""
+        connection, visited = batch.connection, content.visited
+        # 7. Look up what the new blocks duplicate, and write blocks and sightings.
+        originals = self._blocks.write(connection, visited, content.comparison, batch.tokens)
+        # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
+        change = self._near_duplicates.update(connection, content.before, content.fingerprint, visited.visit_time)
+        known = batch.boilerplate.boilerplate(visited.site)
+        batch.boilerplate.add(content.texts)
+        return _with_counts(_with_near_duplicate(saved, change), content.comparison, originals, known)
 
     def save_recleaned(
         self, recleaned: Sequence[RecleanedPage], record_progress: Callable[[Connection], None] | None
@@ -387,15 +398,14 @@ class Store:
         batch.change_log.touch_page(stored.page_id)
         reclean.update_recleaned_page(connection, stored, recleaned)
         batch.structures.put(stored.page_id, recleaned.structure, replaces=stored.has_structure)
-        last_seen = stored.history.last_seen
-        visited = VisitedPage(stored.page_id, stored.site, last_seen, batch.change_log.sequence)
-        originals = self._blocks.write(connection, visited, comparison, batch.tokens)
-        change = self._near_duplicates.update(connection, before, recleaned.fingerprint, last_seen)
-        known = batch.boilerplate.boilerplate(stored.site)
-        batch.boilerplate.add(BoilerplateChange.of(stored.site, earlier, recleaned.blocks))
-        state = _page_state(comparison)
-        saved = _with_near_duplicate(SavedVisit(stored.url, state, stored.page_id), change)
-        return _with_counts(saved, comparison, originals, known)
+        content = _PageContent(
+            VisitedPage(stored.page_id, stored.site, stored.history.last_seen, batch.change_log.sequence),
+            comparison,
+            before,
+            recleaned.fingerprint,
+            BoilerplateChange.of(stored.site, earlier, recleaned.blocks),
+        )
+        return self._write_content(batch, content, SavedVisit(stored.url, _page_state(comparison), stored.page_id))
 
     def end_reclean(self, job: RecleanJob) -> None:
         """Record that a job is complete: the next run of the same job starts from the first page."""
@@ -510,6 +520,17 @@ class Store:
         if self._rules.beyond_page:
             yield from block_keys(cleaned.blocks)
             yield from page_fingerprint_keys(cleaned.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageContent:
+    """What a page shows, compared with its earlier visits; `before` is its state as a near-duplicate."""
+
+    visited: VisitedPage
+    comparison: PageComparison
+    before: NearDuplicateState
+    fingerprint: int | None
+    texts: BoilerplateChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import w3lib.encoding
 
@@ -112,6 +112,11 @@ class SentPage:
     fingerprint: int | None
     structure: PageStructure | None = None
 
+    @classmethod
+    def of(cls, cleaned: CleanPage, fingerprinted: PageFingerprint, structure: PageStructure | None) -> Self:
+        keys = tuple(map(SentKeys.of, fingerprinted.blocks))
+        return cls(cleaned.detached(structure=False), keys, fingerprinted.fingerprint, structure)
+
     @property
     def fingerprinted(self) -> PageFingerprint:
         """The kept blocks with their keys."""
@@ -123,31 +128,6 @@ class SentPage:
         return PageFingerprint(tuple(blocks), self.fingerprint)
 
 
-@dataclass(frozen=True)
-class CleanTask(WorkerTask[SentPage]):
-    """The task of a crawl's workers: clean pages and fingerprint them."""
-
-    result_type = SentPage
-
-    method: str
-    options: dict[str, Any]
-    fingerprinter: Fingerprinter
-    seconds: float
-
-    def prepare(self) -> None:
-        expect_method(self.method)
-        load_models()
-        load_stemmer()
-
-    def work(self, page: PageToClean) -> SentPage:
-        """Return the cleaned page and its keys, equal to what the crawl's own tree gives."""
-        cleaned = clean(parse_again(page), method=page.method or self.method, **self.options)
-        page_fingerprint = self.fingerprinter.fingerprint(cleaned.decisions)
-        structure = PageStructure.of(cleaned) if page.structure else None
-        keys = tuple(map(SentKeys.of, page_fingerprint.blocks))
-        return SentPage(cleaned.detached(structure=False), keys, page_fingerprint.fingerprint, structure)
-
-
 @dataclass(frozen=True, slots=True)
 class SentFingerprint:
     """The keys of a page's kept blocks and of the page; its structure if it was requested."""
@@ -155,19 +135,35 @@ class SentFingerprint:
     page_fingerprint: PageFingerprint
     structure: PageStructure | None = None
 
+    @classmethod
+    def of(
+        cls,
+        cleaned: CleanPage,  # noqa: ARG003 — its keys are enough
+        fingerprinted: PageFingerprint,
+        structure: PageStructure | None,
+    ) -> Self:
+        return cls(fingerprinted, structure)
+
+
+class _CleaningResult(Protocol):
+    @classmethod
+    def of(cls, cleaned: CleanPage, fingerprinted: PageFingerprint, structure: PageStructure | None) -> Self: ...
+
+
+CleaningResultT = TypeVar("CleaningResultT", bound=_CleaningResult)
+
 
 @dataclass(frozen=True)
-class FingerprintTask(WorkerTask[SentFingerprint]):
-    """The task of `scrapy reclean`'s workers: clean pages, each by its own method and options, and fingerprint them.
+class _CleaningTask(WorkerTask[CleaningResultT]):
+    """Clean pages, each by its own method and options if it has them, and fingerprint them.
 
-    `methods` are all that the pages need.
+    `methods` are all that the pages need. A page without a method is cleaned by the first one.
     """
-
-    result_type = SentFingerprint
 
     methods: tuple[str, ...]
     fingerprinter: Fingerprinter
     seconds: float
+    options: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self) -> None:
         for method in self.methods:
@@ -175,11 +171,27 @@ class FingerprintTask(WorkerTask[SentFingerprint]):
         load_models()
         load_stemmer()
 
-    def work(self, page: PageToClean) -> SentFingerprint:
-        assert page.method is not None  # `reclean` sets it
-        cleaned = clean(parse_again(page), method=page.method, **(page.options or {}))
-        page_fingerprint = self.fingerprinter.fingerprint(cleaned.decisions)
-        return SentFingerprint(page_fingerprint, PageStructure.of(cleaned) if page.structure else None)
+    def work(self, page: PageToClean) -> CleaningResultT:
+        """Return the result for a page, equal to what the tree of the crawl's own process gives."""
+        options = self.options if page.options is None else page.options
+        cleaned = clean(parse_again(page), method=page.method or self.methods[0], **options)
+        structure = PageStructure.of(cleaned) if page.structure else None
+        result: CleaningResultT = self.result_type.of(
+            cleaned, self.fingerprinter.fingerprint(cleaned.decisions), structure
+        )
+        return result
+
+
+class CleanTask(_CleaningTask[SentPage]):
+    """The task of a crawl's workers, which need the cleaned page."""
+
+    result_type = SentPage
+
+
+class FingerprintTask(_CleaningTask[SentFingerprint]):
+    """The task of `scrapy reclean`'s workers, which need the keys alone."""
+
+    result_type = SentFingerprint
 
 
 def parse_again(page: PageToClean) -> Page:

@@ -61,7 +61,7 @@ def own_children():
 
 def test_a_method_that_only_this_process_knows_stops_the_start(stats, monkeypatch):
     monkeypatch.setitem(METHODS, "registered", METHODS["pab"])
-    task = CleanTask("registered", {}, Fingerprinter(), LONG)
+    task = CleanTask(("registered",), Fingerprinter(), LONG)
     with pytest.raises(SetupError, match="cannot use the method 'registered': unknown method 'registered'"):
         WorkerPool.start(1, task, stats)
 

@@ -20,7 +20,7 @@ PAGE = f"<html><head><title>Library</title></head><body><h1>Library</h1><p>{PROS
 
 
 def cleaned(page, method="default", **options):
-    return CleanTask(method, options, Fingerprinter(), 1.0).work(page).cleaned
+    return CleanTask((method,), Fingerprinter(), 1.0, options).work(page).cleaned
 
 
 def fetched(body, declared=None, **more):
@@ -63,7 +63,7 @@ def test_a_page_has_the_keys_that_the_crawl_would_give_it():
     fingerprinter = Fingerprinter(weighting="plain", min_terms=5)
     body = PAGE.replace("<p>Menu", f"<p>{PROSE}<p>{PROSE} Now.").encode()
     sent = there_and_back(
-        CleanTask("pab", {}, fingerprinter, 1.0).work(PageToClean.from_fetched(fetched(body))), SentPage
+        CleanTask(("pab",), fingerprinter, 1.0).work(PageToClean.from_fetched(fetched(body))), SentPage
     )
     assert sent.fingerprinted == fingerprinter.fingerprint(sent.cleaned.decisions)
     assert any(block.repeats is not None and block.fingerprint for block in sent.fingerprinted.blocks)
@@ -120,7 +120,7 @@ def test_the_structure_is_sent_if_it_is_wanted():
     )
     structure = PageStructure.of(clean(page.tree))
     assert structure.markdown
-    for work in (CleanTask("default", {}, Fingerprinter(), 1.0), FingerprintTask(("default",), Fingerprinter(), 1.0)):
+    for work in (CleanTask(("default",), Fingerprinter(), 1.0), FingerprintTask(("default",), Fingerprinter(), 1.0)):
         assert work.work(without_structure).structure is None
         assert there_and_back(work.work(with_structure), work.result_type).structure == structure
 
