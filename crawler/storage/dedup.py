@@ -30,6 +30,7 @@ from crawler.storage.near_duplicates import (
     IndexEntry,
     NearDuplicatePages,
 )
+from crawler.storage.queries import shown_texts
 from crawler.storage.tables import batched, block, fingerprint, page, sighting
 
 if TYPE_CHECKING:
@@ -361,16 +362,7 @@ _SIGHTINGS_OF_PAGES = (
     .join(block, block.c.id == sighting.c.block_id)
     .where(sighting.c.page_id.in_(_OF_PAGES))
 )
-_TEXTS_OF_PAGES = (
-    select(block.c.page_id, block.c.position, block.c.kind, block.c.text)
-    .where(block.c.page_id.in_(_OF_PAGES), block.c.gone_at.is_(None))
-    .union_all(
-        select(sighting.c.page_id, sighting.c.position, sighting.c.kind, func.coalesce(sighting.c.text, block.c.text))
-        .join(block, block.c.id == sighting.c.block_id)
-        .where(sighting.c.page_id.in_(_OF_PAGES), sighting.c.gone_at.is_(None))
-    )
-    .order_by("page_id", "position")
-)
+_TEXTS_OF_PAGES = shown_texts("page_id", "position", "kind", "text", pages=_OF_PAGES).order_by("page_id", "position")
 _NEW_VALUES: dict[str, Any] = {
     "digest": bindparam("new_digest"),
     "fingerprint": bindparam("new_fingerprint"),

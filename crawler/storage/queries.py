@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import CompoundSelect, Select, Table
+    from sqlalchemy import BindParameter, CompoundSelect, Select, Table
     from sqlalchemy.engine import Connection, Row
 
 
@@ -294,7 +294,7 @@ def _contents(connection: Connection, page_row: Any) -> PageContents:
         html=None if page_row.html is None else decompress(page_row.html),
         near_duplicate_of=None if row is None else NearDuplicateOf(row.url, row.distance),
         texts=tuple(
-            StoredText(text.block_id, text.text, text.distance, text.url, bool(text.boilerplate))
+            StoredText(text.block_id, text.text, text.distance, text.origin_url or page_row.url, bool(text.boilerplate))
             for text in connection.execute(_PAGE_TEXTS, key)
         ),
         gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
@@ -325,7 +325,7 @@ def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem |
     row = connection.execute(_ITEM_PAGE.where(page.c.url_key == key, page.c.url == url)).mappings().first()
     if row is None:
         return None
-    blocks = connection.execute(_ITEM_BLOCKS, {"page": row["id"]})
+    blocks = connection.execute(_ITEM_TEXTS, {"page": row["id"]})
     fields = {name: row[name] for name in _ITEM_FIELDS}
     return StoredItem(
         fields,
@@ -337,16 +337,6 @@ def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem |
 _ITEM_FIELDS = ("url", "site", "title", "author", "published", "language", "section")
 _ITEM_PAGE = select(page.c.id, *(page.c[name] for name in _ITEM_FIELDS), page_structure.c.markdown).outerjoin(
     page_structure, page_structure.c.page_id == page.c.id
-)
-_ITEM_BLOCKS: CompoundSelect[Any] = (
-    select(block.c.position, block.c.kind, block.c.score, block.c.text)
-    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
-    .union_all(
-        select(sighting.c.position, sighting.c.kind, sighting.c.score, func.coalesce(sighting.c.text, block.c.text))
-        .join(block, block.c.id == sighting.c.block_id)
-        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
-    )
-    .order_by("position")
 )
 
 
@@ -373,6 +363,52 @@ def is_boilerplate(table: Any) -> Any:
     )
 
 
+_ORIGIN = page.alias("origin")
+# The columns of `shown_texts` that blocks and sightings do not have in common.
+_COLUMNS_OF_BLOCKS: Mapping[str, Any] = {
+    "block_id": block.c.id.label("block_id"),
+    "distance": null().label("distance"),
+    "origin_id": null().label("origin_id"),
+    "origin_url": null().label("origin_url"),
+    "origin_title": null().label("origin_title"),
+    "boilerplate": is_boilerplate(block),
+}
+_COLUMNS_OF_SIGHTINGS: Mapping[str, Any] = {
+    "text": func.coalesce(sighting.c.text, block.c.text).label("text"),
+    "origin_id": _ORIGIN.c.id.label("origin_id"),
+    "origin_url": _ORIGIN.c.url.label("origin_url"),
+    "origin_title": _ORIGIN.c.title.label("origin_title"),
+    "boilerplate": is_boilerplate(sighting),
+}
+
+
+def shown_texts(*names: str, pages: BindParameter[Any] | None = None) -> CompoundSelect[Any]:
+    """Return the query for the texts that pages show now: their blocks, and their sightings of other blocks.
+
+    `names` are columns that blocks and sightings have in common, or `block_id`, `distance`, `boilerplate`, and
+    `origin_id`, `origin_url` and `origin_title` of the page whose block is sighted; these are null for a page's own
+    block. `pages` is the parameter with the ids of the pages; by default it is `page`, with one id.
+    """
+    own: Any = block
+    repeats: Any = sighting.join(block, block.c.id == sighting.c.block_id)
+    if "boilerplate" in names:
+        own = own.join(page, page.c.id == block.c.page_id)
+        repeats = repeats.join(page, page.c.id == sighting.c.page_id)
+    if any(name.startswith("origin_") for name in names):
+        repeats = repeats.join(_ORIGIN, _ORIGIN.c.id == block.c.page_id)
+    of_blocks = select(*(_COLUMNS_OF_BLOCKS.get(name, block.c.get(name)) for name in names))
+    of_sightings = select(*(_COLUMNS_OF_SIGHTINGS.get(name, sighting.c.get(name)) for name in names))
+    return union_all(
+        *(
+            columns.select_from(source).where(
+                table.c.page_id == bindparam("page") if pages is None else table.c.page_id.in_(pages),
+                table.c.gone_at.is_(None),
+            )
+            for table, source, columns in ((block, own, of_blocks), (sighting, repeats, of_sightings))
+        )
+    )
+
+
 _PAGE_COLUMNS = select(
     page.c.id,
     page.c.url,
@@ -391,34 +427,8 @@ _ORIGINAL_PAGE = (
     .join(near_duplicate_page, near_duplicate_page.c.original_id == page.c.id)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
 )
-_ORIGIN_PAGE = page.alias("home")  # the page of the block that is sighted
-_PAGE_TEXTS: CompoundSelect[Any] = (
-    select(
-        block.c.id.label("block_id"),
-        block.c.position,
-        block.c.text,
-        null().label("distance"),
-        page.c.url,
-        is_boilerplate(block),
-    )
-    .join(page, page.c.id == block.c.page_id)
-    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
-    .union_all(
-        select(
-            sighting.c.block_id,
-            sighting.c.position,
-            func.coalesce(sighting.c.text, block.c.text),
-            sighting.c.distance,
-            _ORIGIN_PAGE.c.url,
-            is_boilerplate(sighting),
-        )
-        .join(page, page.c.id == sighting.c.page_id)
-        .join(block, block.c.id == sighting.c.block_id)
-        .join(_ORIGIN_PAGE, _ORIGIN_PAGE.c.id == block.c.page_id)
-        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
-    )
-    .order_by("position")
-)
+_PAGE_TEXTS = shown_texts("block_id", "position", "text", "distance", "origin_url", "boilerplate").order_by("position")
+_ITEM_TEXTS = shown_texts("position", "kind", "score", "text").order_by("position")
 _GONE_COUNTS = [
     select(func.count()).where(table.c.page_id == bindparam("page"), table.c.gone_at.is_not(None))
     for table in (block, sighting)
@@ -606,16 +616,7 @@ _GROUP_PAGES: Select[Any] = (
     .order_by(page.c.id)
     .limit(GROUP_MEMBERS_MAX)
 )
-_SHOWN_TEXTS: CompoundSelect[Any] = (
-    select(block.c.position, block.c.text)
-    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
-    .union_all(
-        select(sighting.c.position, func.coalesce(sighting.c.text, block.c.text))
-        .join(block, block.c.id == sighting.c.block_id)
-        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
-    )
-    .order_by("position")
-)
+_SHOWN_TEXTS = shown_texts("position", "text").order_by("position")
 
 
 def _block_member(row: Any) -> BlockGroupMember:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, null, select
+from sqlalchemy import bindparam, func, select
 
 from crawler import schedule, urls
 from crawler.errors import NotStoredError
 from crawler.reading.history import METADATA_NAMES, read_history_of
 from crawler.redact import redact_text
 from crawler.storage.pages import PAGE_HISTORY, page_history
-from crawler.storage.queries import is_boilerplate
+from crawler.storage.queries import shown_texts
 from crawler.storage.tables import address, block, near_duplicate_page, page, sighting
 from crawler.web.records import (
     Copy,
@@ -46,39 +46,10 @@ _SELECT_PAGE = select(
     page.c.html.is_not(None).label("html_kept"),
     page.c.retired_at.label("retired"),
 )
-_ORIGIN = page.alias("origin")  # the page of the block that is sighted
 _SELECT_TEXTS: CompoundSelect[Any] = (
-    select(
-        block.c.position,
-        block.c.kind,
-        block.c.text,
-        block.c.words,
-        block.c.id.label("block"),
-        null().label("origin_id"),
-        null().label("origin_url"),
-        null().label("origin_title"),
-        null().label("distance"),
-        is_boilerplate(block),
-    )
-    .join(page, page.c.id == block.c.page_id)
-    .where(block.c.page_id == bindparam("page"), block.c.gone_at.is_(None))
-    .union_all(
-        select(
-            sighting.c.position,
-            sighting.c.kind,
-            func.coalesce(sighting.c.text, block.c.text),
-            sighting.c.words,
-            sighting.c.block_id,
-            _ORIGIN.c.id,
-            _ORIGIN.c.url,
-            _ORIGIN.c.title,
-            sighting.c.distance,
-            is_boilerplate(sighting),
-        )
-        .join(page, page.c.id == sighting.c.page_id)
-        .join(block, block.c.id == sighting.c.block_id)
-        .join(_ORIGIN, _ORIGIN.c.id == block.c.page_id)
-        .where(sighting.c.page_id == bindparam("page"), sighting.c.gone_at.is_(None))
+    shown_texts(
+        *("position", "kind", "text", "words", "block_id"),
+        *("origin_id", "origin_url", "origin_title", "distance", "boilerplate"),
     )
     .order_by("position")
     .limit(_TEXTS_MAX)
@@ -189,7 +160,7 @@ def _shown_text(row: Any) -> ShownText:
         kind=row.kind,
         text=row.text,
         words=row.words,
-        block=row.block,
+        block=row.block_id,
         of=origin,
         boilerplate=bool(row.boilerplate),
     )
