@@ -18,7 +18,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
 from cleaning.blocks import Metadata, PageType
-from crawler.config import Config, compile_patterns
+from crawler.config import Config, compile_patterns, config_of
 from crawler.context import context_of
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
@@ -73,7 +73,7 @@ class CleaningMiddleware:
                 f"TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}; the add-on Cleaning needs the asyncio "
                 "reactor, which is Scrapy's default"
             )
-        middleware = cls(crawler, Config.read(crawler.settings))
+        middleware = cls(crawler, config_of(crawler))
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware

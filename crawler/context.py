@@ -29,6 +29,8 @@ class CrawlContext:
     They are typed `Any` because this module must not import their classes: a reader annotates the variable.
     """
 
+    config: Any = None
+    """`crawler.config.Config`: the settings of the crawl, for `crawler.config.config_of`."""
     command_settings: dict[str, str] | None = None
     """The settings given with `-s`, for `scrapy retry`; None without a command of ours."""
     replay: Any = None

@@ -18,7 +18,7 @@ from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.context import context_of
 from crawler.errors import TimeLimitError
 from crawler.fetching import revalidation
@@ -68,7 +68,7 @@ class ResponseFilterMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._config = Config.read(crawler.settings)
+        self._config = config_of(crawler)
         self._directives = DirectiveReader.from_crawler(crawler)
 
     @classmethod
@@ -170,7 +170,7 @@ class VisitMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         max_delay = crawler.settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
         backoff = None  # a replay contacts no site
         if not config.replay:

@@ -22,7 +22,7 @@ from xxhash import xxh64_intdigest
 
 from cleaning import METHODS, OptionError, Options, PageError
 from cleaning.methods import informative_sections
-from crawler.config import Config, changed_settings, hash_options
+from crawler.config import Config, changed_settings, config_of, hash_options
 from crawler.context import context_of
 from crawler.errors import WorkerError
 from crawler.fetching.compression import DamagedBodyError
@@ -305,7 +305,7 @@ class TemplateExtension:
             return
         if reason == "shutdown" or context.store_thread.failed:
             return  # the next run of the crawl does it
-        config = Config.read(self._crawler.settings)
+        config = config_of(self._crawler)
         with closing(Store.open(config)) as store:
             for method in sorted({method for _, method in templates.used}):
                 stale = await asyncio.to_thread(_stale_sites, store, templates, method)

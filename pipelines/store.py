@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.context import context_of
 from crawler.page import VisitWithoutPage, page_item, stored_item
 from crawler.processing import StoreStep
@@ -35,7 +35,7 @@ class StorePipeline:
             return _PageItems()
         step = StoreStep.from_crawler(crawler)
         context_of(crawler).store_thread = step.thread
-        pipeline = cls(step, sends_unchanged=Config.read(crawler.settings).feed_unchanged)
+        pipeline = cls(step, sends_unchanged=config_of(crawler).feed_unchanged)
         crawler.signals.connect(pipeline.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(pipeline.item_error, signal=signals.item_error)
         crawler.signals.connect(pipeline.spider_closed, signal=signals.spider_closed)

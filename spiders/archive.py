@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.config.arguments import ArgumentSpider
 from crawler.errors import ConfigError
 from crawler.fetching.replay import replay_source
@@ -39,7 +39,7 @@ class ArchiveSpider(ArgumentSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        if not Config.read(crawler.settings).replay:
+        if not config_of(crawler).replay:
             raise ConfigError("REPLAY is not set: add -s REPLAY=PATH, a folder of saved pages or a WARC file")
         return spider
 

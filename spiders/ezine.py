@@ -16,7 +16,7 @@ from scrapy.http import TextResponse
 
 from cleaning import clean
 from cleaning.declare import did_you_mean, integer, option, parsed, web_url
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.discovery.article_detection import is_article
 from crawler.errors import ConfigError
 from crawler.monitoring.exit_status import FinishReason
@@ -152,7 +152,7 @@ class EzineSpider(ListingSpider):
         if not is_article_url(response.url):
             self.count("no_article")
             return
-        with time_limit(Config.read(self.crawler.settings).cleaning_seconds):
+        with time_limit(config_of(self.crawler).cleaning_seconds):
             article = read_article(page(response).tree)
         self._empty = 0 if article.has_text and article.title else self._empty + 1
         if self._empty >= self.asked.empty:

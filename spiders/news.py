@@ -16,7 +16,7 @@ from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from cleaning.declare import integer, option, required, text, words_of
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.config.names import set_ours
 from crawler.context import context_of
 from crawler.discovery.feeds import FeedEntry, FeedKind, FeedProblem, read_listing
@@ -117,7 +117,7 @@ class NewsSpider(ListingSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         try:
             portals = select_portals(spider.asked.site, read_portals(config.portals))
         except ValueError as error:
@@ -199,7 +199,7 @@ class NewsSpider(ListingSpider):
 
         `taken` is the URL of a sitemap that was taken from a long index.
         """
-        seconds = Config.read(self.crawler.settings).cleaning_seconds
+        seconds = config_of(self.crawler).cleaning_seconds
         listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX, seconds)
         if isinstance(listing, FeedProblem):
             logger.info("%s is not a %s: %s", response.url, asked, listing)
@@ -330,7 +330,7 @@ class NewsSpider(ListingSpider):
         A database error ends the crawl, as it does when writing.
         """
         thread: StoreThread | None = context_of(self.crawler).store_thread
-        if thread is None or thread.failed or Config.read(self.crawler.settings).replay:
+        if thread is None or thread.failed or config_of(self.crawler).replay:
             return otherwise
         try:
             return await thread.run(partial(work, thread.store))

@@ -36,7 +36,7 @@ from w3lib.url import file_uri_to_path
 
 from cleaning.declare import did_you_mean
 from crawler.addon import Blocksieve, addons_in_use, check_packages
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.config.names import set_ours
 from crawler.context import context_of
 from crawler.errors import ConfigError, CrawlerError
@@ -294,7 +294,7 @@ class ParallelCrawls:
 
     def _share_progress(self, crawler: Crawler) -> None:
         """Let all crawls share one progress line."""
-        mode = Config.read(crawler.settings).progress
+        mode = config_of(crawler).progress
         self._stats.add(crawler)
         set_ours(crawler.settings, "PROGRESS", "off", priority="cmdline")
         if self._progress is None:
@@ -439,7 +439,7 @@ def exit_code_of(crawler: Crawler, command: str = "crawl") -> int:
     """Return the exit code of a finished crawl, and print the reason if it is not 0."""
     stats = crawler.stats.get_stats()
     if Blocksieve in addons_in_use(crawler.settings):
-        ending = find_exit_status(stats, Config.read(crawler.settings).max_refused_share)
+        ending = find_exit_status(stats, config_of(crawler).max_refused_share)
     else:
         ending = find_storing_status(stats)
     if ending.problem:

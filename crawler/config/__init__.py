@@ -39,6 +39,7 @@ from cleaning.page_fingerprint import Fingerprinter
 from crawler.config.names import check_aliases, find_misspelt, name_in_use
 from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
 from crawler.config.values import DATABASE_PRIORITY, is_on_command_line, read_value
+from crawler.context import context_of
 from crawler.errors import ConfigError
 from crawler.schedule import RevisitBounds
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from ipaddress import IPv4Network, IPv6Network
 
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from cleaning.declare import Option, OptionType
@@ -547,6 +549,15 @@ class Config(
     def options_hash(self) -> int:
         """A hash of the cleaning options; two crawls with the same options have the same one."""
         return hash_options(self.cleaning_options)
+
+
+def config_of(crawler: Crawler) -> Config:
+    """Return the configuration of a crawl, which is read once its settings can no longer change. Raises ConfigError."""
+    context = context_of(crawler)
+    config: Config = context.config or Config.read(crawler.settings)
+    if crawler.settings.frozen:
+        context.config = config
+    return config
 
 
 def hash_options(options: Mapping[str, Any]) -> int:

@@ -25,7 +25,7 @@ from w3lib.url import safe_url_string
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.context import context_of
 from crawler.errors import ArchiveError, ConfigError
 from crawler.monitoring.exit_status import FinishReason
@@ -87,7 +87,7 @@ class ArchiveRecorder:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises ConfigError and ArchiveError for a file that cannot be written."""
-        name = Config.read(crawler.settings).archive
+        name = config_of(crawler).archive
         if not name:
             raise NotConfigured
         path = writable_path("ARCHIVE", name)

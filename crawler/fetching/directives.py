@@ -17,7 +17,7 @@ from enum import StrEnum
 from html import unescape
 from typing import TYPE_CHECKING
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, Rejection
 from crawler.visit import Outcome, UnparsedPage
@@ -102,7 +102,7 @@ class DirectiveReader:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(Config.read(crawler.settings), crawler_names(crawler.settings), crawler)
+        return cls(config_of(crawler), crawler_names(crawler.settings), crawler)
 
     def read(self, response: Response, page: Page | UnparsedPage | None = None) -> dict[Directive, str]:
         """Return the directives that this crawl obeys, each with the place where it is stated.

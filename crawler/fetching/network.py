@@ -17,7 +17,7 @@ from twisted.web.client import HTTPConnectionPool
 from twisted.web.http_headers import InvalidHeaderName
 from zope.interface import implementer  # type: ignore[import-untyped] # it is
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.context import context_of
 from crawler.fetching.addresses import Addresses
 
@@ -58,7 +58,7 @@ class HttpHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         _free_threads()
-        self._addresses = Addresses.read(Config.read(crawler.settings).allow_addresses)
+        self._addresses = Addresses.read(config_of(crawler).allow_addresses)
         self._pool = _Pool(self._pool, self._addresses)
         self._archive: ArchiveRecorder | None = context_of(crawler).archive
 

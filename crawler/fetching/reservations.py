@@ -20,7 +20,7 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.context import context_of
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class ReservationsMiddleware:
     """Downloader middleware that reads a host's tdmrep.json before the first page of the host is requested."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if not Config.read(crawler.settings).obey_tdm_reservation:
+        if not config_of(crawler).obey_tdm_reservation:
             raise NotConfigured
         self._reservations = Reservations(crawler)
 

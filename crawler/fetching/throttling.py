@@ -45,7 +45,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.errors import ArchiveError
 from crawler.fetching.network import AddressRefused
 from crawler.fetching.redirects import RedirectLoop
@@ -219,7 +219,7 @@ class CrawlDelay:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         self._max_delay_seconds = config.crawl_delay_max
         self._agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self._seconds: dict[str, float] = {}
@@ -280,7 +280,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         self._pause_seconds = config.host_pause_seconds
         self._max_pause_seconds = config.host_pause_max_seconds
         self._failures: dict[str, _RobotsFailure] = {}

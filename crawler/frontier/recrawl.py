@@ -12,7 +12,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from cleaning import METHODS
 from crawler import schedule
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.config.arguments import RECRAWL
 from crawler.redact import REDACTED
 from crawler.storage import due
@@ -102,7 +102,7 @@ class RecrawlGroup:
 
     def requests(self, crawler: Crawler) -> Iterator[tuple[Revisit, RequestRecord]]:
         """Yield the request of each page and section, in the order of the keys that the spider's crawler gives them."""
-        method = Config.read(crawler.settings).cleaning_method
+        method = config_of(crawler).cleaning_method
         fingerprinter = build_from_crawler(load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"]), crawler)
         urls = (way.revisit.url for way in self.revisits)
         keys = sorted((fingerprinter.fingerprint(Request(url)).hex(), rank) for rank, url in enumerate(urls))

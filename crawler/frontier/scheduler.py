@@ -24,7 +24,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import AsyncioLoopingCall
 from scrapy.utils.defer import deferred_from_coro
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.config.arguments import RECRAWL
 from crawler.context import context_of
 from crawler.errors import FrontierError
@@ -108,7 +108,7 @@ class Frontier(BaseScheduler):
             if not context.looks_only:
                 logger.info("This crawl stores no visits, so its requests are kept in memory only")
             return MemoryScheduler.from_crawler(crawler)
-        frontier = cls(crawler, context.store_thread, Config.read(crawler.settings))
+        frontier = cls(crawler, context.store_thread, config_of(crawler))
         context.frontier = frontier
         crawler.signals.connect(frontier.spider_idle, signal=signals.spider_idle)
         crawler.signals.connect(frontier._note_answer, signal=signals.response_received)

@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.errors import CrawlerError, StoreError
 from crawler.health import records
 from crawler.health.conditions import DATABASE, Condition, HealthBounds, SiteTally, judge_database, judge_site
@@ -124,7 +124,7 @@ class AlertExtension:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         if not (config.alert_webhook or config.alert_command):
             raise NotConfigured
         return cls(crawler, config)

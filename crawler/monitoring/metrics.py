@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.errors import ConfigError
 from crawler.monitoring.exit_status import CrawlEndHook, find_exit_status
 from crawler.monitoring.files import replace_file, writable_path
@@ -39,7 +39,7 @@ class MetricsExtension:
         self._crawler = crawler
         self._path = path
         self._exposition = exposition
-        self._config = Config.read(crawler.settings)
+        self._config = config_of(crawler)
         self._started = 0.0
         self._has_failed = False
         self._timer = AsyncioLoopingCall(self._write)
@@ -49,7 +49,7 @@ class MetricsExtension:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises ConfigError if the path cannot be written, the file is not ours or the library is missing."""
-        name = Config.read(crawler.settings).metrics
+        name = config_of(crawler).metrics
         if not name:
             raise NotConfigured
         path = writable_path("METRICS", name)

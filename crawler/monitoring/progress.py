@@ -15,7 +15,7 @@ from rich.text import Text
 from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.monitoring.exit_status import queued_requests
 from crawler.terminal import count_of
 from crawler.visit import REFUSAL_OUTCOMES
@@ -50,7 +50,7 @@ class ProgressLine:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         assert crawler.stats
-        extension = cls(crawler.stats, Config.read(crawler.settings).progress)
+        extension = cls(crawler.stats, config_of(crawler).progress)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension

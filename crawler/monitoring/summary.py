@@ -18,7 +18,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from cleaning.blocks import Reason
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.config.arguments import RECRAWL, given_arguments
 from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
@@ -63,7 +63,7 @@ class SummaryExtension:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises ConfigError for a path that cannot be written."""
-        target = Config.read(crawler.settings).summary
+        target = config_of(crawler).summary
         if not target:
             raise NotConfigured
         return cls(crawler, None if target == STDOUT else writable_path("SUMMARY", target))
@@ -84,7 +84,7 @@ def _summarise(crawler: Crawler) -> dict[str, Any]:
     """Return the summary of a crawler whose crawl is over."""
     spider, stats = crawler.spider, crawler.stats.get_stats()
     assert spider is not None
-    config = Config.read(crawler.settings)
+    config = config_of(crawler)
     summary = build_summary(spider, stats, find_exit_status(stats, config.max_refused_share))
     warnings = [] if config.feed_unchanged else list(_feed_warnings(crawler.settings.getdict("FEEDS"), stats))
     return summary | {"warnings": warnings}

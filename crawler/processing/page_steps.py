@@ -11,7 +11,7 @@ from cleaning import METHODS, Options, PageError, ParseWarning, clean
 from cleaning.blocks import kept_decisions
 from cleaning.clean import TreeSource
 from cleaning.metadata.languages import is_language_model_loaded, load_language_model
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.config.profiles import PROFILES
 from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
@@ -68,7 +68,7 @@ class CleanStep:
         self._method = method
         self._options = options
         self._pool = pool
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         self._seconds = config.cleaning_seconds
         self._wants_structure = config.structure
         # A profile cleans all pages in one way.
@@ -77,7 +77,7 @@ class CleanStep:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Load the models or start the workers. Raises SetupError."""
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         method, options = config.cleaning_method, config.cleaning_options
         if not config.cleaning_processes:
             check_models()
@@ -228,7 +228,7 @@ class FingerprintStep:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         load_stemmer()
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         return cls(config.fingerprinter, config.cleaning_options)
 
     def fingerprint(self, visit: Visit) -> Visit:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
-from crawler.config import Config
+from crawler.config import Config, config_of
 from crawler.config.arguments import given_arguments
 from crawler.context import context_of
 from crawler.errors import StoreError
@@ -115,7 +115,7 @@ class StoreStep:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Open the database. Raises StoreError."""
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         store = Store.open(config)
         if (change := store.keep_settings(config)) is not None:
             logger.warning("%s%s", change[0].upper(), change[1:])

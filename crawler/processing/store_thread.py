@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.config.arguments import FRESH, given_arguments
 from crawler.errors import StoreError
 from crawler.monitoring.exit_status import CRAWL_ID_STAT, MOVED_STAT, FinishReason
@@ -68,7 +68,7 @@ class StoreThread:
 
     def begin_crawl(self, spider: Spider) -> None:
         """Begin a crawl whose requests are not in the database."""
-        config = Config.read(self._crawler.settings)
+        config = config_of(self._crawler)
         policy = CrawlPolicy(options_hash=config.options_hash, settings=config.page_settings)
         self._set_crawl_id(self.store.begin_crawl(spider.name, given_arguments(spider), policy))
 

@@ -16,7 +16,7 @@ from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 from cleaning.errors import PageError
 from cleaning.parse import decode, parse
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.context import context_of
 from crawler.errors import RenderError
 from crawler.fetching.compression import CompressionMiddleware
@@ -57,7 +57,7 @@ class RenderHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc] # it
 
     def __init__(self, crawler: Crawler, fetcher: HttpHandler | ReplayHandler) -> None:
         super().__init__(crawler)
-        config = Config.read(crawler.settings)
+        config = config_of(crawler)
         self._rendering = replace(Rendering.of(config), user_agent=crawler.settings["USER_AGENT"])
         self._fetcher = fetcher
         self._proxy = BrowserProxy(self._rendering.addresses, partial(self.stats.inc_value, "render/refused"))
