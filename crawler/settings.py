@@ -4,6 +4,8 @@ In a checkout, scrapy.cfg names this module. Elsewhere, set the environment vari
 SCRAPY_SETTINGS_MODULE=crawler.settings.
 """
 
+from importlib.metadata import version
+
 BOT_NAME = "blocksieve"
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
@@ -57,7 +59,7 @@ EXTENSIONS = {
 }
 
 # Politeness: identification, robots.txt, and the rate of requests.
-USER_AGENT = "blocksieve/0.1.0"
+USER_AGENT = f"blocksieve/{version('blocksieve')}"
 ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = "blocksieve"
 COOKIES_ENABLED = False
