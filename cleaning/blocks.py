@@ -219,7 +219,7 @@ class Metadata:
         names = [name for name in Metadata.__dataclass_fields__ if name != "sources"]
         fields = {name: getattr(self, name) or getattr(other, name) for name in names}
         for name in ("published", "modified"):
-            if getattr(self, name):  # a time of another day is none of this one
+            if getattr(self, name):  # the other one's time belongs to another day
                 fields[f"{name}_at"] = getattr(self, f"{name}_at")
         sources = {name: source for name, source in other.sources.items() if not getattr(self, name)}
         return Metadata(**fields, sources=sources | dict(self.sources))

@@ -27,8 +27,9 @@ _CHARSET = re.compile(
 )
 # The bytes contradict a declared encoding if more than this share of those above 127 do not decode in it.
 _MAX_BAD_SHARE = 0.05
-# Bytes that are not valid UTF-8 are read as UTF-8 if they have so many of its characters for each broken place. Text in
-# an older encoding has more broken places than characters of UTF-8 by chance. Another declaration needs more evidence.
+# Bytes that are not valid UTF-8 are read as UTF-8 if they have at least this many of its characters for each broken
+# place. Text in an older encoding has more broken places than characters of UTF-8 by chance. The second number is for
+# pages that declare another encoding.
 _MIN_UTF_8_CHARACTERS = 2
 _MIN_CONTRADICTING_CHARACTERS = 4
 # Detection reads the text of this many bytes, at most, and shortens it to _DETECTED_BYTES.

@@ -63,7 +63,7 @@ _LIST = re.compile(r"(.*/(ol|ul)\[\d+\]/)li\[\d+\](?:/p\[\d+\])?$")
 _ACCORDION = re.compile(r"/h[1-6]\[\d+\]/(?:[^/]+/)?button\[[^/]*$")
 _H1 = re.compile(r"/h1\[[^/]*$")
 _LETTER = re.compile(r"[^\W_]")
-# The kept text after it is among so many texts; a quote may have several.
+# How many texts after a heading, or after a quote, are searched for a kept one; a quote may have several texts.
 _MAX_LOOK_AHEAD = 4
 _MAX_LOOK_AHEAD_OF_QUOTES = 12
 _MAX_WRAPPERS = 4

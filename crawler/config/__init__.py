@@ -99,7 +99,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _check_webhook(url: str) -> None:
-    """Raise ValueError for a URL to which nothing can be posted; "" is none."""
+    """Raise ValueError for a URL to which nothing can be posted; "" means no webhook."""
     if url:
         web_url().read(url)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ALIAS_PREFIX = "BLOCKSIEVE_"
 
-# A name is misspelt if it is so many edits away: one in six characters. DEDUP_SCOP is, PAGE_SIZE is not.
+# A name is misspelt if it is at most one edit in six characters away: DEDUP_SCOP is, PAGE_SIZE is not.
 _CHARS_PER_EDIT = 6
 
 

@@ -205,7 +205,7 @@ def judge_site(
 
 
 def judge_database(seconds: Sequence[float], bounds: HealthBounds) -> Finding | None:
-    """Return whether the transactions of a crawl, which took so many seconds, were slow; None for too few."""
+    """Return whether the transactions of a crawl were slow, given the seconds of each; None for too few."""
     if len(seconds) < _MIN_BATCHES:
         return None
     usual = median(seconds)

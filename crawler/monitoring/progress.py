@@ -165,7 +165,7 @@ class StatusLine:
             self._write("\r\x1b[K")
 
     def show(self, describe: Callable[[float], str]) -> None:
-        """Show the line that is described after so many seconds, unless another was shown a moment ago."""
+        """Print `describe(elapsed_seconds)`, unless a line was printed a moment ago."""
         now = time.monotonic()
         if now - self._shown < (_TERMINAL_SECONDS if self._live else _PLAIN_SECONDS):
             return

@@ -60,7 +60,7 @@ _COMPARED_MAX = 200
 
 _NEAREST_MAX = 50
 
-# Of a site with more pages, or a database with more sites, only so many are compared with an unknown address.
+# The pages of a site, and the sites of a database, that are compared with an unknown address at most.
 _ADDRESSES_COMPARED, _SITES_COMPARED = 1_000, 5_000
 
 # Characters that are printed of each end of an unchanged run of words.

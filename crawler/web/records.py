@@ -178,7 +178,7 @@ class SectionRow(Record, frozen=True):
 
 
 class BoilerplateText(Record, frozen=True):
-    """A text that stands on so many pages of a site that it is left out; `text` is None if only copies are stored."""
+    """A text that many pages of a site repeat and that is left out; `text` is None if only copies are stored."""
 
     text: str | None
     pages: int
@@ -270,7 +270,7 @@ class TextChange(Record, frozen=True):
 
 
 class MetadataChange(Record, frozen=True):
-    """Another `headline`, `stated title`, `title`, `author` or `date`; null where there was none or is none now."""
+    """Another `headline`, `stated title`, `title`, `author` or `date`; null if the page had none, or has none now."""
 
     name: str
     old: str | None

@@ -171,7 +171,7 @@ def search_command(question: SearchQuestion) -> str:
 
 
 def language_tag(language: str | None) -> str:
-    """Return a page's language for an attribute `lang`; "" for none and for what is none."""
+    """Return a page's language for an attribute `lang`; "" if it is missing or not a language tag."""
     return language if language is not None and _LANGUAGE.fullmatch(language) else ""
 
 

@@ -44,7 +44,7 @@ def read_search(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchA
 
 
 def _filters(question: SearchQuestion) -> SearchFilters:
-    """Return the filters that are given; raises QueryError for a day that is none."""
+    """Return the filters of a question; raises QueryError for an invalid date."""
     try:
         since = day().read(question.since.strip()) if question.since.strip() else None
     except ValueError as error:
