@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from crawler.frontier.recrawl import RecrawlGroup
+    from crawler.frontier.recrawl import ChosenRevisits, RecrawlGroup
     from crawler.storage.due import Revisit
     from crawler.visit import RequestRecord
 
@@ -87,7 +87,9 @@ class RecrawlCommand(CrawlCommand):
             "the method and options that cleaned it last, unless -s CLEANING_METHOD=M says otherwise. New pages that "
             "sections link to are fetched; stored pages are fetched when they are due themselves. If another process "
             "runs a re-crawl already, this one adds its pages to the queue and leaves it alone; with --join it shares "
-            "the work. REVISIT_BUDGET limits the visits of a day."
+            "the work. REVISIT_BUDGET limits the visits of a day, and a run visits at most "
+            f"{due.REVISITS_MAX:,} pages and as many sections. It says how many it leaves; the same command goes on "
+            "with them."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -131,14 +133,19 @@ class RecrawlCommand(CrawlCommand):
                 if choice.site is not None:
                     expect_site(connection, choice.site)
                 chosen = choose_revisits(connection, choice, config, now)
-                planned = group_revisits(connection, chosen, with_unfinished=not choice.has_addresses)
+                planned = group_revisits(connection, chosen.revisits, with_unfinished=not choice.has_addresses)
+        # A command that cron runs must print nothing if all is well: cron mails what it prints.
+        is_quiet = _log_level(self.settings) > logging.INFO
+        if chosen.left and not is_quiet:
+            print_error(f"scrapy recrawl: {describe_left(chosen, choice)}")
         self._announce_changes(planned)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
         exit_code = EXIT_SUCCESS if len(runnable) == len(planned) else EXIT_FAILURE
         if opts.dry_run:
-            _print_plan(list(_plan_rows(planned, chosen, config, now)), as_json=opts.json)
+            _print_plan(list(_plan_rows(planned, chosen.revisits, config, now)), as_json=opts.json)
             return exit_code
         count = len(runnable)
+        has_left = chosen.left > 0
         waiting = deque(runnable)
         # Each group is freed once its pages are in the queue.
         del chosen, planned, runnable
@@ -146,8 +153,7 @@ class RecrawlCommand(CrawlCommand):
         if opts.json:
             print_json({"crawls": [_run_summary(run) for run in runs]})
         elif not count:
-            # A command that cron runs must print nothing then: cron mails what it prints.
-            if _log_level(self.settings) <= logging.INFO:
+            if not (is_quiet or has_left):
                 print_line("There is nothing to visit.")
         else:
             _print_running_elsewhere(runs)
@@ -257,6 +263,15 @@ class RunOptions:
     join: bool
     processes: Mapping[str, Any]
     feeds: SharedFeeds
+
+
+def describe_left(chosen: ChosenRevisits, choice: RecrawlChoice) -> str:
+    """Return the sentence about the addresses that a run leaves, and how the others are visited."""
+    sentence = f"{count_of(chosen.left, 'stored address')} {'is' if chosen.left == 1 else 'are'} left: {chosen.bound}"
+    if choice.has_addresses and not choice.only_due:
+        return sentence  # the same command would begin with the same addresses
+    order = "" if choice.only_due else ", the oldest visit first"
+    return f"{sentence}; the same command goes on with {'it' if chosen.left == 1 else 'them'}{order}"
 
 
 def _log_level(settings: BaseSettings) -> int:

@@ -115,19 +115,47 @@ class RecrawlGroup:
         return replace(self, revisits=())
 
 
-def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> list[Revisit]:
+@dataclass(frozen=True, slots=True)
+class ChosenRevisits:
+    """The pages and sections that a run visits, and the number of addresses that it leaves because of a bound."""
+
+    revisits: list[Revisit]
+    left: int
+    bound: str  # in words
+
+
+def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> ChosenRevisits:
     """Return the pages to visit: changes announced by a trusted sitemap first, then by expected gain.
 
     Without `only_due` the order is that of the last visits, the oldest first.
     """
     budget = _remaining_budget(connection, choice, config, now)
     if choice.has_addresses:
-        return _addressed_revisits(connection, choice, now)[:budget]
-    if not choice.only_due:
-        return due.all_revisits(connection, choice.site)[:budget]
-    waiting = {
-        revisit.history.key: revisit for revisit in due.due_revisits(connection, now, config.revisits, choice.site)
-    }
+        candidates = _addressed_revisits(connection, choice, now)
+        revisits = candidates[:budget]
+        number = len(candidates)
+    elif choice.only_due:
+        candidates = due.due_revisits(connection, now, config.revisits, choice.site)
+        revisits = _most_worthwhile(candidates, budget, config, now)
+        number = due.count_due_revisits(connection, now, config.revisits, choice.site)
+    else:
+        candidates = due.all_revisits(connection, choice.site)
+        revisits = candidates[:budget]
+        number = due.count_all_revisits(connection, choice.site)
+    return ChosenRevisits(revisits, number - len(revisits), _bound(choice, config, budget, len(candidates)))
+
+
+def _bound(choice: RecrawlChoice, config: Config, budget: int | None, candidates: int) -> str:
+    """Return what bounds a run, in words."""
+    if budget is None or budget >= candidates:
+        return f"a run visits at most {due.REVISITS_MAX:,} pages and as many sections"
+    if budget == choice.limit:
+        return f"--limit is {choice.limit:,}"
+    return f"REVISIT_BUDGET is {config.revisit_budget:,} for 24 hours"
+
+
+def _most_worthwhile(candidates: Sequence[Revisit], budget: int | None, config: Config, now: datetime) -> list[Revisit]:
+    waiting = {revisit.history.key: revisit for revisit in candidates}
     announced = [revisit for revisit in waiting.values() if revisit.announced][:budget]
     left = len(waiting) if budget is None else budget - len(announced)
     others = [revisit for revisit in waiting.values() if not revisit.announced]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, cast, delete, false, func, or_, select, update
+from sqlalchemy import Text, cast, delete, false, func, or_, select, union, update
 
 from crawler import urls
 from crawler.config.arguments import RECRAWL
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from crawler.visit import RequestRecord
 
 REVISITS_MAX = 100_000
-"""The largest number of pages, and of sections, that one run reads: those that have waited longest."""
+"""The largest number of pages, and of sections, that one run reads: those that have waited longest or, without a time,
+those with the oldest visit."""
 REQUESTS_PER_PART = 1_000
 """How many pages' requests are read or queued at once: those of a crawl of 300 sections take 10 to 30 kB each."""
 
@@ -105,6 +106,11 @@ def due_revisits(
     return list(
         _unique(_read_revisits(connection, table, crawls.is_due(table, now, bounds), site) for table in (section, page))
     )
+
+
+def count_due_revisits(connection: Connection, now: datetime, bounds: RevisitBounds, site: str | None = None) -> int:
+    """Return how many pages and sections `due_revisits` would return without its bound."""
+    return _count_revisits(connection, {table: crawls.is_due(table, now, bounds) for table in (section, page)}, site)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +287,15 @@ def record_known_sitemap(connection: Connection, url: str) -> None:
 def all_revisits(connection: Connection, site: str | None = None) -> list[Revisit]:
     """Return all pages and sections, of one site or all, that can be visited again; the oldest visit first."""
     revisits = _unique(
-        _read_revisits(connection, table, table.c.next_visit.is_not(None), site) for table in (section, page)
+        _read_revisits(connection, table, table.c.next_visit.is_not(None), site, table.c.last_seen)
+        for table in (section, page)
     )
     return sorted(revisits, key=lambda revisit: (revisit.history.last_seen, revisit.url))
+
+
+def count_all_revisits(connection: Connection, site: str | None = None) -> int:
+    """Return how many pages and sections `all_revisits` would return without its bound."""
+    return _count_revisits(connection, {table: table.c.next_visit.is_not(None) for table in (section, page)}, site)
 
 
 def revisit_requests(connection: Connection, revisits: Sequence[Revisit]) -> list[RevisitRequest]:
@@ -377,8 +389,13 @@ def begin_recrawl(
 
 
 def _read_revisits(
-    connection: Connection, table: Table, condition: ColumnElement[bool], site: str | None
+    connection: Connection,
+    table: Table,
+    condition: ColumnElement[bool],
+    site: str | None,
+    order: ColumnElement[datetime] | None = None,
 ) -> Iterator[Revisit]:
+    """Yield the pages or sections with a condition, at most REVISITS_MAX; by default the longest waiting first."""
     history, columns = (
         (pages.section_history, pages.SECTION_HISTORY) if table is section else (pages.page_history, pages.PAGE_HISTORY)
     )
@@ -386,17 +403,28 @@ def _read_revisits(
     read += [page.c.lastmod] if table is page else []
     statement = (
         select(table.c.id, table.c.url, table.c.next_visit, *read)
-        .where(condition, table.c.retired_at.is_(None), table.c.spider.is_not(None))
-        .order_by(table.c.next_visit)
+        .where(*_revisitable(table, condition, site))
+        .order_by(table.c.next_visit if order is None else order)
         .limit(REVISITS_MAX)
     )
-    if site is not None:
-        statement = statement.where(table.c.site == site)
     rows = connection.execute(statement, execution_options={"yield_per": _ROWS_PER_READ})
     for part in rows.partitions():
         changed = set() if table is section else pages.announced_changes(connection, part)
         for row in part:
             yield Revisit(row.id, row.url, history(row), row.next_visit, row.id in changed)
+
+
+def _revisitable(table: Table, condition: ColumnElement[bool], site: str | None) -> list[ColumnElement[bool]]:
+    in_site = [] if site is None else [table.c.site == site]
+    return [condition, table.c.retired_at.is_(None), table.c.spider.is_not(None), *in_site]
+
+
+def _count_revisits(connection: Connection, conditions: Mapping[Table, ColumnElement[bool]], site: str | None) -> int:
+    """Return the number of addresses of the pages and sections with the condition of their table."""
+    keys = [
+        select(table.c.url_key).where(*_revisitable(table, condition, site)) for table, condition in conditions.items()
+    ]
+    return connection.scalar(select(func.count()).select_from(union(*keys).subquery())) or 0
 
 
 def _unique(parts: Iterator[Iterator[Revisit]]) -> Iterator[Revisit]:

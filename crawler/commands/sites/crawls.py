@@ -78,7 +78,7 @@ def _due_revisits(
     connection: Connection, crawls: Mapping[tuple[str, str], SiteCrawlPlan], config: Config, now: datetime
 ) -> list[Revisit]:
     """Return the pages that are due, and the sections: those of a site with an interval once it has passed."""
-    revisits = choose_revisits(connection, RecrawlChoice(only_due=True), config, now)
+    revisits = choose_revisits(connection, RecrawlChoice(only_due=True), config, now).revisits
     early, late = [], set()
     for request in due.revisit_requests(connection, due.all_sections(connection)):
         plan = crawls.get(crawl_identity(request.spider, request.arguments))

@@ -9,7 +9,7 @@ from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 from sqlalchemy import func, select, update
 
-from crawler.commands.recrawl import _queue
+from crawler.commands.recrawl import _queue, describe_left
 from crawler.config import Config
 from crawler.config.arguments import RECRAWL
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
@@ -118,10 +118,10 @@ def chosen(engine):
 
     def choosing(days=20, *, config=None, **choice):
         with engine.connect() as connection:
-            revisits = choose_revisits(
+            chosen_revisits = choose_revisits(
                 connection, RecrawlChoice(**choice), config or Config(), START + timedelta(days=days)
             )
-        return [revisit.url.removeprefix("https://a.example") for revisit in revisits]
+        return [revisit.url.removeprefix("https://a.example") for revisit in chosen_revisits.revisits]
 
     return choosing
 
@@ -154,9 +154,61 @@ def test_a_days_budget_is_shared_by_the_runs_of_a_day(engine, section, chosen):
         crawl = crawls.begin_crawl(connection, "news", {RECRAWL: "{}"})
         crawls.end_crawl(connection, crawl, "finished", {"visit/section": 2}, finished=True)
     with engine.connect() as connection:
-        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now)) == 1
-        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now + timedelta(days=2))) == 3
-        assert len(choose_revisits(connection, RecrawlChoice(limit=2), config, now + timedelta(days=2))) == 2
+        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now).revisits) == 1
+        assert len(choose_revisits(connection, RecrawlChoice(limit=9), config, now + timedelta(days=2)).revisits) == 3
+        assert len(choose_revisits(connection, RecrawlChoice(limit=2), config, now + timedelta(days=2)).revisits) == 2
+
+
+MOST = "a run visits at most 3 pages and as many sections"
+GOES_ON = "the same command goes on with them"
+
+
+@pytest.mark.parametrize(
+    ("choice", "config", "sentence"),
+    [
+        ({}, {}, f"2 stored addresses are left: {MOST}; {GOES_ON}, the oldest visit first"),
+        ({"only_due": True}, {}, f"2 stored addresses are left: {MOST}; {GOES_ON}"),
+        ({"limit": 9}, {}, f"2 stored addresses are left: {MOST}; {GOES_ON}, the oldest visit first"),
+        ({"limit": 1}, {}, f"4 stored addresses are left: --limit is 1; {GOES_ON}, the oldest visit first"),
+        (
+            {"limit": 2, "only_due": True},
+            {"revisit_budget": 1},
+            f"4 stored addresses are left: REVISIT_BUDGET is 1 for 24 hours; {GOES_ON}",
+        ),
+        (
+            {"limit": 1, "sections": ("https://a.example/1", "https://a.example/2")},
+            {},
+            "1 stored address is left: --limit is 1",
+        ),
+        ({"site": "b.example"}, {}, None),
+        ({"site": "b.example", "limit": 1}, {}, None),
+    ],
+)
+def test_a_run_says_what_it_leaves(engine, section, monkeypatch, choice, config, sentence):
+    monkeypatch.setattr(due, "REVISITS_MAX", 3)
+    for number in range(4):
+        section(f"/{number}", day=number)
+    section("/", url="https://b.example")
+    with engine.connect() as connection:
+        recrawl_choice = RecrawlChoice(**choice)
+        chosen = choose_revisits(connection, recrawl_choice, Config(**config), START + timedelta(days=20))
+    assert (describe_left(chosen, recrawl_choice) if chosen.left else None) == sentence
+
+
+def test_the_runs_of_a_command_reach_every_address(engine, section, monkeypatch):
+    monkeypatch.setattr(due, "REVISITS_MAX", 2)
+    addresses = [f"https://a.example/{number}" for number in range(5)]
+    for number in range(5):
+        section(f"/{number}", visits=1 + 3 * number, changes=2 * number)
+    visited = []
+    for day in (1, 2, 3):
+        with engine.connect() as connection:
+            chosen = choose_revisits(connection, RecrawlChoice(), Config(), START + timedelta(days=day))
+        for revisit in chosen.revisits:
+            section(revisit.url.removeprefix("https://a.example"), day=day)
+        visited.append([revisit.url for revisit in chosen.revisits])
+    assert sorted({url for urls in visited for url in urls}) == addresses
+    assert [len(urls) for urls in visited] == [2, 2, 2]
 
 
 def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engine, section):
@@ -164,7 +216,7 @@ def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engi
     section("/2", {"url": "two"}, day=1)
     section("/3", {"url": "one"}, day=2)
     with engine.connect() as connection:
-        groups = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+        groups = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
     assert [(group.arguments, [way.revisit.url[-2:] for way in group.revisits]) for group in groups] == [
         ({"url": "one"}, ["/1", "/3"]),
         ({"url": "two"}, ["/2"]),
@@ -185,7 +237,7 @@ def test_requests_are_queued_in_parts_and_others_write_in_between(engine, sectio
     for number in range(5):
         section(f"/{number}")
     with engine.connect() as connection:
-        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
     queued = []
 
     def records():
@@ -207,7 +259,7 @@ def test_if_the_recrawl_ends_meanwhile_the_next_part_begins_another(engine, sect
     for number in range(3):
         section(f"/{number}")
     with engine.connect() as connection:
-        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START))
+        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
 
     def records():
         for number, way in enumerate(group.revisits):

@@ -146,3 +146,15 @@ def test_there_is_no_database_to_visit_again(world):
     assert finished.returncode == 2
     assert "blocks.db" in finished.stderr
     assert not (world.folder / "blocks.db").exists()
+
+
+def test_a_run_that_may_not_visit_all_says_so(world, crawled):
+    crawled(world, PATHS[:3])
+    limited = world.scrapy("recrawl", "--limit", "3")
+    assert (limited.returncode, limited.stdout) == (0, ""), limited.stderr
+    assert "scrapy recrawl: 1 stored address is left: --limit is 3; the same command goes on with it" in limited.stderr
+    used_up = world.scrapy("recrawl", REVISIT_BUDGET="3")
+    assert (used_up.returncode, used_up.stdout) == (0, ""), used_up.stderr
+    assert "4 stored addresses are left: REVISIT_BUDGET is 3 for 24 hours; " in used_up.stderr
+    silent = world.scrapy("recrawl", "--limit", "0", LOG_LEVEL="ERROR")  # cron mails what a command prints
+    assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
