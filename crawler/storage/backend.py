@@ -43,6 +43,10 @@ class Diagnosis:
     locked: bool = False
 
 
+STOPPED = "stopped"
+"""The execution option with the event that stops the wait of a transaction for the locks of other processes."""
+
+
 class Backend(Protocol):
     """One kind of database."""
 

@@ -23,7 +23,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from crawler.errors import CrawlerError, StoreError, StoreLockedError, StoreUnavailableError
 from crawler.redact import redact_text
-from crawler.storage.backend import Diagnosis, redact_url
+from crawler.storage.backend import STOPPED, Diagnosis, redact_url
 from crawler.storage.pages import UNREADABLE
 from crawler.storage.postgresql import PostgreSQLBackend
 from crawler.storage.sqlite import SQLiteBackend
@@ -126,14 +126,14 @@ def read_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def write_transaction(engine: Engine) -> Iterator[Connection]:
+def write_transaction(engine: Engine, stopped: Event | None = None) -> Iterator[Connection]:
     """Yield a connection in a transaction; it is committed at the end, or rolled back whole by an exception.
 
-    Raises StoreError if the database is full, read-only, damaged or locked for too long, and its subclass
-    StoreUnavailableError if the same work may succeed later.
+    Once `stopped` is set, it waits only briefly for a locked file. Raises StoreError if the database is full, read-only
+    or damaged, or locked for too long, and its subclass StoreUnavailableError if the same work may succeed later.
     """
     with _translated_errors(engine), engine.connect() as connection:
-        connection.execution_options(**backend_of(engine).write_options)
+        connection.execution_options(**backend_of(engine).write_options, **{STOPPED: stopped})
         with connection.begin():
             yield connection
 
@@ -147,7 +147,7 @@ def erase_transaction(engine: Engine) -> Iterator[Connection]:
         backend_of(engine).erase_deleted(engine)
 
 
-# SQLite does not queue its writers: one that waits checks every 0.1 s whether the file is free. A process with long
+# SQLite does not queue its writers: one that waits checks every 0.05 s whether the file is free. A process with long
 # writes would hardly ever let it in, so it pauses after each write.
 _LONG_WRITE_SECONDS = 0.25
 _TURN_SECONDS = 0.12
@@ -169,7 +169,7 @@ class RetryingWriter:
         self._away = Event()  # while it is logged that the database is
 
     def stop_waiting(self) -> None:
-        """Stop waiting, now and from now on; any thread may call it."""
+        """Stop waiting, now and from now on, but for the short writes of others; any thread may call it."""
         self._stopped.set()
 
     def write(self, engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
@@ -178,7 +178,7 @@ class RetryingWriter:
         The work is committed once, even if the answer to a commit was lost. Raises StoreError after the wait.
         """
         began = monotonic()
-        result = self._retry(_Attempt(engine, work).run)
+        result = self._retry(_Attempt(engine, work, self._stopped).run)
         if engine.dialect.name == "sqlite" and monotonic() - began > _LONG_WRITE_SECONDS:
             self._stopped.wait(_TURN_SECONDS)
         return result
@@ -262,16 +262,17 @@ class _PendingCommit(Generic[_Result]):
 class _Attempt(Generic[_Result]):
     """Work that is run again after a failure, unless the server has committed it."""
 
-    def __init__(self, engine: Engine, work: Callable[[Connection], _Result]) -> None:
+    def __init__(self, engine: Engine, work: Callable[[Connection], _Result], stopped: Event) -> None:
         self._engine = engine
         self._work = work
+        self._stopped = stopped
         self._pending: _PendingCommit[_Result] | None = None
 
     def run(self) -> _Result:
         if self._pending is not None and self._was_committed(self._pending):
             return self._pending.result
         self._pending = None
-        with write_transaction(self._engine) as connection:
+        with write_transaction(self._engine, self._stopped) as connection:
             result = self._work(connection)
             check = backend_of(self._engine).commit_check(connection)
             self._pending = None if check is None else _PendingCommit(check, result)

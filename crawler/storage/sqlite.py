@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
@@ -17,12 +18,13 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from crawler.errors import StoreError, StoreMissingError
-from crawler.storage.backend import CrawlFileLock, Diagnosis
+from crawler.storage.backend import STOPPED, CrawlFileLock, Diagnosis
 from crawler.storage.change_log import Horizon
 from crawler.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from threading import Event
 
     from sqlalchemy.engine import Connection, Engine
 
@@ -33,6 +35,10 @@ _CACHE_KIB = 65_536  # look-ups of fingerprints read all over the index
 _READER_CACHE_KIB = 8_192
 _STEPS = 10_000  # of SQLite's machine, between two looks at the clock
 _BEGIN = "sqlite_begin"
+_BEGIN_WRITING = "BEGIN IMMEDIATE"
+_TURN_SECONDS = 0.25
+# A stopped crawl still waits for the short writes of other processes, so that its last pages are stored.
+_STOPPED_SECONDS = 5.0
 _STATE = "file_state"
 _PRIMARY_CODE = 0xFF
 
@@ -62,7 +68,7 @@ class SQLiteBackend:
 
     example = "sqlite:///FILE (sqlite:////ABSOLUTE/FILE)"
     read_options: Mapping[str, Any] = MappingProxyType({})
-    write_options: Mapping[str, Any] = MappingProxyType({_BEGIN: "BEGIN IMMEDIATE"})
+    write_options: Mapping[str, Any] = MappingProxyType({_BEGIN: _BEGIN_WRITING})
 
     def open(self, url: URL, *, must_exist: bool, busy_seconds: float, query_seconds: float | None) -> Engine:
         if must_exist and not _path(url).exists():
@@ -74,7 +80,7 @@ class SQLiteBackend:
         engine = create_engine(URL.create("sqlite", database=str(_path(url))), **options)
         _open_unwritable_files(engine, _path(url))
         event.listen(engine, "connect", _set_up)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", partial(_begin, busy_seconds=busy_seconds))
         return engine
 
     def location(self, url: URL) -> str:
@@ -251,6 +257,39 @@ def _occurrences(tokens: str, pattern: str) -> int:
     return tokens.count(pattern)
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: Connection, busy_seconds: float = 0.0) -> None:
+    options = connection.get_execution_options()
     # A transaction begun by a plain BEGIN that writes later fails at once if another process wrote in between.
-    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+    if options.get(_BEGIN) == _BEGIN_WRITING:
+        _begin_writing(connection, busy_seconds, options.get(STOPPED))
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _begin_writing(connection: Connection, busy_seconds: float, stopped: Event | None) -> None:
+    """Wait for the file in short turns. Python handles signals, and a stop is noticed, between two turns only."""
+    driver: Any = connection.connection.driver_connection
+    began = monotonic()
+    _set_busy_seconds(driver, min(busy_seconds, _TURN_SECONDS))
+    try:
+        while _is_locked(driver):
+            is_stopped = stopped is not None and stopped.is_set()
+            if monotonic() - began >= (min(busy_seconds, _STOPPED_SECONDS) if is_stopped else busy_seconds):
+                break
+        if not driver.in_transaction:
+            connection.exec_driver_sql(_BEGIN_WRITING)  # SQLAlchemy raises its own error
+    finally:
+        _set_busy_seconds(driver, busy_seconds)
+
+
+def _is_locked(driver: sqlite3.Connection) -> bool:
+    """Begin to write, and return True if another connection writes. Another error counts as no lock."""
+    try:
+        driver.execute(_BEGIN_WRITING).close()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
+    return False
+
+
+def _set_busy_seconds(driver: sqlite3.Connection, seconds: float) -> None:
+    driver.execute(f"PRAGMA busy_timeout = {round(seconds * 1_000)}").close()

@@ -1,13 +1,20 @@
 """SQLite: rules set, files named, failures explained."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 
 from crawler.errors import StoreError
-from crawler.storage.database import location_of_url, open_engine, read_transaction, write_transaction
+from crawler.storage.database import (
+    RetryingWriter,
+    location_of_url,
+    open_engine,
+    read_transaction,
+    write_transaction,
+)
 
 pytestmark = pytest.mark.sqlite
 
@@ -91,6 +98,24 @@ def test_a_locked_database_is_waited_for_and_then_named(engine, tmp_path):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="stayed locked by another process"), write_transaction(engine):
             pass
+
+
+def test_a_writer_that_is_stopped_does_not_wait_for_the_end_of_a_lock(url, engine, tmp_path):
+    with write_transaction(engine) as connection:
+        connection.exec_driver_sql("CREATE TABLE more (text)")
+    writer, patient = RetryingWriter(), open_engine(url, busy_seconds=1_000_000)
+    other = sqlite3.connect(tmp_path / "blocks.db", isolation_level=None)
+    with closing(other), ThreadPoolExecutor() as pool:
+        other.execute("BEGIN IMMEDIATE")
+        writing = pool.submit(writer.write, patient, lambda connection: connection.exec_driver_sql("DELETE FROM more"))
+        writer.stop_waiting()
+        with pytest.raises(StoreError, match="stayed locked by another process"):
+            writing.result()
+        assert other.in_transaction
+        other.execute("COMMIT")
+        with write_transaction(patient) as connection:
+            connection.exec_driver_sql("DELETE FROM more")
+    assert pragma(patient, "busy_timeout") == 1_000_000_000
 
 
 def test_a_writer_that_reads_first_still_gets_its_turn(engine, tmp_path):
