@@ -56,7 +56,7 @@ from crawler.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, CompoundSelect, ScalarSelect, Select
+    from sqlalchemy import ColumnElement, CompoundSelect, ScalarSelect, Select, Table
     from sqlalchemy.engine import Connection, Engine, RowMapping
 
     from crawler.storage.near_duplicates import FingerprintIndex
@@ -85,7 +85,8 @@ class PruneSelection:
 class PruneCounts:
     """The rows that a selection deletes; `promoted` counts deleted blocks whose text lives on with other pages.
 
-    `requests` are the pages' requests of all crawls.
+    `requests` are the pages' requests of all crawls. `records` are those of addresses without a page and, for a whole
+    site, of its hosts, sitemaps, visits and conditions.
     """
 
     pages: int
@@ -94,6 +95,11 @@ class PruneCounts:
     promoted: int
     sections: int = 0
     requests: int = 0
+    records: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.pages or self.sections or self.requests or self.records)
 
 
 def count_prunable(engine: Engine, selection: PruneSelection) -> PruneCounts:
@@ -196,7 +202,23 @@ def _count_selected(connection: Connection, selection: PruneSelection, addresses
     sections = select(func.count()).select_from(_selected_sections(selection).subquery()).scalar_subquery()
     counts = select(number(page.c.id), number(block.c.page_id), number(sighting.c.page_id), promoted, sections)
     requests = len(_find_requests(connection, addresses))
-    return replace(PruneCounts(*connection.execute(counts).one()), requests=requests)
+    records = _count_records(connection, addresses)
+    return replace(PruneCounts(*connection.execute(counts).one()), requests=requests, records=records)
+
+
+def _count_records(connection: Connection, addresses: _Addresses) -> int:
+    counts = [
+        select(func.count()).select_from(empty_address).where(empty_address.c.url_key.in_(part))
+        for part in batched(sorted(addresses.keys))
+    ]
+    hosts = 0
+    if addresses.site is not None:
+        counts += [
+            select(func.count()).select_from(table).where(table.c.site == addresses.site)
+            for table in (empty_address, sitemap, site_crawl, alert)
+        ]
+        hosts = sum(len(_hosts_of(connection, table, addresses.site)) for table in (host, sitemap_trust))
+    return hosts + sum(connection.scalar(count) or 0 for count in counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,11 +414,16 @@ def _delete_health(connection: Connection, sites: Iterable[str]) -> None:
 
 
 def _delete_hosts(connection: Connection, site: str) -> None:
-    own = urls.host_of(f"http://{site}")  # for a site that is an address with a port
     for table in (host, sitemap_trust):
-        known = connection.scalars(select(table.c.host)).all()
-        for part in batched([name for name in known if name == own or urls.site_of(f"http://{name}") == site]):
+        for part in batched(_hosts_of(connection, table, site)):
             connection.execute(delete(table).where(table.c.host.in_(part)))
+
+
+def _hosts_of(connection: Connection, table: Table, site: str) -> list[str]:
+    """Return the hosts of a site that a table has."""
+    own = urls.host_of(f"http://{site}")  # for a site that is an address with a port
+    known = connection.scalars(select(table.c.host)).all()
+    return [name for name in known if name == own or urls.site_of(f"http://{name}") == site]
 
 
 def _without_referers(connection: Connection, addresses: _Addresses) -> Iterator[dict[str, Any]]:

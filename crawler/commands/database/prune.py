@@ -37,7 +37,8 @@ class PruneCommand(BlocksieveCommand, ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Delete the pages that match all the given criteria, with their blocks, sightings, HTML and requests. In "
+            "Delete the pages that match all the given criteria, with their blocks, sightings, HTML and requests. "
+            "--site alone also deletes what is recorded of its hosts, sitemaps, visits and conditions. In "
             "an SQLite file nothing of them is left; PostgreSQL keeps deleted data for some time in free space, logs "
             "and backups. A deleted block that another page shows too is kept with that page. On a terminal the "
             "command asks first; elsewhere it needs --yes."
@@ -81,7 +82,7 @@ def _pruned(engine: Engine, opts: argparse.Namespace, rules: DuplicateRules) -> 
     """Remove the pages after the user's consent; in a dry run only count them."""
     selection = PruneSelection.of(opts.site, opts.url, opts.older_than)
     expected = count_prunable(engine, selection)
-    if not (expected.pages or expected.sections or expected.requests):
+    if expected.is_empty:
         _expect_known(engine, opts)
         return expected
     if opts.dry_run:
@@ -105,5 +106,6 @@ def _sentence(pruned: PruneCounts) -> str:
     return (
         f"{count_of(pruned.pages, 'page')}, {count_of(pruned.blocks, 'block')} ({pruned.promoted:,} of them kept with "
         f"another page that shows the text), {count_of(pruned.sightings, 'sighting')}, "
-        f"{count_of(pruned.sections, 'section')} and {count_of(pruned.requests, 'request')}"
+        f"{count_of(pruned.sections, 'section')}, {count_of(pruned.requests, 'request')} and "
+        f"{count_of(pruned.records, 'record')} of hosts, sitemaps, visits and conditions"
     )

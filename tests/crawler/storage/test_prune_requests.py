@@ -71,7 +71,7 @@ def left(engine, rows):
 
 def test_a_site_leaves_nothing(engine, frontier, left, save, visit):
     save(visit(A, "text"), visit(B, "text"))
-    expected = PruneCounts(1, 1, 0, 1, sections=2, requests=4)
+    expected = PruneCounts(1, 1, 0, 1, sections=2, requests=4, records=4)
     assert count_prunable(engine, PruneSelection.of(site="a.example")) == expected
     assert prune_pages(engine, PruneSelection.of(site="a.example")) == expected
     assert left("url", "request") == left("url", "section") == [C, B]

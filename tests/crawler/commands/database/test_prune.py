@@ -12,7 +12,7 @@ import processes
 import psycopg
 import pytest
 
-COUNTED = {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0, "sections": 0, "requests": 0}
+COUNTED = {"pages": 1, "blocks": 1, "sightings": 0, "promoted": 0, "sections": 0, "requests": 0, "records": 0}
 
 
 def pages(database):
@@ -66,6 +66,25 @@ def test_an_unknown_page_or_site_is_named(scrapy, database, chosen, sentence):
         pruned = scrapy("prune", *chosen, mode)
         assert (pruned.returncode, pruned.stdout, pruned.stderr.count("\n")) == (1, "", 1)
         assert sentence in pruned.stderr
+
+
+def test_a_site_that_gave_no_page_is_forgotten_too(scrapy, database):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("INSERT INTO host (host) VALUES ('www.refusing.example')")
+        connection.execute(
+            "INSERT INTO alert (site, condition, since, sentence) VALUES ('refusing.example', 'refused', "
+            "'2024-05-01 00:00:00', '9 of 9 visits were refused')"
+        )
+    counted = scrapy("prune", "--site", "refusing.example", "--dry-run")
+    assert (counted.returncode, counted.stderr) == (0, "")
+    assert counted.stdout.startswith("would remove 0 pages, ")
+    assert counted.stdout.endswith(" 0 requests and 2 records of hosts, sitemaps, visits and conditions\n")
+    assert scrapy("prune", "--site", "refusing.example", "--yes").stdout == counted.stdout.replace(
+        "would ", "", 1
+    ).replace("remove", "removed", 1)
+    again = scrapy("prune", "--site", "refusing.example", "--yes")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "no page of the site refusing.example is in the database" in again.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--older-than", "0"], ["--older-than", "soon"], ["a.example", "--yes"]])
