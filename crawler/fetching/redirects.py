@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from scrapy.core.scheduler import Scheduler
 from scrapy.exceptions import IgnoreRequest
 
+from crawler.terminal import count_of
 from crawler.urls import url_key
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ logger = logging.getLogger(__name__)
 
 # How often a chain may ask for one address. With cookies, a site may first set one for its visitor and then one for
 # the consent.
-_VISITS_WITH_COOKIES, _VISITS_WITHOUT = 3, 2
+_REQUESTS_WITH_COOKIES = 3
+_REQUESTS_WITHOUT_COOKIES = 2
 _PERMANENT = frozenset({301, 308})
 _RECENT_MAX = 10_000
 
@@ -45,7 +47,7 @@ class RedirectGuard:
     def __init__(self, crawler: Crawler, *, has_cookies: bool) -> None:
         self._crawler = crawler
         self._has_cookies = has_cookies
-        self._max_visits = _VISITS_WITH_COOKIES if has_cookies else _VISITS_WITHOUT
+        self._max_requests = _REQUESTS_WITH_COOKIES if has_cookies else _REQUESTS_WITHOUT_COOKIES
         self._looping = RecentKeys()
 
     @classmethod
@@ -58,7 +60,7 @@ class RedirectGuard:
         if not chain:
             return
         is_known = not self._has_cookies and request.url in self._looping
-        if not is_known and chain.count(request.url) < self._max_visits:
+        if not is_known and chain.count(request.url) < self._max_requests:
             return
         if not self._has_cookies:
             self._looping.update([*chain, request.url])
@@ -68,7 +70,7 @@ class RedirectGuard:
     @property
     def _advice(self) -> str:
         if self._has_cookies:
-            return f" for the {self._max_visits}rd time"
+            return f" after {count_of(self._max_requests, 'request')} for it"
         return "; sites do this to set a cookie: COOKIES_ENABLED=true keeps cookies"
 
     def _warn(self, request: Request) -> None:

@@ -113,8 +113,7 @@ def test_with_cookies_each_page_is_stored_under_its_own_address(run, site, each_
     assert (counts["/endless-a"], counts["/endless-b"]) == (3, 3)
     assert counts["/home"] <= 2  # not once for each address that has moved there
     assert {ends[path][:2] for path in MOVED} <= {("done", "redirected"), ("done", "page")}
-    assert "The redirects to" in crawled.log
-    assert "for the 3rd time" in crawled.log
+    assert f"The redirects to {address}/endless-a lead in a circle after 3 requests for it" in crawled.log
     assert each_database.totals()["visit/redirect_loop"] == 1
 
 
