@@ -34,13 +34,14 @@ from crawler.urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import Self
 
     from scrapy.crawler import Crawler
     from sqlalchemy.engine import Connection
 
     from crawler.health.conditions import Finding, SiteCounts, SiteCrawl
-    from crawler.storage.store import SavedVisit
+    from crawler.storage.store import SavedVisit, Store
     from crawler.visit import Visit
 
 logger = logging.getLogger(__name__)
@@ -74,18 +75,38 @@ class HealthStep:
     def add_unasked(self, requests: Mapping[tuple[str, str], int]) -> None:
         self._tally.add_unasked(requests)
 
-    def record(self, connection: Connection, crawl_id: int, arguments: Mapping[str, str]) -> dict[str, list[Finding]]:
-        """Store the counts and the conditions; return the findings by site."""
-        now = database_now(connection)
+    def record(self, store: Store, crawl_id: int, arguments: Mapping[str, str]) -> dict[str, list[Finding]]:
+        """Store the counts and the conditions; return the findings by site.
+
+        Processes of a crawl that end together wait for each other only while the rows are written. The counts are
+        committed before any are read, so the last of the processes judges what all have met.
+        """
         counts = self._tally.counts
+        now = store.read(database_now)
         began = now - timedelta(seconds=time.monotonic() - self._began)
-        earlier_runs = records.read_earlier_runs(connection, crawl_id, counts, began)
-        records.add_counts(connection, crawl_id, counts, now)
+        earlier_runs = store.read(lambda connection: records.read_earlier_runs(connection, crawl_id, counts, began))
+        store.write(lambda connection: records.add_counts(connection, crawl_id, counts, now))
+        targets = {site_of(value) for value in arguments.values() if "://" in value}
+        findings = store.read(lambda connection: self._judge(connection, now, earlier_runs, targets))
+        database = judge_database(self._seconds, self._bounds)
+        if database is not None:
+            findings[DATABASE] = [database]
+
+        def write_findings(connection: Connection) -> None:
+            for site in sorted(findings):
+                records.record_findings(connection, site, findings[site], now)
+
+        store.write(write_findings)
+        return findings
+
+    def _judge(
+        self, connection: Connection, now: datetime, earlier_runs: Mapping[str, SiteCrawl], targets: AbstractSet[str]
+    ) -> dict[str, list[Finding]]:
+        counts = self._tally.counts
         since: dict[str, dict[Condition, datetime]] = {}
         for alert in records.read_alerts(connection, counts):
             since.setdefault(alert.site, {})[alert.condition] = alert.since
-        targets = {site_of(value) for value in arguments.values() if "://" in value}
-        findings = {
+        return {
             site: judge_site(
                 _with_runs(crawls, counts[site], earlier_runs.get(site)),
                 now,
@@ -95,12 +116,6 @@ class HealthStep:
             )
             for site, crawls in records.read_crawls(connection, counts).items()
         }
-        database = judge_database(self._seconds, self._bounds)
-        if database is not None:
-            findings[DATABASE] = [database]
-        for site in sorted(findings):
-            records.record_findings(connection, site, findings[site], now)
-        return findings
 
 
 def _with_runs(crawls: Sequence[SiteCrawl], counts: SiteCounts, earlier_run: SiteCrawl | None) -> list[SiteCrawl]:

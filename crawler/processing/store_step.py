@@ -190,9 +190,7 @@ class StoreStep:
         arguments = given_arguments(self._crawler.spider)
         if self._frontier is not None:
             self._health.add_unasked(self._frontier.unasked)
-        findings = self.thread.store.write(
-            lambda connection: self._health.record(connection, self.thread.crawl_id, arguments)
-        )
+        findings = self._health.record(self.thread.store, self.thread.crawl_id, arguments)
         problems = [
             f"{site}: {finding.sentence}"
             for site, site_findings in sorted(findings.items())

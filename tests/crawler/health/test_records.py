@@ -4,14 +4,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import event, insert, select, update
 
 from crawler.config import Config
 from crawler.health import records
 from crawler.health.alerts import HealthStep
 from crawler.health.conditions import Condition, Finding, SiteCounts
+from crawler.storage.database import open_engine
 from crawler.storage.requests import database_now
-from crawler.storage.store import PageState, SavedVisit
+from crawler.storage.store import PageState, SavedVisit, Store
 from crawler.storage.tables import alert, site_crawl
 from crawler.visit import Outcome, Visit
 
@@ -81,29 +82,56 @@ def test_a_condition_that_was_over_before_anybody_was_told_is_not_told(connectio
     assert records.claim_alerts(connection, NOW) == []
 
 
-def refused_sentences(connection, outcomes):
-    """Judge a run of crawl 7 that ends now, and return why a.example refuses."""
+A_SITE = {"url": "https://a.example/"}
+
+
+@pytest.fixture
+def store(engine):
+    return Store(engine)
+
+
+def step_with(*outcomes):
+    """The counts of a process that met so many answers on a.example."""
     step = HealthStep(Config())
     for number, outcome in enumerate(outcomes):
         visit = Visit(f"https://a.example/{number}", NOW, outcome)
         step.add_visit(visit, SavedVisit(visit.url, PageState.NONE))
-    findings = step.record(connection, 7, {"url": "https://a.example/"})
+    return step
+
+
+def sentences(findings):
     return [finding.sentence for finding in findings["a.example"] if finding.holds]
 
 
-def test_a_run_of_a_continued_crawl_is_judged_by_what_it_met_itself(connection):
-    assert refused_sentences(connection, [Outcome.REFUSED] * 9) == ["9 of 9 visits were refused"]
-    connection.execute(update(site_crawl).values(ended=NOW))
-    assert refused_sentences(connection, [Outcome.SECTION] * 2) == []
-    (crawl,) = records.read_crawls(connection, ["a.example"])["a.example"]
+def test_a_run_of_a_continued_crawl_is_judged_by_what_it_met_itself(store):
+    refused = step_with(*[Outcome.REFUSED] * 9).record(store, 7, A_SITE)
+    assert sentences(refused) == ["9 of 9 visits were refused"]
+    store.write(lambda connection: connection.execute(update(site_crawl).values(ended=NOW)))
+    assert sentences(step_with(*[Outcome.SECTION] * 2).record(store, 7, A_SITE)) == []
+    (crawl,) = store.read(lambda connection: records.read_crawls(connection, ["a.example"]))["a.example"]
     assert (crawl.counts.refused, crawl.counts.sections) == (9, 2)
 
 
-def test_processes_that_work_at_a_crawl_together_are_judged_together(connection):
-    step = HealthStep(Config())
-    records.add_counts(connection, 7, {"a.example": SiteCounts(sections=1)}, database_now(connection))
-    visit = Visit("https://a.example/1", NOW, Outcome.REFUSED)
-    for _ in range(3):
-        step.add_visit(visit, SavedVisit(visit.url, PageState.NONE))
-    findings = step.record(connection, 7, {})["a.example"]
-    assert [finding.sentence for finding in findings if finding.holds] == ["3 of 4 visits were refused"]
+def test_processes_that_work_at_a_crawl_together_are_judged_together(store):
+    step = step_with(*[Outcome.REFUSED] * 3)
+    store.write(
+        lambda connection: records.add_counts(
+            connection, 7, {"a.example": SiteCounts(sections=1)}, database_now(connection)
+        )
+    )
+    assert sentences(step.record(store, 7, {})) == ["3 of 4 visits were refused"]
+
+
+def test_a_process_that_ends_while_another_judges_waits_for_no_lock(url, store):
+    first, second = step_with(*[Outcome.REFUSED] * 3), step_with(Outcome.SECTION)
+    impatient = open_engine(url, busy_seconds=0.05)
+    findings = []
+
+    def end_second(_connection, _cursor, statement, *_arguments):
+        if "FROM alert" in statement and not findings:  # with it the first one begins to judge
+            findings.append(second.record(Store(impatient), 7, {}))
+
+    event.listen(store.engine, "before_cursor_execute", end_second)
+    findings.append(first.record(store, 7, {}))
+    impatient.dispose()
+    assert [sentences(of_process) for of_process in findings] == [["3 of 4 visits were refused"]] * 2
